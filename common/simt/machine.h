@@ -1,0 +1,160 @@
+/**
+ * @file machine.h
+ * @brief The machine behind the software device: what the CUDA headers under include/ are written on.
+ *
+ * Words: a *thread* is a CUDA thread and runs as a fiber; a *worker* is an OS thread; a block stays on one
+ * worker. A *site* is a place in the source. Everything here is C and may be called from C and C++.
+ *
+ * The machine sees ordinary memory accesses through the callbacks that `g++ -fsanitize=thread` inserts
+ * (check.c supplies them; libtsan is never linked). What the compiler does not instrument (atomics, warp
+ * operations, barriers, memcpy) calls in here by name.
+ */
+#ifndef WARPWISE_SIMT_MACHINE_H
+#define WARPWISE_SIMT_MACHINE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @brief A place in the source; static, so that its address identifies it. */
+struct simt_site {
+    const char *file;
+    int line;
+    const char *what; /**< "__syncthreads", "__shfl_xor_sync", ... */
+};
+
+struct simt_extent { unsigned x, y, z; };
+
+/* ---- who am I -------------------------------------------------------------------------------------------- */
+
+/** @brief Constant while one CUDA thread runs, so the compiler may keep what it read. */
+struct simt_identity {
+    struct simt_extent thread, block, block_dim, grid_dim;
+    unsigned lane, warp;      /**< lane in the warp 0..31, warp in the block */
+    void *dynamic_shared;     /**< start of this block's dynamic shared memory, 128-byte aligned */
+};
+
+/** @brief The running CUDA thread; NULL on the host. */
+const struct simt_identity *simt_self(void) __attribute__((const));
+
+/* ---- launching ------------------------------------------------------------------------------------------- */
+
+/** @brief One kernel launch, ready to run (or to be kept in a graph). */
+struct simt_launch {
+    const char *kernel;               /**< name as the student wrote it */
+    struct simt_site site;            /**< where the launch stands */
+    struct simt_extent grid, block;
+    size_t dynamic_shared_bytes;
+    size_t static_shared_bytes;       /**< filled by the machine from the ELF symbols of the kernel */
+    const void *function;             /**< key for function attributes, e.g. the opt-in above 48 KB */
+    void (*entry)(const void *args);  /**< runs the kernel body for the calling CUDA thread */
+    const void *args;                 /**< kept by the caller until simt_run() returns */
+};
+
+/**
+ * @brief Runs every block of @p launch to the end, over the workers. Findings are printed before it returns.
+ * @return 0, or the cudaError_t hardware would give (700 illegal address, 716 misaligned, 719 launch failure,
+ *         702 time-out for a deadlock, 710 assert); limits of grid, block and shared memory are checked by the caller
+ */
+int simt_run(const struct simt_launch *launch);
+
+/** @brief Bytes of `__shared__` variables declared in the function whose linker name begins with the mangled
+ *         form of @p kernel (0 if none are found). */
+size_t simt_static_shared_bytes(const char *kernel, const void *function);
+
+/* ---- meeting points -------------------------------------------------------------------------------------- */
+
+enum simt_vote { SIMT_VOTE_NONE, SIMT_VOTE_COUNT, SIMT_VOTE_AND, SIMT_VOTE_OR };
+
+/** @brief `__syncthreads` and its voting forms. Returns the vote's result. */
+int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate);
+
+/** @brief `__syncwarp`: orders memory among the lanes of @p mask. */
+void simt_warp_barrier(const struct simt_site *site, unsigned mask);
+
+/**
+ * @brief Called once by the last lane's completion, on behalf of the whole group, with one operand and one
+ *        result area a lane; lanes outside the mask have NULL.
+ */
+typedef void (*simt_warp_function)(void *const operand[32], void *const result[32], unsigned mask, void *context);
+
+/**
+ * @brief Gathers the lanes of @p mask at (mask, operation, site) and runs @p function once for all of them.
+ *
+ * @p operand and @p result belong to the calling lane and stay valid until the call returns. Shuffles, votes,
+ * matches and reductions are built on this; so will the WMMA operations be. Orders nothing in memory.
+ * An impossible mask (own lane missing, lanes that have exited) is a finding.
+ */
+void simt_warp_gather(const struct simt_site *site, unsigned mask, simt_warp_function function, void *context,
+                      void *operand, void *result);
+
+/** @brief Lanes of the calling warp known to be at the same point: `__activemask`. */
+unsigned simt_active_mask(void);
+
+/* ---- memory the compiler does not instrument ------------------------------------------------------------- */
+
+enum simt_access { SIMT_READ = 1, SIMT_WRITE = 2, SIMT_ATOMIC = 4 };
+
+/** @brief Checks and counts an access of the running CUDA thread; does nothing on the host. */
+void simt_access(const void *address, size_t bytes, int access, const void *return_address);
+
+/**
+ * @brief Begins an atomic operation: checks it, and for global memory waits until every earlier block (in
+ *        SIMT_ORDER) has finished, so that results do not depend on the number of workers. The caller then
+ *        does the plain read-modify-write.
+ */
+void simt_atomic_begin(void *address, size_t bytes, const void *return_address);
+/** @brief Ends it. */
+void simt_atomic_end(void *address, size_t bytes);
+
+/** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
+void simt_fence(void);
+
+/** @brief Device printf: kept a block, printed in block order when the launch is done. */
+int simt_vprintf(const char *format, va_list arguments);
+
+/** @brief Device assert(), trap and anything refused with a message; kind is "unsupported" or "assert". */
+void simt_stop(const struct simt_site *site, const char *kind, const char *format, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+
+/* ---- device memory, from the host ------------------------------------------------------------------------ */
+
+/** @brief Device memory of @p bytes (> 0), 256-byte aligned, with red zones; NULL if the device is full. */
+void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site);
+/** @brief 0, or -1 if @p pointer is not the start of a live allocation. */
+int simt_device_free(void *pointer);
+/** @brief Frees everything (cudaDeviceReset). Live allocations are reported as leaks. */
+void simt_device_reset(void);
+/** @brief 1 if [pointer, pointer + bytes) lies wholly in one live device allocation or `__device__` variable. */
+int simt_device_contains(const void *pointer, size_t bytes);
+/** @brief 1 if @p pointer lies in the device's address range at all. */
+int simt_is_device_pointer(const void *pointer);
+/** @brief The host wrote (or cudaMemset wrote) these device bytes: they count as initialised. */
+void simt_device_written(void *pointer, size_t bytes);
+/** @brief Copies initialised/uninitialised state along with a device-to-device copy. */
+void simt_device_copied(void *to, const void *from, size_t bytes);
+/** @brief First byte of the range never written, or -1: a device-to-host copy of it is an uninitialized-read. */
+ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes);
+void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
+
+/* ---- findings and settings ------------------------------------------------------------------------------- */
+
+/** @brief Prints a finding that the host side found, in the common form ("simt: KIND: ..."), and counts it. */
+void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/** @brief Findings so far in this process. */
+int simt_finding_count(void);
+
+/** @brief SIMT_DEVICE: 75, 80 or 90. */
+int simt_compute_capability(void);
+/** @brief SIMT_WORKERS or the number of cores. */
+int simt_workers(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+/**
+ * @file tiled_attention.h
+ * @brief Lesson 02: the two products of attention through shared-memory tiles; softmax as before.
+ *
+ *     S = scale * Q K^T  (masked keys get -infinity)      scores
+ *     P = softmax of every row of S, in place             softmax
+ *     O = P V                                             output
+ *
+ * All four entry points take f32 data and any head_dim >= 1. A row that sees no key has P = 0, O = 0.
+ * @see Vaswani et al. 2017, section 3.2.1; oracle: ref_attention() in reference/attention.h
+ */
+#ifndef WARPWISE_TILED_ATTENTION_H
+#define WARPWISE_TILED_ATTENTION_H
+
+#include <cuda_runtime_api.h>
+
+#include "attention_args.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @brief Bytes of scratch memory for the score matrix [batch, heads, q_len, kv_len] in f32.
+ * @return the size; 0 if the extents are not positive; SIZE_MAX if it does not fit in 63 bits
+ */
+size_t tiled_attention_workspace_bytes(const struct attention_args *args);
+
+/**
+ * @brief Part "scores": S = scale * Q K^T, -infinity where the mask hides the key.
+ * @param[in]  args   q and k are read; v, out and workspace are checked, not touched
+ * @param[out] scores device, f32 [batch, heads, q_len, kv_len]; every element is written
+ * @param[in]  stream where to launch
+ * @return what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32; ::KERNEL_INVALID_CONFIG if
+ *         scores is NULL; ::KERNEL_CUDA_ERROR
+ */
+enum kernel_status tiled_attention_scores_f32(const struct attention_args *args, float *scores,
+                                              cudaStream_t stream);
+
+/**
+ * @brief Part "softmax": turns every row of scores into probabilities, in place. The largest score of the row
+ *        is subtracted first. A row of nothing but -infinity becomes zeros.
+ * @param[in]     args   only extents and lse are used; lse, unless NULL, receives max + log(sum) of every row
+ * @param[in,out] scores device, f32 [batch, heads, q_len, kv_len]
+ * @param[in]     stream where to launch
+ * @return as for tiled_attention_scores_f32()
+ */
+enum kernel_status tiled_attention_softmax_f32(const struct attention_args *args, float *scores,
+                                               cudaStream_t stream);
+
+/**
+ * @brief Part "output": O = P V. Values of keys behind the mask are never read.
+ * @param[in] args   v is read, out is written
+ * @param[in] probs  device, f32 [batch, heads, q_len, kv_len]
+ * @param[in] stream where to launch
+ * @return as for tiled_attention_scores_f32()
+ */
+enum kernel_status tiled_attention_output_f32(const struct attention_args *args, const float *probs,
+                                              cudaStream_t stream);
+
+/**
+ * @brief The three parts one after another, with the score matrix in args->workspace.
+ * @return as for tiled_attention_scores_f32(), and ::KERNEL_OUT_OF_MEMORY if the workspace is too small
+ */
+enum kernel_status tiled_attention_f32(const struct attention_args *args, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

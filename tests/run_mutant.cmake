@@ -1,0 +1,38 @@
+# Applies one mutant to its solution and lets `warpwise check` reject it, by the cases that the mutant names.
+#   WARPWISE LESSON MUTANT SOURCE WORKDIR DEVICE ORDERS
+include(${CMAKE_CURRENT_LIST_DIR}/apply_mutant.cmake)
+
+cmake_path(GET SOURCE FILENAME file)
+file(MAKE_DIRECTORY ${WORKDIR})
+apply_mutant(${MUTANT} ${SOURCE} ${WORKDIR}/${file})
+message("why: ${mutant_why}\nkilled by: ${mutant_killed_by}")
+
+# "simt CASE": only the device's own checks are sure to see it, so on a GPU there is nothing to show.
+set(cases "${mutant_killed_by}")
+if(cases MATCHES "^simt( |$)")
+    if(DEVICE STREQUAL gpu)
+        message("not seen on this device: the mistake may give right values on a GPU")
+        return()
+    endif()
+    string(REGEX REPLACE "^simt *" "" cases "${cases}")
+    set(expected simt)
+else()
+    set(expected ${cases})
+endif()
+set(arguments "")
+string(REPLACE "," ";" case_list "${cases}")
+foreach(case IN LISTS case_list)
+    string(STRIP "${case}" case)
+    list(APPEND arguments --case ${case})
+endforeach()
+
+string(SUBSTRING ${LESSON} 0 2 number)
+string(REPLACE " " "" expected "${expected}")
+execute_process(COMMAND ${WARPWISE} check ${number} --kernel ${WORKDIR}/${file} --device ${DEVICE} ${arguments}
+                        --order ${ORDERS} --expect FAIL --expect-case ${expected}
+                RESULT_VARIABLE result)
+if(result EQUAL 77)
+    message("no device")
+elseif(NOT result EQUAL 0)
+    message(FATAL_ERROR "the mutant was not rejected as it should be (exit ${result})")
+endif()
