@@ -9,30 +9,34 @@
 
 #include "softmax.h"
 
-double ref_attention_scale(const struct ref_attention_shape *shape) {
+double ref_attention_scale(const struct ref_attention_shape *shape)
+{
     return shape->scale != 0.0 ? shape->scale : 1.0 / sqrt((double)shape->head_dim);
 }
 
-int ref_attention_visible(const struct ref_attention_shape *shape, int i) {
+int ref_attention_visible(const struct ref_attention_shape *shape, int i)
+{
     if (!shape->causal) return shape->kv_len;
     int visible = i + shape->kv_len - shape->q_len + 1;
-    if (visible < 0) return 0;
-    return visible < shape->kv_len ? visible : shape->kv_len;
+    return visible > 0 ? visible : 0;
 }
 
 /** Number of query row (b, h, i) among all query rows. */
-static size_t q_row_index(const struct ref_attention_shape *shape, int b, int h, int i) {
+static size_t q_row_index(const struct ref_attention_shape *shape, int b, int h, int i)
+{
     return ((size_t)b * (size_t)shape->heads + (size_t)h) * (size_t)shape->q_len + (size_t)i;
 }
 
 /** Number of the first key/value row that query head h of sequence b reads. */
-static size_t kv_row_index(const struct ref_attention_shape *shape, int b, int h) {
+static size_t kv_row_index(const struct ref_attention_shape *shape, int b, int h)
+{
     int kv_head = h / (shape->heads / shape->kv_heads);
     return ((size_t)b * (size_t)shape->kv_heads + (size_t)kv_head) * (size_t)shape->kv_len;
 }
 
 /** sum_d q_d * k_d, and in *magnitude sum_d |q_d * k_d|. */
-static double dot(const float *q_row, const float *k_row, int head_dim, double *magnitude) {
+static double dot(const float *q_row, const float *k_row, int head_dim, double *magnitude)
+{
     double sum = 0.0;
     *magnitude = 0.0;
     for (int d = 0; d < head_dim; d++) {
@@ -44,7 +48,8 @@ static double dot(const float *q_row, const float *k_row, int head_dim, double *
 }
 
 void ref_attention_scores(const struct ref_attention_shape *shape, const float *q, const float *k,
-                          double *scores, double *magnitude) {
+                          double *scores, double *magnitude)
+{
     size_t head_dim = (size_t)shape->head_dim;
     double scale = ref_attention_scale(shape);
     for (int b = 0; b < shape->batch; b++)
@@ -66,7 +71,8 @@ void ref_attention_scores(const struct ref_attention_shape *shape, const float *
 }
 
 void ref_attention_output(const struct ref_attention_shape *shape, const float *probs, const float *v,
-                          double *out, double *magnitude) {
+                          double *out, double *magnitude)
+{
     size_t head_dim = (size_t)shape->head_dim;
     for (int b = 0; b < shape->batch; b++)
         for (int h = 0; h < shape->heads; h++)
@@ -90,7 +96,8 @@ void ref_attention_output(const struct ref_attention_shape *shape, const float *
 }
 
 void ref_attention_row(const struct ref_attention_shape *shape, int b, int h, int i, const float *q,
-                       const float *k, const float *v, double *scratch, struct ref_attention_row *row) {
+                       const float *k, const float *v, double *scratch, struct ref_attention_row *row)
+{
     size_t head_dim = (size_t)shape->head_dim;
     const float *q_row = q + q_row_index(shape, b, h, i) * head_dim;
     const float *k_bh = k + kv_row_index(shape, b, h) * head_dim;
@@ -120,7 +127,8 @@ void ref_attention_row(const struct ref_attention_shape *shape, int b, int h, in
 }
 
 void ref_attention(const struct ref_attention_shape *shape, const float *q, const float *k, const float *v,
-                   double *scratch, const struct ref_attention_result *result) {
+                   double *scratch, const struct ref_attention_result *result)
+{
     for (int b = 0; b < shape->batch; b++)
         for (int h = 0; h < shape->heads; h++)
             for (int i = 0; i < shape->q_len; i++) {

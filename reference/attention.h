@@ -7,8 +7,7 @@
  *
  * Layout is contiguous `[batch, heads, seq_len, head_dim]`. With fewer K/V heads than query heads, query head
  * `h` reads K/V head `h / (heads / kv_heads)`. The causal mask is aligned to the bottom right. Keys behind
- * the mask are never read: a NaN there cannot come out. A row that sees no key gives output 0 and lse
- * -infinity.
+ * the mask are never read: a NaN there cannot come out. A row that sees nothing gives 0 and lse -infinity.
  *
  * Beside each result stand the magnitudes that the error bound of the checker is made of: what the result
  * would be if nothing in it cancelled.
@@ -30,11 +29,10 @@ struct ref_attention_shape {
 
 /** @brief The result for one query row. The caller provides the two arrays. */
 struct ref_attention_row {
-    double *out;       /**< [head_dim] */
-    double *magnitude; /**< [head_dim] sum over visible j of p_j * |v_jd|; NULL if not wanted */
-    double lse;        /**< logsumexp of the scores of visible keys, -infinity if there are none */
-    double
-        score_magnitude; /**< largest over visible j of |scale| * sum_d |q_d * k_jd|, 0 if there are none */
+    double *out;            /**< [head_dim] */
+    double *magnitude;      /**< [head_dim] sum over visible j of p_j * |v_jd|; NULL if not wanted */
+    double lse;             /**< logsumexp of the visible scores, -infinity if there are none */
+    double score_magnitude; /**< largest |scale| * sum_d |q_d * k_jd| over visible j, 0 if there are none */
 };
 
 /** @brief The result for a whole problem. The caller provides the arrays; all but out may be NULL. */
@@ -48,7 +46,7 @@ struct ref_attention_result {
 /** @brief The factor to use: @c shape->scale, or 1/sqrt(head_dim) where that is 0. */
 double ref_attention_scale(const struct ref_attention_shape *shape);
 
-/** @brief How many keys query row @p i sees: keys 0 .. this - 1. Between 0 and kv_len. */
+/** @brief How many keys query row @p i, 0 <= i < q_len, sees: keys 0 .. this - 1. Between 0 and kv_len. */
 int ref_attention_visible(const struct ref_attention_shape *shape, int i);
 
 /**
@@ -57,8 +55,7 @@ int ref_attention_visible(const struct ref_attention_shape *shape, int i);
  * @param[in]  q          host, f32 [batch, heads, q_len, head_dim]
  * @param[in]  k          host, f32 [batch, kv_heads, kv_len, head_dim]
  * @param[out] scores     host, f64 [batch, heads, q_len, kv_len]
- * @param[out] magnitude  host, f64 as scores: |scale| * sum_d |q_d * k_jd|, 0 behind the mask; NULL if not
- * wanted
+ * @param[out] magnitude  host, f64 as scores: |scale| * sum_d |q_d * k_jd|, 0 behind the mask; may be NULL
  */
 void ref_attention_scores(const struct ref_attention_shape *shape, const float *q, const float *k,
                           double *scores, double *magnitude);

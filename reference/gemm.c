@@ -1,7 +1,6 @@
 /**
  * @file gemm.c
- * @brief The oracle of the matrix product: the definition, and Freivalds' check for products too large for
- * it.
+ * @brief The oracle of the matrix product: the definition, and Freivalds' check where that is too slow.
  */
 #include "gemm.h"
 
@@ -9,17 +8,20 @@
 #include <stddef.h>
 
 /** op(A)[i, p] */
-static double a_at(const struct ref_gemm_shape *shape, const float *a, int i, int p) {
+static double a_at(const struct ref_gemm_shape *shape, const float *a, int i, int p)
+{
     return shape->transpose_a ? (double)a[p * shape->lda + i] : (double)a[i * shape->lda + p];
 }
 
 /** op(B)[p, j] */
-static double b_at(const struct ref_gemm_shape *shape, const float *b, int p, int j) {
+static double b_at(const struct ref_gemm_shape *shape, const float *b, int p, int j)
+{
     return shape->transpose_b ? (double)b[j * shape->ldb + p] : (double)b[p * shape->ldb + j];
 }
 
 void ref_gemm_row(const struct ref_gemm_shape *shape, int i, const float *a, const float *b, const float *c,
-                  double *row, double *magnitude) {
+                  double *row, double *magnitude)
+{
     for (int j = 0; j < shape->n; j++) {
         double value = 0.0;
         double size = 0.0;
@@ -43,16 +45,17 @@ void ref_gemm_row(const struct ref_gemm_shape *shape, int i, const float *a, con
 }
 
 void ref_gemm(const struct ref_gemm_shape *shape, const float *a, const float *b, const float *c, double *out,
-              double *magnitude) {
+              double *magnitude)
+{
     for (int i = 0; i < shape->m; i++) {
         size_t first = (size_t)i * (size_t)shape->n;
         ref_gemm_row(shape, i, a, b, c, out + first, magnitude != NULL ? magnitude + first : NULL);
     }
 }
 
-/** The next number of the sequence that *state runs through, uniform in [-1, 1): splitmix64 (Steele et al.
- * 2014). */
-static double next_uniform(uint64_t *state) {
+/** The next number of a sequence, uniform in [-1, 1): splitmix64 (Steele, Lea and Flood 2014). */
+static double next_uniform(uint64_t *state)
+{
     *state += 0x9e3779b97f4a7c15u;
     uint64_t bits = *state;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -62,7 +65,8 @@ static double next_uniform(uint64_t *state) {
 }
 
 /** sum of vector[i * stride] * x[i], and in *squares the sum of the squares of the vector. */
-static double dot(const float *vector, int64_t stride, int count, const double *x, double *squares) {
+static double dot(const float *vector, int64_t stride, int count, const double *x, double *squares)
+{
     double sum = 0.0;
     *squares = 0.0;
     for (int i = 0; i < count; i++) {
@@ -74,7 +78,8 @@ static double dot(const float *vector, int64_t stride, int count, const double *
 }
 
 /** y = op(B) x; returns the sum of the squares of B, which it passes on its way. */
-static double multiply_b(const struct ref_gemm_shape *shape, const float *b, const double *x, double *y) {
+static double multiply_b(const struct ref_gemm_shape *shape, const float *b, const double *x, double *y)
+{
     double b_squares = 0.0;
     for (int p = 0; p < shape->k; p++) {
         const float *row = shape->transpose_b ? b + p : b + p * shape->ldb;
@@ -87,7 +92,8 @@ static double multiply_b(const struct ref_gemm_shape *shape, const float *b, con
 
 void ref_gemm_freivalds(const struct ref_gemm_shape *shape, const float *a, const float *b, const float *c,
                         const float *claimed, uint64_t seed, double *scratch,
-                        const struct ref_gemm_freivalds_rows *rows) {
+                        const struct ref_gemm_freivalds_rows *rows)
+{
     double *x = scratch;
     double *bx = scratch + shape->n;
     for (int j = 0; j < shape->n; j++) x[j] = next_uniform(&seed);

@@ -31,8 +31,7 @@ struct ref_gemm_shape {
 struct ref_gemm_freivalds_rows {
     double *residual;     /**< [m] |row of (claimed - right) times x|, computed without the right product */
     double *claimed_norm; /**< [m] Euclidean norm of the claimed row; NULL if not wanted */
-    double *
-        term_norm; /**< [m] bound on the norm of the row of |alpha| |op(A)| |op(B)| + |beta C|; may be NULL */
+    double *term_norm;    /**< [m] bound on the norm of the row of magnitudes; NULL if not wanted */
 };
 
 /**
@@ -63,8 +62,9 @@ void ref_gemm(const struct ref_gemm_shape *shape, const float *a, const float *b
  *
  * If element (i, j) of the claim is off by e_ij, the residual of row i is |sum_j e_ij x_j|. Rounding errors
  * |e_ij| <= E_ij leave more than t * sqrt(sum_j E_ij^2) with probability below 2 exp(-t^2 / 2) (Hoeffding),
- * and claimed_norm and term_norm are that root for the two terms of the error bound. By Cauchy and Schwarz
- * term_norm[i] = |alpha| * |row i of op(A)| * |B|_Frobenius + |beta| * |row i of C|.
+ * and claimed_norm and term_norm are that root for the two terms of the error bound: one is relative to the
+ * result, the other to its magnitude as in ref_gemm_row(), whose norm over row i is by Cauchy and Schwarz at
+ * most |alpha| * |row i of op(A)| * |B|_Frobenius + |beta| * |row i of C|.
  *
  * A wrong element escapes one x only if x_j is small; three x, by three seeds, leave next to nothing.
  *

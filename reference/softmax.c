@@ -1,14 +1,14 @@
 /**
  * @file softmax.c
- * @brief The oracle of softmax: the definition, with the largest score subtracted so that exp cannot
- * overflow.
+ * @brief The oracle of softmax: the definition, with the largest score subtracted against overflow.
  */
 #include "softmax.h"
 
 #include <math.h>
 #include <stddef.h>
 
-double ref_softmax_row(double *row, int64_t cols) {
+double ref_softmax_row(double *row, int64_t cols)
+{
     double largest = -INFINITY;
     /* fmax() would drop a NaN. Once `largest` is NaN no comparison is true, so it stays NaN. */
     for (int64_t j = 0; j < cols; j++)
@@ -28,7 +28,8 @@ double ref_softmax_row(double *row, int64_t cols) {
     return largest + log(sum);
 }
 
-void ref_softmax_rows(const float *in, double *out, double *lse, int64_t rows, int64_t cols) {
+void ref_softmax_rows(const float *in, double *out, double *lse, int64_t rows, int64_t cols)
+{
     for (int64_t i = 0; i < rows; i++) {
         double *out_row = out + i * cols;
         for (int64_t j = 0; j < cols; j++) out_row[j] = in[i * cols + j];
@@ -37,20 +38,13 @@ void ref_softmax_rows(const float *in, double *out, double *lse, int64_t rows, i
     }
 }
 
-void ref_softmax_merge(double m_a, double l_a, double m_b, double l_b, double *m, double *l) {
-    /* An empty piece apart: -infinity - -infinity is NaN, and would spread from a piece that has no values.
-     */
-    if (m_a == -INFINITY && l_a == 0.0) {
-        *m = m_b;
-        *l = l_b;
-        return;
-    }
-    if (m_b == -INFINITY && l_b == 0.0) {
-        *m = m_a;
-        *l = l_a;
-        return;
-    }
+void ref_softmax_merge(double m_a, double l_a, double m_b, double l_b, double *m, double *l)
+{
     double larger = m_b > m_a || isnan(m_b) ? m_b : m_a;
     *m = larger;
+    if (larger == -INFINITY) { /* both are empty, and -infinity - -infinity would be NaN */
+        *l = l_a + l_b;
+        return;
+    }
     *l = l_a * exp(m_a - larger) + l_b * exp(m_b - larger);
 }

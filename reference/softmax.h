@@ -16,7 +16,7 @@
 /**
  * @brief Turns one row of scores into probabilities, in place; the largest score is subtracted first.
  * @param[in,out] row   host, f64 [cols]
- * @param[in]     cols  >= 1
+ * @param[in]     cols  >= 0; an empty row is like one of only -infinity
  * @return the logsumexp of the row, max + log(sum of exp(x - max))
  */
 double ref_softmax_row(double *row, int64_t cols);
@@ -35,7 +35,8 @@ void ref_softmax_rows(const float *in, double *out, double *lse, int64_t rows, i
  * @brief Merges what is known of two pieces of a row into what is known of both together.
  *
  * A piece is summed up by m, its largest value, and l, the sum of exp(x - m) over it. An empty piece is
- * (-infinity, 0); merging it changes nothing. A NaN in either pair makes l NaN, and m then means nothing.
+ * (-infinity, 0); merging it changes nothing. A NaN in either pair makes l NaN, and so does a maximum of
+ * +infinity; m then means nothing.
  *
  * @param[in]  m_a, l_a  the first piece
  * @param[in]  m_b, l_b  the second piece

@@ -1,0 +1,87 @@
+/**
+ * @file attention_cases.h
+ * @brief The cases that every attention lesson has, their inputs, oracle and bounds.
+ *
+ * A lesson file names the parts it has and gets the rest from here: see tests/lessons/01_naive_attention.c.
+ */
+#ifndef WARPWISE_CHECKER_ATTENTION_CASES_H
+#define WARPWISE_CHECKER_ATTENTION_CASES_H
+
+#include "attention_args.h"
+#include "wire.h"
+
+/** @brief What a part of an attention lesson computes. */
+enum attention_kind {
+    ATTENTION_SCORES,  /* S = scale * Q K^T */
+    ATTENTION_SOFTMAX, /* rows of S, in place */
+    ATTENTION_OUTPUT,  /* O = P V */
+    ATTENTION_WHOLE,
+    ATTENTION_KINDS
+};
+
+/** @brief Device buffers, in this order, of every attention item. */
+enum attention_buffer {
+    ATTENTION_Q,
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_OUT,
+    ATTENTION_LSE,
+    ATTENTION_WORKSPACE,
+    ATTENTION_MATRIX, /* scores or probabilities; absent from ATTENTION_WHOLE */
+    ATTENTION_BUFFERS
+};
+
+/** @brief lesson_case.value: what goes into struct attention_args. */
+enum attention_value {
+    AT_BATCH,
+    AT_HEADS,
+    AT_KV_HEADS,
+    AT_Q_LEN,
+    AT_KV_LEN,
+    AT_HEAD_DIM,
+    AT_CAUSAL,
+    AT_DTYPE,
+    AT_NULL_ARGS,          /* 1: args itself is NULL */
+    AT_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
+    AT_KIND                /* enum attention_kind */
+};
+
+enum { AT_SCALE = 0 /* lesson_case.real */ };
+
+/** @brief The arguments that an item stands for; the runner's side. */
+void attention_args_of(const struct wire_case *item, void *const *buffers, struct attention_args *args);
+
+#ifndef WARPWISE_RUNNER
+
+#include "lesson.h"
+
+/** @brief lesson_case.extent: what the buffers are made for. The first six are as in enum attention_value. */
+enum attention_extent { EX_KIND = 6, EX_WORKSPACE = 7 };
+
+/** @brief What makes one attention lesson differ from another. */
+struct attention_family {
+    int part[ATTENTION_KINDS]; /**< index of the part that is of this kind, -1 for none */
+    int max_head_dim;          /**< 0 for any */
+    int workspace;             /**< 1: score matrix in the workspace; 0: none is needed */
+};
+
+/** @brief Appends the cases of @p family to @p cases, of which @p count are there; returns the new count. */
+int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count, int capacity);
+
+void attention_vary(struct lesson_case *item, int index, struct rng *rng);
+int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+size_t attention_units(const struct lesson_case *item);
+size_t attention_unit_elems(const struct lesson_case *item);
+void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                      struct lesson_expectation *expectation);
+int attention_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                    const float *const *got_before, char *reason, size_t size);
+int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                    double *value, char *message, size_t size);
+void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
+size_t attention_workspace_bytes(const struct lesson_case *item);
+void attention_describe(const struct lesson_case *item, char *text, size_t size);
+
+#endif
+#endif

@@ -1,0 +1,202 @@
+/**
+ * @file attention_guess.c
+ * @brief What would come out if a well-known mistake had been made: the diagnosis tries them in this order.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "attention_cases.h"
+#include "attention_inputs.h"
+
+/** A mistake, as a change to the definition. */
+struct mistake {
+    const char *message;
+    unsigned kinds;      /* set of 1 << enum attention_kind that can have it */
+    int only_causal, only_gqa;
+    double scale_power;  /* the scale is applied this many times; 1 is right */
+    int mask_shift;      /* the row sees this many keys more */
+    enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
+    enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME } head;
+    int tile;            /* keys of a last, incomplete tile of this size are missing; 0 for none */
+    enum { DIVIDE, DO_NOT_DIVIDE, KEEP_SCORES } normalise;
+};
+
+enum { S = 1 << ATTENTION_SCORES, O = 1 << ATTENTION_OUTPUT, W = 1 << ATTENTION_WHOLE };
+
+static const struct mistake MISTAKES[] = {
+    {"as without the scale: is every score multiplied by it?", S | W, 0, 0, 0.0, 0, 0, 0, 0, 0},
+    {"as if the scale were applied twice", S | W, 0, 0, 2.0, 0, 0, 0, 0, 0},
+    {"as without the causal mask", S | O | W, 1, 0, 1.0, 0, MASK_NONE, 0, 0, 0},
+    {"as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len", S | O | W, 1, 0,
+     1.0, 0, MASK_TOP_LEFT, 0, 0, 0},
+    {"mask off by one: a query does not see the last key it should", S | O | W, 1, 0, 1.0, -1, 0, 0, 0, 0},
+    {"mask off by one: a query sees one key too many", S | O | W, 1, 0, 1.0, 1, 0, 0, 0, 0},
+    {"wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)", S | O | W, 0, 1, 1.0, 0, 0, HEAD_MODULO,
+     0, 0},
+    {"wrong K/V head: the query head's own number is used", S | O | W, 0, 1, 1.0, 0, 0, HEAD_SAME, 0, 0},
+    {"never divided by the sum of the exponentials", W, 0, 0, 1.0, 0, 0, 0, 0, DO_NOT_DIVIDE},
+    {"as if scores, not probabilities, were multiplied with V", W, 0, 0, 1.0, 0, 0, 0, 0, KEEP_SCORES},
+    {"the keys of the last, incomplete K/V tile are missing (tile of 8)", O | W, 0, 0, 1.0, 0, 0, 0, 8, 0},
+    {"the keys of the last, incomplete K/V tile are missing (tile of 16)", O | W, 0, 0, 1.0, 0, 0, 0, 16, 0},
+    {"the keys of the last, incomplete K/V tile are missing (tile of 32)", O | W, 0, 0, 1.0, 0, 0, 0, 32, 0},
+    {"the keys of the last, incomplete K/V tile are missing (tile of 64)", O | W, 0, 0, 1.0, 0, 0, 0, 64, 0},
+    {"the keys of the last, incomplete K/V tile are missing (tile of 128)", O | W, 0, 0, 1.0, 0, 0, 0, 128, 0},
+};
+
+/** The element that is looked at. */
+struct place {
+    size_t b, h, i, column;
+};
+
+static struct place place_of(const struct lesson_case *item, size_t at, size_t columns)
+{
+    size_t unit = at / columns, q_len = (size_t)item->extent[AT_Q_LEN], heads = (size_t)item->extent[AT_HEADS];
+    return (struct place){unit / q_len / heads, unit / q_len % heads, unit % q_len, at % columns};
+}
+
+static int keys_seen(const struct lesson_case *item, const struct mistake *mistake, size_t i)
+{
+    int kv_len = item->extent[AT_KV_LEN], seen = kv_len;
+    if (item->value[AT_CAUSAL] == 1 && mistake->mask != MASK_NONE) {
+        seen = (int)i + 1 + mistake->mask_shift;
+        if (mistake->mask == MASK_RIGHT) seen += kv_len - item->extent[AT_Q_LEN];
+    }
+    if (mistake->tile > 0) {
+        int whole = kv_len / mistake->tile * mistake->tile;
+        seen = seen < whole ? seen : whole;
+    }
+    return seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
+}
+
+static size_t first_kv_row(const struct lesson_case *item, const struct mistake *mistake, const struct place *place)
+{
+    size_t kv_heads = (size_t)item->extent[AT_KV_HEADS], group = (size_t)item->extent[AT_HEADS] / kv_heads;
+    size_t head = mistake->head == HEAD_MODULO ? place->h % kv_heads
+                  : mistake->head == HEAD_SAME ? place->h
+                                               : place->h / group;
+    size_t flat = (place->b * kv_heads + head) % ((size_t)item->extent[AT_BATCH] * kv_heads);
+    return flat * (size_t)item->extent[AT_KV_LEN];
+}
+
+static double score_of(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
+                       const struct place *place, size_t kv_row)
+{
+    size_t head_dim = (size_t)item->extent[AT_HEAD_DIM];
+    size_t q_row = (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
+    double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim);
+    double sum = 0.0;
+    for (size_t d = 0; d < head_dim; d++)
+        sum += (double)data[ATTENTION_Q][q_row * head_dim + d] * (double)data[ATTENTION_K][kv_row * head_dim + d];
+    return sum * pow(fabs(scale), mistake->scale_power) * (scale < 0.0 && mistake->scale_power == 1.0 ? -1.0 : 1.0);
+}
+
+static double whole_of(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
+                       const struct place *place)
+{
+    size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
+    int seen = keys_seen(item, mistake, place->i);
+    double max = (double)-INFINITY, sum = 0.0, weights = 0.0;
+    for (int j = 0; j < seen; j++) max = fmax(max, score_of(item, data, mistake, place, first + (size_t)j));
+    for (int j = 0; j < seen; j++) {
+        double score = score_of(item, data, mistake, place, first + (size_t)j);
+        double weight = mistake->normalise == KEEP_SCORES ? score : exp(score - max);
+        weights += weight;
+        sum += weight * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
+    }
+    return mistake->normalise == DIVIDE && weights > 0.0 ? sum / weights : sum;
+}
+
+static double output_of(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
+                        const struct place *place)
+{
+    size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
+    size_t q_row = (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
+    const float *probs = data[ATTENTION_MATRIX] + q_row * (size_t)item->extent[AT_KV_LEN];
+    int seen = keys_seen(item, mistake, place->i);
+    double sum = 0.0;
+    for (int j = 0; j < seen; j++)
+        sum += (double)probs[j] * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
+    return sum;
+}
+
+static int applies(const struct lesson_case *item, const struct mistake *mistake, int buffer)
+{
+    int kind = item->extent[EX_KIND];
+    if (!(mistake->kinds >> kind & 1)) return 0;
+    if (buffer != (kind == ATTENTION_SCORES ? ATTENTION_MATRIX : ATTENTION_OUT)) return 0;
+    if (mistake->only_causal && item->value[AT_CAUSAL] != 1) return 0;
+    if (mistake->only_gqa && item->extent[AT_HEADS] == item->extent[AT_KV_HEADS]) return 0;
+    return mistake->tile == 0 || item->extent[AT_KV_LEN] % mistake->tile != 0;
+}
+
+int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                    double *value, char *message, size_t size)
+{
+    if (index >= (int)(sizeof MISTAKES / sizeof MISTAKES[0])) return -1;
+    const struct mistake *mistake = &MISTAKES[index];
+    if (!applies(item, mistake, buffer)) return 0;
+    snprintf(message, size, "%s", mistake->message);
+    int kind = item->extent[EX_KIND];
+    size_t columns = (size_t)item->extent[kind == ATTENTION_SCORES ? AT_KV_LEN : AT_HEAD_DIM];
+    struct place place = place_of(item, at, columns);
+    if (kind == ATTENTION_WHOLE) {
+        *value = whole_of(item, data, mistake, &place);
+    } else if (kind == ATTENTION_OUTPUT) {
+        *value = output_of(item, data, mistake, &place);
+    } else {
+        size_t row = first_kv_row(item, mistake, &place) + place.column;
+        *value = (int)place.column < keys_seen(item, mistake, place.i)
+                     ? score_of(item, data, mistake, &place, row)
+                     : (double)-INFINITY;
+    }
+    return 1;
+}
+
+void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    const int *extent = item->extent;
+    double rows = (double)extent[AT_BATCH] * extent[AT_HEADS] * extent[AT_Q_LEN];
+    double kv_rows = (double)extent[AT_BATCH] * extent[AT_KV_HEADS] * extent[AT_KV_LEN];
+    double head_dim = extent[AT_HEAD_DIM], pairs = 0.0;
+    for (int i = 0; i < extent[AT_Q_LEN]; i++) {
+        int seen = item->value[AT_CAUSAL] == 1 ? i + 1 + extent[AT_KV_LEN] - extent[AT_Q_LEN] : extent[AT_KV_LEN];
+        pairs += seen > 0 ? seen : 0;
+    }
+    pairs *= (double)extent[AT_BATCH] * extent[AT_HEADS];
+    double matrix = rows * extent[AT_KV_LEN];
+    double lse = item->null_buffer == ATTENTION_LSE ? 0.0 : rows;
+    *cost = (struct lesson_cost){.oracle_ops = pairs * head_dim * 12.0 + matrix * 20.0};
+    switch (extent[EX_KIND]) {
+    case ATTENTION_SCORES:
+        cost->flop = 2.0 * pairs * head_dim;
+        cost->min_bytes = 4.0 * (rows * head_dim + kv_rows * head_dim + matrix);
+        break;
+    case ATTENTION_SOFTMAX:
+        cost->flop = 5.0 * pairs;
+        cost->min_bytes = 4.0 * (2.0 * matrix + lse);
+        break;
+    case ATTENTION_OUTPUT:
+        cost->flop = 2.0 * pairs * head_dim;
+        cost->min_bytes = 4.0 * (matrix + kv_rows * head_dim + rows * head_dim);
+        break;
+    default:
+        cost->flop = 4.0 * pairs * head_dim;
+        cost->min_bytes = 4.0 * (2.0 * rows * head_dim + 2.0 * kv_rows * head_dim + lse);
+        cost->extra_bytes = extent[EX_WORKSPACE] ? 4.0 * matrix : 0.0;
+        break;
+    }
+}
+
+/* Computed from what the kernel is told, since that is what it is asked about. */
+size_t attention_workspace_bytes(const struct lesson_case *item)
+{
+    const int64_t *value = item->value;
+    if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE || value[AT_NULL_ARGS]) return SIZE_MAX;
+    uint64_t bytes = sizeof(float);
+    const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN]};
+    for (int i = 0; i < 4; i++) {
+        if (extents[i] < 1) return 0;
+        if (!multiply_fits(&bytes, (uint64_t)extents[i], INT64_MAX)) return SIZE_MAX;
+    }
+    return (size_t)bytes;
+}

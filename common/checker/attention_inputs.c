@@ -1,0 +1,178 @@
+/**
+ * @file attention_inputs.c
+ * @brief Buffers of attention items and what is in them.
+ */
+#include "attention_inputs.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "attention_cases.h"
+
+#define E(item, name) ((size_t)(item)->extent[name])
+
+int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
+{
+    size_t batch = E(item, AT_BATCH), heads = E(item, AT_HEADS), kv_heads = E(item, AT_KV_HEADS);
+    size_t q_len = E(item, AT_Q_LEN), kv_len = E(item, AT_KV_LEN), head_dim = E(item, AT_HEAD_DIM);
+    int kind = item->extent[EX_KIND];
+    int writes_out = kind == ATTENTION_OUTPUT || kind == ATTENTION_WHOLE;
+    int writes_lse = kind == ATTENTION_SOFTMAX || kind == ATTENTION_WHOLE;
+    int workspace = item->extent[EX_WORKSPACE] || item->null_buffer == ATTENTION_WORKSPACE;
+
+    buffers[ATTENTION_Q] = (struct lesson_buffer){"q", WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
+    buffers[ATTENTION_K] = (struct lesson_buffer){"k", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}};
+    buffers[ATTENTION_V] = (struct lesson_buffer){"v", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}};
+    buffers[ATTENTION_OUT] =
+        (struct lesson_buffer){"out", writes_out ? WIRE_OUT : WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
+    buffers[ATTENTION_LSE] =
+        (struct lesson_buffer){"lse", writes_lse ? WIRE_OUT : WIRE_IN, 3, {batch, heads, q_len}, {0}};
+    buffers[ATTENTION_WORKSPACE] = (struct lesson_buffer){
+        "workspace", WIRE_WORKSPACE, 4, {batch, heads, workspace ? q_len : 0, kv_len}, {0}};
+    if (kind == ATTENTION_WHOLE) return ATTENTION_MATRIX;
+
+    enum wire_role role = kind == ATTENTION_SCORES    ? WIRE_OUT
+                          : kind == ATTENTION_SOFTMAX ? WIRE_INOUT
+                                                      : WIRE_IN;
+    buffers[ATTENTION_MATRIX] = (struct lesson_buffer){
+        kind == ATTENTION_OUTPUT ? "probs" : "scores", role, 4, {batch, heads, q_len, kv_len}, {0}};
+    return ATTENTION_BUFFERS;
+}
+
+int attention_hidden_from(const struct lesson_case *item)
+{
+    int kv_len = item->extent[AT_KV_LEN], q_len = item->extent[AT_Q_LEN];
+    int shorter = q_len < kv_len ? q_len : kv_len;
+    return kv_len - (shorter + 1) / 2;
+}
+
+static int visible_keys(const struct lesson_case *item, int row)
+{
+    int kv_len = item->extent[AT_KV_LEN];
+    if (item->value[AT_CAUSAL] != 1) return kv_len;
+    int visible = row + 1 + kv_len - item->extent[AT_Q_LEN];
+    return visible < 0 ? 0 : visible;
+}
+
+/* What the scores of a row look like before any noise: key j of kv_len. */
+static double trend(const struct lesson_case *item, int j)
+{
+    int kv_len = item->extent[AT_KV_LEN];
+    switch (item->distribution) {
+    case DIST_DOMINANT: return j == kv_len - kv_len / 4 - 1 ? 40.0 : 0.0;
+    case DIST_RISING: return 0.25 * j;
+    case DIST_FALLING: return 0.25 * (kv_len - j);
+    case DIST_LOW: return -300.0;
+    case DIST_EQUAL: return 3.0;
+    default: return 0.0;
+    }
+}
+
+/* Component 0 of q is 1 wherever there is a trend, and component 0 of k carries it: their product is the
+ * trend of the score. */
+static int has_trend(const struct lesson_case *item)
+{
+    return item->distribution == DIST_DOMINANT || item->distribution == DIST_RISING ||
+           item->distribution == DIST_FALLING || item->distribution == DIST_LOW;
+}
+
+static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
+{
+    double scale = 1.0 / sqrt((double)item->extent[AT_HEAD_DIM]);
+    switch (item->distribution) {
+    case DIST_LARGE: return index == ATTENTION_V ? noise : 100.0 * noise;
+    case DIST_EQUAL: return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
+    case DIST_NAN_Q: return index == ATTENTION_Q && row % 5 == 2 && column == 0 ? (double)NAN : noise;
+    case DIST_NAN_K:
+        return index == ATTENTION_K && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
+    case DIST_NAN_V:
+        return index == ATTENTION_V && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
+    case DIST_NAN_HIDDEN:
+        return index != ATTENTION_Q && row >= attention_hidden_from(item) ? (double)NAN : noise;
+    default: break;
+    }
+    if (!has_trend(item) || column != 0 || index == ATTENTION_V) return noise;
+    return index == ATTENTION_Q ? 1.0 : trend(item, row) / scale;
+}
+
+static void fill_rows(const struct lesson_case *item, int index, struct rng *rng, float *data)
+{
+    int length = index == ATTENTION_Q ? item->extent[AT_Q_LEN] : item->extent[AT_KV_LEN];
+    int heads = item->extent[AT_BATCH] *
+                (index == ATTENTION_Q ? item->extent[AT_HEADS] : item->extent[AT_KV_HEADS]);
+    int head_dim = item->extent[AT_HEAD_DIM];
+    struct rng other = {rng_mix(rng->state, 1)};
+    for (int head = 0; head < heads; head++)
+        for (int row = 0; row < length; row++)
+            for (int column = 0; column < head_dim; column++) {
+                double noise = rng_normal(rng);
+                if (item->distribution == DIST_OTHER_TAIL && index != ATTENTION_Q &&
+                    row >= attention_hidden_from(item))
+                    noise = rng_normal(&other);
+                *data++ = (float)element(item, index, head, row, column, noise);
+            }
+}
+
+static double score(const struct lesson_case *item, int i, int j, double noise)
+{
+    switch (item->distribution) {
+    case DIST_LARGE: return 1e4 * noise;
+    case DIST_EQUAL: return trend(item, j);
+    case DIST_NAN_Q: return i % 5 == 2 && j == 3 ? (double)NAN : noise;
+    default: return trend(item, j) + noise;
+    }
+}
+
+static void fill_scores(const struct lesson_case *item, struct rng *rng, float *data)
+{
+    int rows = item->extent[AT_BATCH] * item->extent[AT_HEADS], kv_len = item->extent[AT_KV_LEN];
+    for (int row = 0; row < rows; row++)
+        for (int i = 0; i < item->extent[AT_Q_LEN]; i++)
+            for (int j = 0; j < kv_len; j++) {
+                double noise = rng_normal(rng);
+                *data++ = j < visible_keys(item, i) ? (float)score(item, i, j, noise) : -INFINITY;
+            }
+}
+
+/* Positive weights that sum to 1 over the visible keys, and 0 behind the mask. */
+static void fill_probs(const struct lesson_case *item, struct rng *rng, float *data)
+{
+    int rows = item->extent[AT_BATCH] * item->extent[AT_HEADS], kv_len = item->extent[AT_KV_LEN];
+    for (int row = 0; row < rows; row++)
+        for (int i = 0; i < item->extent[AT_Q_LEN]; i++, data += kv_len) {
+            double sum = 0.0;
+            for (int j = 0; j < kv_len; j++) {
+                double noise = item->distribution == DIST_EQUAL ? 0.5 : rng_uniform(rng) + 0x1p-10;
+                double weight = trend(item, j) > 30.0 ? 1e4 : noise * noise;
+                data[j] = j < visible_keys(item, i) ? (float)weight : 0.0f;
+                sum += (double)data[j];
+            }
+            for (int j = 0; j < kv_len && sum > 0.0; j++) data[j] = (float)((double)data[j] / sum);
+        }
+}
+
+void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    int kind = item->extent[EX_KIND];
+    if (index == ATTENTION_Q || index == ATTENTION_K || index == ATTENTION_V) {
+        fill_rows(item, index, rng, data);
+    } else if (index == ATTENTION_MATRIX && kind == ATTENTION_SOFTMAX) {
+        fill_scores(item, rng, data);
+    } else if (index == ATTENTION_MATRIX && kind == ATTENTION_OUTPUT) {
+        fill_probs(item, rng, data);
+    } else {
+        for (size_t i = 0; i < elems; i++) data[i] = (float)rng_normal(rng);
+    }
+}
+
+void attention_describe(const struct lesson_case *item, char *text, size_t size)
+{
+    int used = snprintf(text, size, "batch %lld, heads %lld", (long long)item->value[AT_BATCH],
+                        (long long)item->value[AT_HEADS]);
+    if (item->value[AT_HEADS] != item->value[AT_KV_HEADS])
+        used += snprintf(text + used, size - (size_t)used, "/%lld", (long long)item->value[AT_KV_HEADS]);
+    snprintf(text + used, size - (size_t)used, ", q_len %lld, kv_len %lld, head_dim %lld%s, %s",
+             (long long)item->value[AT_Q_LEN], (long long)item->value[AT_KV_LEN],
+             (long long)item->value[AT_HEAD_DIM], item->value[AT_CAUSAL] ? ", causal" : "",
+             item->value[AT_DTYPE] == DTYPE_F32 ? "f32" : "other dtype");
+}

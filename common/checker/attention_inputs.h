@@ -1,0 +1,28 @@
+/**
+ * @file attention_inputs.h
+ * @brief How the data of an attention case are distributed.
+ */
+#ifndef WARPWISE_CHECKER_ATTENTION_INPUTS_H
+#define WARPWISE_CHECKER_ATTENTION_INPUTS_H
+
+#include "lesson.h"
+
+enum attention_distribution {
+    DIST_NORMAL,     /* q, k, v normal with standard deviation 1 */
+    DIST_LARGE,      /* scores of magnitude 1e4: exp overflows unless the maximum is subtracted */
+    DIST_LOW,        /* every score far below zero: exp underflows, and a maximum that begins at 0 is wrong */
+    DIST_DOMINANT,   /* one key takes nearly all the weight, late in the row */
+    DIST_EQUAL,      /* all scores of a row are equal */
+    DIST_RISING,     /* scores grow along the row: every tile brings a new maximum */
+    DIST_FALLING,    /* the first key has the largest score */
+    DIST_NAN_Q,      /* a NaN in some query rows */
+    DIST_NAN_K,      /* a NaN in one key row of one head */
+    DIST_NAN_V,      /* a NaN in one value row of one head */
+    DIST_NAN_HIDDEN, /* NaN in keys and values that only the last query rows see */
+    DIST_OTHER_TAIL  /* normal, but the last keys and values drawn anew */
+};
+
+/** @brief Key row from which DIST_NAN_HIDDEN and DIST_OTHER_TAIL differ from DIST_NORMAL. */
+int attention_hidden_from(const struct lesson_case *item);
+
+#endif

@@ -1,0 +1,106 @@
+/**
+ * @file check.h
+ * @brief What one run of the checker is about, and what came of it: the structures its files share.
+ */
+#ifndef WARPWISE_CHECKER_CHECK_H
+#define WARPWISE_CHECKER_CHECK_H
+
+#include "lesson.h"
+
+enum {
+    CHECK_CASES = 512,
+    CHECK_NAMES = 16,     /* --case and --limit given at most so often */
+    VERDICT_TEXT = 400
+};
+
+enum state {
+    STATE_PASS,
+    STATE_FAIL,
+    STATE_NOT_STARTED,
+    STATE_CRASH,
+    STATE_TIMEOUT,
+    STATE_NO_DEVICE,
+    STATE_BROKEN,  /* the checker or the machine could not do its part: nobody's fault and nobody's points */
+    STATE_COUNT
+};
+
+const char *state_name(enum state state);
+
+/** @brief A limit of the device, measured by somebody else in the same run: `--limit copy_gbps=4245`. */
+struct limit {
+    char name[32];
+    double value;
+};
+
+/** @brief What the command line asks for. */
+struct options {
+    const struct lesson *lesson;
+    const char *runner;
+    enum device device;
+    const char *case_name[CHECK_NAMES];
+    int case_count;
+    uint64_t seed;
+    const char *secret_seed_file;
+    double time_limit;    /* seconds a case */
+    int verbose, dump, bench, list, ctest;
+    const char *csv, *json;
+    const char *save_case, *save_file;
+    struct limit limit[CHECK_NAMES];
+    int limit_count;
+};
+
+/** @brief Times or counters of a case. */
+struct measurement {
+    int timed;                  /**< 1: the three times are there */
+    double median_us, p10_us, p90_us;
+    const char *refused;        /**< why the time is not to be believed, or NULL */
+    int counted;                /**< 1: the counters of the software device are there */
+    uint64_t load_requests, load_sectors, store_requests, store_sectors;
+    uint64_t shared_load_wavefronts, shared_store_wavefronts, bank_conflicts, atomics, barriers;
+    uint64_t launches;
+    int described;              /**< 1: the kernels were described; the least of their occupancies: */
+    uint32_t blocks_per_sm;
+    double occupancy;
+    double host_seconds;        /**< the runner's, on the software device */
+    struct lesson_cost cost;
+    uint64_t workspace_bytes;
+};
+
+/** @brief What came of one case. */
+struct verdict {
+    enum state state;
+    double budget_share;        /**< largest error as a share of what is allowed */
+    char headline[VERDICT_TEXT];
+    char pattern[VERDICT_TEXT];
+    char detail[VERDICT_TEXT * 6]; /**< findings of the device, what the program printed */
+    char shape[160];
+    size_t sampled, units;      /**< units compared where not all were; sampled is 0 where all were */
+    struct measurement measurement;
+};
+
+/** @brief One run of the checker. */
+struct check {
+    struct options options;
+    uint64_t seed;              /**< options.seed with the secret mixed in */
+    struct lesson_case cases[CHECK_CASES];
+    struct verdict verdicts[CHECK_CASES];
+    int chosen[CHECK_CASES];    /**< 1: on this device and asked for */
+    int case_count;
+    char device_name[128];
+    uint64_t device_memory;
+    uint32_t threads_per_sm, multiprocessors;
+    uint64_t l2_bytes;
+    char broken[VERDICT_TEXT];  /**< why the machine could not do its part */
+};
+
+/** @brief Runs and judges the chosen cases; fills the verdicts. */
+void check_run(struct check *check);
+
+/** @brief Points of case @p index, and how many it could have. */
+double check_points(const struct check *check, int index);
+double check_points_max(const struct check *check, int index);
+
+/** @brief The state of a part (or of the lesson, part -1) over its chosen cases. */
+enum state check_state(const struct check *check, int part);
+
+#endif

@@ -1,0 +1,156 @@
+/**
+ * @file lesson.h
+ * @brief What a file tests/lessons/NN_topic.c tells of its lesson, and all that the checker knows of it.
+ *
+ * The same file is compiled twice. Plain, it defines `const struct lesson lesson_NN_topic` for the trusted
+ * checker: cases, inputs, oracle, bounds. With -DWARPWISE_RUNNER it defines lesson_call() and
+ * lesson_workspace_bytes() for the runner, which is linked with the student's object and learns nothing else.
+ *
+ * A *case* is one line of the table. A property is a case that is run with many random inputs; each of those,
+ * and the one input of any other case, is an *item*: a case whose numbers are settled.
+ */
+#ifndef WARPWISE_CHECKER_LESSON_H
+#define WARPWISE_CHECKER_LESSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel_status.h"
+#include "rng.h"
+#include "wire.h"
+
+enum case_group {
+    GROUP_BASIC,
+    GROUP_EDGES,
+    GROUP_NUMERICS,
+    GROUP_BAD_INPUT,
+    GROUP_PROPERTIES,
+    GROUP_SPEED,
+    GROUP_COUNT
+};
+
+/** @brief Where a case is run; a set. */
+enum device { DEVICE_SIMT = 1, DEVICE_GPU = 2, DEVICE_ANY = 3 };
+
+enum { LESSON_NAME = 64, LESSON_EXTENTS = 8, LESSON_PARTS = 8, LESSON_RANK = 4 };
+
+enum case_flags {
+    CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
+    CASE_UNIT_SCALE = 2,  /* data of size 1: the bound is capped as well */
+    CASE_ASK_ONLY = 4     /* only the workspace size is asked; the call itself is expected to be refused */
+};
+
+/** @brief One case, or one item of a property. */
+struct lesson_case {
+    char name[LESSON_NAME];      /**< "part/name" */
+    enum case_group group;
+    int part;                    /**< index into the lesson's parts */
+    int weight;                  /**< share of the part's points: weight / sum of weights */
+    unsigned devices;            /**< set of enum device */
+    int extent[LESSON_EXTENTS];  /**< what the buffers are made for; meanings are the lesson's own */
+    int64_t value[WIRE_VALUES];  /**< what the kernel is told, right or wrong */
+    double real[WIRE_REALS];
+    int distribution;            /**< the lesson's own */
+    unsigned flags;              /**< set of enum case_flags */
+    int null_buffer;             /**< which buffer is given as a null pointer, -1 for none */
+    int misaligned_buffer;       /**< which buffer is misaligned, -1 for none */
+    int misalignment;            /**< by how many bytes */
+    enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
+    int repeat;                  /**< number of items, 1 unless a property */
+    uint64_t seed;               /**< of the item's inputs; set by the checker */
+};
+
+/** @brief One buffer of an item. Everything is f32 in memory so far; storage types come with lesson 04. */
+struct lesson_buffer {
+    const char *name;
+    enum wire_role role;
+    int rank;
+    size_t extent[LESSON_RANK]; /**< element [i, j, ...] is row-major; printed as name[i,j,...] */
+    const char *column[4];      /**< names of the last index where it counts fields ("m", "l"); or NULL */
+};
+
+/** @brief Elements of @p buffer. */
+static inline size_t lesson_elems(const struct lesson_buffer *buffer)
+{
+    size_t elems = 1;
+    for (int axis = 0; axis < buffer->rank; axis++) elems *= buffer->extent[axis];
+    return elems;
+}
+
+/**
+ * @brief What a stretch of one buffer must hold. Filled by the oracle.
+ *
+ * The two bounds are checked apart: every element against its own, and the largest error of a whole buffer
+ * against twice the largest error of a plain f32 computation (plus `floor`, what does not accumulate).
+ */
+struct lesson_span {
+    int buffer;
+    size_t first, count;
+    double *expected; /**< [count] */
+    double *bound;    /**< [count] largest error allowed */
+    double *plain;    /**< [count] what a plain same-precision computation gives */
+    double *floor;    /**< [count] part of the error that plain luck may hide */
+};
+
+enum { LESSON_SPANS = 3 };
+
+/** @brief What one call of the oracle covers. The arrays are the caller's, `capacity` long each. */
+struct lesson_expectation {
+    int span_count;
+    struct lesson_span span[LESSON_SPANS];
+    double *scratch; /**< [scratch_elems] */
+};
+
+/** @brief What a call costs, by definition of the problem rather than of the kernel. */
+struct lesson_cost {
+    double flop;
+    double min_bytes;   /**< every input read once, every output written once */
+    double extra_bytes; /**< workspace by contract */
+    double oracle_ops;  /**< operations of the oracle for the whole item */
+};
+
+struct lesson_part {
+    const char *name;
+    int points;
+};
+
+/** @brief A lesson, as the checker sees it. */
+struct lesson {
+    int number;
+    const char *topic; /**< "naive_attention" */
+    const char *title;
+    int part_count;
+    struct lesson_part part[LESSON_PARTS];
+
+    /** @brief Writes at most @p capacity cases; returns how many there are. */
+    int (*cases)(struct lesson_case *cases, int capacity);
+    /** @brief Item @p index of a property: @p item is a copy of the case, with the seed of the case, to be
+     *         given its own numbers and seed. @p rng is another one for every item. */
+    void (*vary)(struct lesson_case *item, int index, struct rng *rng);
+    /** @brief Describes the buffers of @p item; returns how many there are. */
+    int (*buffers)(const struct lesson_case *item, struct lesson_buffer *buffers);
+    /** @brief Fills input @p index (of what buffers() said) with @p elems floats. */
+    void (*fill)(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+    /** @brief Number of independent pieces the oracle works on: rows, as a rule. */
+    size_t (*units)(const struct lesson_case *item);
+    /** @brief Longest span and scratch array that expect() needs. */
+    size_t (*unit_elems)(const struct lesson_case *item);
+    /** @brief The oracle, for one unit. @p data are the inputs by buffer index, NULL for others. */
+    void (*expect)(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *expectation);
+    /** @brief What a property says beyond "equals the oracle". @p got are all buffers of this item and of
+     *         the one before. Returns 1 if it holds, else 0 with the reason in @p reason. NULL if no more. */
+    int (*holds)(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                 const float *const *got_before, char *reason, size_t size);
+    /** @brief Guess @p index of what went wrong: 1 if for the element at @p at of @p buffer it would give
+     *         @p value; 0 if not; -1 if there is no such guess. @p message is set to what to tell. */
+    int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size);
+    void (*cost)(const struct lesson_case *item, struct lesson_cost *cost);
+    /** @brief Exact workspace by contract, SIZE_MAX if it is none of this lesson's business. */
+    size_t (*workspace_bytes)(const struct lesson_case *item);
+    /** @brief "batch 1, heads 2, ..., causal, f32". */
+    void (*describe)(const struct lesson_case *item, char *text, size_t size);
+};
+
+#endif

@@ -1,0 +1,37 @@
+/**
+ * @file rng.h
+ * @brief Random numbers that depend on a seed and on nothing else, the same on every machine.
+ */
+#ifndef WARPWISE_CHECKER_RNG_H
+#define WARPWISE_CHECKER_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** @brief State of a generator (splitmix64). */
+struct rng {
+    uint64_t state;
+};
+
+/** @brief Mixes @p salt into @p seed; related arguments give unrelated results. */
+uint64_t rng_mix(uint64_t seed, uint64_t salt);
+
+/** @brief Mixes a text into @p seed. */
+uint64_t rng_mix_text(uint64_t seed, const char *text);
+
+/** @brief The next 64 random bits. */
+uint64_t rng_next(struct rng *rng);
+
+/** @brief A whole number from @p low to @p high, both included. */
+int rng_between(struct rng *rng, int low, int high);
+
+/** @brief Evenly distributed in [0, 1). */
+double rng_uniform(struct rng *rng);
+
+/** @brief Close to normal, mean 0, standard deviation 1, never beyond 6. */
+double rng_normal(struct rng *rng);
+
+/** @brief Bits that cannot be foreseen, for nonces and poisons; from the kernel. */
+uint64_t rng_unforeseen(void);
+
+#endif

@@ -1,0 +1,326 @@
+/**
+ * @file session.c
+ * @brief Lays out the image, fills it, and leads runners through its cases.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    GUARD_BYTES = 4096,      /* of each guard zone on a GPU */
+    WARM_UP = 5,
+    START_SECONDS = 60,      /* opening a GPU may take its time */
+    END_SECONDS = 10,
+    DEATHS_BEFORE_READY = 3  /* then no more runners are started */
+};
+
+/* Room for findings and counters, far from enough to fill a disk. */
+#define FILE_BYTES (UINT64_C(64) << 20)
+/* What the software device may map: its address ranges are reserved, not used. */
+#define SIMT_ADDRESS_BYTES (UINT64_C(1) << 40)
+
+static int has_contents(enum wire_role role)
+{
+    return role == WIRE_IN || role == WIRE_INOUT;
+}
+
+static uint64_t buffer_bytes(const struct item *item, int buffer)
+{
+    return lesson_elems(&item->buffer[buffer]) * sizeof(float);
+}
+
+static uint64_t guard_bytes(const struct session *session)
+{
+    return session->check->options.device == DEVICE_GPU ? GUARD_BYTES : 0;
+}
+
+static int keeps_workspace(const struct session *session)
+{
+    return session->check->options.dump;
+}
+
+/* Inputs come back once, outputs after each run, and after the timing loop. */
+static int copies_of(const struct session *session, enum wire_role role)
+{
+    if (role == WIRE_IN) return 1;
+    return session->timed > 0 ? 3 : 2;
+}
+
+static uint64_t copy_bytes(const struct session *session, const struct item *item, int buffer)
+{
+    enum wire_role role = item->buffer[buffer].role;
+    int contents = role != WIRE_WORKSPACE || keeps_workspace(session);
+    return wire_round((contents ? buffer_bytes(item, buffer) : 0) + 2 * guard_bytes(session));
+}
+
+uint64_t session_item_bytes(const struct session *session, const struct item *item)
+{
+    uint64_t bytes = wire_round(sizeof(struct wire_case));
+    for (int i = 0; i < item->buffer_count; i++) {
+        enum wire_role role = item->buffer[i].role;
+        if (has_contents(role)) bytes += wire_round(buffer_bytes(item, i));
+        bytes += (uint64_t)copies_of(session, role) * copy_bytes(session, item, i);
+    }
+    return bytes;
+}
+
+struct wire_case *session_case(const struct session *session, int index)
+{
+    return wire_case_at(session->header, (uint32_t)index);
+}
+
+void session_fill(const struct check *check, const struct item *item, int buffer, float *data)
+{
+    struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
+    size_t elems = lesson_elems(&item->buffer[buffer]);
+    check->options.lesson->fill(&item->settled, buffer, elems, &rng, data);
+}
+
+/* A NaN for one run and a large finite number for the other: code that reads what it should write is caught by
+ * one of them, even if it takes maxima. */
+static void choose_secrets(struct item *item)
+{
+    for (int i = 0; i < 2; i++) item->nonce[i] = rng_unforeseen();
+    uint64_t bits = rng_unforeseen();
+    item->poison[0] = 0x7FC00000u | (uint32_t)(bits & 0x3FFFFF);
+    item->poison[1] = 0x44800000u | (uint32_t)(bits >> 32 & 0x7FFFFF);
+    item->guard_seed = rng_unforeseen();
+}
+
+static void lay_out_buffer(struct session *session, struct item *item, struct wire_case *wire, int index,
+                           uint64_t *at)
+{
+    enum wire_role role = item->buffer[index].role;
+    struct wire_buffer *buffer = &wire->buffer[index];
+    *buffer = (struct wire_buffer){.role = role,
+                                   .null = item->settled.null_buffer == index,
+                                   .bytes = buffer_bytes(item, index)};
+    if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
+    if (has_contents(role)) {
+        buffer->contents = *at;
+        session_fill(session->check, item, index, (float *)((unsigned char *)session->header + *at));
+        *at += wire_round(buffer->bytes);
+    }
+    for (int copy = 0; copy < copies_of(session, role); copy++) {
+        buffer->copy[copy] = *at;
+        *at += copy_bytes(session, item, index);
+    }
+}
+
+static void lay_out(struct session *session, int index, uint64_t *at)
+{
+    struct item *item = &session->item[index];
+    struct wire_case *wire = session_case(session, index);
+    choose_secrets(item);
+    wire->part = (uint32_t)item->settled.part;
+    memcpy(wire->value, item->settled.value, sizeof wire->value);
+    memcpy(wire->real, item->settled.real, sizeof wire->real);
+    memcpy(wire->nonce, item->nonce, sizeof wire->nonce);
+    memcpy(wire->poison, item->poison, sizeof wire->poison);
+    wire->guard_bytes = guard_bytes(session);
+    wire->guard_seed = item->guard_seed;
+    if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
+    if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
+    /* The software device tells reads of a workspace that was never written; poison would hide them. */
+    wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);
+    if (session->timed > 0) {
+        wire->warm_up = WARM_UP;
+        wire->timed = (uint32_t)session->timed;
+        wire->flush_bytes = 2 * session->check->l2_bytes;
+    }
+    wire->buffer_count = (uint32_t)item->buffer_count;
+    for (int i = 0; i < item->buffer_count; i++) lay_out_buffer(session, item, wire, i, at);
+}
+
+static int broken(struct session *session, const char *what)
+{
+    snprintf(session->check->broken, sizeof session->check->broken, "%s: %s", what, strerror(errno));
+    return -1;
+}
+
+/* The size is sealed: a runner that could cut the file short could kill the checker with SIGBUS. */
+int session_open(struct session *session)
+{
+    uint64_t at = wire_round(sizeof(struct wire_header)) + (uint64_t)session->count * wire_round(sizeof(struct wire_case));
+    session->bytes = wire_round(sizeof(struct wire_header));
+    for (int i = 0; i < session->count; i++) session->bytes += session_item_bytes(session, &session->item[i]);
+    session->image = memfd_create("warpwise", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (session->image < 0) return broken(session, "no memory file for the inputs");
+    if (ftruncate(session->image, (off_t)session->bytes) != 0 ||
+        fcntl(session->image, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return broken(session, "no memory for the inputs");
+    void *image = mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->image, 0);
+    if (image == MAP_FAILED) return broken(session, "no memory for the inputs");
+    session->header = image;
+    session->header->magic = WIRE_MAGIC;
+    session->header->image_bytes = session->bytes;
+    session->header->case_count = (uint32_t)session->count;
+    for (int i = 0; i < session->count; i++) lay_out(session, i, &at);
+    return 0;
+}
+
+void session_close(struct session *session)
+{
+    if (session->header != NULL) munmap(session->header, session->bytes);
+    if (session->image >= 0) close(session->image);
+    session->header = NULL;
+    session->image = -1;
+}
+
+int session_save(const struct session *session, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) return -1;
+    size_t written = fwrite(session->header, 1, session->bytes, file);
+    return fclose(file) == 0 && written == session->bytes ? 0 : -1;
+}
+
+const float *session_copy(const struct session *session, int index, int buffer, int run)
+{
+    const struct item *item = &session->item[index];
+    uint64_t at = wire_round(sizeof(struct wire_header)) + (uint64_t)session->count * wire_round(sizeof(struct wire_case));
+    /* Offsets are computed anew: those in the image may have been changed by the runner. */
+    for (int i = 0; i <= index; i++)
+        for (int b = 0; b < session->item[i].buffer_count; b++) {
+            enum wire_role role = session->item[i].buffer[b].role;
+            if (has_contents(role)) at += wire_round(buffer_bytes(&session->item[i], b));
+            if (i == index && b == buffer)
+                return (const float *)((const unsigned char *)session->header + at +
+                                       (uint64_t)run * copy_bytes(session, item, b) + guard_bytes(session));
+            at += (uint64_t)copies_of(session, role) * copy_bytes(session, &session->item[i], b);
+        }
+    return NULL;
+}
+
+/* ---- leading the runners --------------------------------------------------------------------------------- */
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int begins_finding(const char *line)
+{
+    static const char *const kinds[] = {"out-of-bounds", "misaligned", "uninitialized-read", "shared-race",
+                                        "global-race", "divergent-barrier", "deadlock", "missing-wait",
+                                        "use-after-free", "host-pointer", "leak", "unsupported"};
+    if (strncmp(line, "simt: ", 6) != 0) return 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t length = strlen(kinds[i]);
+        if (strncmp(line + 6, kinds[i], length) == 0 && line[6 + length] == ':') return 1;
+    }
+    return 0;
+}
+
+static void keep_text(struct item *item, const char *text)
+{
+    snprintf(item->text, sizeof item->text, "%s", text);
+    for (const char *line = text; line != NULL && !item->finding; line = strchr(line, '\n')) {
+        if (*line == '\n') line++;
+        item->finding = begins_finding(line);
+        if (*line == '\0') break;
+    }
+}
+
+static struct process_limits limits_of(const struct session *session)
+{
+    int simt = session->check->options.device == DEVICE_SIMT;
+    double seconds = session->check->options.time_limit * (double)(session->count + 1) * 4.0;
+    return (struct process_limits){seconds, simt ? SIMT_ADDRESS_BYTES : 0, FILE_BYTES};
+}
+
+static void note_device(struct session *session)
+{
+    struct check *check = session->check;
+    const struct wire_header *header = session->header;
+    snprintf(check->device_name, sizeof check->device_name, "%.*s", (int)sizeof header->device - 1, header->device);
+    check->device_memory = header->memory_bytes;
+    check->threads_per_sm = header->threads_per_sm;
+    check->multiprocessors = header->multiprocessors;
+    check->l2_bytes = header->l2_bytes;
+}
+
+/* One item in a running runner; 1 if the runner can go on with the next. */
+static int run_item(struct session *session, struct process *process, int index)
+{
+    struct item *item = &session->item[index];
+    size_t text_before = process->text_used;
+    double begin = now_seconds();
+    process_send(process, WIRE_RUN, (uint32_t)index);
+    enum process_event event = process_await(process, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
+    item->host_seconds = now_seconds() - begin;
+    item->end = event == PROCESS_REPLY ? ITEM_ANSWERED : event == PROCESS_LATE ? ITEM_LATE : ITEM_CRASHED;
+    process->text[process->text_used] = '\0';
+    keep_text(item, process->text + text_before);
+    return event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
+}
+
+/* What the runner had to say at its end belongs to the last item it worked on. */
+static void close_runner(struct process *process, struct item *last)
+{
+    process_end(process, last == NULL || last->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
+    if (last == NULL) return;
+    enum { EXIT_FINDINGS = 86 };
+    last->exit_code = process->exit_code;
+    last->signal = process->signal;
+    if (last->end == ITEM_CRASHED && last->text[0] == '\0') keep_text(last, process->text);
+    if (last->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS && !last->finding) last->finding = 2;
+}
+
+/* Runs items from `next` on with one runner; returns the first it did not get to, -1 if it never was ready. */
+static int run_with_one(struct session *session, struct process *process, int next)
+{
+    struct process_limits limits = limits_of(session);
+    const struct options *options = &session->check->options;
+    if (process_start(process, options->runner, session->image, &limits, session->counters) != 0) {
+        broken(session, "the runner cannot be started");
+        return session->count;
+    }
+    enum process_event event = process_await(process, WIRE_READY, 0, START_SECONDS);
+    if (event == PROCESS_REPLY) note_device(session);
+    int first = next, going = event == PROCESS_REPLY && session->header->no_device == 0;
+    if (event == PROCESS_REPLY && !going) next = session->count;
+    while (going && next < session->count) going = run_item(session, process, next++);
+    struct item *last = next > first && event == PROCESS_REPLY && session->header->no_device == 0
+                            ? &session->item[next - 1]
+                            : NULL;
+    if (last == NULL && event != PROCESS_REPLY) {
+        last = &session->item[first];
+        last->end = event == PROCESS_LATE ? ITEM_LATE : ITEM_CRASHED;
+    }
+    close_runner(process, last);
+    return event == PROCESS_REPLY ? next : -1;
+}
+
+/* A finding that shows only in the exit code: all the items of that runner lie under suspicion, so the ones
+ * after it that passed in the same runner cannot clear themselves; the report names the last. */
+void session_run(struct session *session)
+{
+    struct process *process = malloc(sizeof *process);
+    int next = 0, deaths = 0;
+    while (process != NULL && next < session->count && session->check->broken[0] == '\0') {
+        int reached = run_with_one(session, process, next);
+        if (reached > next) {
+            next = reached;
+            continue;
+        }
+        struct item *dead = &session->item[next++];
+        if (++deaths < DEATHS_BEFORE_READY) continue;
+        for (; next < session->count; next++) {
+            session->item[next].end = dead->end;
+            session->item[next].exit_code = dead->exit_code;
+            session->item[next].signal = dead->signal;
+            memcpy(session->item[next].text, dead->text, sizeof dead->text);
+        }
+    }
+    free(process);
+}

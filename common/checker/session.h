@@ -1,0 +1,66 @@
+/**
+ * @file session.h
+ * @brief A group of items, the image they travel in, and the runners that worked on it.
+ */
+#ifndef WARPWISE_CHECKER_SESSION_H
+#define WARPWISE_CHECKER_SESSION_H
+
+#include "check.h"
+#include "process.h"
+
+enum { ITEM_TEXT = 2000 };
+
+enum item_end { ITEM_NOT_RUN, ITEM_ANSWERED, ITEM_CRASHED, ITEM_LATE };
+
+/** @brief One item on its way through a runner. */
+struct item {
+    struct lesson_case settled;
+    int case_index, item_index;
+    int buffer_count;
+    struct lesson_buffer buffer[WIRE_BUFFERS];
+    enum item_end end;
+    int exit_code, signal;     /**< of the runner that crashed on it */
+    int finding;               /**< 1: the software device printed a finding while it ran */
+    double host_seconds;
+    char text[ITEM_TEXT];      /**< what was printed while it ran */
+    uint64_t nonce[2];
+    uint32_t poison[2];
+    uint64_t guard_seed;
+};
+
+/** @brief Items that share an image. */
+struct session {
+    struct check *check;
+    struct item *item;
+    int count;
+    int image;                 /**< descriptor of the memory file */
+    struct wire_header *header;
+    size_t bytes;
+    const char *counters;      /**< file for the software device's counters, or NULL */
+    int timed;                 /**< launches to time, 0 for none */
+};
+
+/** @brief Bytes of image that @p item needs beside the header. */
+uint64_t session_item_bytes(const struct session *session, const struct item *item);
+
+/** @brief Makes the image and fills in cases and inputs. 0, or -1 with check->broken set. */
+int session_open(struct session *session);
+
+/** @brief Runs all items, with as many runners as it takes. All of them are gone when it returns. */
+void session_run(struct session *session);
+
+/** @brief Writes the image to @p path, for `runner --case-file`. 0 or -1. */
+int session_save(const struct session *session, const char *path);
+
+void session_close(struct session *session);
+
+/** @brief The case of item @p index in the image. */
+struct wire_case *session_case(const struct session *session, int index);
+
+/** @brief Fills input @p buffer of @p item anew; the same bits every time. */
+void session_fill(const struct check *check, const struct item *item, int buffer, float *data);
+
+/** @brief What came back of @p buffer in run @p run: its contents, between the guard zones. */
+const float *session_copy(const struct session *session, int index, int buffer, int run);
+
+#endif

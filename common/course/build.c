@@ -1,0 +1,336 @@
+/**
+ * @file build.c
+ * @brief From a kernel file to a runner, once for each content.
+ *
+ * A runner is kept as build/kernels/<sum>/runner, where <sum> covers everything that went into it: the kernel
+ * file, the headers it may include, the libraries, the compiler and its flags. It is built in a folder of its
+ * own and renamed into place when it is whole, so that tests running side by side neither wait for each other
+ * nor see half a file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "course.h"
+#include "warpwise_config.h"
+
+enum { BUILD_SECONDS = 300, MOST_ERROR_LINES = 12, KEEP_DAYS = 14 };
+
+/* ---- what a build depends on -------------------------------------------------------------------------- */
+
+static void add_words(struct sha256 *hash, const struct argument_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) sha256_add(hash, list->items[i], strlen(list->items[i]) + 1);
+}
+
+static void add_content(struct sha256 *hash, const char *path)
+{
+    struct text content = {0};
+    int error = read_file(path, &content);
+    sha256_add(hash, path, strlen(path) + 1);
+    sha256_add(hash, &error, sizeof error);
+    sha256_add(hash, &content.length, sizeof content.length);
+    sha256_add(hash, content.data, content.length);
+    text_free(&content);
+}
+
+/* Libraries and compilers are large: their time and size stand for them. */
+static void add_stamp(struct sha256 *hash, const char *path)
+{
+    struct stat status;
+    sha256_add(hash, path, strlen(path) + 1);
+    if (stat(path, &status) != 0) return;
+    long long stamp[3] = {(long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                          (long long)status.st_size};
+    sha256_add(hash, stamp, sizeof stamp);
+}
+
+static void add_files(struct sha256 *hash, const char *folder, const char *pattern,
+                      void (*add)(struct sha256 *, const char *))
+{
+    glob_t found;
+    char *path = format_string("%s/%s", folder, pattern);
+    if (glob(path, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) add(hash, found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free(path);
+}
+
+/* ---- the two compilers -------------------------------------------------------------------------------- */
+
+struct recipe {
+    const struct lesson_folder *lesson;
+    enum device device;
+    char *kernel;   /* full path */
+    char *compiler; /* full path of simtcc or nvcc */
+    char *library;  /* the runner library of the lesson */
+    struct argument_list arguments;
+};
+
+/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. */
+static char *code_for_this_gpu(void)
+{
+    int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
+    const char *list = WARPWISE_CUDA_ARCHITECTURES;
+    for (char *word; (word = next_word(&list, ';')); free(word)) {
+        int value = atoi(word);
+        if (value > newest) newest = value;
+        known = known || value == arch;
+    }
+    if (known || newest == 0) return format_string("-gencode=arch=compute_%d,code=sm_%d", arch, arch);
+    if (arch > newest) return format_string("-gencode=arch=compute_%d,code=compute_%d", newest, newest);
+    return format_string("-arch=native");
+}
+
+static void add_compiler_arguments(struct recipe *recipe)
+{
+    struct argument_list *list = &recipe->arguments;
+    argument_add(list, recipe->compiler);
+    if (recipe->device == DEVICE_GPU) {
+        argument_add_words(list, "-std=c++17 -O3 -lineinfo -cudart static");
+        argument_add(list, code_for_this_gpu());
+        if (*WARPWISE_CUDA_HOST) {
+            argument_add(list, "-ccbin");
+            argument_add(list, WARPWISE_CUDA_HOST);
+        }
+    }
+    argument_add(list, "-I");
+    argument_add(list, format_string("%s/lessons/%s", WARPWISE_SOURCE_DIR, recipe->lesson->name));
+    argument_add(list, "-I");
+    argument_add(list, WARPWISE_SOURCE_DIR "/common");
+    argument_add(list, recipe->kernel);
+    argument_add(list, recipe->library);
+    argument_add_words(list,
+                       recipe->device == DEVICE_GPU ? WARPWISE_GPU_LINK_FLAGS : WARPWISE_SIMT_LINK_FLAGS);
+}
+
+static void name_build(const struct recipe *recipe, char digits[65])
+{
+    struct sha256 hash;
+    char *slash = strrchr(recipe->kernel, '/');
+    char *beside = format_string("%.*s", (int)(slash - recipe->kernel), recipe->kernel);
+    char *contract = format_string("%s/lessons/%s", WARPWISE_SOURCE_DIR, recipe->lesson->name);
+    sha256_begin(&hash);
+    add_words(&hash, &recipe->arguments);
+    add_content(&hash, recipe->kernel);
+    add_files(&hash, beside, "*.h", add_content);
+    add_files(&hash, beside, "*.cuh", add_content);
+    add_files(&hash, contract, "*.h", add_content);
+    add_files(&hash, WARPWISE_SOURCE_DIR "/common", "*.h", add_content);
+    add_stamp(&hash, recipe->compiler);
+    add_stamp(&hash, recipe->library);
+    if (recipe->device == DEVICE_SIMT) {
+        add_stamp(&hash, WARPWISE_CXX);
+        add_stamp(&hash, WARPWISE_BINARY_DIR "/lib/libsimt.a");
+        add_files(&hash, WARPWISE_SOURCE_DIR "/common/simt/include", "*.h", add_stamp);
+    }
+    sha256_end(&hash, digits);
+    free(contract);
+    free(beside);
+}
+
+/* Complains and returns EXIT_TROUBLE if something that the build needs is not there. */
+static int find_tools(struct recipe *recipe)
+{
+    const char *simtcc = WARPWISE_BINARY_DIR "/bin/simtcc";
+    int gpu = recipe->device == DEVICE_GPU;
+    const char *compiler = gpu ? WARPWISE_NVCC : WARPWISE_CXX;
+    char *found = find_program(compiler);
+    if (!found) {
+        return complain("the %s compiler (%s) that this build was configured with is missing. Install it, or "
+                        "configure anew: cmake -S %s -B %s --fresh",
+                        gpu ? "CUDA" : "C++", *compiler ? compiler : "none", WARPWISE_SOURCE_DIR,
+                        WARPWISE_BINARY_DIR);
+    }
+    recipe->compiler = gpu ? found : find_program(simtcc);
+    recipe->library = format_string("%s/lib/librunner_%s_%s.a", WARPWISE_BINARY_DIR, recipe->lesson->name,
+                                    device_name(recipe->device));
+    const char *missing = !recipe->compiler                    ? simtcc
+                          : access(recipe->library, R_OK) != 0 ? recipe->library
+                                                               : NULL;
+    if (!missing) return EXIT_PASS;
+    return complain("%s is missing: run cmake --build %s", missing, WARPWISE_BINARY_DIR);
+}
+
+/* ---- what went wrong ---------------------------------------------------------------------------------- */
+
+/* The compilers' own words for a full disk differ; writing a file of the size of a runner does not. */
+static int disk_is_full(const char *folder)
+{
+    static char megabyte[1 << 20];
+    char *path = format_string("%s/space", folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error = file < 0 ? errno : 0;
+    memset(megabyte, 1, sizeof megabyte); /* blocks of zeros may cost nothing on some file systems */
+    for (int i = 0; i < 16 && !error; i++) {
+        errno = 0;
+        if (write(file, megabyte, sizeof megabyte) != (ssize_t)sizeof megabyte)
+            error = errno ? errno : ENOSPC;
+    }
+    if (file >= 0) close(file);
+    unlink(path);
+    free(path);
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+static int is_error_line(const char *line)
+{
+    return strstr(line, "error:") || strstr(line, ": error") || strstr(line, "undefined reference") ||
+           strstr(line, "multiple definition") || strstr(line, "ptxas fatal") || strstr(line, "ptxas error");
+}
+
+/* Keeps the first messages, with the source folder's name taken off where that leaves a valid path. */
+static void pick_errors(const char *log, struct text *errors)
+{
+    int lines = 0, following = 0;
+    char here[4096];
+    char *prefix = format_string("%s/", getcwd(here, sizeof here) ? here : "//");
+    for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')); free(line)) {
+        following =
+            is_error_line(line) ? 3 : following - 1; /* g++ shows the source line and a mark below it */
+        if (following <= 0) continue;
+        char *place = strstr(line, prefix);
+        if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
+        text_print(errors, "  %s\n", line);
+        lines++;
+    }
+    free(prefix);
+}
+
+/* Says what stopped the compiler: the kernel file (then nothing is complained about) or this machine. */
+static enum build_state explain_failure(const struct recipe *recipe, const char *folder,
+                                        const struct process_end *end, struct build *build)
+{
+    if (process_interrupted()) return BUILD_IMPOSSIBLE;
+    if (end->start_error) {
+        complain("%s cannot be started: %s.", recipe->compiler, strerror(end->start_error));
+    } else if (disk_is_full(folder)) {
+        complain("the disk is full: no room to build in %s. Free some space and try again.",
+                 WARPWISE_BINARY_DIR);
+    } else if (end->signal) {
+        complain("the compiler was ended by signal %d (%s); is there enough memory?", end->signal,
+                 strsignal(end->signal));
+    } else {
+        if (end->timed_out) text_print(&build->errors, "  the compiler took more than %d s\n", BUILD_SECONDS);
+        pick_errors(end->output.data, &build->errors);
+        if (!build->errors.length) text_print(&build->errors, "%.2000s", end->output.data);
+        return BUILD_BROKEN;
+    }
+    return BUILD_IMPOSSIBLE;
+}
+
+/* ---- building ----------------------------------------------------------------------------------------- */
+
+/* Runs the compiler in @p folder, where its temporary files go too: whatever happens, one removal
+ * cleans up. */
+static enum build_state compile(const struct recipe *recipe, const char *folder, struct build *build)
+{
+    struct argument_list arguments = {0};
+    struct process_end end;
+    char *program = format_string("%s/runner", folder);
+    char *temporary = format_string("TMPDIR=%s", folder);
+    const char *environment[] = {temporary, NULL};
+    for (size_t i = 0; i < recipe->arguments.count; i++) argument_add(&arguments, recipe->arguments.items[i]);
+    argument_add(&arguments, "-o");
+    argument_add(&arguments, program);
+    struct process process = {
+        .arguments = arguments.items, .environment = environment, .seconds = BUILD_SECONDS};
+    process_run(&process, &end);
+    build->log = end.output;
+    char *made = end.exit_code == 0 ? find_program(program) : NULL;
+    enum build_state state = made ? BUILD_READY : explain_failure(recipe, folder, &end, build);
+    free(made);
+    free(temporary);
+    free(program);
+    free(arguments.items);
+    return state;
+}
+
+/* Old builds go when nobody has used them for a while. */
+static void remove_old_builds(const char *kernels)
+{
+    glob_t found;
+    struct stat status;
+    char *pattern = format_string("%s/*", kernels);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            int old = stat(found.gl_pathv[i], &status) == 0 &&
+                      difftime(time(NULL), status.st_mtime) > KEEP_DAYS * 86400.0;
+            if (old) remove_tree(found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+}
+
+static void build_anew(const struct recipe *recipe, const char *kernels, const char *place,
+                       struct build *build)
+{
+    char *folder = format_string("%s.%ld", place, (long)getpid());
+    int error = make_folders(folder);
+    build->state = BUILD_IMPOSSIBLE;
+    if (error) {
+        complain("%s cannot be created: %s.", folder, strerror(error));
+    } else {
+        remove_old_builds(kernels);
+        build->state = compile(recipe, folder, build);
+    }
+    /* Another test may have been quicker with the same build: then ours goes, theirs is as good. */
+    if (build->state == BUILD_READY && rename(folder, place) != 0 && errno != EEXIST && errno != ENOTEMPTY) {
+        complain("%s cannot be created: %s.", place, strerror(errno));
+        build->state = BUILD_IMPOSSIBLE;
+    }
+    remove_tree(folder);
+    free(folder);
+}
+
+void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
+                  struct build *build)
+{
+    struct recipe recipe = {.lesson = lesson, .device = device, .kernel = realpath(kernel, NULL)};
+    char digits[65];
+    *build = (struct build){.state = BUILD_IMPOSSIBLE};
+    if (!recipe.kernel) {
+        complain("%s cannot be found: %s.", kernel, strerror(errno));
+        return;
+    }
+    if (find_tools(&recipe) != EXIT_PASS) return;
+    add_compiler_arguments(&recipe);
+    name_build(&recipe, digits);
+
+    char *kernels = format_string("%s/kernels", WARPWISE_BINARY_DIR);
+    char *place = format_string("%s/%.32s", kernels, digits);
+    build->runner = format_string("%s/runner", place);
+    if (access(build->runner, X_OK) == 0) {
+        build->state = BUILD_READY;
+        build->cached = 1;
+        utimensat(AT_FDCWD, place, NULL, 0); /* used today: keep it */
+    } else {
+        build_anew(&recipe, kernels, place, build);
+    }
+    free(place);
+    free(kernels);
+}
+
+int build_kernel_file_usable(const char *path)
+{
+    struct text content = {0};
+    size_t length = strlen(path);
+    if (is_folder(path)) {
+        return complain("%s is a folder; --kernel takes one kernel file that ends in .cu.", path);
+    }
+    int error = read_file(path, &content);
+    int blank = !error && strspn(content.data, " \t\r\n") == content.length;
+    text_free(&content);
+    if (error) return complain("the kernel file %s cannot be read: %s.", path, strerror(error));
+    if (blank) return complain("the kernel file %s is empty.", path);
+    if (length < 4 || strcmp(path + length - 3, ".cu") != 0) {
+        return complain("%s is not a kernel file: its name does not end in .cu.", path);
+    }
+    return EXIT_PASS;
+}

@@ -1,0 +1,233 @@
+/**
+ * @file check.c
+ * @brief warpwise check: is this kernel file right? For students, and with --expect for the course's own
+ * tests.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "course.h"
+
+/** @brief What the command line asks for, settled. */
+struct check_plan {
+    const struct command_line *line;
+    const struct lesson_folder *lesson;
+    struct device_choice devices;
+    char *kernel;
+    const char *expect, *expect_cases;
+    struct argument_list orders;
+    struct text rows; /* of all runs, for --csv */
+    char *rows_header;
+    int worst, ran;
+};
+
+/* Trouble outranks a failure, a failure outranks a skip, a skip outranks a pass. */
+static int worse_exit(int a, int b)
+{
+    static const int ranked[] = {EXIT_TROUBLE, EXIT_FAIL, EXIT_SKIPPED};
+    for (size_t i = 0; i < sizeof ranked / sizeof ranked[0]; i++) {
+        if (a == ranked[i] || b == ranked[i]) return ranked[i];
+    }
+    return EXIT_PASS;
+}
+
+static int case_failed(const struct results *results, const char *name)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result_row *row = &results->rows[i];
+        if (strcmp(row->test_case, name) == 0 && state_is_failure(row->state)) return 1;
+    }
+    return 0;
+}
+
+/* The first of the expected cases that did not fail, copied; NULL if all did. */
+static char *missing_case(const char *names, const struct judgement *judgement)
+{
+    for (char *name; (name = next_word(&names, ',')); free(name)) {
+        int seen =
+            strcmp(name, "simt") == 0 ? judgement->device_finding : case_failed(&judgement->results, name);
+        if (!seen) return name;
+    }
+    return NULL;
+}
+
+/* A kernel that does not even compile is not what a test that expects FAIL is about. */
+static int state_matches(const char *expected, const char *state)
+{
+    if (strcmp(expected, "FAIL") != 0) return strcmp(expected, state) == 0;
+    return state_is_failure(state) && strcmp(state, "BUILD_ERROR") != 0;
+}
+
+static int compare_with_expectation(const struct check_plan *plan, const struct judgement *judgement)
+{
+    if (judgement->exit_code == EXIT_TROUBLE) return EXIT_TROUBLE;
+    if (!state_matches(plan->expect, judgement->state)) {
+        printf("expected %s, but this is %s\n", plan->expect, judgement->state);
+        return EXIT_FAIL;
+    }
+    char *missing = plan->expect_cases ? missing_case(plan->expect_cases, judgement) : NULL;
+    if (missing) {
+        printf(strcmp(missing, "simt") == 0 ? "expected a finding of the software device, but there is none\n"
+                                            : "expected case %s to fail, but it did not\n",
+               missing);
+        free(missing);
+        return EXIT_FAIL;
+    }
+    printf("%s, as expected\n", judgement->state);
+    return EXIT_PASS;
+}
+
+static void run_once(struct check_plan *plan, enum device device, const char *order)
+{
+    struct judgement judgement;
+    struct judgement_request request = {.lesson = plan->lesson,
+                                        .kernel = plan->kernel,
+                                        .device = device,
+                                        .order = order,
+                                        .echo = 1,
+                                        .verbose = option_value(plan->line, "--verbose") != NULL};
+    static const char *const with_value[] = {"--case", "--seed", "--json"};
+    static const char *const switches[] = {"--dump", "--ctest", "--verbose"};
+    for (size_t i = 0; i < plan->line->count; i++) {
+        for (size_t j = 0; j < 3; j++) {
+            if (strcmp(plan->line->name[i], switches[j]) == 0) {
+                argument_add(&request.checker_arguments, switches[j]);
+            } else if (strcmp(plan->line->name[i], with_value[j]) == 0) {
+                argument_add(&request.checker_arguments, with_value[j]);
+                argument_add(&request.checker_arguments, plan->line->value[i]);
+            }
+        }
+    }
+    if (order) printf("threads and blocks in order %s\n", order);
+    judge(&request, &judgement);
+    if (judgement.results.header) plan->rows_header = judgement.results.header;
+    text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
+    int code = plan->expect ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
+    plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
+    plan->ran = 1;
+}
+
+static void run_on_device(struct check_plan *plan, enum device device)
+{
+    const struct device_facts *facts = device_probe(device);
+    if (!facts->usable) {
+        if (plan->devices.explicitly) {
+            printf("%s %s   %sNO_DEVICE%s   %s: %s\n", plan->lesson->number, plan->lesson->topic,
+                   colour_on(COLOUR_YELLOW), colour_off(), device_name(device), facts->reason);
+        }
+        return;
+    }
+    size_t orders = device == DEVICE_SIMT ? plan->orders.count : 0; /* a GPU takes no orders */
+    if (orders == 0) run_once(plan, device, NULL);
+    for (size_t i = 0; i < orders && !process_interrupted(); i++)
+        run_once(plan, device, plan->orders.items[i]);
+}
+
+static int read_orders(const char *list, struct check_plan *plan)
+{
+    for (char *word; list && (word = next_word(&list, ','));) {
+        int number = 0, end = 0;
+        int random = sscanf(word, "random:%d%n", &number, &end) == 1 && word[end] == '\0';
+        if (strcmp(word, "forward") != 0 && strcmp(word, "reverse") != 0 && !random) {
+            return complain("there is no order \"%s\"; --order takes forward, reverse and random:NUMBER.",
+                            word);
+        }
+        argument_add(&plan->orders, word);
+    }
+    return EXIT_PASS;
+}
+
+static int read_expectation(struct check_plan *plan)
+{
+    static const char *const states[] = {"PASS",    "FAIL",  "NOT_STARTED", "BUILD_ERROR",
+                                         "TIMEOUT", "CRASH", "REFUSED",     NULL};
+    plan->expect = option_value(plan->line, "--expect");
+    plan->expect_cases = option_value(plan->line, "--expect-case");
+    if (plan->expect_cases && !plan->expect) plan->expect = "FAIL";
+    for (size_t i = 0; plan->expect && states[i]; i++) {
+        if (strcmp(plan->expect, states[i]) == 0) return EXIT_PASS;
+    }
+    if (!plan->expect) return EXIT_PASS;
+    return complain(
+        "--expect takes PASS, FAIL, NOT_STARTED, BUILD_ERROR, TIMEOUT, CRASH or REFUSED, not \"%s\".",
+        plan->expect);
+}
+
+/* Without --kernel, a path to a .cu file given as the lesson is the kernel file itself. */
+static int choose_kernel(struct check_plan *plan)
+{
+    const char *kernel = option_value(plan->line, "--kernel"), *operand = plan->line->operand;
+    int solution = option_value(plan->line, "--solution") != NULL;
+    size_t length = strlen(operand);
+    int operand_is_file = length > 3 && strchr(operand, '/') && strcmp(operand + length - 3, ".cu") == 0;
+    if (kernel && solution) return complain("--kernel and --solution exclude each other.");
+    if (!kernel && !solution && operand_is_file) kernel = operand;
+    plan->kernel = kernel ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
+    return build_kernel_file_usable(plan->kernel);
+}
+
+static int make_plan(const struct command_line *line, struct check_plan *plan)
+{
+    plan->line = line;
+    if (!line->operand) return complain("which lesson? For example: warpwise check 01");
+    plan->lesson = course_find_lesson(line->operand);
+    if (!plan->lesson) return EXIT_TROUBLE;
+    if (device_choose(option_value(line, "--device"), &plan->devices) != EXIT_PASS) return EXIT_TROUBLE;
+    if (read_orders(option_value(line, "--order"), plan) != EXIT_PASS) return EXIT_TROUBLE;
+    if (read_expectation(plan) != EXIT_PASS) return EXIT_TROUBLE;
+    if (option_value(line, "--json") && (!plan->devices.explicitly || plan->orders.count > 1)) {
+        return complain("--json describes one run: choose one --device and at most one --order with it.");
+    }
+    return choose_kernel(plan);
+}
+
+static int run_check(const struct command_line *line)
+{
+    struct check_plan plan = {0};
+    const char *csv = option_value(line, "--csv");
+    if (make_plan(line, &plan) != EXIT_PASS) return EXIT_TROUBLE;
+    for (int device = 0; device < DEVICE_COUNT && !process_interrupted(); device++) {
+        if (plan.devices.wanted[device]) run_on_device(&plan, (enum device)device);
+    }
+    if (!plan.ran) {
+        if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
+        return EXIT_SKIPPED;
+    }
+    if (csv && plan.rows_header) {
+        struct text file = {0};
+        text_print(&file, "%s\n%s", plan.rows_header, plan.rows.data ? plan.rows.data : "");
+        int error = write_file(csv, file.data, file.length);
+        if (error) return complain("%s cannot be written: %s.", csv, strerror(error));
+    }
+    return plan.worst;
+}
+
+static const struct option_description options[] = {
+    {"--case", "NAME", "only this case; may be given more than once", 1},
+    {"--device", "gpu|simt|both", "where to run; without it, wherever it can run", 0},
+    {"--seed", "S", "other inputs: the same seed gives the same inputs on any machine", 0},
+    {"--kernel", "FILE.cu", "judge this file as the lesson's kernel", 0},
+    {"--solution", NULL, "judge the course's own solution", 0},
+    {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
+    {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},
+    {"--csv", "FILE", "also write every case as a row of FILE", 0},
+    {"--json", "FILE", "also write the report as JSON (one device, one order)", 0},
+    {"--ctest", NULL, "also print measurements in the form that ctest collects", 0},
+    {"--verbose", NULL, "say more: every case, the whole output of the compiler", 0},
+    {"--expect", "STATE", "exit 0 if and only if the verdict is STATE (for tests)", 0},
+    {"--expect-case", "NAMES",
+     "with --expect FAIL: each of these cases must be among the failed; the name\n"
+     "                            simt stands for a finding of the software device",
+     0},
+    {0},
+};
+
+const struct command check_command = {
+    .name = "check",
+    .operand = "NN",
+    .summary = "is my kernel right? Says what is wrong and where to look",
+    .details = "NN is a lesson: its number, its topic or a path in its folder. The kernel file is\n"
+               "lessons/NN_topic/topic.cu unless --kernel or --solution names another.",
+    .options = options,
+    .run = run_check,
+};

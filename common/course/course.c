@@ -1,0 +1,156 @@
+/**
+ * @file course.c
+ * @brief Where the course lies on this machine, and which lessons it has.
+ *
+ * A build folder holds absolute paths, in here and in the compilers' output. Moved elsewhere it would look
+ * for its parts in the old place, or worse find those of another build there; so it is refused with one
+ * sentence.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "course.h"
+#include "warpwise_config.h"
+
+const char *course_source_dir(void)
+{
+    return WARPWISE_SOURCE_DIR;
+}
+
+const char *course_binary_dir(void)
+{
+    return WARPWISE_BINARY_DIR;
+}
+
+static char *own_folder(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0) return NULL;
+    path[length] = '\0';
+    for (int up = 0; up < 2; up++) { /* from BUILD/bin/warpwise to BUILD */
+        char *slash = strrchr(path, '/');
+        if (slash) *slash = '\0';
+    }
+    return copy_string(path);
+}
+
+int course_locate(void)
+{
+    char resolved[PATH_MAX];
+    char *folder = own_folder();
+    char *lessons = format_string("%s/lessons", WARPWISE_SOURCE_DIR);
+    int trouble = EXIT_PASS;
+    if (folder && (!realpath(WARPWISE_BINARY_DIR, resolved) || strcmp(resolved, folder) != 0)) {
+        trouble = complain("this build folder was made as %s and is now %s; paths in it no longer hold. "
+                           "Configure it anew: cmake -S %s -B %s --fresh",
+                           WARPWISE_BINARY_DIR, folder, WARPWISE_SOURCE_DIR, folder);
+    } else if (!is_folder(lessons)) {
+        trouble = complain("the course's files are no longer in %s (no folder lessons/ there). "
+                           "Move them back, or configure a new build folder where they are now.",
+                           WARPWISE_SOURCE_DIR);
+    }
+    free(lessons);
+    free(folder);
+    return trouble;
+}
+
+static int is_lesson_name(const char *name)
+{
+    return strlen(name) > 3 && strspn(name, "0123456789") == 2 && name[2] == '_';
+}
+
+static int compare_lessons(const void *a, const void *b)
+{
+    return strcmp(((const struct lesson_folder *)a)->name, ((const struct lesson_folder *)b)->name);
+}
+
+enum { MAX_LESSONS = 100 };
+
+const struct lesson_folder *course_lessons(size_t *count)
+{
+    static struct lesson_folder lessons[MAX_LESSONS];
+    static size_t found;
+    *count = found;
+    if (found) return lessons;
+    char *path = format_string("%s/lessons", WARPWISE_SOURCE_DIR);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && found < MAX_LESSONS && (entry = readdir(folder));) {
+        char *inside = format_string("%s/%s", path, entry->d_name);
+        if (is_lesson_name(entry->d_name) && is_folder(inside)) {
+            lessons[found++] = (struct lesson_folder){.name = copy_string(entry->d_name),
+                                                      .number = format_string("%.2s", entry->d_name),
+                                                      .topic = copy_string(entry->d_name + 3)};
+        }
+        free(inside);
+    }
+    if (folder) closedir(folder);
+    free(path);
+    qsort(lessons, found, sizeof lessons[0], compare_lessons);
+    *count = found;
+    return lessons;
+}
+
+/* True for the lesson's number, or if the word, or a folder or file in it, is the lesson's name or topic. */
+static int means_lesson(const char *word, const struct lesson_folder *lesson)
+{
+    char *end, *file = format_string("%s.cu", lesson->topic);
+    long number = strtol(word, &end, 10);
+    int found = *word != '\0' && *end == '\0' && number == atol(lesson->number);
+    for (char *part; !found && (part = next_word(&word, '/')); free(part)) {
+        found =
+            strcmp(part, lesson->name) == 0 || strcmp(part, lesson->topic) == 0 || strcmp(part, file) == 0;
+    }
+    free(file);
+    return found;
+}
+
+static const struct lesson_folder *unknown_lesson(const char *word)
+{
+    const char *names[2 * MAX_LESSONS + 1];
+    size_t count;
+    const struct lesson_folder *lessons = course_lessons(&count);
+    for (size_t i = 0; i < count; i++) {
+        names[2 * i] = lessons[i].topic;
+        names[2 * i + 1] = lessons[i].name;
+    }
+    names[2 * count] = NULL;
+    const char *near = nearest_name(word, names);
+    if (near) {
+        complain("there is no lesson \"%s\". Did you mean %s?", word, near);
+    } else if (count) {
+        complain("there is no lesson \"%s\". Lessons are %s to %s; a number or a topic names one.", word,
+                 lessons[0].name, lessons[count - 1].name);
+    } else {
+        complain("there are no lessons in %s/lessons.", WARPWISE_SOURCE_DIR);
+    }
+    return NULL;
+}
+
+const struct lesson_folder *course_find_lesson(const char *word)
+{
+    size_t count;
+    const struct lesson_folder *lessons = course_lessons(&count);
+    for (size_t i = count; i-- > 0;) {
+        if (means_lesson(word, &lessons[i])) return &lessons[i];
+    }
+    return unknown_lesson(word);
+}
+
+char *course_kernel_path(const struct lesson_folder *lesson, int solution)
+{
+    return format_string("%s/%s/%s/%s.cu", WARPWISE_SOURCE_DIR, solution ? "solutions" : "lessons",
+                         lesson->name, lesson->topic);
+}
+
+const char *course_short_path(const char *path)
+{
+    char here[PATH_MAX];
+    size_t length;
+    if (!getcwd(here, sizeof here)) return path;
+    length = strlen(here);
+    return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}

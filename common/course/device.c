@@ -1,0 +1,115 @@
+/**
+ * @file device.c
+ * @brief Which devices are here. What the GPU is and can do is asked of the program `ceilings`, so that this
+ *        one needs no CUDA and cannot be brought down by a broken driver.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "course.h"
+#include "warpwise_config.h"
+
+enum { PROBE_SECONDS = 60, MEASURE_SECONDS = 180 };
+
+const char *device_name(enum device device)
+{
+    return device == DEVICE_GPU ? "gpu" : "simt";
+}
+
+static int was_built_for(enum device device)
+{
+    const char *list = WARPWISE_DEVICES;
+    int found = 0;
+    for (char *word; (word = next_word(&list, ';')); free(word)) {
+        found = found || strcmp(word, device_name(device)) == 0;
+    }
+    return found;
+}
+
+/* Each line is "name,value"; a value may itself hold commas. */
+static void read_facts(const char *lines, struct device_facts *facts)
+{
+    for (char *line; facts->count < MAX_LIMITS && (line = next_word(&lines, '\n')); free(line)) {
+        char *comma = strchr(line, ',');
+        if (!comma) continue;
+        *comma = '\0';
+        facts->name[facts->count] = copy_string(line);
+        facts->value[facts->count++] = copy_string(comma + 1);
+        if (strcmp(line, "reason") == 0) facts->reason = copy_string(comma + 1);
+        if (strcmp(line, "device") == 0) facts->model = copy_string(comma + 1);
+        if (strcmp(line, "arch") == 0) facts->arch = atoi(comma + 1);
+    }
+}
+
+static int run_ceilings(const char *option, int seconds, struct device_facts *facts)
+{
+    struct process_end end;
+    char *program = format_string("%s/bin/ceilings", WARPWISE_BINARY_DIR);
+    const char *arguments[] = {program, option, NULL};
+    process_run(&(struct process){.arguments = arguments, .seconds = seconds}, &end);
+    read_facts(end.output.data, facts);
+    if (!facts->reason && end.start_error) {
+        facts->reason = format_string("%s is missing: run cmake --build %s", program, WARPWISE_BINARY_DIR);
+    } else if (!facts->reason && end.timed_out) {
+        facts->reason = format_string("the GPU did not answer within %d s", seconds);
+    } else if (!facts->reason && end.exit_code != EXIT_PASS) {
+        facts->reason = format_string("%s ended with code %d", program, end.exit_code);
+    }
+    text_free(&end.output);
+    free(program);
+    return end.exit_code == EXIT_PASS && !facts->reason;
+}
+
+const struct device_facts *device_probe(enum device device)
+{
+    static struct device_facts answer[DEVICE_COUNT];
+    static int asked[DEVICE_COUNT];
+    struct device_facts *facts = &answer[device];
+    if (asked[device]) return facts;
+    asked[device] = 1;
+    if (!was_built_for(device)) {
+        facts->reason = copy_string(
+            device == DEVICE_GPU ? "this build has no gpu: no CUDA Toolkit was found when it was configured"
+                                 : "this build has no simt: it was configured with WARPWISE_DEVICES=gpu");
+    } else if (device == DEVICE_SIMT) {
+        facts->usable = 1;
+    } else {
+        facts->usable = run_ceilings("--probe", PROBE_SECONDS, facts);
+    }
+    return facts;
+}
+
+const struct device_facts *device_measure(void)
+{
+    static struct device_facts facts;
+    static int asked;
+    if (asked) return &facts;
+    asked = 1;
+    show_progress("measuring the limits of the GPU …");
+    if (!run_ceilings(NULL, MEASURE_SECONDS, &facts)) {
+        complain(
+            "the limits of this GPU could not be measured (%s); times are shown without a share of them.",
+            facts.reason ? facts.reason : "no reason given");
+        facts.count = 0;
+    }
+    show_progress(NULL);
+    return &facts;
+}
+
+double device_fact(const struct device_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        if (strcmp(facts->name[i], name) == 0) return atof(facts->value[i]);
+    }
+    return 0;
+}
+
+int device_choose(const char *word, struct device_choice *choice)
+{
+    *choice = (struct device_choice){.explicitly = word && strcmp(word, "both") != 0};
+    int both = !choice->explicitly;
+    choice->wanted[DEVICE_SIMT] = both || strcmp(word, "simt") == 0;
+    choice->wanted[DEVICE_GPU] = both || strcmp(word, "gpu") == 0;
+    if (choice->wanted[DEVICE_SIMT] || choice->wanted[DEVICE_GPU]) return EXIT_PASS;
+    return complain("there is no device \"%s\"; --device takes gpu, simt or both.", word);
+}

@@ -1,0 +1,152 @@
+/**
+ * @file judge.c
+ * @brief One kernel file on one device: built, then handed to the checker, whose word is taken for everything
+ *        that concerns right and wrong.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "course.h"
+
+/* What the checker's rows hold, for the one row that this program has to write itself. */
+static const char columns[] =
+    "lesson,part,case,group,shape,device,state,points,points_max,budget_share,median_us,p10_us,p90_us,flop,"
+    "min_bytes,workspace_bytes,launches,blocks_per_sm,occupancy,load_requests,load_sectors,store_requests,"
+    "store_sectors,shared_load_wavefronts,shared_store_wavefronts,bank_conflicts,atomics,barriers,host_"
+    "seconds,"
+    "seed";
+
+static void report_build_error(const struct judgement_request *request, const struct build *build,
+                               struct judgement *judgement)
+{
+    judgement->exit_code = EXIT_FAIL;
+    judgement->state = "BUILD_ERROR";
+    text_print(&judgement->report, "%s %s   %sBUILD_ERROR%s   %s for %s does not compile\n%s",
+               request->lesson->number, request->lesson->topic, colour_on(COLOUR_RED), colour_off(),
+               course_short_path(request->kernel), device_name(request->device), build->errors.data);
+    if (request->verbose) text_print(&judgement->report, "%s", build->log.data);
+    if (request->echo) fputs(judgement->report.data, stdout);
+    judgement->results.header = copy_string(columns);
+    text_print(&judgement->results.lines, "%s,,,,,%s,BUILD_ERROR,0,0,,,,,,,,,,,,,,,,,,,,,\n",
+               request->lesson->name, device_name(request->device));
+}
+
+static void add_limits(struct argument_list *arguments)
+{
+    const struct device_facts *facts = device_measure();
+    for (size_t i = 0; i < facts->count; i++) {
+        if (device_fact(facts, facts->name[i]) <= 0) continue;
+        argument_add(arguments, "--limit");
+        argument_add(arguments, format_string("%s=%s", facts->name[i], facts->value[i]));
+    }
+}
+
+/* Findings begin "simt: KIND:", whatever the checker puts before them. */
+static int has_device_finding(const char *report)
+{
+    static const char *const kinds[] = {"out-of-bounds",     "misaligned",  "uninitialized-read",
+                                        "shared-race",       "global-race", "missing-wait",
+                                        "divergent-barrier", "deadlock",    "use-after-free",
+                                        "host-pointer",      "leak",        "unsupported"};
+    for (const char *at = report; (at = strstr(at, "simt: ")); at++) {
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+            size_t length = strlen(kinds[i]);
+            if (strncmp(at + 6, kinds[i], length) == 0 && at[6 + length] == ':') return 1;
+        }
+    }
+    return 0;
+}
+
+/* A pass needs rows that say so: an exit code alone could come from a checker that did nothing. */
+static void conclude(const struct process_end *end, const char *rows, struct judgement *judgement)
+{
+    judgement->exit_code = EXIT_TROUBLE;
+    judgement->state = "NOTHING_RAN";
+    if (process_interrupted()) return;
+    if (end->start_error) {
+        complain("the checker cannot be started: %s. Run cmake --build %s", strerror(end->start_error),
+                 course_binary_dir());
+        return;
+    }
+    if (end->signal) {
+        complain("the checker was ended by signal %d (%s); this says nothing about the kernel.", end->signal,
+                 strsignal(end->signal));
+        return;
+    }
+    if (end->exit_code == EXIT_TROUBLE) return; /* it has said why */
+    if (access(rows, R_OK) != 0 || results_read(rows, &judgement->results) != EXIT_PASS) {
+        complain("the checker ended with code %d and left no results.", end->exit_code);
+        return;
+    }
+    judgement->state = results_state(&judgement->results);
+    judgement->exit_code = end->exit_code;
+    int passed = strcmp(judgement->state, "PASS") == 0, failed = state_is_failure(judgement->state);
+    int known = end->exit_code == EXIT_PASS || end->exit_code == EXIT_FAIL || end->exit_code == EXIT_SKIPPED;
+    if (!known || passed != (end->exit_code == EXIT_PASS) || failed != (end->exit_code == EXIT_FAIL)) {
+        judgement->exit_code = complain("the checker ended with code %d, but its results say %s.",
+                                        end->exit_code, judgement->state);
+    }
+}
+
+static void run_checker(const struct judgement_request *request, const char *runner,
+                        struct judgement *judgement)
+{
+    struct argument_list arguments = {0};
+    struct process_end end;
+    static int runs;
+    char *rows = format_string("%s/rows.%ld.%d.csv", course_binary_dir(), (long)getpid(), runs++);
+    char *order = format_string("SIMT_ORDER=%s", request->order ? request->order : "");
+    const char *environment[] = {request->order ? order : NULL, NULL};
+    argument_add(&arguments, format_string("%s/bin/checker", course_binary_dir()));
+    argument_add(&arguments, "--lesson");
+    argument_add(&arguments, request->lesson->name);
+    argument_add(&arguments, "--runner");
+    argument_add(&arguments, runner);
+    argument_add(&arguments, "--device");
+    argument_add(&arguments, device_name(request->device));
+    argument_add(&arguments, "--csv");
+    argument_add(&arguments, rows);
+    if (request->bench) argument_add(&arguments, "--bench");
+    if (request->bench && request->device == DEVICE_GPU) add_limits(&arguments);
+    for (size_t i = 0; i < request->checker_arguments.count; i++) {
+        argument_add(&arguments, request->checker_arguments.items[i]);
+    }
+    struct process process = {
+        .arguments = arguments.items, .environment = environment, .echo = request->echo};
+    process_run(&process, &end);
+    judgement->report = end.output;
+    conclude(&end, rows, judgement);
+    unlink(rows);
+    free(arguments.items);
+    free(order);
+    free(rows);
+}
+
+void judge(const struct judgement_request *request, struct judgement *judgement)
+{
+    struct build build;
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = "NOTHING_RAN"};
+    text_append(&judgement->report, "", 0);
+    show_progress("%s on %s: building …", request->lesson->name, device_name(request->device));
+    build_runner(request->lesson, request->kernel, request->device, &build);
+    if (request->verbose && build.state == BUILD_READY) {
+        printf("runner %s (%s)\n", build.runner, build.cached ? "built before" : "built now");
+    }
+    show_progress("%s on %s: %s …", request->lesson->name, device_name(request->device),
+                  request->bench ? "measuring" : "checking");
+    if (request->echo) show_progress(NULL);
+    if (build.state == BUILD_BROKEN) {
+        show_progress(NULL);
+        report_build_error(request, &build, judgement);
+    } else if (build.state == BUILD_READY) {
+        run_checker(request, build.runner, judgement);
+        judgement->device_finding = has_device_finding(judgement->report.data);
+        if (state_was_executed(judgement->state)) {
+            record_run(request->lesson, request->device, judgement->state);
+        }
+    }
+    show_progress(NULL);
+    text_free(&build.log);
+    text_free(&build.errors);
+}

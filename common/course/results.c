@@ -1,0 +1,170 @@
+/**
+ * @file results.c
+ * @brief Reads the rows that the checker writes (--csv), and says what they amount to.
+ *
+ * Columns are found by name, so that the checker may add some. A field with a comma stands in double quotes.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "course.h"
+
+enum { MAX_COLUMNS = 64 };
+
+struct fields {
+    char *name[MAX_COLUMNS];
+    size_t count;
+};
+
+/* Cuts one field off the front of @p line, without its quotes. */
+static char *next_field(const char **line)
+{
+    struct text field = {0};
+    const char *at = *line;
+    int quoted = 0;
+    text_append(&field, "", 0);
+    for (; *at && (quoted || *at != ','); at++) {
+        if (*at == '"' && quoted && at[1] == '"') {
+            text_append(&field, at++, 1);
+        } else if (*at == '"') {
+            quoted = !quoted;
+        } else {
+            text_append(&field, at, 1);
+        }
+    }
+    *line = *at ? at + 1 : NULL;
+    return field.data;
+}
+
+static void split_fields(const char *line, struct fields *fields)
+{
+    fields->count = 0;
+    while (line && fields->count < MAX_COLUMNS) fields->name[fields->count++] = next_field(&line);
+}
+
+static void free_fields(struct fields *fields)
+{
+    for (size_t i = 0; i < fields->count; i++) free(fields->name[i]);
+    fields->count = 0;
+}
+
+static const char *field_called(const struct fields *header, const struct fields *row, const char *name)
+{
+    for (size_t i = 0; i < header->count && i < row->count; i++) {
+        if (strcmp(header->name[i], name) == 0) return row->name[i];
+    }
+    return "";
+}
+
+/* A number that is not there is NaN, so that nothing computed from it looks like one. */
+static double number_called(const struct fields *header, const struct fields *row, const char *name)
+{
+    const char *field = field_called(header, row, name);
+    char *end;
+    double number = strtod(field, &end);
+    return *field && !*end ? number : NAN;
+}
+
+static struct result_row read_row(const struct fields *header, const struct fields *row)
+{
+    return (struct result_row){
+        .lesson = copy_string(field_called(header, row, "lesson")),
+        .part = copy_string(field_called(header, row, "part")),
+        .test_case = copy_string(field_called(header, row, "case")),
+        .group = copy_string(field_called(header, row, "group")),
+        .shape = copy_string(field_called(header, row, "shape")),
+        .state = copy_string(field_called(header, row, "state")),
+        .points = number_called(header, row, "points"),
+        .points_max = number_called(header, row, "points_max"),
+        .median_us = number_called(header, row, "median_us"),
+        .p10_us = number_called(header, row, "p10_us"),
+        .p90_us = number_called(header, row, "p90_us"),
+        .flop = number_called(header, row, "flop"),
+        .min_bytes = number_called(header, row, "min_bytes"),
+        .load_sectors = number_called(header, row, "load_sectors"),
+        .store_sectors = number_called(header, row, "store_sectors"),
+        .bank_conflicts = number_called(header, row, "bank_conflicts"),
+        .shared_load_wavefronts = number_called(header, row, "shared_load_wavefronts"),
+        .shared_store_wavefronts = number_called(header, row, "shared_store_wavefronts"),
+    };
+}
+
+static void append_row(struct results *results, struct result_row row, const char *line)
+{
+    if ((results->count & (results->count - 1)) == 0) { /* full whenever the count is a power of two */
+        struct result_row *rows = must_allocate((2 * results->count + 1) * sizeof *rows);
+        if (results->count) memcpy(rows, results->rows, results->count * sizeof *rows);
+        free(results->rows);
+        results->rows = rows;
+    }
+    results->rows[results->count++] = row;
+    text_print(&results->lines, "%s\n", line);
+}
+
+int results_read(const char *path, struct results *results)
+{
+    struct text content = {0};
+    struct fields header = {0}, row = {0};
+    int error = read_file(path, &content);
+    if (error) return complain("the checker's results %s cannot be read: %s.", path, strerror(error));
+    const char *rest = content.data;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        if (!*line) continue;
+        if (header.count == 0) {
+            split_fields(line, &header);
+            if (!results->header) results->header = copy_string(line);
+            continue;
+        }
+        split_fields(line, &row);
+        append_row(results, read_row(&header, &row), line);
+        free_fields(&row);
+    }
+    free_fields(&header);
+    text_free(&content);
+    return EXIT_PASS;
+}
+
+/* From the worst to the best; what is not listed says nothing about the kernel. */
+static const char *const states[] = {"BUILD_ERROR", "REFUSED",     "TIMEOUT", "CRASH",
+                                     "FAIL",        "NOT_STARTED", "PASS",    NULL};
+enum { FIRST_NOT_FAILED = 5, FIRST_EXECUTED = 2 };
+
+static int state_rank(const char *state)
+{
+    int rank = 0;
+    while (states[rank] && strcmp(states[rank], state) != 0) rank++;
+    return rank;
+}
+
+const char *results_state(const struct results *results)
+{
+    int worst = state_rank("");
+    for (size_t i = 0; i < results->count; i++) {
+        int rank = state_rank(results->rows[i].state);
+        if (rank < worst) worst = rank;
+    }
+    return states[worst] ? states[worst] : "NOTHING_RAN";
+}
+
+int state_is_failure(const char *state)
+{
+    return state_rank(state) < FIRST_NOT_FAILED;
+}
+
+int state_was_executed(const char *state)
+{
+    int rank = state_rank(state);
+    return rank >= FIRST_EXECUTED && states[rank] && strcmp(state, "NOT_STARTED") != 0;
+}
+
+double results_points(const struct results *results, double *points_max)
+{
+    double points = 0;
+    *points_max = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        if (results->rows[i].points > 0) points += results->rows[i].points;
+        if (results->rows[i].points_max > 0) *points_max += results->rows[i].points_max;
+    }
+    return points;
+}

@@ -1,0 +1,230 @@
+/**
+ * @file device_case.c
+ * @brief Runs one case: guarded device buffers, two runs with different poison, everything copied back raw.
+ *
+ *     allocation  | misalignment | guard zone | what the kernel may touch | guard zone |
+ *
+ * On the software device there are no guard zones here: it watches the borders of every allocation itself and
+ * can name the line that crossed one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner.h"
+
+enum { STAGING_BYTES = 1 << 20 };
+
+/* Only the software device has it. */
+extern int simt_finding_count(void) __attribute__((weak));
+
+static int findings(void)
+{
+    return simt_finding_count != NULL ? simt_finding_count() : 0;
+}
+
+int note_error(struct wire_case *item, cudaError_t error, const char *where)
+{
+    if (error == cudaSuccess) return 0;
+    struct wire_result *result = &item->result;
+    if (result->cuda_error == 0) {
+        result->cuda_error = (int32_t)error;
+        snprintf(result->cuda_message, sizeof result->cuda_message, "%s (%s)", cudaGetErrorString(error), where);
+    }
+    return -1;
+}
+
+static unsigned char *image_at(const struct device_case *run, uint64_t offset)
+{
+    return (unsigned char *)run->image + offset;
+}
+
+/* Copies from host to device, or back if `back` is set. */
+static int move(struct device_case *run, void *device, void *host, size_t bytes, int back)
+{
+    if (bytes == 0) return 0;
+    cudaError_t error = back ? cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost)
+                             : cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice);
+    return note_error(run->item, error, back ? "copying back from the device" : "copying to the device");
+}
+
+static int fill_words(struct device_case *run, struct device_buffer *buffer, uint32_t word)
+{
+    static uint32_t staging[STAGING_BYTES / sizeof(uint32_t)];
+    for (size_t i = 0; i < STAGING_BYTES / sizeof word; i++) staging[i] = word;
+    for (size_t at = 0; at < buffer->bytes; at += STAGING_BYTES) {
+        size_t bytes = buffer->bytes - at < STAGING_BYTES ? buffer->bytes - at : STAGING_BYTES;
+        if (move(run, buffer->start + at, staging, bytes, 0) != 0) return -1;
+    }
+    return 0;
+}
+
+static int fill_guards(struct device_case *run, unsigned index, struct device_buffer *buffer)
+{
+    size_t bytes = run->item->guard_bytes;
+    if (bytes == 0) return 0;
+    unsigned char *zone = malloc(bytes);
+    int failed = zone == NULL;
+    for (unsigned side = 0; side < 2 && !failed; side++) {
+        for (size_t at = 0; at < bytes; at++)
+            zone[at] = wire_guard_byte(run->item->guard_seed, 2 * index + side, at);
+        failed = move(run, side == 0 ? buffer->start - bytes : buffer->start + buffer->bytes, zone, bytes, 0);
+    }
+    free(zone);
+    return failed ? -1 : 0;
+}
+
+/* A workspace is as large as the student's own function says, but no larger than the contract. */
+static size_t usable_bytes(const struct wire_case *item, const struct wire_buffer *wire)
+{
+    if (wire->role != WIRE_WORKSPACE || item->result.workspace_asked > wire->bytes) return wire->bytes;
+    return item->result.workspace_asked;
+}
+
+static int allocate(struct device_case *run, int set, unsigned index)
+{
+    const struct wire_buffer *wire = &run->item->buffer[index];
+    struct device_buffer *buffer = &run->buffer[set][index];
+    size_t guard = run->item->guard_bytes;
+    buffer->bytes = usable_bytes(run->item, wire);
+    if (wire->null || buffer->bytes == 0) return 0;
+    if (set == 1 && wire->role == WIRE_IN) {
+        *buffer = run->buffer[0][index];
+        return 0;
+    }
+    buffer->allocated = wire->misalignment + 2 * guard + buffer->bytes;
+    void *allocation = NULL;
+    if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") != 0)
+        return -1;
+    buffer->allocation = allocation;
+    buffer->start = buffer->allocation + wire->misalignment + guard;
+    if (fill_guards(run, index, buffer) != 0) return -1;
+    if (wire->role != WIRE_IN) return 0;
+    return move(run, buffer->start, image_at(run, wire->contents), buffer->bytes, 0);
+}
+
+static int set_up(struct device_case *run)
+{
+    for (int set = 0; set < run->sets; set++) {
+        cudaError_t error = cudaStreamCreateWithFlags(&run->stream[set], cudaStreamNonBlocking);
+        if (note_error(run->item, error, "creating a stream") != 0) return -1;
+        for (unsigned i = 0; i < run->item->buffer_count; i++)
+            if (allocate(run, set, i) != 0) return -1;
+    }
+    return 0;
+}
+
+static void tear_down(struct device_case *run)
+{
+    for (int set = 0; set < run->sets; set++) {
+        for (unsigned i = 0; i < run->item->buffer_count; i++)
+            if (set == 0 || run->item->buffer[i].role != WIRE_IN) cudaFree(run->buffer[set][i].allocation);
+        if (run->stream[set] != NULL) cudaStreamDestroy(run->stream[set]);
+    }
+}
+
+int prepare_outputs(struct device_case *run, int set, uint32_t poison, int first_contents)
+{
+    for (unsigned i = 0; i < run->item->buffer_count; i++) {
+        const struct wire_buffer *wire = &run->item->buffer[i];
+        struct device_buffer *buffer = &run->buffer[set][i];
+        if (buffer->start == NULL) continue;
+        int failed = 0;
+        if (wire->role == WIRE_OUT) failed = fill_words(run, buffer, poison);
+        if (wire->role == WIRE_WORKSPACE && run->item->poison_workspace) failed = fill_words(run, buffer, poison);
+        if (wire->role == WIRE_INOUT && first_contents)
+            failed = move(run, buffer->start, image_at(run, wire->contents), buffer->bytes, 0);
+        if (failed) return -1;
+    }
+    return note_error(run->item, cudaDeviceSynchronize(), "preparing the case's buffers");
+}
+
+static int copy_buffer_back(struct device_case *run, int set, unsigned index, int copy)
+{
+    const struct wire_buffer *wire = &run->item->buffer[index];
+    struct device_buffer *buffer = &run->buffer[set][index];
+    size_t guard = run->item->guard_bytes;
+    if (wire->copy[copy] == 0 || buffer->start == NULL) return 0;
+    unsigned char *to = image_at(run, wire->copy[copy]);
+    if (move(run, buffer->start - guard, to, guard, 1) != 0) return -1;
+    to += guard;
+    if (wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE)) {
+        if (move(run, buffer->start, to, buffer->bytes, 1) != 0) return -1;
+        to += wire->bytes;
+    }
+    return move(run, buffer->start + buffer->bytes, to, guard, 1);
+}
+
+int copy_back(struct device_case *run, int set, int index)
+{
+    for (unsigned i = 0; i < run->item->buffer_count; i++)
+        if (run->item->buffer[i].role != WIRE_IN && copy_buffer_back(run, set, i, index) != 0) return -1;
+    return 0;
+}
+
+static int copy_inputs_back(struct device_case *run)
+{
+    for (unsigned i = 0; i < run->item->buffer_count; i++)
+        if (run->item->buffer[i].role == WIRE_IN && copy_buffer_back(run, 0, i, 0) != 0) return -1;
+    return 0;
+}
+
+void kernel_pointers(const struct device_case *run, int set, void **pointers)
+{
+    for (unsigned i = 0; i < WIRE_BUFFERS; i++) pointers[i] = run->buffer[set][i].start;
+}
+
+static int call(struct device_case *run, int set, int index)
+{
+    /* The marshalling sees the workspace as large as it is. */
+    struct wire_case told = *run->item;
+    for (unsigned i = 0; i < told.buffer_count; i++) told.buffer[i].bytes = run->buffer[set][i].bytes;
+    void *pointers[WIRE_BUFFERS];
+    kernel_pointers(run, set, pointers);
+    if (index == 0) describe_launches(&run->item->result);
+    run->item->result.status[index] = (int32_t)lesson_call(&told, pointers, run->stream[set]);
+    describe_launches(NULL);
+    return note_error(run->item, cudaGetLastError(), "launching");
+}
+
+static int finish(struct device_case *run)
+{
+    return note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
+}
+
+static int run_both_at_once(struct device_case *run)
+{
+    for (int index = 0; index < 2; index++)
+        if (prepare_outputs(run, index, run->item->poison[index], 1) != 0) return -1;
+    if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run) != 0) return -1;
+    return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
+}
+
+static int run_one_by_one(struct device_case *run)
+{
+    for (int index = 0; index < 2; index++) {
+        if (prepare_outputs(run, 0, run->item->poison[index], 1) != 0) return -1;
+        if (call(run, 0, index) != 0 || finish(run) != 0 || copy_back(run, 0, index) != 0) return -1;
+    }
+    return 0;
+}
+
+void run_case(struct wire_header *image, struct wire_case *item)
+{
+    struct device_case *run = calloc(1, sizeof *run);
+    if (run == NULL) return;
+    int before = findings();
+    *run = (struct device_case){.image = image, .item = item, .sets = item->flags & WIRE_TWO_STREAMS ? 2 : 1};
+    item->result.workspace_asked = lesson_workspace_bytes(item);
+    if (set_up(run) != 0) {
+        item->result.setup_failed = 1;
+    } else if ((run->sets == 2 ? run_both_at_once(run) : run_one_by_one(run)) == 0 && copy_inputs_back(run) == 0 &&
+               item->timed > 0 && item->result.status[0] == KERNEL_OK) {
+        time_case(run);
+    }
+    tear_down(run);
+    item->result.findings = (uint32_t)(findings() - before);
+    free(run);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    memcpy(item->result.stamp, item->nonce, sizeof item->nonce);
+}

@@ -1,0 +1,67 @@
+/**
+ * @file launch_info.c
+ * @brief Which kernels a call launches, and how many blocks of them fit on a multiprocessor.
+ *
+ * The linker sends every launch of the student's object through here (`--wrap=cudaLaunchKernel`, and
+ * `--wrap=__cudaLaunchKernel`, which CUDA 13's launch code calls); compiled so only where it does.
+ */
+#include "runner.h"
+
+static struct wire_result *described;
+
+void describe_launches(struct wire_result *result)
+{
+    described = result;
+}
+
+#ifdef WARPWISE_WRAP_LAUNCHES
+
+static void describe(const void *function, dim3 grid, dim3 block, size_t dynamic_shared_bytes)
+{
+    described->launches++;
+    if (described->kernel_count >= WIRE_KERNELS) return;
+    struct cudaFuncAttributes attributes;
+    int blocks = 0;
+    if (cudaFuncGetAttributes(&attributes, function) != cudaSuccess ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)(block.x * block.y * block.z),
+                                                      dynamic_shared_bytes) != cudaSuccess) {
+        cudaGetLastError(); /* an unknown handle is no error of the student's */
+        return;
+    }
+    described->kernel[described->kernel_count++] = (struct wire_kernel){
+        .grid = {grid.x, grid.y, grid.z},
+        .block = {block.x, block.y, block.z},
+        .registers = (uint32_t)attributes.numRegs,
+        .static_shared_bytes = (uint32_t)attributes.sharedSizeBytes,
+        .dynamic_shared_bytes = (uint32_t)dynamic_shared_bytes,
+        .blocks_per_sm = (uint32_t)blocks,
+    };
+}
+
+cudaError_t __real_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                                    cudaStream_t stream);
+cudaError_t __wrap_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                                    cudaStream_t stream);
+
+cudaError_t __wrap_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
+                                    cudaStream_t stream)
+{
+    if (described != NULL) describe(function, grid, block, shared);
+    return __real_cudaLaunchKernel(function, grid, block, args, shared, stream);
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                      cudaStream_t stream);
+cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                      cudaStream_t stream);
+
+cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+                                      cudaStream_t stream)
+{
+    if (described != NULL) describe((const void *)kernel, grid, block, shared);
+    return __real___cudaLaunchKernel(kernel, grid, block, args, shared, stream);
+}
+#endif
+
+#endif

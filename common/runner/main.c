@@ -1,0 +1,111 @@
+/**
+ * @file main.c
+ * @brief The runner: the student's kernel and what it takes to call it. It knows no right answer.
+ *
+ *     runner --session IMAGE CONTROL REPLY     started by the checker with three inherited descriptors
+ *     runner --case-file FILE                  one case saved by `checker --save-case`, for a debugger or profiler
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runner.h"
+
+enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 77 };
+
+/* Opens the device and tells the image about it; 0 if there is one. */
+static int open_device(struct wire_header *image)
+{
+    int count = 0;
+    struct cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && count == 0) error = cudaErrorNoDevice;
+    if (error == cudaSuccess) error = cudaSetDevice(0);
+    if (error == cudaSuccess) error = cudaFree(NULL);
+    if (error == cudaSuccess) error = cudaGetDeviceProperties(&properties, 0);
+    if (error != cudaSuccess) {
+        image->no_device = 1;
+        snprintf(image->device, sizeof image->device, "%s", cudaGetErrorString(error));
+        return -1;
+    }
+    image->memory_bytes = properties.totalGlobalMem;
+    image->l2_bytes = (uint64_t)properties.l2CacheSize;
+    image->multiprocessors = (uint32_t)properties.multiProcessorCount;
+    image->threads_per_sm = (uint32_t)properties.maxThreadsPerMultiProcessor;
+    image->compute_capability = (uint32_t)(10 * properties.major + properties.minor);
+    snprintf(image->device, sizeof image->device, "%s", properties.name);
+    return 0;
+}
+
+static struct wire_header *map_image(int descriptor, int flags)
+{
+    struct stat info;
+    if (fstat(descriptor, &info) != 0 || (size_t)info.st_size < sizeof(struct wire_header)) return NULL;
+    struct wire_header *image = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+    if (image == MAP_FAILED) return NULL;
+    return image->magic == WIRE_MAGIC && image->image_bytes == (uint64_t)info.st_size ? image : NULL;
+}
+
+static int receive(int descriptor, struct wire_message *message)
+{
+    ssize_t got;
+    do got = read(descriptor, message, sizeof *message);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof *message ? 0 : -1;
+}
+
+static int reply(int descriptor, uint32_t kind, uint32_t index)
+{
+    struct wire_message message = {kind, index};
+    return write(descriptor, &message, sizeof message) == (ssize_t)sizeof message ? 0 : -1;
+}
+
+static int session(int image_descriptor, int control, int replies)
+{
+    struct wire_header *image = map_image(image_descriptor, MAP_SHARED);
+    if (image == NULL) return EXIT_USAGE;
+    int failed = open_device(image) != 0;
+    if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;
+    if (failed) return EXIT_NO_DEVICE;
+    struct wire_message message;
+    while (receive(control, &message) == 0 && message.kind == WIRE_RUN && message.index < image->case_count) {
+        run_case(image, wire_case_at(image, message.index));
+        fflush(NULL); /* so that what the kernel printed lies before the reply */
+        if (reply(replies, WIRE_DONE, message.index) != 0) return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int by_hand(const char *path)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct wire_header *image = descriptor < 0 ? NULL : map_image(descriptor, MAP_PRIVATE);
+    if (image == NULL) {
+        fprintf(stderr, "runner: %s: not a case saved by this version of the checker\n", path);
+        return EXIT_USAGE;
+    }
+    if (open_device(image) != 0) {
+        fprintf(stderr, "runner: no device: %s\n", image->device);
+        return EXIT_NO_DEVICE;
+    }
+    for (uint32_t i = 0; i < image->case_count; i++) {
+        struct wire_case *item = wire_case_at(image, i);
+        run_case(image, item);
+        printf("runner: status %s%s%s\n", kernel_status_name((enum kernel_status)item->result.status[0]),
+               item->result.cuda_error ? ", CUDA: " : "", item->result.cuda_message);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && strcmp(argv[1], "--session") == 0) return session(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    if (argc == 3 && strcmp(argv[1], "--case-file") == 0) return by_hand(argv[2]);
+    fprintf(stderr, "usage: %s --case-file FILE\n", argv[0]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,65 @@
+/**
+ * @file runner.h
+ * @brief What the runner's own files and the lesson's marshalling know of each other.
+ */
+#ifndef WARPWISE_RUNNER_RUNNER_H
+#define WARPWISE_RUNNER_RUNNER_H
+
+#include <cuda_runtime_api.h>
+
+#include "kernel_status.h"
+#include "wire.h"
+
+/* ---- given by the lesson (tests/lessons/NN_topic.c, compiled with -DWARPWISE_RUNNER) ---------------------- */
+
+/** @brief Calls the student's entry point that @p item stands for. */
+enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream);
+
+/** @brief What the student's ..._workspace_bytes() says of @p item. */
+size_t lesson_workspace_bytes(const struct wire_case *item);
+
+/* ---- one case (device_case.c) ---------------------------------------------------------------------------- */
+
+/** @brief A buffer in device memory, between its guard zones. */
+struct device_buffer {
+    unsigned char *allocation;
+    unsigned char *start; /**< what the kernel sees, misaligned if so asked */
+    size_t bytes;         /**< what the kernel may use */
+    size_t allocated;
+};
+
+/** @brief Everything a case holds in device memory. Input buffers are shared by the two runs. */
+struct device_case {
+    struct wire_header *image;
+    struct wire_case *item;
+    struct device_buffer buffer[2][WIRE_BUFFERS];
+    cudaStream_t stream[2];
+    int sets; /**< 2 if both runs go at once, else 1 */
+};
+
+/** @brief Runs @p item of @p image and writes its result, the stamp last. */
+void run_case(struct wire_header *image, struct wire_case *item);
+
+/** @brief Records @p error, with where it came from, unless an error is recorded already. */
+int note_error(struct wire_case *item, cudaError_t error, const char *where);
+
+/** @brief Puts poison, or the first contents, into the outputs of run @p run in set @p set. */
+int prepare_outputs(struct device_case *run, int set, uint32_t poison, int first_contents);
+
+/** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
+int copy_back(struct device_case *run, int set, int index);
+
+/** @brief Pointers as the kernel is to see them. */
+void kernel_pointers(const struct device_case *run, int set, void **pointers);
+
+/* ---- timing (timing.c) ----------------------------------------------------------------------------------- */
+
+/** @brief Times item->timed calls, one event pair each; outputs are poisoned before and copied back after. */
+int time_case(struct device_case *run);
+
+/* ---- launches (launch_info.c; an empty version where the linker cannot wrap them) ------------------------- */
+
+/** @brief From now on launches are described in @p result; NULL stops it. */
+void describe_launches(struct wire_result *result);
+
+#endif

@@ -1,0 +1,139 @@
+/**
+ * @file wire.h
+ * @brief What checker and runner say to each other: one shared memory image, two pipes of short messages.
+ *
+ *     image   | wire_header | wire_case 0 | wire_case 1 | ... | buffer contents and copies ...
+ *
+ *     checker ── WIRE_RUN, index of a case ──▶ runner      (control pipe)
+ *     checker ◀── WIRE_READY; WIRE_DONE, index ── runner   (reply pipe)
+ *
+ * The checker writes inputs into the image; the runner writes back, raw, all that lay in device memory around
+ * and in every buffer, and last of all the stamp. Nothing in the image tells what the right answer is, and
+ * nothing the runner says is believed: a reply only means "go on", a result only counts with its stamp, and
+ * whether it is right is decided after the runner is gone.
+ */
+#ifndef WARPWISE_RUNNER_WIRE_H
+#define WARPWISE_RUNNER_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAGIC UINT64_C(0x3153504157524157) /* changes with the layout of these structs */
+
+enum {
+    WIRE_BUFFERS = 8,    /* device buffers a case may have */
+    WIRE_VALUES = 16,    /* integers the lesson's marshalling may need */
+    WIRE_REALS = 2,
+    WIRE_RUNS = 3,       /* two runs with different poison, and what the timing loop left */
+    WIRE_SAMPLES = 256,  /* timed launches */
+    WIRE_KERNELS = 8,    /* kernels a call may launch that are described */
+    WIRE_ALIGNMENT = 256 /* of everything in the image, and of device buffers */
+};
+
+/** @brief What a buffer is to the kernel. */
+enum wire_role {
+    WIRE_IN,       /**< read; must come back unchanged */
+    WIRE_OUT,      /**< written; poisoned before every run */
+    WIRE_INOUT,    /**< read and written; its first contents are put back before every run */
+    WIRE_WORKSPACE /**< scratch: only its guard zones come back */
+};
+
+enum wire_flags {
+    WIRE_TWO_STREAMS = 1,   /**< both runs at once, each with its own buffers on its own stream */
+    WIRE_KEEP_WORKSPACE = 2 /**< the workspace comes back too, to be shown */
+};
+
+/** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
+struct wire_buffer {
+    uint32_t role;
+    uint32_t null;            /**< 1: the kernel is given a null pointer */
+    uint64_t bytes;           /**< without guard zones */
+    uint64_t misalignment;    /**< bytes added to an aligned address */
+    uint64_t contents;        /**< in, inout: what it holds at first, @c bytes long */
+    uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
+};
+
+/** @brief A kernel that was launched, as the CUDA runtime describes it. */
+struct wire_kernel {
+    uint32_t grid[3], block[3];
+    uint32_t registers, static_shared_bytes, dynamic_shared_bytes;
+    uint32_t blocks_per_sm;
+};
+
+/** @brief What came of a case. Only the runner writes here. */
+struct wire_result {
+    int32_t status[WIRE_RUNS];      /**< enum kernel_status */
+    int32_t cuda_error;             /**< first error of the CUDA runtime, 0 if none */
+    int32_t setup_failed;           /**< 1: the error came before the kernel was called */
+    char cuda_message[128];
+    uint64_t workspace_asked;       /**< what the lesson's ..._workspace_bytes() says */
+    uint32_t findings;              /**< of the software device during this case */
+    uint32_t sample_count;
+    float sample_us[WIRE_SAMPLES];  /**< between the events around one call */
+    float wall_us;                  /**< shortest host time of a call and the wait for the whole device */
+    uint32_t launches;              /**< kernels of one call */
+    uint32_t kernel_count;
+    struct wire_kernel kernel[WIRE_KERNELS];
+    uint64_t stamp[2];              /**< the nonce of the case, written last */
+};
+
+/** @brief One case, asked and answered. */
+struct wire_case {
+    uint64_t nonce[2];
+    uint32_t part, flags;
+    int64_t value[WIRE_VALUES]; /**< what each means is the lesson's business */
+    double real[WIRE_REALS];
+    uint64_t guard_bytes;       /**< of each guard zone; 0 where the device itself watches the borders */
+    uint64_t guard_seed;
+    uint32_t poison[2];         /**< word that outputs are filled with before run 0 and run 1 */
+    uint32_t poison_workspace;  /**< 1: also fill the workspace */
+    uint32_t warm_up, timed;    /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
+    uint64_t flush_bytes;       /**< device memory written between timed launches, so that L2 is cold */
+    uint32_t buffer_count;
+    struct wire_buffer buffer[WIRE_BUFFERS];
+    struct wire_result result;
+};
+
+/** @brief The start of the image. */
+struct wire_header {
+    uint64_t magic;
+    uint64_t image_bytes;
+    uint32_t case_count;
+    uint32_t no_device;          /**< set by the runner: 1 if there is nothing to run on, and device says why */
+    uint64_t memory_bytes;       /**< set by the runner: size of device memory */
+    uint64_t l2_bytes;
+    uint32_t multiprocessors, threads_per_sm, compute_capability;
+    char device[128];            /**< its name */
+};
+
+/** @brief A message on a pipe; a short write of it cannot be torn. */
+struct wire_message {
+    uint32_t kind;
+    uint32_t index;
+};
+
+enum wire_kind { WIRE_READY = 1, WIRE_RUN, WIRE_DONE };
+
+/** @brief @p bytes rounded up so that what follows is aligned. */
+static inline uint64_t wire_round(uint64_t bytes)
+{
+    return (bytes + WIRE_ALIGNMENT - 1) / WIRE_ALIGNMENT * WIRE_ALIGNMENT;
+}
+
+/** @brief Case @p index of the image that begins with @p header. */
+static inline struct wire_case *wire_case_at(struct wire_header *header, uint32_t index)
+{
+    uint64_t at = wire_round(sizeof(struct wire_header)) + index * wire_round(sizeof(struct wire_case));
+    return (struct wire_case *)((unsigned char *)header + at);
+}
+
+/** @brief Byte @p at of guard zone @p zone: 2 * buffer for the one in front, 2 * buffer + 1 for the one behind. */
+static inline unsigned char wire_guard_byte(uint64_t seed, unsigned zone, uint64_t at)
+{
+    uint64_t x = seed ^ (UINT64_C(0x9E3779B97F4A7C15) * (zone + 1)) ^ (at * UINT64_C(0xD1342543DE82EF95));
+    x ^= x >> 29;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    return (unsigned char)(x >> 56);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/**
+ * @file cuda_runtime.h
+ * @brief CUDA C++ on the software device: simtcc includes this before a kernel file, as nvcc does.
+ */
+#ifndef WARPWISE_SIMT_CUDA_RUNTIME_H
+#define WARPWISE_SIMT_CUDA_RUNTIME_H
+
+#pragma GCC system_header
+
+#include "cuda_runtime_api.h"
+
+#ifdef __cplusplus
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "simt/language.h"
+#include "simt/atomics.h"
+#include "simt/launch.h"
+#include "simt/math.h"
+#include "simt/warp.h"
+#include "vector_functions.h"
+
+/* Wrappers count as part of the student's line in the debugging information, hence "artificial". */
+#define SIMT_WRAPPER template <typename T> static inline __attribute__((always_inline, artificial)) cudaError_t
+
+extern "C" {
+cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes, size_t offset,
+                                enum cudaMemcpyKind kind, const char *call);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes, size_t offset,
+                                  enum cudaMemcpyKind kind, const char *call);
+cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
+                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context), void *context,
+                                 int limit);
+}
+
+SIMT_WRAPPER (cudaMalloc)(T **pointer, size_t bytes) { return (cudaMalloc)((void **)pointer, bytes); }
+SIMT_WRAPPER (cudaMallocAsync)(T **pointer, size_t bytes, cudaStream_t stream)
+{
+    return (cudaMallocAsync)((void **)pointer, bytes, stream);
+}
+SIMT_WRAPPER cudaMallocPitch(T **pointer, size_t *pitch, size_t width, size_t height)
+{
+    return cudaMallocPitch((void **)pointer, pitch, width, height);
+}
+SIMT_WRAPPER cudaMallocManaged(T **pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal)
+{
+    return cudaMallocManaged((void **)pointer, bytes, flags);
+}
+SIMT_WRAPPER cudaMallocHost(T **pointer, size_t bytes, unsigned int flags = cudaHostAllocDefault)
+{
+    return cudaHostAlloc((void **)pointer, bytes, flags);
+}
+SIMT_WRAPPER cudaHostAlloc(T **pointer, size_t bytes, unsigned int flags)
+{
+    return cudaHostAlloc((void **)pointer, bytes, flags);
+}
+SIMT_WRAPPER cudaHostGetDevicePointer(T **device, void *host, unsigned int flags)
+{
+    return cudaHostGetDevicePointer((void **)device, host, flags);
+}
+
+SIMT_WRAPPER cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+{
+    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind, "cudaMemcpyToSymbol");
+}
+SIMT_WRAPPER cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                                     enum cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0)
+{
+    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind, "cudaMemcpyToSymbolAsync");
+}
+SIMT_WRAPPER cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                  enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+{
+    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind, "cudaMemcpyFromSymbol");
+}
+SIMT_WRAPPER cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0,
+                                       enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0)
+{
+    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind,
+                                 "cudaMemcpyFromSymbolAsync");
+}
+SIMT_WRAPPER cudaGetSymbolAddress(void **pointer, const T &symbol)
+{
+    *pointer = (void *)&symbol;
+    return cudaSuccess;
+}
+SIMT_WRAPPER cudaGetSymbolSize(size_t *bytes, const T &)
+{
+    *bytes = sizeof(T);
+    return cudaSuccess;
+}
+
+SIMT_WRAPPER cudaFuncSetAttribute(T *function, enum cudaFuncAttribute attribute, int value)
+{
+    return cudaFuncSetAttribute((const void *)function, attribute, value);
+}
+SIMT_WRAPPER cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, T *function)
+{
+    return cudaFuncGetAttributes(attributes, (const void *)function);
+}
+SIMT_WRAPPER cudaFuncSetCacheConfig(T *function, enum cudaFuncCache config)
+{
+    return cudaFuncSetCacheConfig((const void *)function, config);
+}
+SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *function, int block_threads,
+                                                           size_t dynamic_shared_bytes)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)function, block_threads,
+                                                         dynamic_shared_bytes);
+}
+
+template <typename F> static size_t simt_call_size_of_block(int block_threads, void *context)
+{
+    return (*static_cast<F *>(context))(block_threads);
+}
+template <typename T, typename F>
+static inline __attribute__((always_inline, artificial)) cudaError_t
+cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid_blocks, int *block_threads, T *function,
+                                               F block_size_to_bytes, int limit = 0)
+{
+    return simt_best_block_size(grid_blocks, block_threads, (const void *)function, simt_call_size_of_block<F>,
+                                &block_size_to_bytes, limit);
+}
+SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_threads, T *function,
+                                                size_t dynamic_shared_bytes = 0, int limit = 0)
+{
+    auto same = [dynamic_shared_bytes](int) { return dynamic_shared_bytes; };
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
+}
+
+/** @brief The place of a cudaLaunchKernel call is kept as that of a launch with angle brackets. */
+#define cudaLaunchKernel(kernel, ...)                                                                        \
+    simt_launch_by_array(simt_site{__FILE__, __LINE__, #kernel}, kernel, __VA_ARGS__)
+
+SIMT_WRAPPER cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **arguments,
+                                         size_t dynamic_shared_bytes = 0, cudaStream_t stream = 0)
+{
+    return cudaLaunchCooperativeKernel((const void *)function, grid, block, arguments, dynamic_shared_bytes, stream);
+}
+
+#undef SIMT_WRAPPER
+
+#include "texture_types.h"
+
+#endif
+#endif

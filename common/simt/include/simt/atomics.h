@@ -1,0 +1,99 @@
+/**
+ * @file atomics.h
+ * @brief Atomic operations, and loads and stores with a cache hint, which here are plain ones.
+ *
+ * The machine decides when an atomic may go ahead; between begin and end it is an ordinary read-modify-write.
+ */
+#ifndef WARPWISE_SIMT_ATOMICS_H
+#define WARPWISE_SIMT_ATOMICS_H
+
+#pragma GCC system_header
+
+#include "language.h"
+
+/** @brief Defines one atomic and its block- and system-wide forms; @p expression gives the new value of `old`. */
+#define SIMT_ATOMIC_AS(name, T, expression)                                                                  \
+    SIMT_OUTLINE T name(T *address, T value)                                                                 \
+    {                                                                                                        \
+        simt_atomic_begin(address, sizeof(T), SIMT_CALLER);                                                  \
+        T old = *address;                                                                                    \
+        *address = (expression);                                                                             \
+        simt_atomic_end(address, sizeof(T));                                                                 \
+        return old;                                                                                          \
+    }
+#define SIMT_ATOMIC(name, T, expression)                                                                     \
+    SIMT_ATOMIC_AS(name, T, expression)                                                                      \
+    SIMT_ATOMIC_AS(name##_block, T, expression)                                                              \
+    SIMT_ATOMIC_AS(name##_system, T, expression)
+
+#define SIMT_ATOMIC_INTEGERS(name, expression)                                                               \
+    SIMT_ATOMIC(name, int, expression)                                                                       \
+    SIMT_ATOMIC(name, unsigned int, expression)                                                              \
+    SIMT_ATOMIC(name, unsigned long long, expression)
+
+/* Signed additions wrap on hardware, so they are made on the unsigned type. */
+SIMT_ATOMIC(atomicAdd, int, (int)((unsigned int)old + (unsigned int)value))
+SIMT_ATOMIC(atomicAdd, unsigned int, old + value)
+SIMT_ATOMIC(atomicAdd, unsigned long long, old + value)
+SIMT_ATOMIC(atomicAdd, float, old + value)
+SIMT_ATOMIC(atomicAdd, double, old + value)
+SIMT_ATOMIC(atomicSub, int, (int)((unsigned int)old - (unsigned int)value))
+SIMT_ATOMIC(atomicSub, unsigned int, old - value)
+SIMT_ATOMIC_INTEGERS(atomicMin, value < old ? value : old)
+SIMT_ATOMIC(atomicMin, long long, value < old ? value : old)
+SIMT_ATOMIC_INTEGERS(atomicMax, value > old ? value : old)
+SIMT_ATOMIC(atomicMax, long long, value > old ? value : old)
+SIMT_ATOMIC_INTEGERS(atomicAnd, old & value)
+SIMT_ATOMIC_INTEGERS(atomicOr, old | value)
+SIMT_ATOMIC_INTEGERS(atomicXor, old ^ value)
+SIMT_ATOMIC_INTEGERS(atomicExch, value)
+SIMT_ATOMIC(atomicExch, float, value)
+SIMT_ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
+SIMT_ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
+
+#define SIMT_ATOMIC_CAS_AS(name, T)                                                                          \
+    SIMT_OUTLINE T name(T *address, T compare, T value)                                                      \
+    {                                                                                                        \
+        simt_atomic_begin(address, sizeof(T), SIMT_CALLER);                                                  \
+        T old = *address;                                                                                    \
+        if (old == compare) *address = value;                                                                \
+        simt_atomic_end(address, sizeof(T));                                                                 \
+        return old;                                                                                          \
+    }
+#define SIMT_ATOMIC_CAS(T)                                                                                   \
+    SIMT_ATOMIC_CAS_AS(atomicCAS, T)                                                                         \
+    SIMT_ATOMIC_CAS_AS(atomicCAS_block, T)                                                                   \
+    SIMT_ATOMIC_CAS_AS(atomicCAS_system, T)
+SIMT_ATOMIC_CAS(int)
+SIMT_ATOMIC_CAS(unsigned int)
+SIMT_ATOMIC_CAS(unsigned long long)
+SIMT_ATOMIC_CAS(unsigned short)
+
+#define SIMT_LOAD(name)                                                                                      \
+    template <typename T> SIMT_OUTLINE T name(const T *address)                                              \
+    {                                                                                                        \
+        simt_access(address, sizeof(T), SIMT_READ, SIMT_CALLER);                                             \
+        return *address;                                                                                     \
+    }
+SIMT_LOAD(__ldg)
+SIMT_LOAD(__ldca)
+SIMT_LOAD(__ldcg)
+SIMT_LOAD(__ldcs)
+SIMT_LOAD(__ldlu)
+SIMT_LOAD(__ldcv)
+
+/** @brief Keeps a parameter out of template deduction, so that `__stcs(pointer_to_float, 0)` compiles. */
+template <typename T> struct simt_identity_type { typedef T type; };
+
+#define SIMT_STORE(name)                                                                                     \
+    template <typename T> SIMT_OUTLINE void name(T *address, typename simt_identity_type<T>::type value)     \
+    {                                                                                                        \
+        simt_access(address, sizeof(T), SIMT_WRITE, SIMT_CALLER);                                            \
+        *address = value;                                                                                    \
+    }
+SIMT_STORE(__stwb)
+SIMT_STORE(__stcg)
+SIMT_STORE(__stcs)
+SIMT_STORE(__stwt)
+
+#endif

@@ -1,0 +1,127 @@
+/**
+ * @file language.h
+ * @brief The words CUDA adds to C++, as far as they need no rewriting: qualifiers, built-in variables, barriers.
+ *
+ * simtcc's rewriter does the rest: launches, `__shared__` variables (each gets a red zone), `__device__`
+ * variables, `__noinline__` and inline PTX.
+ */
+#ifndef WARPWISE_SIMT_LANGUAGE_H
+#define WARPWISE_SIMT_LANGUAGE_H
+
+#pragma GCC system_header
+
+#include "../../machine.h"
+#include "../vector_types.h"
+
+/* Helpers that only compute become part of the caller. Helpers that touch memory for the student stay out of
+ * line and uninstrumented: they report to the machine by name, and their return address is the student's line. */
+#define SIMT_INLINE static inline __attribute__((always_inline))
+#define SIMT_OUTLINE static __attribute__((noinline, no_sanitize("thread"), unused))
+#define SIMT_CALLER __builtin_return_address(0)
+
+#define __global__ __attribute__((noinline))
+#define __device__
+#define __host__
+#define __constant__ __attribute__((section("simt_constant")))
+#define __shared__ static thread_local
+#define __managed__ _Pragma("GCC error \"managed memory is not supported on the software device\"")
+#define __forceinline__ inline __attribute__((always_inline))
+#define __inline_hint__
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)                                                                                \
+    _Pragma("GCC error \"thread block clusters are not supported on the software device\"")
+#define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __nv_pure__ __attribute__((pure))
+
+/** @brief Put by the rewriter on `__device__` variables that a kernel may write. */
+#define simt_device_variable __attribute__((section("simt_device")))
+/** @brief What the rewriter makes of `asm(...)`: an error where the preprocessor lets it stand. */
+#define simt_inline_ptx(...)                                                                                 \
+    _Pragma("GCC error \"inline PTX cannot run on the software device: use an intrinsic, or keep it under #ifndef __SIMT__\"") \
+        ((void)0)
+
+/** @brief A static description of the place where it is written. */
+#define SIMT_SITE(what)                                                                                      \
+    (__extension__({                                                                                         \
+        static const struct simt_site simt_here = {__FILE__, __LINE__, what};                                \
+        &simt_here;                                                                                          \
+    }))
+
+/** @brief blockDim and gridDim: plain data, so that the compiler reads them once and never instruments them. */
+struct simt_dim3 {
+    unsigned int x, y, z;
+    operator dim3() const { return dim3(x, y, z); }
+    operator uint3() const { return uint3{x, y, z}; }
+};
+
+extern __thread const uint3 threadIdx __asm__("simt_thread_index");
+extern __thread const uint3 blockIdx __asm__("simt_block_index");
+extern __thread const struct simt_dim3 blockDim __asm__("simt_block_extent");
+extern __thread const struct simt_dim3 gridDim __asm__("simt_grid_extent");
+static constexpr int warpSize = 32;
+
+/* ---- barriers and fences --------------------------------------------------------------------------------- */
+
+#define __syncthreads() ((void)simt_block_barrier(SIMT_SITE("__syncthreads"), SIMT_VOTE_NONE, 0))
+#define __syncthreads_count(predicate)                                                                       \
+    simt_block_barrier(SIMT_SITE("__syncthreads_count"), SIMT_VOTE_COUNT, (predicate) ? 1 : 0)
+#define __syncthreads_and(predicate)                                                                         \
+    simt_block_barrier(SIMT_SITE("__syncthreads_and"), SIMT_VOTE_AND, (predicate) ? 1 : 0)
+#define __syncthreads_or(predicate)                                                                          \
+    simt_block_barrier(SIMT_SITE("__syncthreads_or"), SIMT_VOTE_OR, (predicate) ? 1 : 0)
+#define __syncwarp(...) simt_sync_warp(SIMT_SITE("__syncwarp"), ##__VA_ARGS__)
+
+SIMT_INLINE void simt_sync_warp(const struct simt_site *site, unsigned int mask = 0xffffffffu)
+{
+    simt_warp_barrier(site, mask);
+}
+
+SIMT_INLINE void __threadfence() { simt_fence(); }
+SIMT_INLINE void __threadfence_system() { simt_fence(); }
+/** @brief Within a block only barriers order memory for the race detector, so this does nothing. */
+SIMT_INLINE void __threadfence_block() {}
+
+/* ---- stopping, waiting, asking --------------------------------------------------------------------------- */
+
+#define __trap() simt_stop(SIMT_SITE("__trap"), "trap", "__trap() was called")
+#define __brkpt() ((void)0)
+#define __assume(condition) ((void)((condition) ? 0 : (__builtin_unreachable(), 0)))
+#define __builtin_assume(condition) __assume(condition)
+
+SIMT_INLINE void __nanosleep(unsigned int) {}
+
+extern "C" long long simt_clock(void);
+SIMT_INLINE long long clock64() { return simt_clock(); }
+SIMT_INLINE unsigned long long __globaltimer() { return (unsigned long long)simt_clock(); }
+
+SIMT_INLINE unsigned int __isShared(const void *pointer) { return simt_self() && !simt_is_device_pointer(pointer); }
+SIMT_INLINE unsigned int __isGlobal(const void *pointer) { return simt_is_device_pointer(pointer) != 0; }
+SIMT_INLINE unsigned long long __cvta_generic_to_shared(const void *pointer) { return (unsigned long long)pointer; }
+SIMT_INLINE unsigned long long __cvta_generic_to_global(const void *pointer) { return (unsigned long long)pointer; }
+
+/* ---- shared memory --------------------------------------------------------------------------------------- */
+
+extern "C" void *simt_dynamic_shared(const char *name, size_t element_bytes);
+
+/** @brief What `extern __shared__ T name[]` becomes outside a function: acts as an array in the functions below. */
+template <typename T> struct simt_dynamic_array {
+    const char *name;
+    operator T *() const { return static_cast<T *>(simt_dynamic_shared(name, sizeof(T))); }
+    template <typename U> explicit operator U *() const { return (U *)simt_dynamic_shared(name, sizeof(T)); }
+};
+
+/* ---- the C library in kernels ---------------------------------------------------------------------------- */
+
+extern "C" {
+int printf(const char *__restrict format, ...) __asm__("simt_printf") __attribute__((format(printf, 1, 2)));
+void __assert_fail(const char *, const char *, unsigned int, const char *) noexcept
+    __asm__("simt_assert_fail") __attribute__((noreturn));
+void *memcpy(void *__restrict to, const void *__restrict from, size_t bytes) noexcept __asm__("simt_memcpy");
+void *memmove(void *to, const void *from, size_t bytes) noexcept __asm__("simt_memmove");
+void *memset(void *to, int value, size_t bytes) noexcept __asm__("simt_memset");
+}
+
+#endif

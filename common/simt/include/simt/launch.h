@@ -1,0 +1,139 @@
+/**
+ * @file launch.h
+ * @brief What the rewriter makes of `kernel<<<grid, block, shared, stream>>>(arguments)`.
+ *
+ * The arguments are evaluated once, converted to the kernel's parameter types and kept in one block of
+ * memory: every CUDA thread of the launch reads its own copies from there, and a graph can keep the block.
+ */
+#ifndef WARPWISE_SIMT_LAUNCH_H
+#define WARPWISE_SIMT_LAUNCH_H
+
+#pragma GCC system_header
+
+#include "../driver_types.h"
+#include "language.h"
+
+#define SIMT_UNCHECKED __attribute__((no_sanitize("thread")))
+
+extern "C" {
+/** @brief Checks the launch against the device's limits and runs it; @p args_bytes lets a graph copy the arguments. */
+cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
+}
+
+/** @brief What stands between `<<<` and `>>>`. */
+struct simt_configuration {
+    dim3 grid, block;
+    size_t dynamic_shared_bytes;
+    cudaStream_t stream;
+};
+
+SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+                                              cudaStream_t stream = 0)
+{
+    return simt_configuration{grid, block, dynamic_shared_bytes, stream};
+}
+
+/** @brief The arguments of a launch, one after the other. */
+template <typename... P> struct simt_arguments {
+    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, const Before &...before) const
+    {
+        function(before...);
+    }
+};
+template <typename First, typename... Rest> struct simt_arguments<First, Rest...> {
+    First first;
+    simt_arguments<Rest...> rest;
+    simt_arguments(First f, Rest... r) : first(f), rest(r...) {}
+    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, const Before &...before) const
+    {
+        rest.apply(function, before..., first);
+    }
+};
+
+/** @brief A kernel with its arguments, as the machine calls it for every CUDA thread. */
+template <typename F, typename... P> struct simt_call {
+    F function;
+    simt_arguments<P...> arguments;
+    simt_call(F f, P... p) : function(f), arguments(p...) {}
+    SIMT_UNCHECKED static void run(const void *self)
+    {
+        const simt_call *call = static_cast<const simt_call *>(self);
+        call->arguments.apply(call->function);
+    }
+};
+
+template <typename F, typename... P>
+SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configuration &c, const void *key, F function,
+                                   P... arguments)
+{
+    simt_call<F, P...> call(function, arguments...);
+    struct simt_launch launch = {};
+    launch.kernel = site.what;
+    launch.site = site;
+    launch.grid = {c.grid.x, c.grid.y, c.grid.z};
+    launch.block = {c.block.x, c.block.y, c.block.z};
+    launch.dynamic_shared_bytes = c.dynamic_shared_bytes;
+    launch.function = key;
+    launch.entry = simt_call<F, P...>::run;
+    launch.args = &call;
+    return simt_launch_kernel(&launch, sizeof(call), c.stream);
+}
+
+/** @brief Called with the launch's arguments; converts them to the kernel's parameter types. */
+template <typename... P> struct simt_launcher {
+    simt_site site;
+    simt_configuration configuration;
+    void (*kernel)(P...);
+    void operator()(P... arguments) const
+    {
+        (void)simt_start(site, configuration, (const void *)kernel, kernel, arguments...);
+    }
+};
+
+template <typename... P>
+SIMT_INLINE simt_launcher<P...> simt_launch_of(simt_site site, void (*kernel)(P...), simt_configuration configuration)
+{
+    return simt_launcher<P...>{site, configuration, kernel};
+}
+
+/** @brief For overloads and templates whose arguments are deduced: the call stands in a generic lambda. */
+template <typename F> struct simt_deduced_launcher {
+    simt_site site;
+    simt_configuration configuration;
+    F call;
+    template <typename... P> void operator()(P... arguments) const
+    {
+        (void)simt_start(site, configuration, nullptr, call, arguments...);
+    }
+};
+
+template <typename F>
+SIMT_INLINE simt_deduced_launcher<F> simt_launch_deduced(simt_site site, F call, simt_configuration configuration)
+{
+    return simt_deduced_launcher<F>{site, configuration, call};
+}
+
+/* ---- cudaLaunchKernel: the rewriter drops the cast to void *, so the parameter types are known ------------------ */
+
+template <size_t... I> struct simt_indices {};
+template <size_t N, size_t... I> struct simt_count_to : simt_count_to<N - 1, N - 1, I...> {};
+template <size_t... I> struct simt_count_to<0, I...> { typedef simt_indices<I...> type; };
+
+template <typename... P, size_t... I>
+SIMT_INLINE cudaError_t simt_launch_array(const simt_site &site, const simt_configuration &c, void (*kernel)(P...),
+                                          void **arguments, simt_indices<I...>)
+{
+    (void)arguments;
+    return simt_start(site, c, (const void *)kernel, kernel, *static_cast<P *>(arguments[I])...);
+}
+
+template <typename... P>
+SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, void (*kernel)(P...), dim3 grid, dim3 block,
+                                             void **arguments, size_t dynamic_shared_bytes = 0,
+                                             cudaStream_t stream = 0)
+{
+    return simt_launch_array(site, simt_configure(grid, block, dynamic_shared_bytes, stream), kernel, arguments,
+                             typename simt_count_to<sizeof...(P)>::type());
+}
+
+#endif

@@ -1,0 +1,333 @@
+/**
+ * @file arena.c
+ * @brief Device memory: one range of addresses, a shadow byte a byte, allocations kept apart by red zones.
+ *
+ * The extents cover the arena from its beginning to the highest byte ever used, in order of address. Freed
+ * memory rests in quarantine, so that a use after free is seen, and goes back in the order of freeing.
+ */
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 256 };
+#define QUARANTINE_BYTES ((size_t)256 << 20)
+
+enum state { STATE_FREE, STATE_LIVE, STATE_RESTING };
+
+struct extent {
+    size_t start, span;  /* offset in the arena; bytes including the red zones */
+    size_t bytes;        /* as asked for, from start + RED_ZONE_BYTES */
+    enum state state;
+    unsigned long freed; /* when */
+    char *what;
+    struct simt_site site;
+    pid_t owner;
+};
+
+uint8_t *simt_shadow;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vector extents; /* struct extent */
+static size_t top, live_bytes, resting_bytes;
+static unsigned long frees;
+
+static struct extent *extent_at(size_t i) { return (struct extent *)extents.data + i; }
+
+void simt_arena_open(void)
+{
+    if (simt_shadow != NULL) return;
+    void *arena = mmap((void *)ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (arena != (void *)ARENA_BASE)
+        simt_die("cannot reserve 16 GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
+                 (size_t)ARENA_BASE);
+    simt_shadow = simt_reserve(ARENA_BYTES, "the device's shadow");
+}
+
+/* Index of the extent that covers an offset, or the count. */
+static size_t covering(size_t offset)
+{
+    size_t low = 0, high = extents.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (extent_at(middle)->start <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && offset - extent_at(low - 1)->start < extent_at(low - 1)->span ? low - 1 : extents.count;
+}
+
+static size_t user_start(const struct extent *e) { return e->start + RED_ZONE_BYTES; }
+
+/* Whole pages go back to the operating system, the rest is cleared. */
+static void clear_shadow(size_t start, size_t bytes)
+{
+    const size_t page = 4096, first = (start + page - 1) & ~(page - 1), last = (start + bytes) & ~(page - 1);
+    if (first >= last || sysconf(_SC_PAGESIZE) != (long)page) {
+        memset(simt_shadow + start, 0, bytes);
+        return;
+    }
+    memset(simt_shadow + start, 0, first - start);
+    memset(simt_shadow + last, 0, start + bytes - last);
+    simt_forget(simt_shadow + first, last - first);
+    simt_forget((char *)ARENA_BASE + first, last - first);
+}
+
+static void remove_extent(size_t i)
+{
+    memmove(extent_at(i), extent_at(i + 1), (extents.count - i - 1) * sizeof(struct extent));
+    extents.count--;
+}
+
+static void make_free(size_t i)
+{
+    struct extent *e = extent_at(i);
+    clear_shadow(user_start(e), e->bytes);
+    resting_bytes -= e->span;
+    e->state = STATE_FREE;
+    free(e->what);
+    e->what = NULL;
+    if (i + 1 < extents.count && extent_at(i + 1)->state == STATE_FREE) {
+        e->span += extent_at(i + 1)->span;
+        remove_extent(i + 1);
+    }
+    if (i > 0 && extent_at(i - 1)->state == STATE_FREE) {
+        extent_at(i - 1)->span += extent_at(i)->span;
+        remove_extent(i);
+    }
+}
+
+/* Ends the quarantine of what was freed first, until no more than limit bytes rest. */
+static void end_quarantine(size_t limit)
+{
+    while (resting_bytes > limit) {
+        size_t oldest = extents.count;
+        for (size_t i = 0; i < extents.count; i++)
+            if (extent_at(i)->state == STATE_RESTING &&
+                (oldest == extents.count || extent_at(i)->freed < extent_at(oldest)->freed))
+                oldest = i;
+        make_free(oldest);
+    }
+}
+
+/* An extent of at least span bytes, or NULL. */
+static struct extent *take_extent(size_t span)
+{
+    for (size_t i = 0; i < extents.count; i++) {
+        struct extent *e = extent_at(i);
+        if (e->state != STATE_FREE || e->span < span) continue;
+        if (e->span == span) return e;
+        simt_vector_grow(&extents, sizeof *e);
+        memmove(extent_at(i + 1), extent_at(i), (extents.count - 1 - i) * sizeof *e);
+        e = extent_at(i);
+        e->span = span;
+        extent_at(i + 1)->start += span;
+        extent_at(i + 1)->span -= span;
+        return e;
+    }
+    if (span > ARENA_BYTES - top) return NULL;
+    struct extent *e = simt_vector_grow(&extents, sizeof *e);
+    *e = (struct extent){.start = top, .span = span};
+    top += span;
+    return e;
+}
+
+void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site)
+{
+    if (bytes > ARENA_BYTES) return NULL;
+    pthread_mutex_lock(&lock);
+    simt_arena_open();
+    const size_t span = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + 2 * RED_ZONE_BYTES;
+    struct extent *e = take_extent(span);
+    if (e == NULL) {
+        end_quarantine(0);
+        e = take_extent(span);
+    }
+    void *pointer = NULL;
+    if (e != NULL) {
+        const bool host_too = what != NULL && (strncmp(what, "cudaMallocManaged", 17) == 0 ||
+                                               strncmp(what, "cudaMallocHost", 14) == 0 ||
+                                               strncmp(what, "cudaHostAlloc", 13) == 0);
+        e->state = STATE_LIVE;
+        e->bytes = bytes;
+        e->what = strdup(what != NULL ? what : "device memory");
+        e->site = site != NULL ? *site : (struct simt_site){0};
+        e->owner = getpid();
+        live_bytes += span;
+        memset(simt_shadow + user_start(e), SHADOW_LIVE | (host_too ? SHADOW_HOST | SHADOW_WRITTEN : 0), bytes);
+        pointer = (char *)ARENA_BASE + user_start(e);
+    }
+    pthread_mutex_unlock(&lock);
+    return pointer;
+}
+
+static void rest(struct extent *e)
+{
+    memset(simt_shadow + user_start(e), SHADOW_FREED, e->bytes);
+    e->state = STATE_RESTING;
+    e->freed = frees++;
+    live_bytes -= e->span;
+    resting_bytes += e->span;
+}
+
+int simt_device_free(void *pointer)
+{
+    int status = -1;
+    pthread_mutex_lock(&lock);
+    const size_t offset = (uintptr_t)pointer - ARENA_BASE;
+    const size_t i = covering(offset);
+    if (i < extents.count && extent_at(i)->state == STATE_LIVE && user_start(extent_at(i)) == offset) {
+        rest(extent_at(i));
+        end_quarantine(QUARANTINE_BYTES);
+        status = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------- */
+
+int simt_is_device_pointer(const void *pointer) { return (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES; }
+
+int simt_device_contains(const void *pointer, size_t bytes)
+{
+    if (!simt_is_device_pointer(pointer)) return simt_image_variable((uintptr_t)pointer, bytes);
+    const size_t offset = (uintptr_t)pointer - ARENA_BASE;
+    pthread_mutex_lock(&lock);
+    const size_t i = covering(offset);
+    const struct extent *e = i < extents.count ? extent_at(i) : NULL;
+    const int inside = e != NULL && e->state == STATE_LIVE && offset >= user_start(e) &&
+                       offset - user_start(e) <= e->bytes && bytes <= e->bytes - (offset - user_start(e));
+    pthread_mutex_unlock(&lock);
+    return inside;
+}
+
+void simt_device_written(void *pointer, size_t bytes)
+{
+    if (!simt_is_device_pointer(pointer)) return;
+    uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
+    for (size_t i = 0; i < bytes; i++) shadow[i] |= SHADOW_WRITTEN;
+}
+
+void simt_device_copied(void *to, const void *from, size_t bytes)
+{
+    if (!simt_is_device_pointer(to)) return;
+    uint8_t *shadow = simt_shadow + ((uintptr_t)to - ARENA_BASE);
+    const uint8_t *source = simt_is_device_pointer(from) ? simt_shadow + ((uintptr_t)from - ARENA_BASE) : NULL;
+    const bool backwards = source != NULL && source < shadow; /* overlapping ranges copy like memmove */
+    for (size_t n = 0; n < bytes; n++) {
+        const size_t i = backwards ? bytes - 1 - n : n;
+        const uint8_t written = source != NULL ? source[i] & SHADOW_WRITTEN : SHADOW_WRITTEN;
+        shadow[i] = (uint8_t)((shadow[i] & ~SHADOW_WRITTEN) | written);
+    }
+}
+
+ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes)
+{
+    if (!simt_is_device_pointer(pointer) || !simt_settings.check) return -1;
+    const uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
+    for (size_t i = 0; i < bytes; i++)
+        if ((shadow[i] & (SHADOW_LIVE | SHADOW_WRITTEN)) == SHADOW_LIVE) return (ptrdiff_t)i;
+    return -1;
+}
+
+void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
+{
+    pthread_mutex_lock(&lock);
+    *free_bytes = ARENA_BYTES - live_bytes;
+    *total_bytes = ARENA_BYTES;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- reports --------------------------------------------------------------------------------------------- */
+
+static void describe_site(const struct extent *e, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (e->site.file != NULL) snprintf(text, size, " made at %s:%d", e->site.file, e->site.line);
+}
+
+/* The name of an allocation: a variable if the caller knew one. */
+static void describe_extent(const struct extent *e, char *text, size_t size)
+{
+    snprintf(text, size, "%s", strncmp(e->what, "cuda", 4) == 0 ? "device memory" : e->what);
+}
+
+void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size)
+{
+    char name[160], site[160];
+    pthread_mutex_lock(&lock);
+    size_t i = covering(offset);
+    if (i < extents.count && extent_at(i)->state == STATE_FREE) i = extents.count;
+    if (i == extents.count) {
+        snprintf(text, size, "device address 0x%zx (%zu bytes), in no allocation", ARENA_BASE + offset, bytes);
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    const struct extent *e = extent_at(i);
+    describe_extent(e, name, sizeof name);
+    describe_site(e, site, sizeof site);
+    const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
+    const ptrdiff_t index = from >= 0 ? from / (ptrdiff_t)bytes : -((-from + (ptrdiff_t)bytes - 1) / (ptrdiff_t)bytes);
+    int n = snprintf(text, size, "%s[%td] (%zu bytes at 0x%zx)", name, index, bytes, ARENA_BASE + offset);
+    if (from < 0)
+        n += snprintf(text + n, size - (size_t)n, ", %td bytes before", -from);
+    else if ((size_t)from >= e->bytes)
+        n += snprintf(text + n, size - (size_t)n, ", %td bytes after the end of", from - (ptrdiff_t)e->bytes);
+    else if ((size_t)from + bytes > e->bytes)
+        n += snprintf(text + n, size - (size_t)n, ", across the end of");
+    else
+        n += snprintf(text + n, size - (size_t)n, ", in");
+    snprintf(text + n, size - (size_t)n, " the %zu bytes%s", e->bytes, site);
+    pthread_mutex_unlock(&lock);
+}
+
+static void report_leaks(void)
+{
+    const struct extent *first = NULL;
+    size_t count = 0, bytes = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < extents.count; i++) {
+        const struct extent *e = extent_at(i);
+        if (e->state != STATE_LIVE || e->owner != getpid()) continue; /* a parent's memory is the parent's */
+        if (first == NULL) first = e;
+        count++;
+        bytes += e->bytes;
+    }
+    struct extent copy = {0};
+    if (first != NULL) copy = *first;
+    pthread_mutex_unlock(&lock);
+    if (count == 0 || !simt_settings.check) return;
+    simt_finding("leak", copy.site.file != NULL ? &copy.site : NULL,
+                 "%zu allocation%s never freed, %zu bytes in all; the first is %s, %zu bytes", count,
+                 count == 1 ? " was" : "s were", bytes, copy.what, copy.bytes);
+}
+
+void simt_device_reset(void)
+{
+    report_leaks();
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < extents.count; i++)
+        if (extent_at(i)->state == STATE_LIVE) rest(extent_at(i));
+    pthread_mutex_unlock(&lock);
+}
+
+/*
+ * The end of the process. A program that ignored a finding must still fail, whatever it returned; leaving by
+ * _exit() skips what would come after, so the things people need are done here.
+ */
+extern void __gcov_dump(void) __attribute__((weak));
+
+__attribute__((destructor)) static void end_process(void)
+{
+    report_leaks();
+    if (simt_finding_count() == 0) return;
+    fflush(NULL);
+    if (__gcov_dump) __gcov_dump();
+    _exit(86);
+}

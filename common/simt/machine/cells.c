@@ -1,0 +1,285 @@
+/**
+ * @file cells.c
+ * @brief Races between the threads of one block, and shared memory read before it was written.
+ *
+ * An access is ordered before the one made now if it was made by the same thread, before the last
+ * __syncthreads(), or in the same warp before a __syncwarp() that both lanes took part in. Two accesses that are
+ * not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to run in.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+/** What is being done now, once for all words of an access. */
+struct doing {
+    struct worker *w;
+    enum place place;
+    uintptr_t offset; /**< of the whole access */
+    size_t bytes;
+    int access;
+    uint32_t pc;
+    bool reported; /**< one race an access is enough */
+};
+
+static const char *const NO_BARRIER = "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
+
+/* ---- order ----------------------------------------------------------------------------------------------- */
+
+/* The last tick of another lane of this warp that the running lane is ordered after. */
+static uint32_t known_of(const struct worker *w, unsigned lane)
+{
+    const struct warp *warp = w->warp;
+    if (!warp->partial) return warp->known;
+    const uint32_t clock = warp->clock[w->thread_index % WARP_LANES][lane];
+    return clock > warp->known ? clock : warp->known;
+}
+
+static bool is_ordered(const struct worker *w, uint32_t tick, unsigned thread)
+{
+    if (tick < w->last_barrier || thread == w->thread_index) return true;
+    if (thread / WARP_LANES != w->thread_index / WARP_LANES) return false;
+    return tick <= known_of(w, thread % WARP_LANES);
+}
+
+static bool same_warp(unsigned a, unsigned b) { return a / WARP_LANES == b / WARP_LANES; }
+
+/* ---- findings -------------------------------------------------------------------------------------------- */
+
+static void found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc)
+{
+    struct worker *w = now->w;
+    if (now->reported) return;
+    now->reported = true;
+    const bool shared = now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
+    struct finding f = {.kind = shared ? "shared-race" : "global-race", .place = now->place,
+                        .bytes = (uint32_t)now->bytes, .where = now->offset, .remark = NO_BARRIER, .seen = 1};
+    f.actor[0] = (struct actor){w->block, other_pc, (uint16_t)other_thread, (uint8_t)other_access, NULL};
+    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)now->access, NULL};
+    simt_found(w, &f);
+}
+
+static void found_unwritten(struct doing *now)
+{
+    struct worker *w = now->w;
+    if (now->reported) return;
+    now->reported = true;
+    struct finding f = {.kind = "uninitialized-read", .place = now->place, .bytes = (uint32_t)now->bytes,
+                        .where = now->offset, .seen = 1,
+                        .remark = "nothing was written there since the block began"};
+    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)now->access, NULL};
+    simt_found(w, &f);
+}
+
+/* ---- one cell -------------------------------------------------------------------------------------------- */
+
+static void set_reader(struct worker *w, struct cell *c, int slot, uint32_t pc)
+{
+    c->reader[slot] = (uint16_t)w->thread_index;
+    c->read_tick[slot] = w->tick;
+    c->read_pc[slot] = pc;
+}
+
+/* Keeps this reader, if need be in place of one that tells less: see struct cell. */
+static void note_reader(struct worker *w, struct cell *c, uint32_t pc)
+{
+    const unsigned me = w->thread_index;
+    if (c->reader[0] == me || c->read_tick[0] < w->last_barrier) {
+        set_reader(w, c, 0, pc);
+    } else if (c->reader[1] == me || c->read_tick[1] < w->last_barrier) {
+        set_reader(w, c, 1, pc);
+    } else if (same_warp(c->reader[0], me) || same_warp(c->reader[0], c->reader[1])) {
+        set_reader(w, c, 0, pc);
+    } else if (same_warp(c->reader[1], me)) {
+        set_reader(w, c, 1, pc);
+    }
+}
+
+/* Returns false if more than the readers is wrong with the cell, so that nobody may skip looking at it. */
+static bool read_cell(struct doing *now, struct cell *c)
+{
+    struct worker *w = now->w;
+    bool good = true;
+    if (c->write_tick >= w->last_barrier && !is_ordered(w, c->write_tick, c->writer)) {
+        found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
+        good = false;
+    } else if (c->write_tick < w->block_start && (now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC)) {
+        found_unwritten(now);
+        good = false;
+    }
+    note_reader(w, c, now->pc);
+    return good;
+}
+
+static void write_cell(struct doing *now, struct cell *c)
+{
+    struct worker *w = now->w;
+    const bool atomic = (now->access & SIMT_ATOMIC) != 0;
+    if (atomic && c->write_tick < w->block_start && (now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC))
+        found_unwritten(now);
+    if (c->write_tick >= w->last_barrier && !(atomic && c->write_atomic) &&
+        !is_ordered(w, c->write_tick, c->writer))
+        found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
+    for (int slot = 0; slot < 2; slot++)
+        if (c->read_tick[slot] >= w->last_barrier && !is_ordered(w, c->read_tick[slot], c->reader[slot]))
+            found_race(now, SIMT_READ, c->reader[slot], c->read_pc[slot]);
+    c->write_tick = w->tick;
+    c->write_pc = now->pc;
+    c->writer = (uint16_t)w->thread_index;
+    c->write_atomic = atomic;
+}
+
+/*
+ * The number that makes further reads of this cell skip it, or 0. With readers of two warps since the barrier any
+ * later writer meets one of another warp, until the next barrier; with two of this warp since its last __syncwarp
+ * a further one of this warp adds nothing. The last write must be ordered before all of them.
+ */
+static uint32_t quiet_number(const struct worker *w, const struct cell *c)
+{
+    if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
+    if (!same_warp(c->reader[0], c->reader[1])) return c->write_tick < w->last_barrier ? w->block_quiet : 0;
+    if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
+    if (c->write_tick < w->last_barrier) return w->warp_quiet;
+    return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? w->warp_quiet : 0;
+}
+
+/* ---- the block's list of what it touched ----------------------------------------------------------------- */
+
+/* 1 if this kind of access to the cell is new in this phase. */
+static int newly_touched(struct worker *w, struct cell *c, enum touch_kind kind)
+{
+    if (c->touch_tick != w->touch_tick) {
+        c->touch_tick = w->touch_tick;
+        c->touched = 0;
+    }
+    if (c->touched & kind || (kind == TOUCH_READ && c->touched & TOUCH_WRITE)) return 0;
+    c->touched |= (uint8_t)kind;
+    return 1;
+}
+
+static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsigned mask)
+{
+    struct worker *w = now->w;
+    struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
+    *touch = (struct touch){.word = (uint32_t)word, .pc = now->pc, .phase = w->phase,
+                            .thread = (uint16_t)w->thread_index, .mask = (uint8_t)mask,
+                            .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0))};
+    w->touched++;
+}
+
+static enum touch_kind touch_kind(int access)
+{
+    if (access & SIMT_ATOMIC) return TOUCH_ATOMIC;
+    return access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ;
+}
+
+/* ---- words and their bytes ------------------------------------------------------------------------------- */
+
+static bool is_live(const struct worker *w, const struct cell *c)
+{
+    return c->write_tick >= w->block_start || c->read_tick[0] >= w->block_start;
+}
+
+/* The four byte cells of a word. Made on the first access to a part of it; they begin as the word was. */
+static struct cell *byte_cells(struct worker *w, struct cell *c)
+{
+    if (c->split == 0) {
+        if (w->split.count == 0) simt_vector_grow(&w->split, 4 * sizeof *c); /* index 0 means none */
+        const size_t index = w->split.count;
+        struct cell *bytes = simt_vector_grow(&w->split, 4 * sizeof *c);
+        for (int b = 0; b < 4; b++) bytes[b] = *c;
+        c->split = (uint32_t)index;
+        c->read_tick[0] = w->tick; /* keeps the word alive, so that split is believed */
+    }
+    return (struct cell *)w->split.data + 4 * (size_t)c->split;
+}
+
+/* Makes a word one cell again where its bytes no longer differ in anything that matters. */
+static void join_bytes(struct worker *w, struct cell *c, const struct cell *bytes, bool written)
+{
+    if (!written) {
+        for (int b = 0; b < 4; b++) /* every byte must be known to be written, or global, and quiet since */
+            if (bytes[b].write_tick >= w->last_barrier || bytes[b].write_tick < w->block_start) return;
+    }
+    *c = bytes[0];
+    c->split = 0;
+    c->touched = 0;
+}
+
+static void access_bytes(struct doing *now, struct space *s, size_t word, unsigned mask)
+{
+    struct worker *w = now->w;
+    struct cell *c = &s->cells[word], *bytes = byte_cells(w, c);
+    const enum touch_kind kind = touch_kind(now->access);
+    const bool global = now->place == PLACE_ARENA || now->place == PLACE_DATA;
+    unsigned fresh = 0;
+    uint32_t quiet[4] = {0};
+    for (unsigned b = 0; b < 4; b++) {
+        if (!(mask >> b & 1)) continue;
+        if (kind != TOUCH_READ)
+            write_cell(now, &bytes[b]);
+        else if (read_cell(now, &bytes[b]))
+            quiet[b] = quiet_number(w, &bytes[b]);
+        if (global && newly_touched(w, &bytes[b], kind)) fresh |= 1u << b;
+    }
+    if (fresh != 0) add_touch(now, word, kind, fresh);
+    for (unsigned half = 0; half < 2; half++)
+        if (mask >> 2 * half & 3) s->quiet[2 * word + half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
+    if (mask == 15 && (kind != TOUCH_READ || !global)) join_bytes(w, c, bytes, kind != TOUCH_READ);
+}
+
+static void access_word(struct doing *now, struct space *s, size_t word, unsigned mask)
+{
+    struct worker *w = now->w;
+    struct cell *c = &s->cells[word];
+    if (c->split != 0 && !is_live(w, c)) c->split = 0;
+    if (mask != 15 || c->split != 0) {
+        access_bytes(now, s, word, mask);
+        return;
+    }
+    const enum touch_kind kind = touch_kind(now->access);
+    uint32_t quiet = 0;
+    if (kind != TOUCH_READ)
+        write_cell(now, c);
+    else if (read_cell(now, c))
+        quiet = quiet_number(w, c);
+    if ((now->place == PLACE_ARENA || now->place == PLACE_DATA) && newly_touched(w, c, kind))
+        add_touch(now, word, kind, mask);
+    s->quiet[2 * word] = s->quiet[2 * word + 1] = quiet;
+}
+
+void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access, uint32_t pc)
+{
+    struct doing now = {w, place, offset, bytes, access, pc, false};
+    struct space *s = &w->space[place];
+    const size_t end = offset + bytes;
+    for (size_t word = offset / 4; word * 4 < end; word++) {
+        unsigned mask = 15;
+        if (word * 4 < offset) mask &= 15u << (offset - word * 4);
+        if (word * 4 + 4 > end) mask &= 15u >> (word * 4 + 4 - end);
+        access_word(&now, s, word, mask);
+    }
+}
+
+/* ---- barriers as cells see them -------------------------------------------------------------------------- */
+
+void simt_order_all(struct worker *w)
+{
+    w->last_barrier = ++w->clock;
+    w->block_quiet = ++w->clock;
+    for (unsigned i = 0; i < w->warps; i++) {
+        struct warp *warp = &w->warp_of[i];
+        warp->tick = ++w->clock;
+        warp->quiet = warp->tick;
+        warp->known = w->last_barrier;
+        warp->partial = false;
+    }
+}
+
+void simt_new_phase(struct worker *w)
+{
+    w->phase++;
+    w->touch_tick = ++w->clock;
+    w->block_quiet = ++w->clock; /* what was quiet must be looked at once more, to be listed in the new phase */
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].quiet = ++w->clock;
+    if (w->warp != NULL) w->warp_quiet = w->warp->quiet;
+}

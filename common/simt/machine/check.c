@@ -1,0 +1,293 @@
+/**
+ * @file check.c
+ * @brief Every access the compiler tells us of: is it allowed, and who must know of it?
+ *
+ * `g++ -fsanitize=thread` puts a call to one of the functions at the end of this file before each load and store.
+ * They are the hottest code of the machine: reads that can find nothing new end after a few comparisons, see
+ * struct space. Local variables (on the fiber's stack) are nobody's business.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+SIMT_HOT struct worker *simt_tls_watch;
+SIMT_HOT struct worker *simt_tls_worker;
+
+static const char *const NEEDS_ALIGNMENT = "an access of N bytes needs an address that is a multiple of N";
+
+enum place simt_place_of(const struct worker *w, uintptr_t address)
+{
+    if (address - ARENA_BASE < ARENA_BYTES) return PLACE_ARENA;
+    for (enum place place = PLACE_DYNAMIC; place >= PLACE_DATA; place--)
+        if (address - w->space[place].base < w->space[place].bytes) return place;
+    return PLACE_OTHER;
+}
+
+void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access, const void *pc,
+                 const char *remark)
+{
+    struct finding f = {.kind = kind, .place = simt_place_of(w, address), .bytes = (uint32_t)bytes,
+                        .where = address, .remark = remark, .seen = 1};
+    if (f.place == PLACE_ARENA)
+        f.where -= ARENA_BASE;
+    else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC)
+        f.where -= w->space[f.place].base;
+    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, (uint8_t)access, NULL};
+    simt_found(w, &f);
+    simt_abandon(w, strcmp(kind, "misaligned") == 0 ? 716 : strcmp(kind, "deadlock") == 0 ? 702 : 700);
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------------------- */
+
+static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    const uint8_t *shadow = simt_shadow + (address - ARENA_BASE);
+    for (size_t i = 0; i < bytes; i++) {
+        if (shadow[i] & SHADOW_LIVE) continue;
+        if (shadow[i] & SHADOW_FREED)
+            simt_refuse(w, "use-after-free", address, bytes, access, pc, "the memory was freed before the launch");
+        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
+    }
+}
+
+/* Aligned words: all bytes live, with one look at the shadow. */
+static inline bool all_live(uintptr_t address, size_t bytes)
+{
+    uint64_t shadow[2] = {UINT64_MAX, UINT64_MAX};
+    if (bytes > sizeof shadow) return false;
+    memcpy(shadow, simt_shadow + (address - ARENA_BASE), bytes);
+    return (shadow[0] & shadow[1] & 0x0101010101010101u) == 0x0101010101010101u;
+}
+
+static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    const struct symbol *symbol = w->last_variable;
+    if (simt_image.device_count == 0) return; /* stripped: nothing is known */
+    if (symbol == NULL || address - symbol->start >= symbol->bytes)
+        symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
+    if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
+        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
+    w->last_variable = symbol;
+    if (access != SIMT_READ && simt_image_constant(address))
+        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "a kernel cannot write __constant__ memory");
+}
+
+static bool is_mapped(uintptr_t address)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    return mincore((void *)(address & ~(page - 1)), 1, &resident) == 0 || errno != ENOMEM;
+}
+
+/* Memory that is no device memory: constants of the program and the kernel's arguments may be read. */
+static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    enum { ARGUMENT_BYTES = 4096 };
+    if (access == SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
+    if (access == SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
+    if (address < 4096) simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "the pointer is null, or nearly");
+    if (is_mapped(address))
+        simt_refuse(w, "host-pointer", address, bytes, access, pc,
+                    "this is host memory; a kernel needs device memory (cudaMalloc)");
+    simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "there is no memory at this address");
+}
+
+static void check_bounds(struct worker *w, enum place place, uintptr_t address, size_t bytes, int access,
+                         const void *pc)
+{
+    const uintptr_t offset = address - w->space[place < PLACE_COUNT ? place : 0].base;
+    switch (place) {
+    case PLACE_ARENA:
+        if (!all_live(address, bytes)) check_arena(w, address, bytes, access, pc);
+        break;
+    case PLACE_DATA: check_variable(w, address, bytes, access, pc); break;
+    case PLACE_SHARED:
+        if (simt_image.tls_owner[offset] == 0 || offset + bytes > simt_image.tls_bytes ||
+            simt_image.tls_owner[offset] != simt_image.tls_owner[offset + bytes - 1])
+            simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
+        break;
+    case PLACE_DYNAMIC:
+        if (offset + bytes > w->launch->dynamic_shared_bytes)
+            simt_refuse(w, "out-of-bounds", address, bytes, access, pc,
+                        "the launch asked for less dynamic shared memory");
+        break;
+    default: check_foreign(w, address, bytes, access, pc);
+    }
+}
+
+/* ---- the host -------------------------------------------------------------------------------------------- */
+
+/* Host code touched device memory. It works here, and would not on a GPU. */
+static void found_on_host(uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const void *seen[64];
+    static int count;
+    struct simt_site site = {"an unknown place", 0, NULL};
+    char text[640];
+    bool known = false;
+    if (simt_tls_worker != NULL || !simt_settings.check || simt_shadow == NULL) return;
+    if (simt_shadow[address - ARENA_BASE] & SHADOW_HOST) return;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++) known |= seen[i] == pc;
+    if (!known && count < 64) seen[count++] = pc;
+    known |= count == 64;
+    pthread_mutex_unlock(&lock);
+    if (known) return;
+    simt_locate(pc, &site);
+    simt_arena_describe(address - ARENA_BASE, bytes, text, sizeof text);
+    simt_finding("host-pointer", &site, "host code %s device memory: %s", access == SIMT_READ ? "reads" : "writes",
+                 text);
+}
+
+/* ---- the way of an access -------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void look_closely(struct worker *w, enum place place, uintptr_t address,
+                                                   size_t bytes, int access, bool aligned, const void *pc)
+{
+    if (w->checking) {
+        if (aligned && address % bytes != 0) simt_refuse(w, "misaligned", address, bytes, access, pc, NEEDS_ALIGNMENT);
+        check_bounds(w, place, address, bytes, access, pc);
+        if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
+            simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
+    }
+    if (w->counting && place < PLACE_COUNT) simt_count(w, address, bytes, access, place, pc);
+}
+
+static inline bool pair_is_quiet(const struct worker *w, const uint32_t *quiet)
+{
+    uint64_t pair;
+    memcpy(&pair, quiet, sizeof pair);
+    return pair == w->block_quiet * UINT64_C(0x100000001) || pair == w->warp_quiet * UINT64_C(0x100000001);
+}
+
+static inline bool is_quiet(const struct worker *w, const struct space *s, uintptr_t address, size_t bytes)
+{
+    const uint32_t *quiet = s->quiet + (address - s->base) / 2;
+    if (bytes == 2) return *quiet == w->block_quiet || *quiet == w->warp_quiet;
+    for (size_t i = 0; i < bytes / 2; i += 2)
+        if (!pair_is_quiet(w, quiet + i)) return false;
+    return true;
+}
+
+static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access, bool aligned,
+                                                      const void *pc)
+{
+    struct worker *w = simt_tls_watch;
+    const uintptr_t address = (uintptr_t)pointer;
+    if (w == NULL) {
+        if (__builtin_expect(address - ARENA_BASE < ARENA_BYTES, 0)) found_on_host(address, bytes, access, pc);
+        return;
+    }
+    enum place place = PLACE_OTHER;
+    if (address - ARENA_BASE < ARENA_BYTES)
+        place = PLACE_ARENA;
+    else if (address - w->stack_base < w->stack_bytes)
+        return;
+    else if (address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes)
+        place = PLACE_SHARED;
+    else if (address - w->space[PLACE_DYNAMIC].base < w->space[PLACE_DYNAMIC].bytes)
+        place = PLACE_DYNAMIC;
+    else if (address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes)
+        place = PLACE_DATA;
+    if (access == SIMT_READ && place < PLACE_COUNT && bytes >= 2 && bytes <= 16 && address % bytes == 0 &&
+        is_quiet(w, &w->space[place], address, bytes)) {
+        if (w->counting) simt_count(w, address, bytes, access, place, pc);
+        return;
+    }
+    look_closely(w, place, address, bytes, access, aligned, pc);
+}
+
+void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
+{
+    if (bytes > 0) see(pointer, bytes, access, aligned, pc);
+}
+
+void simt_access(const void *address, size_t bytes, int access, const void *return_address)
+{
+    if (simt_tls_watch == NULL) return;
+    if (return_address == NULL) return_address = __builtin_return_address(0);
+    simt_check(address, bytes, access, false, return_address);
+}
+
+/* ---- what the compiler calls ----------------------------------------------------------------------------- */
+
+#define CALLER __builtin_return_address(0)
+
+#define CALLBACKS(bytes)                                                                                            \
+    void __tsan_read##bytes(void *p) { see(p, bytes, SIMT_READ, true, CALLER); }                                    \
+    void __tsan_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, true, CALLER); }                                  \
+    void __tsan_read##bytes##_pc(void *p, void *pc) { see(p, bytes, SIMT_READ, true, pc); }                         \
+    void __tsan_write##bytes##_pc(void *p, void *pc) { see(p, bytes, SIMT_WRITE, true, pc); }                       \
+    void __tsan_unaligned_read##bytes(void *p) { see(p, bytes, SIMT_READ, false, CALLER); }                         \
+    void __tsan_unaligned_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, false, CALLER); }                       \
+    void __tsan_volatile_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, true, CALLER); }                         \
+    void __tsan_unaligned_volatile_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, false, CALLER); }              \
+    void __tsan_volatile_read##bytes(void *p)                                                                       \
+    {                                                                                                               \
+        see(p, bytes, SIMT_READ, true, CALLER);                                                                     \
+        if (simt_tls_worker != NULL) simt_spin(simt_tls_worker);                                                    \
+    }                                                                                                               \
+    void __tsan_unaligned_volatile_read##bytes(void *p) { see(p, bytes, SIMT_READ, false, CALLER); }                \
+    void __tsan_read_write##bytes(void *p)                                                                          \
+    {                                                                                                               \
+        see(p, bytes, SIMT_READ, true, CALLER);                                                                     \
+        see(p, bytes, SIMT_WRITE, true, CALLER);                                                                    \
+    }                                                                                                               \
+    void __tsan_unaligned_read_write##bytes(void *p)                                                                \
+    {                                                                                                               \
+        see(p, bytes, SIMT_READ, false, CALLER);                                                                    \
+        see(p, bytes, SIMT_WRITE, false, CALLER);                                                                   \
+    }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+CALLBACKS(1)
+CALLBACKS(2)
+CALLBACKS(4)
+CALLBACKS(8)
+CALLBACKS(16)
+
+void __tsan_read_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_READ, false, CALLER); }
+void __tsan_write_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_WRITE, false, CALLER); }
+void __tsan_vptr_update(void **p, void *value)
+{
+    (void)value;
+    see(p, sizeof *p, SIMT_WRITE, true, CALLER);
+}
+void __tsan_vptr_read(void **p) { see(p, sizeof *p, SIMT_READ, true, CALLER); }
+void __tsan_init(void) {}
+void __tsan_func_entry(void *pc) { (void)pc; }
+void __tsan_func_exit(void) {}
+
+void *__tsan_memcpy(void *to, const void *from, size_t bytes)
+{
+    simt_check(from, bytes, SIMT_READ, false, CALLER);
+    simt_check(to, bytes, SIMT_WRITE, false, CALLER);
+    return memcpy(to, from, bytes);
+}
+
+void *__tsan_memmove(void *to, const void *from, size_t bytes)
+{
+    simt_check(from, bytes, SIMT_READ, false, CALLER);
+    simt_check(to, bytes, SIMT_WRITE, false, CALLER);
+    return memmove(to, from, bytes);
+}
+
+void *__tsan_memset(void *to, int value, size_t bytes)
+{
+    simt_check(to, bytes, SIMT_WRITE, false, CALLER);
+    return memset(to, value, bytes);
+}
+
+/* From -fsanitize-coverage=trace-pc: a basic block was entered. Lanes that enter it together were active together. */
+void __sanitizer_cov_trace_pc(void)
+{
+    struct worker *w = simt_tls_watch;
+    if (w != NULL && w->counting) simt_count(w, 0, 0, SIMT_READ, PLACE_NONE, CALLER);
+}
+#pragma GCC diagnostic pop

@@ -1,0 +1,225 @@
+/**
+ * @file image.c
+ * @brief What the program's own ELF file says: where its variables lie and what they are called.
+ *
+ * A `__shared__` variable is a thread_local one, so its symbol gives its offset in the TLS block of the worker;
+ * a `__device__` variable is a global one. Symbols are the only bounds there are; a stripped program runs, but
+ * is not checked for overruns from one variable into the next.
+ */
+#include "internal.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct image simt_image;
+
+static const ElfW(Sym) *all_symbols;
+static size_t all_count;
+static const char *strings;
+
+extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
+
+/* ---- names ----------------------------------------------------------------------------------------------- */
+
+/*
+ * "_ZZ14softmax_kernelPKfE4tile" and "_ZL4tile" end in a length and that many characters; a second variable of
+ * the name in the same function gets "_0", one made by an optimisation ".constprop.0".
+ */
+static char *plain_name(const char *linker_name)
+{
+    size_t length = strcspn(linker_name, ".");
+    if (strncmp(linker_name, "_Z", 2) != 0) return strndup(linker_name, length);
+    for (size_t i = 2; i < length; i++) {
+        if (linker_name[i] < '1' || linker_name[i] > '9') continue;
+        char *name;
+        size_t named = strtoul(linker_name + i, &name, 10), rest = (size_t)(linker_name + length - name);
+        if (named <= rest && (named == rest || name[named] == '_' || strcmp(name + named, "E") == 0))
+            return strndup(name, named);
+        while (linker_name[i + 1] >= '0' && linker_name[i + 1] <= '9') i++; /* not the tail of this number */
+    }
+    return strndup(linker_name, length);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct symbol *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static void add_symbol(struct vector *list, const ElfW(Sym) *symbol, uintptr_t start)
+{
+    struct symbol *new = simt_vector_grow(list, sizeof *new);
+    new->start = start;
+    new->bytes = symbol->st_size;
+    new->linker_name = strings + symbol->st_name;
+    new->name = plain_name(new->linker_name);
+}
+
+/* The machine's own thread-local variables, and the gaps between the shared ones. */
+static bool is_shared_name(const char *linker_name)
+{
+    return strstr(linker_name, "simt_red_zone") == NULL && strncmp(linker_name, "simt_", 5) != 0;
+}
+
+static void sort_symbols(void)
+{
+    struct vector shared = {0}, device = {0};
+    for (size_t i = 0; i < all_count; i++) {
+        const ElfW(Sym) *symbol = &all_symbols[i];
+        const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+        const uintptr_t address = symbol->st_value + simt_image.bias;
+        if (symbol->st_size == 0 || symbol->st_shndx == SHN_UNDEF) continue;
+        if (type == STT_TLS && symbol->st_value + symbol->st_size <= simt_image.tls_bytes &&
+            is_shared_name(strings + symbol->st_name))
+            add_symbol(&shared, symbol, symbol->st_value);
+        if (type == STT_OBJECT && address >= simt_image.data && address < simt_image.data_end)
+            add_symbol(&device, symbol, address);
+    }
+    qsort(shared.data, shared.count, sizeof(struct symbol), by_start);
+    qsort(device.data, device.count, sizeof(struct symbol), by_start);
+    simt_image.shared = shared.data;
+    simt_image.shared_count = shared.count;
+    simt_image.device = device.data;
+    simt_image.device_count = device.count;
+}
+
+static void map_tls_owners(void)
+{
+    simt_image.tls_owner = calloc(simt_image.tls_bytes + 1, sizeof *simt_image.tls_owner);
+    if (simt_image.tls_owner == NULL) simt_die("out of host memory.");
+    for (size_t i = 0; i < simt_image.shared_count && i < UINT16_MAX; i++) {
+        const struct symbol *symbol = &simt_image.shared[i];
+        for (size_t b = 0; b < symbol->bytes; b++) simt_image.tls_owner[symbol->start + b] = (uint16_t)(i + 1);
+    }
+    if (all_count == 0) /* stripped: one variable without a name */
+        for (size_t b = 0; b < simt_image.tls_bytes; b++) simt_image.tls_owner[b] = UINT16_MAX;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------------- */
+
+static int note_segments(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    simt_image.bias = info->dlpi_addr;
+    simt_image.low = simt_image.data = UINTPTR_MAX;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+        if (segment->p_type == PT_TLS) simt_image.tls_bytes = segment->p_memsz;
+        if (segment->p_type != PT_LOAD) continue;
+        if (start < simt_image.low) simt_image.low = start;
+        if (end > simt_image.high) simt_image.high = end;
+        if (!(segment->p_flags & PF_W)) continue;
+        if (start < simt_image.data) simt_image.data = start;
+        if (end > simt_image.data_end) simt_image.data_end = end;
+    }
+    simt_image.data &= ~(uintptr_t)63;
+    return 1; /* the program comes first; the libraries do not matter */
+}
+
+static void find_symbol_table(const char *file, size_t bytes)
+{
+    const ElfW(Ehdr) *header = (const void *)file;
+    if (bytes < sizeof *header || header->e_shoff + header->e_shnum * sizeof(ElfW(Shdr)) > bytes) return;
+    const ElfW(Shdr) *section = (const void *)(file + header->e_shoff);
+    for (unsigned i = 0; i < header->e_shnum; i++) {
+        if (section[i].sh_type != SHT_SYMTAB || section[i].sh_link >= header->e_shnum) continue;
+        all_symbols = (const void *)(file + section[i].sh_offset);
+        all_count = section[i].sh_size / sizeof *all_symbols;
+        strings = file + section[section[i].sh_link].sh_offset;
+    }
+}
+
+void simt_image_load(void)
+{
+    if (simt_image.high != 0) return;
+    dl_iterate_phdr(note_segments, NULL);
+    struct stat status;
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && fstat(file, &status) == 0) {
+        const char *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (bytes != MAP_FAILED) find_symbol_table(bytes, (size_t)status.st_size); /* stays mapped: names */
+    }
+    if (file >= 0) close(file);
+    sort_symbols();
+    map_tls_owners();
+}
+
+static int note_tls(struct dl_phdr_info *info, size_t size, void *tls)
+{
+    (void)size;
+    *(uintptr_t *)tls = (uintptr_t)info->dlpi_tls_data;
+    return 1;
+}
+
+uintptr_t simt_image_tls(void)
+{
+    uintptr_t tls = 0;
+    dl_iterate_phdr(note_tls, &tls);
+    return tls;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------- */
+
+const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t count, uintptr_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (symbols[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &symbols[low - 1] : NULL;
+}
+
+int simt_image_variable(uintptr_t address, size_t bytes)
+{
+    simt_image_load();
+    if (address < simt_image.data || address >= simt_image.data_end) return 0;
+    const struct symbol *symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
+    return symbol != NULL && address - symbol->start + bytes <= symbol->bytes;
+}
+
+int simt_image_constant(uintptr_t address)
+{
+    return address >= (uintptr_t)__start_simt_constant && address < (uintptr_t)__stop_simt_constant;
+}
+
+/* What the linker names of a kernel's local variables begin with. */
+static void local_prefix(char *prefix, size_t size, const char *kernel, const void *function)
+{
+    const uintptr_t address = (uintptr_t)function - simt_image.bias;
+    for (size_t i = 0; function != NULL && i < all_count; i++) {
+        if (ELF64_ST_TYPE(all_symbols[i].st_info) != STT_FUNC || all_symbols[i].st_value != address) continue;
+        const char *name = strings + all_symbols[i].st_name;
+        if (strncmp(name, "_Z", 2) != 0) break; /* extern "C": named as below */
+        snprintf(prefix, size, "_ZZ%sE", name + 2);
+        return;
+    }
+    const size_t length = strcspn(kernel, "< ");
+    snprintf(prefix, size, "%zu%.*s", length, (int)length, kernel);
+}
+
+size_t simt_static_shared_bytes(const char *kernel, const void *function)
+{
+    char prefix[1024];
+    size_t sum = 0;
+    simt_image_load();
+    local_prefix(prefix, sizeof prefix, kernel, function);
+    for (size_t i = 0; i < simt_image.shared_count; i++) {
+        const char *name = simt_image.shared[i].linker_name;
+        if (strncmp(name, "_ZZ", 3) != 0) continue;
+        if (prefix[0] != '_') name += name[3] == 'L' ? 4 : 3;
+        if (strncmp(name, prefix, strlen(prefix)) == 0) sum += simt_image.shared[i].bytes;
+    }
+    return sum;
+}

@@ -1,0 +1,364 @@
+/**
+ * @file internal.h
+ * @brief What the parts of the machine know of each other.
+ *
+ *     launch.c ── blocks in order, to workers ──▶ schedule.c ── warps, lanes ──▶ fiber.c
+ *        │                                           │ a lane meets others: meet.c
+ *        │ in order: between.c, report.c             │ a lane touches memory: check.c ─▶ cells.c, counters.c
+ *        ▼                                           ▼
+ *     what a block leaves behind (struct result)   arena.c image.c: what memory there is
+ *
+ * Nothing a block finds is printed while it runs: it is kept in its struct result, and results are taken in
+ * block order. That is what makes reports the same on any number of workers.
+ */
+#ifndef WARPWISE_SIMT_INTERNAL_H
+#define WARPWISE_SIMT_INTERNAL_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include "machine.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum {
+    WARP_LANES = 32,
+    MAX_THREADS = 1024,
+    MAX_WARPS = MAX_THREADS / WARP_LANES,
+    STACK_BYTES = 64 << 10,         /* local memory of a thread */
+    DYNAMIC_SHARED_BYTES = 227 << 10,
+    RED_ZONE_BYTES = 256,
+    LOG_ENTRIES = 1024,             /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
+};
+
+/* ---- settings.c ------------------------------------------------------------------------------------------ */
+
+enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+
+struct settings {
+    enum order order;
+    uint64_t seed;        /**< of ORDER_RANDOM */
+    int workers;
+    bool check;
+    int device;           /**< 75, 80 or 90 */
+    const char *counters; /**< file name, "-", or NULL */
+};
+extern struct settings simt_settings;
+
+/** @brief One sentence on stderr, then exit code 2. */
+void simt_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* ---- small tools (tools.c) ------------------------------------------------------------------------------- */
+
+/** @brief A growing array: bytes, so that one implementation serves all. */
+struct vector {
+    void *data;
+    size_t count, capacity;
+};
+/** @brief Room for one more element of @p element_bytes; its address. Memory running out ends the program. */
+void *simt_vector_grow(struct vector *v, size_t element_bytes);
+void *simt_reserve(size_t bytes, const char *what);  /**< zero pages that cost nothing until touched */
+void simt_forget(void *pages, size_t bytes);         /**< makes them zero and free again */
+uint64_t simt_mix(uint64_t value);                   /**< a good 64-bit hash */
+/** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
+uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
+
+/* ---- fiber.c --------------------------------------------------------------------------------------------- */
+
+/** @brief A context that will run @p function (which never returns) on the stack that ends at @p top. */
+void *simt_fiber_prepare(void *top, void (*function)(void));
+/** @brief Leaves the running context in *save and goes on with @p load. */
+void simt_fiber_switch(void **save, void *load);
+
+/* ---- image.c: the program's own file --------------------------------------------------------------------- */
+
+struct symbol {
+    uintptr_t start; /**< offset in the TLS block, or address */
+    size_t bytes;
+    const char *linker_name;
+    char *name; /**< last component: "tile" */
+};
+
+struct image {
+    uintptr_t bias;                 /**< load address minus link address */
+    uintptr_t low, high;            /**< all segments */
+    uintptr_t data, data_end;       /**< the writable segments: `__device__` variables live here */
+    size_t tls_bytes;
+    uint16_t *tls_owner;            /**< a byte of the TLS block: 1 + index in shared, or 0 */
+    struct symbol *shared, *device; /**< sorted by start */
+    size_t shared_count, device_count;
+};
+extern struct image simt_image;
+
+void simt_image_load(void);
+/** @brief The calling OS thread's TLS block of the program. */
+uintptr_t simt_image_tls(void);
+/** @brief The last symbol that starts at or before @p address, or NULL. */
+const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t count, uintptr_t address);
+/** @brief 1 if [address, address + bytes) lies in a `__device__` or `__constant__` variable. */
+int simt_image_variable(uintptr_t address, size_t bytes);
+int simt_image_constant(uintptr_t address);
+
+/* ---- places and findings --------------------------------------------------------------------------------- */
+
+enum place { PLACE_ARENA, PLACE_DATA, PLACE_SHARED, PLACE_DYNAMIC, PLACE_COUNT, PLACE_OTHER, PLACE_NONE };
+
+/** @brief Return addresses are kept as 32-bit offsets from the image. */
+static inline uint32_t simt_pack_pc(const void *pc) { return (uint32_t)((uintptr_t)pc - simt_image.bias); }
+
+/** @brief Who did what where: one half of a race, or all of another finding. */
+struct actor {
+    uint64_t block; /**< linear index */
+    uint32_t pc;    /**< packed return address, 0 if unknown */
+    uint16_t thread;
+    uint8_t access; /**< enum simt_access, 0: this actor is not there */
+    const struct simt_site *site; /**< instead of pc where the source named itself */
+};
+
+struct finding {
+    const char *kind;
+    enum place place;
+    uint32_t bytes;
+    uintptr_t where;     /**< offset in the place, or the address itself */
+    struct actor actor[2];
+    const char *remark;  /**< what is missing or what to do; a constant string */
+    char *text;          /**< replaces the description of the place; allocated */
+    uint64_t seen;
+};
+
+/* ---- report.c, lines.c ----------------------------------------------------------------------------------- */
+
+struct report; /* the findings of one launch */
+/** @brief Adds a copy of @p finding (taking its text) to @p list, or counts it if one like it is there. */
+void simt_finding_add(struct vector *list, const struct finding *finding);
+void simt_finding_drop(struct vector *list);
+/** @brief Prints all findings of a launch and empties the list. */
+void simt_report(struct vector *list, const struct simt_launch *launch);
+
+/** @brief Looks up all packed addresses of @p findings at once. */
+void simt_lines_load(const uint32_t *pcs, size_t count);
+/** @brief "softmax.cu:47", with the callers of an inlined function; never NULL. */
+const char *simt_line_text(uint32_t pc);
+
+/* ---- arena.c: device memory ------------------------------------------------------------------------------ */
+
+#define ARENA_BASE ((uintptr_t)0x10000000000)
+#define ARENA_BYTES ((size_t)16 << 30)
+
+/** Shadow of a device byte. Zero, the untouched page, is a red zone. */
+enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2, SHADOW_FREED = 4, SHADOW_HOST = 8 };
+extern uint8_t *simt_shadow;
+
+void simt_arena_open(void);
+/** @brief Writes what an arena address is, for a report: `scores[12]`, or how far from which allocation. */
+void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size);
+
+/* ---- cells.c: races within a block ----------------------------------------------------------------------- */
+
+/**
+ * @brief The last accesses of one word (or byte) in this block.
+ *
+ * Ticks never go back on a worker, so a cell left by an earlier block is recognised by its age and nothing is
+ * ever cleared. Two readers are kept, of different warps where there are, so that a later writer meets one that
+ * is not itself.
+ */
+struct cell {
+    uint32_t write_tick, write_pc;
+    uint32_t read_tick[2], read_pc[2];
+    uint16_t reader[2], writer;
+    uint8_t write_atomic;
+    uint8_t touched;       /**< enum touch_kind already in the block's list, since touch_tick */
+    uint32_t touch_tick;
+    uint32_t split;        /**< index of four byte cells, 0: the word is one cell */
+};
+
+/**
+ * @brief Memory whose races are watched. quiet has a number per half word: if it is the running block's or warp's
+ *        current one, then a further read there can find nothing new, and is over after one comparison.
+ */
+struct space {
+    uintptr_t base;
+    size_t bytes;
+    uint32_t *quiet;
+    struct cell *cells; /**< one a word */
+};
+
+/** @brief A word this block touched for the first time (in this phase, in this way); for between.c. */
+struct touch {
+    uint32_t word, pc, phase;
+    uint16_t thread;
+    uint8_t kind; /**< enum touch_kind, and TOUCH_DATA */
+    uint8_t mask; /**< of its four bytes */
+};
+enum touch_kind { TOUCH_READ = 1, TOUCH_WRITE = 2, TOUCH_ATOMIC = 4, TOUCH_DATA = 8 };
+
+/* ---- counters.c ------------------------------------------------------------------------------------------ */
+
+struct counters {
+    uint64_t load_requests, load_sectors, store_requests, store_sectors;
+    uint64_t load_wavefronts, store_wavefronts, conflicts;
+    uint64_t atomics, barriers;
+    uint64_t traced, traced_lanes;
+};
+
+struct log_entry {
+    uintptr_t address;
+    uint32_t pc;
+    uint16_t bytes;
+    uint8_t access, place; /**< place PLACE_NONE: a basic block, no memory */
+};
+struct lane_log {
+    unsigned count;
+    struct log_entry entry[LOG_ENTRIES];
+};
+
+struct worker;
+void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place, const void *pc);
+void simt_counters_flush(struct worker *w, unsigned paused);
+void simt_counters_add(struct counters *sum, const struct counters *part);
+void simt_counters_write(const struct simt_launch *launch, const struct counters *sum);
+
+/* ---- what a block leaves behind -------------------------------------------------------------------------- */
+
+struct result {
+    uint64_t order;
+    bool done;
+    int error;               /**< cudaError_t; the block stopped there */
+    struct vector findings;  /**< struct finding */
+    struct vector touches;   /**< struct touch */
+    struct vector text;      /**< printf output */
+    uint32_t acquired_from;  /**< phase of the first atomic; UINT32_MAX: none */
+    uint32_t released_before; /**< phases before it were fenced, then followed by an atomic */
+    struct counters counters;
+};
+
+/* ---- schedule.c, meet.c ---------------------------------------------------------------------------------- */
+
+struct fiber {
+    void *context; /**< while no thread is on it, or before its first */
+    char *stack;
+    struct fiber *next_free;
+    unsigned colour; /**< stack tops of fibers lie at different places in their pages, else they share cache sets */
+};
+
+enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK };
+
+struct thread {
+    struct simt_identity identity;
+    void *context;
+    struct fiber *fiber;
+    enum wait wait;
+    /* what it waits with */
+    const struct simt_site *site;
+    const void *pc;
+    unsigned mask;
+    simt_warp_function function;
+    void *argument, *operand, *result;
+    int predicate;
+    enum simt_vote vote;
+    unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+};
+
+struct warp {
+    unsigned lanes;    /**< lanes it was born with */
+    unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
+    unsigned gathering, at_barrier, asking, at_block_barrier;
+    unsigned paused, spinning;
+    uint32_t tick;     /**< of the accesses it makes now */
+    uint32_t known;    /**< __syncwarp of all lanes: everything up to here is ordered */
+    uint32_t quiet;
+    bool partial;      /**< clock is in use: some __syncwarp named only a part of the lanes */
+    uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
+};
+
+struct worker {
+    /* read at every access */
+    uintptr_t stack_base;
+    size_t stack_bytes;
+    struct space space[PLACE_COUNT];
+    uint32_t block_quiet, warp_quiet;
+    bool counting, checking;
+    unsigned thread_index;
+    uint32_t tick;        /**< tick of the running warp */
+    uint32_t block_start, last_barrier;
+    uint32_t touch_tick, phase;
+
+    struct thread *current;
+    struct warp *warp;
+    struct result *result;
+    const struct simt_launch *launch;
+    struct launching *launching;
+    void *scheduler;      /**< context of the OS thread itself */
+    bool abandoned;       /**< the block ended at a finding */
+
+    uint32_t clock;       /**< the last tick given out */
+    uint32_t fence_phase; /**< of a fence no atomic has followed yet; 0: none */
+    bool waited;          /**< earlier blocks are known to be finished */
+    size_t touched;       /**< words since the cells were last given back */
+    uint64_t block;       /**< linear index of the running block */
+    unsigned threads, warps;
+    struct simt_extent shape; /**< block shape the threads' identities were made for */
+    struct vector split;  /**< groups of four byte cells */
+    const char *dynamic_name;
+    uintptr_t args;
+    const struct symbol *last_variable;
+
+    struct fiber *free_fibers;
+    struct fiber fiber[MAX_THREADS];
+    unsigned fiber_count;
+    uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
+    struct thread thread[MAX_THREADS];
+    struct warp warp_of[MAX_WARPS];
+    struct lane_log *log; /**< 32 of them, of the running warp */
+};
+
+#define SIMT_HOT _Thread_local __attribute__((tls_model("initial-exec")))
+/** The worker while it runs a kernel and somebody wants to know of accesses; NULL otherwise. */
+extern SIMT_HOT struct worker *simt_tls_watch;
+/** The worker while it runs a kernel. */
+extern SIMT_HOT struct worker *simt_tls_worker;
+extern SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+
+struct worker *simt_worker_new(void);
+void simt_worker_attach(struct worker *w); /**< the calling OS thread will run it */
+void simt_run_block(struct worker *w);
+/** @brief Another lane, or the scheduler, goes on; returns when this lane is made ready. */
+void simt_suspend(struct worker *w);
+/** @brief Ends the running block at the running thread. */
+void simt_abandon(struct worker *w, int error) __attribute__((noreturn));
+/** @brief Adds @p finding about the running thread, filling in who and where. */
+void simt_found(struct worker *w, struct finding *finding);
+void simt_spin(struct worker *w); /**< the running thread may be waiting for another one */
+void simt_new_phase(struct worker *w);
+
+bool simt_resolve_warp(struct worker *w, struct warp *warp);
+bool simt_resolve_block(struct worker *w);
+void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
+
+/* ---- launch.c, between.c, trap.c ------------------------------------------------------------------------- */
+
+uint64_t simt_block_of_order(uint64_t order, uint64_t blocks);
+/** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
+void simt_wait_for_earlier(struct worker *w);
+bool simt_launch_stopped(const struct worker *w);
+
+/** @brief Takes up what a block touched, after all earlier blocks: races between blocks, unwritten memory. */
+void simt_between(struct result *result, uint64_t blocks, struct vector *findings);
+void simt_between_begin(void);
+
+void simt_trap_install(void);
+void simt_trap_stack(void); /**< an alternate signal stack for the calling OS thread */
+
+/* ---- check.c --------------------------------------------------------------------------------------------- */
+
+void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc);
+enum place simt_place_of(const struct worker *w, uintptr_t address);
+void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access, uint32_t pc);
+/** @brief Ends the block at an access that hardware would refuse. */
+void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access, const void *pc,
+                 const char *remark) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,160 @@
+/**
+ * @file lines.c
+ * @brief From an address in the program to a line of the source, through addr2line.
+ *
+ * Addresses are looked up when a report is printed, all in one run of addr2line, and remembered. Where there is
+ * no addr2line, reports give the address and say so.
+ */
+#include "internal.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { BATCH = 256 };
+
+struct line {
+    uint32_t pc;
+    int number;
+    char *file; /* the student's, innermost; NULL if unknown */
+    char *text;
+};
+static struct vector known; /* struct line */
+
+static struct line *find(uint32_t pc)
+{
+    struct line *lines = known.data;
+    for (size_t i = 0; i < known.count; i++)
+        if (lines[i].pc == pc) return &lines[i];
+    return NULL;
+}
+
+/* The machine's headers and the C++ library are not to blame for what was passed to them. */
+static bool is_students(const char *file)
+{
+    return strstr(file, "/simt/include/") == NULL && strstr(file, "/simt/machine/") == NULL &&
+           strstr(file, "/simt/runtime/") == NULL && strncmp(file, "/usr/", 5) != 0 && file[0] != '?';
+}
+
+static const char *shortened(const char *file)
+{
+    char here[4096];
+    if (file[0] != '/') return file;
+    if (getcwd(here, sizeof here) != NULL) {
+        const size_t length = strlen(here);
+        if (strncmp(file, here, length) == 0 && file[length] == '/') return file + length + 1;
+    }
+    return strrchr(file, '/') + 1;
+}
+
+/* Adds one frame, "file:line" or "file:line (discriminator 2)", to what is known of an address. */
+static void add_frame(struct line *line, char *frame)
+{
+    frame[strcspn(frame, " \n")] = '\0';
+    char *colon = strrchr(frame, ':');
+    if (colon == NULL || !is_students(frame)) return;
+    *colon = '\0';
+    const char *file = shortened(frame);
+    char *text = NULL;
+    int length;
+    if (line->file == NULL) {
+        line->file = strdup(file);
+        line->number = atoi(colon + 1);
+        length = asprintf(&text, "%s:%d", file, line->number);
+    } else {
+        length = asprintf(&text, "%s, called from %s:%d", line->text, file, atoi(colon + 1));
+    }
+    if (length < 0) return;
+    free(line->text);
+    line->text = text;
+}
+
+/* Output of addr2line -a -i -f: per address one line "0x...", then pairs of function and file:line. */
+static void read_lines(FILE *output)
+{
+    char text[4096];
+    struct line *line = NULL;
+    for (bool function = true; fgets(text, sizeof text, output) != NULL; function = !function) {
+        if (strncmp(text, "0x", 2) == 0) {
+            line = find((uint32_t)strtoul(text, NULL, 16) + 1);
+            function = false; /* the next line names a function */
+        } else if (!function && line != NULL) {
+            add_frame(line, text);
+        }
+    }
+}
+
+static void run_addr2line(const uint32_t *pcs, size_t count)
+{
+    static char hex[BATCH][16];
+    char *arguments[BATCH + 8] = {"addr2line", "-a", "-i", "-f", "-e"}, program[64];
+    size_t n = 5;
+    int ends[2], status;
+    pid_t child;
+    snprintf(program, sizeof program, "/proc/%d/exe", (int)getpid());
+    arguments[n++] = program;
+    for (size_t i = 0; i < count; i++) { /* the call lies before its return address */
+        snprintf(hex[i], sizeof hex[i], "0x%x", pcs[i] - 1);
+        arguments[n++] = hex[i];
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    const int spawned = posix_spawnp(&child, "addr2line", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE *output = fdopen(ends[0], "r");
+    if (spawned == 0 && output != NULL) read_lines(output);
+    fclose(output);
+    if (spawned == 0) waitpid(child, &status, 0);
+}
+
+void simt_lines_load(const uint32_t *pcs, size_t count)
+{
+    uint32_t wanted[BATCH];
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (pcs[i] == 0 || find(pcs[i]) != NULL) continue;
+        *(struct line *)simt_vector_grow(&known, sizeof(struct line)) = (struct line){.pc = pcs[i]};
+        wanted[n++] = pcs[i];
+        if (n < BATCH) continue;
+        run_addr2line(wanted, n);
+        n = 0;
+    }
+    if (n > 0) run_addr2line(wanted, n);
+    for (size_t i = 0; i < known.count; i++) {
+        struct line *line = (struct line *)known.data + i;
+        char text[64];
+        if (line->text != NULL) continue;
+        snprintf(text, sizeof text, "address 0x%lx (no line known)", (unsigned long)(line->pc + simt_image.bias - 1));
+        line->text = strdup(text);
+    }
+}
+
+const char *simt_line_text(uint32_t pc)
+{
+    if (pc == 0) return "an unknown place";
+    simt_lines_load(&pc, 1);
+    return find(pc)->text;
+}
+
+int simt_locate(const void *return_address, struct simt_site *site)
+{
+    simt_image_load();
+    const uintptr_t address = (uintptr_t)return_address;
+    if (address < simt_image.low || address >= simt_image.high) return 0;
+    const uint32_t pc = simt_pack_pc(return_address);
+    simt_lines_load(&pc, 1);
+    const struct line *line = find(pc);
+    if (line->file == NULL) return 0;
+    site->file = line->file;
+    site->line = line->number;
+    return 1;
+}

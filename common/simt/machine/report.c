@@ -1,0 +1,207 @@
+/**
+ * @file report.c
+ * @brief Findings: collected without being formatted, merged by where they happened, printed as sentences.
+ *
+ * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are therefore
+ * merged twice: by address while the kernel runs, by line when they are printed.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEPT = 256,   /* different findings kept a block, and a launch */
+    PRINTED = 20, /* a launch */
+    TEXT = 640,
+};
+
+static atomic_int findings;
+
+int simt_finding_count(void) { return findings; }
+
+/* ---- collecting ------------------------------------------------------------------------------------------ */
+
+static bool same_actor(const struct actor *a, const struct actor *b)
+{
+    return a->pc == b->pc && a->site == b->site && a->access == b->access;
+}
+
+static bool same_finding(const struct finding *a, const struct finding *b)
+{
+    return a->kind == b->kind && a->place == b->place && same_actor(&a->actor[0], &b->actor[0]) &&
+           same_actor(&a->actor[1], &b->actor[1]);
+}
+
+void simt_finding_add(struct vector *list, const struct finding *finding)
+{
+    struct finding *old = list->data;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!same_finding(&old[i], finding)) continue;
+        old[i].seen += finding->seen;
+        free(finding->text);
+        return;
+    }
+    if (list->count < KEPT)
+        *(struct finding *)simt_vector_grow(list, sizeof *finding) = *finding;
+    else
+        free(finding->text);
+}
+
+void simt_finding_drop(struct vector *list)
+{
+    for (size_t i = 0; i < list->count; i++) free(((struct finding *)list->data)[i].text);
+    list->count = 0;
+}
+
+/* ---- wording --------------------------------------------------------------------------------------------- */
+
+static const char *access_name(int access)
+{
+    if (access & SIMT_ATOMIC) return "atomic";
+    return access & SIMT_WRITE ? "write" : "read";
+}
+
+/* "tile[579] (4 bytes)", and how far outside if it is. */
+static void describe_variable(const char *name, size_t offset, size_t bytes, size_t size, char *text)
+{
+    int n = snprintf(text, TEXT, "%s[%zu] (%zu bytes)", name, offset / bytes, bytes);
+    if (offset >= size)
+        snprintf(text + n, TEXT - (size_t)n, ", %zu bytes after the end of its %zu bytes,", offset - size, size);
+    else if (offset + bytes > size)
+        snprintf(text + n, TEXT - (size_t)n, ", across the end of its %zu bytes,", size);
+}
+
+static void describe_symbol(const struct symbol *symbols, size_t count, const struct finding *f, char *text)
+{
+    const struct symbol *symbol = simt_symbol_before(symbols, count, f->where);
+    if (symbol != NULL)
+        describe_variable(symbol->name, f->where - symbol->start, f->bytes, symbol->bytes, text);
+    else
+        snprintf(text, TEXT, "memory before the first variable (%u bytes)", f->bytes);
+}
+
+static void describe_place(const struct finding *f, const struct simt_launch *launch, char *text)
+{
+    switch (f->place) {
+    case PLACE_ARENA: simt_arena_describe(f->where, f->bytes, text, TEXT); break;
+    case PLACE_DATA: describe_symbol(simt_image.device, simt_image.device_count, f, text); break;
+    case PLACE_SHARED: describe_symbol(simt_image.shared, simt_image.shared_count, f, text); break;
+    case PLACE_DYNAMIC:
+        describe_variable(f->text != NULL ? f->text : "dynamic shared memory", f->where, f->bytes,
+                          launch->dynamic_shared_bytes, text);
+        break;
+    default:
+        if (f->text != NULL)
+            snprintf(text, TEXT, "%s", f->text);
+        else
+            snprintf(text, TEXT, "address 0x%zx (%u bytes)", f->where, f->bytes);
+    }
+}
+
+static struct simt_extent coordinates(uint64_t index, struct simt_extent shape)
+{
+    return (struct simt_extent){(unsigned)(index % shape.x), (unsigned)(index / shape.x % shape.y),
+                                (unsigned)(index / shape.x / shape.y)};
+}
+
+static void print_place(char *text, size_t size, const struct actor *actor)
+{
+    if (actor->site != NULL)
+        snprintf(text, size, "%s:%d", actor->site->file, actor->site->line);
+    else
+        snprintf(text, size, "%s", simt_line_text(actor->pc));
+}
+
+static void print_actor(const struct actor *actor, const struct simt_launch *launch, const char *ending)
+{
+    char place[TEXT];
+    const struct simt_extent block = coordinates(actor->block, launch->grid);
+    const struct simt_extent thread = coordinates(actor->thread, launch->block);
+    print_place(place, sizeof place, actor);
+    if (actor->site != NULL)
+        fputs("  by", stderr);
+    else
+        fprintf(stderr, "  %s by", access_name(actor->access));
+    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s%s\n", block.x, block.y, block.z, thread.x, thread.y,
+            thread.z, place, ending);
+}
+
+static void print_finding(const struct finding *f, const struct simt_launch *launch)
+{
+    char text[TEXT];
+    describe_place(f, launch, text);
+    fprintf(stderr, "simt: %s: %s in kernel %s\n", f->kind, text, launch->kernel);
+    for (int i = 0; i < 2; i++)
+        if (f->actor[i].access != 0) print_actor(&f->actor[i], launch, "");
+    if (f->remark != NULL) fprintf(stderr, "  %s\n", f->remark);
+    if (f->seen > 1) fprintf(stderr, "  seen %llu times\n", (unsigned long long)f->seen);
+}
+
+/* ---- printing -------------------------------------------------------------------------------------------- */
+
+static void load_lines(const struct finding *f, size_t count)
+{
+    struct vector pcs = {0};
+    for (size_t i = 0; i < count; i++)
+        for (int a = 0; a < 2; a++)
+            if (f[i].actor[a].pc != 0) *(uint32_t *)simt_vector_grow(&pcs, sizeof(uint32_t)) = f[i].actor[a].pc;
+    simt_lines_load(pcs.data, pcs.count);
+    free(pcs.data);
+}
+
+static bool same_line(const struct actor *a, const struct actor *b)
+{
+    char x[TEXT], y[TEXT];
+    if (a->access != b->access) return false;
+    print_place(x, sizeof x, a);
+    print_place(y, sizeof y, b);
+    return strcmp(x, y) == 0;
+}
+
+/* Counts finding i with an earlier one that reads the same, if there is one. */
+static bool merge_into_earlier(struct finding *f, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (f[j].seen == 0 || f[j].kind != f[i].kind || f[j].place != f[i].place) continue;
+        if (!same_line(&f[j].actor[0], &f[i].actor[0]) || !same_line(&f[j].actor[1], &f[i].actor[1])) continue;
+        f[j].seen += f[i].seen;
+        f[i].seen = 0;
+        return true;
+    }
+    return false;
+}
+
+void simt_report(struct vector *list, const struct simt_launch *launch)
+{
+    struct finding *f = list->data;
+    int different = 0;
+    if (list->count == 0) return;
+    load_lines(f, list->count);
+    for (size_t i = 0; i < list->count; i++) different += !merge_into_earlier(f, i);
+    findings += different;
+    flockfile(stderr);
+    for (size_t i = 0, printed = 0; i < list->count && printed < PRINTED; i++) {
+        if (f[i].seen == 0) continue;
+        print_finding(&f[i], launch);
+        printed++;
+    }
+    if (different > PRINTED)
+        fprintf(stderr, "simt: and %d more findings in kernel %s\n", different - PRINTED, launch->kernel);
+    funlockfile(stderr);
+    simt_finding_drop(list);
+}
+
+void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    flockfile(stderr);
+    fprintf(stderr, "simt: %s: ", kind);
+    vfprintf(stderr, format, arguments);
+    if (site != NULL) fprintf(stderr, "\n  at %s:%d", site->file, site->line);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+    va_end(arguments);
+    findings++;
+}

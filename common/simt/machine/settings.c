@@ -1,0 +1,91 @@
+/**
+ * @file settings.c
+ * @brief The SIMT_ variables of the environment, read before main() so that a wrong one is never overlooked.
+ */
+#include "internal.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct settings simt_settings = {.workers = 1, .check = true, .device = 90};
+
+void simt_die(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("simt: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    fflush(NULL);
+    _exit(2);
+}
+
+static int cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+/* A whole decimal number, or -1. */
+static long long number(const char *text)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return -1;
+    long long value = strtoll(text, &end, 10);
+    return *end == '\0' ? value : -1;
+}
+
+static void read_order(const char *text)
+{
+    if (strcmp(text, "forward") == 0) {
+        simt_settings.order = ORDER_FORWARD;
+    } else if (strcmp(text, "reverse") == 0) {
+        simt_settings.order = ORDER_REVERSE;
+    } else if (strncmp(text, "random:", 7) == 0 && number(text + 7) >= 0) {
+        simt_settings.order = ORDER_RANDOM;
+        simt_settings.seed = (uint64_t)number(text + 7);
+    } else {
+        simt_die("SIMT_ORDER is \"%s\"; it must be forward, reverse or random:SEED with a whole number.", text);
+    }
+}
+
+static void read_device(const char *text)
+{
+    static const char *const names[] = {"sm_75", "sm_80", "sm_90"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, names[i]) != 0) continue;
+        simt_settings.device = (int)number(names[i] + 3);
+        return;
+    }
+    simt_die("SIMT_DEVICE is \"%s\"; it must be sm_75, sm_80 or sm_90.", text);
+}
+
+__attribute__((constructor)) static void read_settings(void)
+{
+    const char *text;
+    simt_settings.workers = cores();
+    if ((text = getenv("SIMT_WORKERS")) != NULL) {
+        long long workers = number(text);
+        if (workers < 1 || workers > 256)
+            simt_die("SIMT_WORKERS is \"%s\"; it must be a number of OS threads from 1 to 256.", text);
+        simt_settings.workers = (int)workers;
+    }
+    if ((text = getenv("SIMT_ORDER")) != NULL) read_order(text);
+    if ((text = getenv("SIMT_DEVICE")) != NULL) read_device(text);
+    if ((text = getenv("SIMT_CHECK")) != NULL) {
+        simt_settings.check = strcmp(text, "off") != 0;
+        if (simt_settings.check && strcmp(text, "on") != 0)
+            simt_die("SIMT_CHECK is \"%s\"; it must be on or off.", text);
+    }
+    text = getenv("SIMT_COUNTERS");
+    if (text != NULL && *text != '\0') simt_settings.counters = text;
+}
+
+int simt_compute_capability(void) { return simt_settings.device; }
+
+int simt_workers(void) { return simt_settings.workers; }

@@ -1,0 +1,81 @@
+/**
+ * @file errors.c
+ * @brief Error codes: names, texts, the last error of a thread, and the sticky error of a lost context.
+ */
+#include <stdatomic.h>
+
+#include "runtime.h"
+
+static _Thread_local cudaError_t last_error = cudaSuccess;
+static atomic_int lost = cudaSuccess;
+
+cudaError_t runtime_result(cudaError_t error)
+{
+    if (error != cudaSuccess) last_error = error;
+    return error;
+}
+
+cudaError_t runtime_lost(void)
+{
+    return (cudaError_t)atomic_load(&lost);
+}
+
+void runtime_lose(cudaError_t error)
+{
+    int none = cudaSuccess;
+    atomic_compare_exchange_strong(&lost, &none, (int)error);
+}
+
+void runtime_forget_errors(void)
+{
+    atomic_store(&lost, cudaSuccess);
+    last_error = cudaSuccess;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return runtime_lost() != cudaSuccess ? runtime_lost() : last_error;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = cudaPeekAtLastError();
+    last_error = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    switch ((int)error) {
+#define NAME_CASE(name, value, text)                                                                         \
+    case value: return #name;
+        SIMT_ERRORS(NAME_CASE)
+#undef NAME_CASE
+    default: return "unrecognized error code";
+    }
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    switch ((int)error) {
+#define TEXT_CASE(name, value, text)                                                                         \
+    case value: return text;
+        SIMT_ERRORS(TEXT_CASE)
+#undef TEXT_CASE
+    default: return "unrecognized error code";
+    }
+}
+
+struct simt_site runtime_site(const void *return_address, const char *call)
+{
+    struct simt_site site = {"unknown", 0, call};
+    (void)simt_locate(return_address, &site);
+    site.what = call;
+    return site;
+}
+
+cudaError_t runtime_refuse(struct simt_site site, const char *what)
+{
+    simt_finding("unsupported", &site, "%s: %s not supported on the software device", site.what, what);
+    return runtime_result(cudaErrorNotSupported);
+}

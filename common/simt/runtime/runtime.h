@@ -1,0 +1,104 @@
+/**
+ * @file runtime.h
+ * @brief What the parts of the CUDA runtime share: error state, limits of the device, operations.
+ *
+ * A call of the interface does three things: it stops if the context is lost (sticky error), checks its
+ * arguments, and hands an operation to runtime_perform(). Nothing else touches device memory, so that a
+ * stream under capture can keep the operation instead of carrying it out.
+ */
+#ifndef WARPWISE_SIMT_RUNTIME_H
+#define WARPWISE_SIMT_RUNTIME_H
+
+#include "../include/cuda_runtime_api.h"
+#include "../machine.h"
+
+/* ---- errors ------------------------------------------------------------------------------------------------ */
+
+/** @brief Remembers @p error as the thread's last error, if it is one, and returns it. */
+cudaError_t runtime_result(cudaError_t error);
+/** @brief After a fault in a kernel every call gives the same error until cudaDeviceReset. */
+cudaError_t runtime_lost(void);
+void runtime_lose(cudaError_t error);
+void runtime_forget_errors(void);
+
+/** @brief First line of every call that reaches the device. */
+#define RETURN_IF_LOST()                                                                                     \
+    do {                                                                                                     \
+        if (runtime_lost() != cudaSuccess) return runtime_lost();                                            \
+    } while (0)
+
+/** @brief The place in the student's source that called the function this is written in. */
+#define CALLER_SITE(name) runtime_site(__builtin_return_address(0), name)
+struct simt_site runtime_site(const void *return_address, const char *call);
+
+/** @brief Prints an `unsupported` finding and gives ::cudaErrorNotSupported. */
+cudaError_t runtime_refuse(struct simt_site site, const char *what);
+
+/* ---- the device -------------------------------------------------------------------------------------------- */
+
+/** @brief What SIMT_DEVICE decides. Sizes in bytes. */
+struct device_limits {
+    int capability;           /**< 75, 80, 90 */
+    int multiprocessors;
+    int threads_per_multiprocessor;
+    int blocks_per_multiprocessor;
+    size_t shared_per_multiprocessor;
+    size_t shared_per_block_optin;
+    size_t shared_reserved_per_block;
+    int l2_bytes;
+    int memory_bus_bits;
+};
+const struct device_limits *device_limits(void);
+
+enum {
+    SHARED_PER_BLOCK = 48 * 1024, /**< without the opt-in */
+    THREADS_PER_BLOCK = 1024,
+    BLOCK_Z_LIMIT = 64,
+    GRID_YZ_LIMIT = 65535,
+    WARP_LANES = 32
+};
+#define GRID_X_LIMIT 2147483647u
+
+/** @brief Largest dynamic shared memory a launch of @p function may ask for. */
+size_t function_dynamic_limit(const void *function, size_t static_bytes);
+
+/* ---- operations -------------------------------------------------------------------------------------------- */
+
+enum operation_kind { OPERATION_LAUNCH, OPERATION_COPY, OPERATION_SET, OPERATION_RECORD, OPERATION_HOST_FUNCTION };
+
+struct launch_operation { const struct simt_launch *launch; size_t args_bytes; };
+/** @brief Rows of @c width bytes; a plain copy is one row. */
+struct copy_operation {
+    char *to;
+    const char *from;
+    size_t to_pitch, from_pitch, width, rows;
+    enum cudaMemcpyKind kind; /**< never cudaMemcpyDefault */
+};
+struct set_operation { char *to; int value; size_t pitch, width, rows; };
+struct host_operation { void (*function)(void *); void *user_data; };
+
+/** @brief One thing a stream does. */
+struct operation {
+    enum operation_kind kind;
+    struct simt_site site;
+    cudaStream_t stream;
+    union {
+        struct launch_operation launch;
+        struct copy_operation copy;
+        struct set_operation set;
+        cudaEvent_t record;
+        struct host_operation host;
+    } as;
+};
+
+/** @brief Carries @p operation out before it returns. */
+cudaError_t runtime_perform(const struct operation *operation);
+
+/** @brief 1 if @p stream is the default stream or one that exists. */
+int stream_is_valid(cudaStream_t stream);
+void event_record_now(cudaEvent_t event);
+
+/** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
+int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
+
+#endif

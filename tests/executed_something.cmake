@@ -1,0 +1,19 @@
+# CTest calls a run in which every test was skipped a success. `warpwise check` leaves a note in the folder RECORD
+# for every kernel that it really executed; without any, the run has shown nothing and fails here.
+#   RECORD folder of notes   STEP begin (forget them) or end (look for one)   REQUIRE simt or gpu, optional
+if(STEP STREQUAL begin)
+    file(REMOVE_RECURSE ${RECORD})
+    return()
+endif()
+if(REQUIRE)
+    file(GLOB notes ${RECORD}/*-${REQUIRE})
+    set(where " on ${REQUIRE}")
+else()
+    file(GLOB notes ${RECORD}/*)
+    set(where "")
+endif()
+list(LENGTH notes count)
+if(count EQUAL 0)
+    message(FATAL_ERROR "Nothing ran${where}: every check of a kernel was skipped or never reached the device.")
+endif()
+message("${count} checks executed a kernel${where}.")
