@@ -1,5 +1,6 @@
 # A skeleton and its solution differ only between the lines `// [student: NAME]` and `// [/student]`.
 #   SOLUTION SKELETON
+cmake_minimum_required(VERSION 3.25)
 function(outside_of_regions file out)
     file(READ ${file} text)
     set(kept "")

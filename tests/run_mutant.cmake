@@ -1,5 +1,6 @@
 # Applies one mutant to its solution and lets `warpwise check` reject it, by the cases that the mutant names.
 #   WARPWISE LESSON MUTANT SOURCE WORKDIR DEVICE ORDERS
+cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/apply_mutant.cmake)
 
 cmake_path(GET SOURCE FILENAME file)

@@ -184,8 +184,8 @@ static int measure_memory(int multiprocessors)
         float read_us = best_us(read_by_kernel, &buffers);
         float copy_us = driver_us < kernel_us ? driver_us : kernel_us;
         ready = driver_us > 0 && kernel_us > 0 && read_us > 0;
-        if (ready) printf("copy_gbs,%.1f\n", 2.0 * buffers.bytes / copy_us * 1e-3);
-        if (ready) printf("read_gbs,%.1f\n", (double)buffers.bytes / read_us * 1e-3);
+        if (ready) printf("copy_gbps,%.1f\n", 2.0 * buffers.bytes / copy_us * 1e-3);
+        if (ready) printf("read_gbps,%.1f\n", (double)buffers.bytes / read_us * 1e-3);
     }
     cudaFree(buffers.from);
     cudaFree(buffers.to);
@@ -354,8 +354,8 @@ static void print_peaks(void)
     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0);
     rates_of(10 * major + minor, &f32, &f16);
     /* Two transfers a memory clock; two operations a multiply-add. */
-    if (memory_khz) printf("peak_gbs,%.1f\n", 2.0 * memory_khz * 1e3 * width_bits / 8 * 1e-9);
-    if (clock_khz) printf("peak_f32_tflops,%.2f\n", 2.0 * f32 * sms * clock_khz * 1e3 * 1e-12);
+    if (memory_khz) printf("peak_gbps,%.1f\n", 2.0 * memory_khz * 1e3 * width_bits / 8 * 1e-9);
+    if (clock_khz) printf("peak_tflops,%.2f\n", 2.0 * f32 * sms * clock_khz * 1e3 * 1e-12);
     if (clock_khz && f16) printf("peak_f16_tflops,%.1f\n", 2.0 * f16 * sms * clock_khz * 1e3 * 1e-12);
 }
 

@@ -79,9 +79,17 @@ int attention_holds(const struct lesson_case *item, const float *const *got, con
                     const float *const *got_before, char *reason, size_t size);
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                     double *value, char *message, size_t size);
+int attention_trait(const struct lesson_case *item, int index, const char **message);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
 size_t attention_workspace_bytes(const struct lesson_case *item);
 void attention_describe(const struct lesson_case *item, char *text, size_t size);
+
+/** @brief The members of struct lesson that are the same for every attention lesson. */
+#define ATTENTION_CALLBACKS                                                                                  \
+    .vary = attention_vary, .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,  \
+    .unit_elems = attention_unit_elems, .expect = attention_expect, .holds = attention_holds,                \
+    .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,                              \
+    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe
 
 #endif
 #endif

@@ -152,6 +152,41 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
     return 1;
 }
 
+int attention_trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only causal cases fail",
+        "only cases with grouped-query attention (heads > kv_heads) fail: which K/V head does a query head read?",
+        "only cases with a batch above 1 fail",
+        "only cases with more than 16 keys fail: what happens from one K/V tile to the next?",
+        "only cases with more than 32 keys fail: what happens from one K/V tile to the next? (rescaling, barriers)",
+        "only cases with more than 64 keys fail: what happens from one K/V tile to the next? (rescaling, barriers)",
+        "only cases with more than 128 keys fail: what happens from one K/V tile to the next? (rescaling, barriers)",
+        "only cases whose kv_len is no multiple of 32 fail: is the last K/V tile's tail handled?",
+        "only cases whose q_len is no multiple of 16 fail: is the last Q tile's tail handled?",
+        "only cases whose head_dim is no multiple of 32 fail",
+        "only cases with an explicit scale fail",
+        "only cases with a NaN in the input fail",
+    };
+    const int *extent = item->extent;
+    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
+    *message = messages[index];
+    switch (index) {
+    case 0: return item->value[AT_CAUSAL] == 1;
+    case 1: return extent[AT_HEADS] > extent[AT_KV_HEADS];
+    case 2: return extent[AT_BATCH] > 1;
+    case 3: return extent[AT_KV_LEN] > 16;
+    case 4: return extent[AT_KV_LEN] > 32;
+    case 5: return extent[AT_KV_LEN] > 64;
+    case 6: return extent[AT_KV_LEN] > 128;
+    case 7: return extent[AT_KV_LEN] % 32 != 0;
+    case 8: return extent[AT_Q_LEN] % 16 != 0;
+    case 9: return extent[AT_HEAD_DIM] % 32 != 0;
+    case 10: return item->real[AT_SCALE] != 0.0;
+    default: return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_HIDDEN;
+    }
+}
+
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     const int *extent = item->extent;

@@ -32,6 +32,13 @@ struct limit {
     double value;
 };
 
+/** @brief The time of another kernel at a case, in the same run: `--peer 01:attention/heads_16_len_2048=3850`. */
+struct peer {
+    char label[32];
+    char case_name[LESSON_NAME];
+    double us;
+};
+
 /** @brief What the command line asks for. */
 struct options {
     const struct lesson *lesson;
@@ -47,6 +54,8 @@ struct options {
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];
     int limit_count;
+    struct peer peer[CHECK_NAMES];
+    int peer_count;
 };
 
 /** @brief Times or counters of a case. */
@@ -89,12 +98,14 @@ struct check {
     char device_name[128];
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
-    uint64_t l2_bytes;
     char broken[VERDICT_TEXT];  /**< why the machine could not do its part */
 };
 
 /** @brief Runs and judges the chosen cases; fills the verdicts. */
 void check_run(struct check *check);
+
+/** @brief Writes the first chosen case to @p path, for `runner --case-file`; 0, or -1 with errno set. */
+int check_save(struct check *check, const char *path);
 
 /** @brief Points of case @p index, and how many it could have. */
 double check_points(const struct check *check, int index);

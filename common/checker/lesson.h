@@ -146,11 +146,17 @@ struct lesson {
      *         @p value; 0 if not; -1 if there is no such guess. @p message is set to what to tell. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size);
+    /** @brief Trait @p index of a case: 1 if it has it, 0 if not, -1 if there is no such trait. If all cases
+     *         with a trait fail and all others pass, @p message is told. */
+    int (*trait)(const struct lesson_case *item, int index, const char **message);
     void (*cost)(const struct lesson_case *item, struct lesson_cost *cost);
     /** @brief Exact workspace by contract, SIZE_MAX if it is none of this lesson's business. */
     size_t (*workspace_bytes)(const struct lesson_case *item);
     /** @brief "batch 1, heads 2, ..., causal, f32". */
     void (*describe)(const struct lesson_case *item, char *text, size_t size);
 };
+
+/** @brief Every lesson, NULL at the end; made by CMake from the files in tests/lessons/. */
+extern const struct lesson *const lesson_table[];
 
 #endif

@@ -29,6 +29,7 @@ struct process {
     int control, replies, output; /**< our ends of the pipes, -1 when closed */
     char text[PROCESS_TEXT];      /**< the beginning of what it printed */
     size_t text_used;
+    size_t text_at_end;           /**< how much of it was there when its work was done */
     int exit_code;                /**< -1 unless it exited by itself */
     int signal;                   /**< 0 unless it was killed */
 };

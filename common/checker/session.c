@@ -23,6 +23,8 @@ enum {
 
 /* Room for findings and counters, far from enough to fill a disk. */
 #define FILE_BYTES (UINT64_C(64) << 20)
+/* Written between timed calls: twice the largest L2 there is. */
+#define FLUSH_BYTES (UINT64_C(256) << 20)
 /* What the software device may map: its address ranges are reserved, not used. */
 #define SIMT_ADDRESS_BYTES (UINT64_C(1) << 40)
 
@@ -36,7 +38,7 @@ static uint64_t buffer_bytes(const struct item *item, int buffer)
     return lesson_elems(&item->buffer[buffer]) * sizeof(float);
 }
 
-static uint64_t guard_bytes(const struct session *session)
+uint64_t session_guard_bytes(const struct session *session)
 {
     return session->check->options.device == DEVICE_GPU ? GUARD_BYTES : 0;
 }
@@ -57,7 +59,7 @@ static uint64_t copy_bytes(const struct session *session, const struct item *ite
 {
     enum wire_role role = item->buffer[buffer].role;
     int contents = role != WIRE_WORKSPACE || keeps_workspace(session);
-    return wire_round((contents ? buffer_bytes(item, buffer) : 0) + 2 * guard_bytes(session));
+    return wire_round((contents ? buffer_bytes(item, buffer) : 0) + 2 * session_guard_bytes(session));
 }
 
 uint64_t session_item_bytes(const struct session *session, const struct item *item)
@@ -102,10 +104,11 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     *buffer = (struct wire_buffer){.role = role,
                                    .null = item->settled.null_buffer == index,
                                    .bytes = buffer_bytes(item, index)};
+    snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
     if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
     if (has_contents(role)) {
         buffer->contents = *at;
-        session_fill(session->check, item, index, (float *)((unsigned char *)session->header + *at));
+        session_fill(session->check, item, index, (float *)(void *)((unsigned char *)session->header + *at));
         *at += wire_round(buffer->bytes);
     }
     for (int copy = 0; copy < copies_of(session, role); copy++) {
@@ -124,7 +127,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     memcpy(wire->real, item->settled.real, sizeof wire->real);
     memcpy(wire->nonce, item->nonce, sizeof wire->nonce);
     memcpy(wire->poison, item->poison, sizeof wire->poison);
-    wire->guard_bytes = guard_bytes(session);
+    wire->guard_bytes = session_guard_bytes(session);
     wire->guard_seed = item->guard_seed;
     if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
@@ -133,7 +136,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     if (session->timed > 0) {
         wire->warm_up = WARM_UP;
         wire->timed = (uint32_t)session->timed;
-        wire->flush_bytes = 2 * session->check->l2_bytes;
+        wire->flush_bytes = FLUSH_BYTES;
     }
     wire->buffer_count = (uint32_t)item->buffer_count;
     for (int i = 0; i < item->buffer_count; i++) lay_out_buffer(session, item, wire, i, at);
@@ -193,7 +196,7 @@ const float *session_copy(const struct session *session, int index, int buffer, 
             if (has_contents(role)) at += wire_round(buffer_bytes(&session->item[i], b));
             if (i == index && b == buffer)
                 return (const float *)((const unsigned char *)session->header + at +
-                                       (uint64_t)run * copy_bytes(session, item, b) + guard_bytes(session));
+                                       (uint64_t)run * copy_bytes(session, item, b) + session_guard_bytes(session));
             at += (uint64_t)copies_of(session, role) * copy_bytes(session, &session->item[i], b);
         }
     return NULL;
@@ -246,7 +249,6 @@ static void note_device(struct session *session)
     check->device_memory = header->memory_bytes;
     check->threads_per_sm = header->threads_per_sm;
     check->multiprocessors = header->multiprocessors;
-    check->l2_bytes = header->l2_bytes;
 }
 
 /* One item in a running runner; 1 if the runner can go on with the next. */
@@ -264,20 +266,33 @@ static int run_item(struct session *session, struct process *process, int index)
     return event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
 }
 
-/* What the runner had to say at its end belongs to the last item it worked on. */
-static void close_runner(struct process *process, struct item *last)
+/* The software device exits with this code if it found anything. */
+enum { EXIT_FINDINGS = 86 };
+
+static int findings_known(const struct session *session, int first, int last)
 {
-    process_end(process, last == NULL || last->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
-    if (last == NULL) return;
-    enum { EXIT_FINDINGS = 86 };
-    last->exit_code = process->exit_code;
-    last->signal = process->signal;
-    if (last->end == ITEM_CRASHED && last->text[0] == '\0') keep_text(last, process->text);
-    if (last->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS && !last->finding) last->finding = 2;
+    for (int i = first; i <= last; i++)
+        if (session->item[i].finding || session_case(session, i)->result.findings > 0) return 1;
+    return 0;
 }
 
-/* Runs items from `next` on with one runner; returns the first it did not get to, -1 if it never was ready. */
-static int run_with_one(struct session *session, struct process *process, int next)
+/* What the runner had to say at its end, a leak for one, belongs to the last item it worked on. */
+static void close_runner(struct session *session, struct process *process, int first, int last)
+{
+    struct item *item = &session->item[last];
+    process_end(process, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
+    item->exit_code = process->exit_code;
+    item->signal = process->signal;
+    if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->text);
+    if (item->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS && !findings_known(session, first, last)) {
+        keep_text(item, process->text + process->text_at_end);
+        item->finding = 1;
+    }
+}
+
+/* Runs items from `first` on with one runner; returns the first it did not get to. A runner that never was
+ * ready gets to none. */
+static int run_with_one(struct session *session, struct process *process, int first)
 {
     struct process_limits limits = limits_of(session);
     const struct options *options = &session->check->options;
@@ -286,23 +301,24 @@ static int run_with_one(struct session *session, struct process *process, int ne
         return session->count;
     }
     enum process_event event = process_await(process, WIRE_READY, 0, START_SECONDS);
-    if (event == PROCESS_REPLY) note_device(session);
-    int first = next, going = event == PROCESS_REPLY && session->header->no_device == 0;
-    if (event == PROCESS_REPLY && !going) next = session->count;
-    while (going && next < session->count) going = run_item(session, process, next++);
-    struct item *last = next > first && event == PROCESS_REPLY && session->header->no_device == 0
-                            ? &session->item[next - 1]
-                            : NULL;
-    if (last == NULL && event != PROCESS_REPLY) {
-        last = &session->item[first];
-        last->end = event == PROCESS_LATE ? ITEM_LATE : ITEM_CRASHED;
+    if (event != PROCESS_REPLY) {
+        session->item[first].end = event == PROCESS_LATE ? ITEM_LATE : ITEM_CRASHED;
+        close_runner(session, process, first, first);
+        return first;
     }
-    close_runner(process, last);
-    return event == PROCESS_REPLY ? next : -1;
+    note_device(session);
+    if (session->header->no_device) {
+        process_end(process, END_SECONDS);
+        return session->count;
+    }
+    int next = first, going = 1;
+    while (going && next < session->count) going = run_item(session, process, next++);
+    process->text_at_end = process->text_used;
+    close_runner(session, process, first, next - 1);
+    return next;
 }
 
-/* A finding that shows only in the exit code: all the items of that runner lie under suspicion, so the ones
- * after it that passed in the same runner cannot clear themselves; the report names the last. */
+/* A runner that dies before it is ready costs an item; after a few such deaths none is started any more. */
 void session_run(struct session *session)
 {
     struct process *process = malloc(sizeof *process);
@@ -313,7 +329,7 @@ void session_run(struct session *session)
             next = reached;
             continue;
         }
-        struct item *dead = &session->item[next++];
+        const struct item *dead = &session->item[next++];
         if (++deaths < DEATHS_BEFORE_READY) continue;
         for (; next < session->count; next++) {
             session->item[next].end = dead->end;

@@ -57,6 +57,9 @@ void session_close(struct session *session);
 /** @brief The case of item @p index in the image. */
 struct wire_case *session_case(const struct session *session, int index);
 
+/** @brief Size of each guard zone; 0 where the device watches the borders itself. */
+uint64_t session_guard_bytes(const struct session *session);
+
 /** @brief Fills input @p buffer of @p item anew; the same bits every time. */
 void session_fill(const struct check *check, const struct item *item, int buffer, float *data);
 

@@ -1,5 +1,6 @@
 # Decides which devices are built for, and with which architectures.
 #   WARPWISE_WITH_SIMT, WARPWISE_WITH_GPU    what is built
+#   WARPWISE_RUNNER_DEVICES                  the same as a list: simt, gpu
 #   WARPWISE_CUDA_ARCHITECTURES              what nvcc is asked for
 include(CheckLanguage)
 
@@ -25,6 +26,14 @@ if("gpu" IN_LIST WARPWISE_DEVICES OR WARPWISE_DEVICES STREQUAL "auto")
 endif()
 if(NOT WARPWISE_WITH_SIMT AND NOT WARPWISE_WITH_GPU)
     message(FATAL_ERROR "WARPWISE_DEVICES is '${WARPWISE_DEVICES}'; it takes auto, simt, gpu or simt;gpu.")
+endif()
+
+set(WARPWISE_RUNNER_DEVICES "")
+if(WARPWISE_WITH_SIMT)
+    list(APPEND WARPWISE_RUNNER_DEVICES simt)
+endif()
+if(WARPWISE_WITH_GPU)
+    list(APPEND WARPWISE_RUNNER_DEVICES gpu)
 endif()
 
 # Machine code for each of these that the toolkit still knows, and PTX of the last for chips to come.

@@ -202,23 +202,33 @@ static void pick_errors(const char *log, struct text *errors)
     free(prefix);
 }
 
+/* True unless the messages are about the compiler itself: no assembler, killed for its memory, no header. */
+static int is_about_kernel(const char *log, const char *kernel)
+{
+    return strstr(log, strrchr(kernel, '/') + 1) || strstr(log, "undefined reference") ||
+           strstr(log, "multiple definition") || strstr(log, "ptxas");
+}
+
 /* Says what stopped the compiler: the kernel file (then nothing is complained about) or this machine. */
 static enum build_state explain_failure(const struct recipe *recipe, const char *folder,
                                         const struct process_end *end, struct build *build)
 {
+    const char *log = end->output.data;
     if (process_interrupted()) return BUILD_IMPOSSIBLE;
     if (end->start_error) {
         complain("%s cannot be started: %s.", recipe->compiler, strerror(end->start_error));
     } else if (disk_is_full(folder)) {
         complain("the disk is full: no room to build in %s. Free some space and try again.",
                  WARPWISE_BINARY_DIR);
-    } else if (end->signal) {
+    } else if (end->signal && !end->timed_out) {
         complain("the compiler was ended by signal %d (%s); is there enough memory?", end->signal,
                  strsignal(end->signal));
+    } else if (!end->timed_out && !is_about_kernel(log, recipe->kernel)) {
+        complain("the compiler does not work here: %.*s. See: warpwise doctor", (int)strcspn(log, "\n"), log);
     } else {
         if (end->timed_out) text_print(&build->errors, "  the compiler took more than %d s\n", BUILD_SECONDS);
-        pick_errors(end->output.data, &build->errors);
-        if (!build->errors.length) text_print(&build->errors, "%.2000s", end->output.data);
+        pick_errors(log, &build->errors);
+        if (!build->errors.length) text_print(&build->errors, "%.2000s", log);
         return BUILD_BROKEN;
     }
     return BUILD_IMPOSSIBLE;
@@ -234,7 +244,7 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
     struct process_end end;
     char *program = format_string("%s/runner", folder);
     char *temporary = format_string("TMPDIR=%s", folder);
-    const char *environment[] = {temporary, NULL};
+    const char *environment[] = {temporary, "CXX=" WARPWISE_CXX, NULL};
     for (size_t i = 0; i < recipe->arguments.count; i++) argument_add(&arguments, recipe->arguments.items[i]);
     argument_add(&arguments, "-o");
     argument_add(&arguments, program);

@@ -234,7 +234,7 @@ struct results {
 
 /** @brief Appends the rows of a file of the checker; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int results_read(const char *path, struct results *results);
-/** @brief The one state that stands for all rows: the worst of them; "NOTHING_RAN" if there are none. */
+/** @brief The one state that stands for all rows; "NOTHING_RAN" if there are none. */
 const char *results_state(const struct results *results);
 double results_points(const struct results *results, double *points_max);
 /** @brief 1 for a state that means a wrong kernel: FAIL, CRASH, TIMEOUT, REFUSED, BUILD_ERROR. */
@@ -271,6 +271,7 @@ void record_run(const struct lesson_folder *lesson, enum device device, const ch
 
 void print_device_heading(enum device device);
 void print_table_head(enum device device);
+void print_table_foot(enum device device);
 /** @brief One line for the lesson's verdict, then one for each timed or counted case. */
 void print_lesson_rows(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
                        const struct judgement *bench, const struct results *before);

@@ -106,10 +106,15 @@ static const char tiny_program[] =
     "    return host[31] == 31 ? 0 : 1;\n"
     "}\n";
 
-static int run_quietly(const char *const *arguments)
+/* 1 if it ends well. What it says first, of interest if it does not, is kept in @p said unless that is NULL. */
+static int run_quietly(const char *const *arguments, char **said)
 {
     struct process_end end;
-    process_run(&(struct process){.arguments = arguments, .seconds = PROBE_SECONDS}, &end);
+    const char *environment[] = {"CXX=" WARPWISE_CXX, NULL};
+    struct process process = {.arguments = arguments, .environment = environment, .seconds = PROBE_SECONDS};
+    process_run(&process, &end);
+    const char *rest = end.output.data;
+    if (said) *said = next_word(&rest, '\n');
     text_free(&end.output);
     return end.exit_code == 0;
 }
@@ -122,13 +127,16 @@ static int look_at_simt(void)
     const char *build[] = {WARPWISE_BINARY_DIR "/bin/simtcc", source, "-o", program, NULL};
     const char *run[] = {program, NULL};
     int written = make_folders(folder) == 0 && write_file(source, tiny_program, strlen(tiny_program)) == 0;
-    int built = written && run_quietly(build), ran = built && run_quietly(run);
-    report(ran ? FINDING_OK : FINDING_MISSING, "a kernel on simt",
-           ran       ? "built and run"
-           : built   ? "built, but it does not run"
-           : written ? "does not build"
-                     : "nothing can be written to the build folder",
-           "simtcc -v FILE.cu shows what is wrong; free space or build anew");
+    char *said = NULL;
+    int built = written && run_quietly(build, &said), ran = built && run_quietly(run, &said);
+    char *found = ran ? copy_string("built and run")
+                  : written
+                      ? format_string("%s: %.200s", built ? "built, but it does not run" : "does not build",
+                                      said ? said : "")
+                      : copy_string("nothing can be written to the build folder");
+    report(ran ? FINDING_OK : FINDING_MISSING, "a kernel on simt", found,
+           "free space, or build anew: cmake --build " WARPWISE_BINARY_DIR " --clean-first");
+    free(found);
     remove_tree(folder);
     free(program);
     free(source);
@@ -186,7 +194,7 @@ static void look_at_extras(void)
     report_program("gnuplot", "--version", "", "draws measured results (apt install gnuplot-nox)");
     char *bwrap = find_program("bwrap");
     const char *arguments[] = {bwrap, "--unshare-all", "--ro-bind", "/", "/", "true", NULL};
-    int works = bwrap && run_quietly(arguments);
+    int works = bwrap && run_quietly(arguments, NULL);
     report(works ? FINDING_OK : FINDING_OPTIONAL, "bubblewrap",
            works   ? "works"
            : bwrap ? "installed, but refused by this host"

@@ -29,22 +29,30 @@ static void report_build_error(const struct judgement_request *request, const st
     if (request->echo) fputs(judgement->report.data, stdout);
     judgement->results.header = copy_string(columns);
     text_print(&judgement->results.lines, "%s,,,,,%s,BUILD_ERROR,0,0,,,,,,,,,,,,,,,,,,,,,\n",
-               request->lesson->name, device_name(request->device));
+               request->lesson->number, device_name(request->device));
+}
+
+/* Of what is known about the GPU, the checker is given the rates and costs. */
+static int is_limit(const char *name)
+{
+    const char *unit = strrchr(name, '_');
+    return unit && (strcmp(unit, "_gbps") == 0 || strcmp(unit, "_tflops") == 0 || strcmp(unit, "_us") == 0);
 }
 
 static void add_limits(struct argument_list *arguments)
 {
     const struct device_facts *facts = device_measure();
     for (size_t i = 0; i < facts->count; i++) {
-        if (device_fact(facts, facts->name[i]) <= 0) continue;
+        if (!is_limit(facts->name[i])) continue;
         argument_add(arguments, "--limit");
         argument_add(arguments, format_string("%s=%s", facts->name[i], facts->value[i]));
     }
 }
 
-/* Findings begin "simt: KIND:", whatever the checker puts before them. */
+/* The checker says so, or shows the finding itself, which begins "simt: KIND:". */
 static int has_device_finding(const char *report)
 {
+    if (strstr(report, "the software device found a mistake")) return 1;
     static const char *const kinds[] = {"out-of-bounds",     "misaligned",  "uninitialized-read",
                                         "shared-race",       "global-race", "missing-wait",
                                         "divergent-barrier", "deadlock",    "use-after-free",
@@ -65,7 +73,7 @@ static void conclude(const struct process_end *end, const char *rows, struct jud
     judgement->state = "NOTHING_RAN";
     if (process_interrupted()) return;
     if (end->start_error) {
-        complain("the checker cannot be started: %s. Run cmake --build %s", strerror(end->start_error),
+        complain("the checker cannot be started (%s): run cmake --build %s", strerror(end->start_error),
                  course_binary_dir());
         return;
     }
@@ -81,6 +89,9 @@ static void conclude(const struct process_end *end, const char *rows, struct jud
     }
     judgement->state = results_state(&judgement->results);
     judgement->exit_code = end->exit_code;
+    /* How much of a lesson must be there before the rest counts as wrong is for the checker to say. */
+    int begun = end->exit_code == EXIT_FAIL && strcmp(judgement->state, "NOT_STARTED") == 0;
+    if (begun) judgement->state = "FAIL";
     int passed = strcmp(judgement->state, "PASS") == 0, failed = state_is_failure(judgement->state);
     int known = end->exit_code == EXIT_PASS || end->exit_code == EXIT_FAIL || end->exit_code == EXIT_SKIPPED;
     if (!known || passed != (end->exit_code == EXIT_PASS) || failed != (end->exit_code == EXIT_FAIL)) {

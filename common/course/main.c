@@ -2,6 +2,7 @@
  * @file main.c
  * @brief The program `warpwise`: its commands, its options, its help.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,9 @@ int main(int count, char **words)
     signal(SIGPIPE, SIG_IGN);
     int code = dispatch(count, words);
     int stopped_by = process_interrupted();
-    if (fflush(stdout) != 0 && code == EXIT_PASS) code = complain("the output could not be written.");
+    if (fflush(stdout) != 0 && code == EXIT_PASS) { /* a reader that has seen enough is no fault */
+        code = errno == EPIPE ? EXIT_TROUBLE : complain("the output cannot be written: %s.", strerror(errno));
+    }
     if (stopped_by) { /* end as the signal asks, so that a shell or ctest sees it */
         signal(stopped_by, SIG_DFL);
         raise(stopped_by);

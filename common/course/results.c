@@ -125,37 +125,53 @@ int results_read(const char *path, struct results *results)
     return EXIT_PASS;
 }
 
-/* From the worst to the best; what is not listed says nothing about the kernel. */
-static const char *const states[] = {"BUILD_ERROR", "REFUSED",     "TIMEOUT", "CRASH",
-                                     "FAIL",        "NOT_STARTED", "PASS",    NULL};
-enum { FIRST_NOT_FAILED = 5, FIRST_EXECUTED = 2 };
+/* What a case can come to. Other words (NO_DEVICE, BROKEN) say nothing about the kernel. */
+static const char *const states[] = {"PASS",    "NOT_STARTED", "FAIL",       "CRASH",
+                                     "TIMEOUT", "REFUSED",     "BUILD_ERROR"};
+enum {
+    RANK_PASS,
+    RANK_NOT_STARTED,
+    RANK_FAIL,
+    RANK_CRASH,
+    RANK_TIMEOUT,
+    RANK_REFUSED,
+    RANK_BUILD_ERROR,
+    RANKS
+};
 
 static int state_rank(const char *state)
 {
     int rank = 0;
-    while (states[rank] && strcmp(states[rank], state) != 0) rank++;
+    while (rank < RANKS && strcmp(states[rank], state) != 0) rank++;
     return rank;
 }
 
+/* All passed: PASS. One kind of failure: that. More kinds: FAIL. What is left has parts not started. */
 const char *results_state(const struct results *results)
 {
-    int worst = state_rank("");
-    for (size_t i = 0; i < results->count; i++) {
-        int rank = state_rank(results->rows[i].state);
-        if (rank < worst) worst = rank;
+    size_t count[RANKS + 1] = {0};
+    int kinds = 0, failure = RANK_FAIL;
+    for (size_t i = 0; i < results->count; i++) count[state_rank(results->rows[i].state)]++;
+    for (int rank = RANK_FAIL; rank < RANKS; rank++) {
+        if (count[rank] == 0) continue;
+        failure = rank;
+        kinds++;
     }
-    return states[worst] ? states[worst] : "NOTHING_RAN";
+    if (kinds > 0) return states[kinds == 1 ? failure : RANK_FAIL];
+    if (count[RANK_NOT_STARTED] > 0) return states[RANK_NOT_STARTED];
+    return count[RANK_PASS] > 0 ? states[RANK_PASS] : "NOTHING_RAN";
 }
 
 int state_is_failure(const char *state)
 {
-    return state_rank(state) < FIRST_NOT_FAILED;
+    int rank = state_rank(state);
+    return rank >= RANK_FAIL && rank < RANKS;
 }
 
 int state_was_executed(const char *state)
 {
     int rank = state_rank(state);
-    return rank >= FIRST_EXECUTED && states[rank] && strcmp(state, "NOT_STARTED") != 0;
+    return rank == RANK_PASS || rank == RANK_FAIL || rank == RANK_CRASH || rank == RANK_TIMEOUT;
 }
 
 double results_points(const struct results *results, double *points_max)

@@ -6,12 +6,12 @@
  * device there is no time worth printing; its counters are exact, and are set against the sectors that
  * have to be moved at the least: every input read once, every output written once, 32 bytes a sector.
  */
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "course.h"
 
-enum { SECTOR_BYTES = 32, NAME_WIDTH = 34 };
+enum { SECTOR_BYTES = 32, NAME_WIDTH = 34, TABLE_WIDTH = 100 };
 
 void print_device_heading(enum device device)
 {
@@ -24,7 +24,7 @@ void print_device_heading(enum device device)
     printf("%sgpu%s    %s, sm_%d\n", colour_on(COLOUR_BOLD), colour_off(), probe->model, probe->arch);
     if (limits->count == 0) return;
     printf("       measured in this run: copy %.0f GB/s, reading %.0f GB/s, launch %.1f us",
-           device_fact(limits, "copy_gbs"), device_fact(limits, "read_gbs"),
+           device_fact(limits, "copy_gbps"), device_fact(limits, "read_gbps"),
            device_fact(limits, "launch_us"));
     if (device_fact(limits, "f32_tflops") > 0) {
         printf(",\n       cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s", device_fact(limits, "f32_tflops"),
@@ -44,6 +44,19 @@ void print_table_head(enum device device)
     }
 }
 
+void print_table_foot(enum device device)
+{
+    if (device == DEVICE_GPU) {
+        printf("of measured limit: of the one that allows the least speed; (latency): the problem is too "
+               "small for\n"
+               "either. lesson before: how many times as fast as the same problem in an earlier lesson.\n");
+    } else {
+        printf("minimum is: the sectors that have to be moved at the least (inputs once, outputs once), as a "
+               "share\n"
+               "of the sectors that are moved. A sector is 32 bytes.\n");
+    }
+}
+
 /* Shortens from the left, where cases of one lesson are alike. */
 static const char *fitting_name(const char *name)
 {
@@ -56,7 +69,7 @@ static void describe_limit(const struct result_row *row, char *text, size_t size
 {
     const struct device_facts *limits = device_measure();
     int half = strstr(row->shape, "f16") != NULL; /* f16 or bf16 */
-    double copy = device_fact(limits, "copy_gbs");
+    double copy = device_fact(limits, "copy_gbps");
     double product = device_fact(limits, half ? "f16_tflops" : "f32_tflops");
     double memory_us = copy > 0 ? row->min_bytes / copy * 1e-3 : 0;
     double compute_us = product > 0 ? row->flop / product * 1e-6 : 0;
@@ -119,29 +132,44 @@ static int is_measured(const struct result_row *row, enum device device)
     return device == DEVICE_GPU ? row->median_us > 0 : row->load_sectors + row->store_sectors > 0;
 }
 
+/* The checker names the cases that this device is too slow for; the table names them too. */
+static void print_left_out(const struct text *report)
+{
+    static const char mark[] = "  left out on simt: ";
+    const char *found = report->data ? strstr(report->data, mark) : NULL;
+    if (!found) return;
+    const char *rest = found + strlen(mark);
+    char *names = next_word(&rest, '\n');
+    const char *left = names;
+    for (char *name; (name = next_word(&left, ',')); free(name)) {
+        printf("   %-*.*s left out: too large for the software device\n", NAME_WIDTH - 3, NAME_WIDTH - 3,
+               fitting_name(name + strspn(name, " ")));
+    }
+    free(names);
+}
+
 void print_lesson_rows(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
                        const struct judgement *bench, const struct results *before)
 {
     if (check) {
         double points_max, points = results_points(&check->results, &points_max);
-        printf("%s%s %-*s%s %s%s%s   %g of %g points, %zu cases\n", colour_on(COLOUR_BOLD), lesson->number,
-               NAME_WIDTH - 3, lesson->topic, colour_off(), colour_on(state_colour(check->state)),
-               check->state, colour_off(), points, points_max, check->results.count);
+        printf("%s%s %-*s%s %s%s%s   %.1f of %.0f points, %zu cases\n", colour_on(COLOUR_BOLD),
+               lesson->number, NAME_WIDTH - 3, lesson->topic, colour_off(),
+               colour_on(state_colour(check->state)), check->state, colour_off(), points, points_max,
+               check->results.count);
     }
     for (size_t i = 0; bench && i < bench->results.count; i++) {
         const struct result_row *row = &bench->results.rows[i];
-        if (strcmp(row->group, "speed") != 0) continue;
         if (!is_measured(row, device)) {
             printf("   %-*.*s %s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, fitting_name(row->test_case),
-                   state_is_failure(row->state) ? row->state
-                   : device == DEVICE_SIMT      ? "left out: too large for the software device"
-                                                : "left out");
+                   strcmp(row->state, "PASS") == 0 ? "not measured" : row->state);
         } else if (device == DEVICE_GPU) {
             print_time(row, before);
         } else {
             print_counters(row);
         }
     }
+    if (bench && device == DEVICE_SIMT) print_left_out(&bench->report);
 }
 
 static int shown_before(const struct results *results, size_t index)
@@ -160,8 +188,10 @@ void print_shapes(const struct results *results)
     int printed = 0;
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *row = &results->rows[i];
-        if (strcmp(row->group, "speed") != 0 || shown_before(results, i)) continue;
+        if (shown_before(results, i)) continue;
         if (!printed++) printf("\nshapes\n");
-        printf("   %-*.*s %.64s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, fitting_name(row->test_case), row->shape);
+        int wide = NAME_WIDTH + 1 + (int)strlen(row->shape) > TABLE_WIDTH;
+        printf("   %-*.*s%s%.*s\n", wide ? 0 : NAME_WIDTH - 2, NAME_WIDTH - 3, fitting_name(row->test_case),
+               wide ? "\n      " : "", TABLE_WIDTH - 6, row->shape);
     }
 }

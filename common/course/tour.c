@@ -78,6 +78,7 @@ static void visit_all(struct tour *tour, enum device device)
     for (size_t i = 0; i < count && !process_interrupted(); i++) {
         if (has_solution(&lessons[i])) visit(tour, &lessons[i], device);
     }
+    print_table_foot(device);
     printf("\n");
 }
 
@@ -132,7 +133,7 @@ static int run_tour(const struct command_line *line)
         }
     }
     if (devices == 0) return EXIT_SKIPPED;
-    print_shapes(&tour.measured);
+    if (!process_interrupted()) print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (record && write_record(record, &tour) != EXIT_PASS) return EXIT_TROUBLE;
     printf("\n");

@@ -15,8 +15,10 @@
 
 enum { STAGING_BYTES = 1 << 20 };
 
-/* Only the software device has it. */
+/* Only the software device has these. */
 extern int simt_finding_count(void) __attribute__((weak));
+extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
+#undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
 
 static int findings(void)
 {
@@ -94,6 +96,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
     }
     buffer->allocated = wire->misalignment + 2 * guard + buffer->bytes;
     void *allocation = NULL;
+    if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
     if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") != 0)
         return -1;
     buffer->allocation = allocation;

@@ -38,7 +38,7 @@ static int open_device(struct wire_header *image)
     image->multiprocessors = (uint32_t)properties.multiProcessorCount;
     image->threads_per_sm = (uint32_t)properties.maxThreadsPerMultiProcessor;
     image->compute_capability = (uint32_t)(10 * properties.major + properties.minor);
-    snprintf(image->device, sizeof image->device, "%s", properties.name);
+    snprintf(image->device, sizeof image->device, "%.*s", (int)sizeof image->device - 1, properties.name);
     return 0;
 }
 

@@ -45,6 +45,7 @@ enum wire_flags {
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
 struct wire_buffer {
+    char name[16];            /**< as the contract calls it */
     uint32_t role;
     uint32_t null;            /**< 1: the kernel is given a null pointer */
     uint64_t bytes;           /**< without guard zones */

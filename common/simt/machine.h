@@ -41,6 +41,16 @@ struct simt_identity {
 /** @brief The running CUDA thread; NULL on the host. */
 const struct simt_identity *simt_self(void) __attribute__((const));
 
+/** @brief What threadIdx, blockIdx, blockDim and gridDim are on a thread of the device. */
+#ifdef __cplusplus
+extern __thread struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+#else
+extern _Thread_local struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+#endif
+
+/** @brief This block's dynamic shared memory; @p name is what the source calls it, for reports. NULL on the host. */
+void *simt_dynamic_shared(const char *name, size_t element_bytes);
+
 /* ---- launching ------------------------------------------------------------------------------------------- */
 
 /** @brief One kernel launch, ready to run (or to be kept in a graph). */
@@ -139,6 +149,10 @@ void simt_device_written(void *pointer, size_t bytes);
 void simt_device_copied(void *to, const void *from, size_t bytes);
 /** @brief First byte of the range never written, or -1: a device-to-host copy of it is an uninitialized-read. */
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes);
+/** @brief Writes what a device address is: `d_in[256] (4 bytes at 0x...), 0 bytes after the end of ...`. */
+void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t size);
+/** @brief 1 if @p pointer lies in an allocation that was freed. */
+int simt_device_freed(const void *pointer);
 void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
 
 /* ---- findings and settings ------------------------------------------------------------------------------- */
@@ -146,6 +160,11 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
 /** @brief Prints a finding that the host side found, in the common form ("simt: KIND: ..."), and counts it. */
 void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/**
+ * @brief The source line a call returns to, innermost inlined function of the student's own files.
+ * @return 1 if it is known: file (a string that stays) and line of @p site are then filled
+ */
+int simt_locate(const void *return_address, struct simt_site *site);
 /** @brief Findings so far in this process. */
 int simt_finding_count(void);
 

@@ -22,7 +22,6 @@ enum {
 };
 
 static_assert(TILE % SIDE == 0, "every thread computes the same number of results");
-static_assert((SLAB + PAD) % 2 == 1, "rows an odd number of floats long are what avoids bank conflicts");
 static_assert((SOFTMAX_THREADS & (SOFTMAX_THREADS - 1)) == 0, "the tree reduction halves the block");
 
 /** Which tile of queries a block works on, and where its head begins. */

@@ -77,8 +77,7 @@ __device__ inline struct softmax_pair block_merge(struct softmax_pair pair)
     if (lane == 0) of_warp[warp] = pair;
     __syncthreads(); // every warp has left its pair before anybody reads them
     struct softmax_pair empty = {-INFINITY, 0.0f};
-    // Every warp merges all pairs for itself: no second barrier, and no shuffle that would have to leave a
-    // warp.
+    // Every warp merges all pairs for itself: no second barrier, and no shuffle has to leave a warp.
     return warp_merge(lane < (int)blockDim.x / WARP ? of_warp[lane] : empty);
     // [/student]
 }
@@ -327,9 +326,10 @@ template <int PER_LANE> __global__ void attention_kernel(struct attention_args a
 
     float q[PER_LANE];
     load_row<PER_LANE>(q, q_row, args.head_dim, 1);
-    struct partial_row<PER_LANE> part = {
-    };
+    struct partial_row<PER_LANE> part;
     part.pair.m = -INFINITY; // nothing seen yet
+    part.pair.l = 0.0f;
+    for (int i = 0; i < PER_LANE; i++) part.sum[i] = 0.0f;
     for (size_t key = (size_t)warp * KEYS; key < (size_t)seen; key += QUERY_WARPS * KEYS) {
         size_t offset = key * args.head_dim;
         add_keys<PER_LANE>(&part, q, k_bh + offset, v_bh + offset, seen - (int)key, args.head_dim, scale);

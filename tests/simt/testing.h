@@ -50,7 +50,10 @@ template <typename T> static inline void download(T *host, const T *device, size
     require(cudaMemcpy(host, device, count * sizeof(T), cudaMemcpyDeviceToHost), "download");
 }
 
-static inline void release(void *device) { require(cudaFree(device), "cudaFree"); }
+static inline void release(void *device)
+{
+    require(cudaFree(device), "cudaFree");
+}
 
 /** Ends the program when there is no host memory. */
 template <typename T> static inline T *host_array(size_t count)
@@ -86,7 +89,10 @@ static inline unsigned next_random(unsigned *state)
 }
 
 /** In [-1, 1). */
-static inline float next_float(unsigned *state) { return (float)(next_random(state) >> 8) / 8388608.0f - 1.0f; }
+static inline float next_float(unsigned *state)
+{
+    return (float)(next_random(state) >> 8) / 8388608.0f - 1.0f;
+}
 
 static inline int finish(const char *program)
 {

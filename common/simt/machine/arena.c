@@ -249,7 +249,7 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
 static void describe_site(const struct extent *e, char *text, size_t size)
 {
     text[0] = '\0';
-    if (e->site.file != NULL) snprintf(text, size, " made at %s:%d", e->site.file, e->site.line);
+    if (e->site.file != NULL) snprintf(text, size, " made at %s:%d", simt_short_path(e->site.file), e->site.line);
 }
 
 /* The name of an allocation: a variable if the caller knew one. */
@@ -272,19 +272,40 @@ void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size
     const struct extent *e = extent_at(i);
     describe_extent(e, name, sizeof name);
     describe_site(e, site, sizeof site);
+    const char *what = e->state == STATE_RESTING ? " freed" : "";
     const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
     const ptrdiff_t index = from >= 0 ? from / (ptrdiff_t)bytes : -((-from + (ptrdiff_t)bytes - 1) / (ptrdiff_t)bytes);
-    int n = snprintf(text, size, "%s[%td] (%zu bytes at 0x%zx)", name, index, bytes, ARENA_BASE + offset);
+    char where[80] = "in";
     if (from < 0)
-        n += snprintf(text + n, size - (size_t)n, ", %td bytes before", -from);
+        snprintf(where, sizeof where, "%td bytes before", -from);
     else if ((size_t)from >= e->bytes)
-        n += snprintf(text + n, size - (size_t)n, ", %td bytes after the end of", from - (ptrdiff_t)e->bytes);
+        snprintf(where, sizeof where, "%td bytes after the end of", from - (ptrdiff_t)e->bytes);
     else if ((size_t)from + bytes > e->bytes)
-        n += snprintf(text + n, size - (size_t)n, ", across the end of");
-    else
-        n += snprintf(text + n, size - (size_t)n, ", in");
-    snprintf(text + n, size - (size_t)n, " the %zu bytes%s", e->bytes, site);
+        snprintf(where, sizeof where, "across the end of");
+    snprintf(text, size, "%s[%td] (%zu bytes at 0x%zx), %s the%s %zu bytes%s", name, index, bytes,
+             ARENA_BASE + offset, where, what, e->bytes, site);
     pthread_mutex_unlock(&lock);
+}
+
+void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t size)
+{
+    const uintptr_t address = (uintptr_t)pointer;
+    simt_image_load();
+    if (simt_is_device_pointer(pointer)) {
+        simt_arena_describe(address - ARENA_BASE, bytes, text, size);
+        return;
+    }
+    const struct symbol *symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
+    if (symbol != NULL && address - symbol->start < symbol->bytes)
+        snprintf(text, size, "%s[%zu] (%zu bytes)", symbol->name, (address - symbol->start) / bytes, bytes);
+    else
+        snprintf(text, size, "address 0x%zx, which is not device memory", address);
+}
+
+int simt_device_freed(const void *pointer)
+{
+    if (!simt_is_device_pointer(pointer) || simt_shadow == NULL) return 0;
+    return (simt_shadow[(uintptr_t)pointer - ARENA_BASE] & SHADOW_FREED) != 0;
 }
 
 static void report_leaks(void)
@@ -302,7 +323,7 @@ static void report_leaks(void)
     struct extent copy = {0};
     if (first != NULL) copy = *first;
     pthread_mutex_unlock(&lock);
-    if (count == 0 || !simt_settings.check) return;
+    if (count == 0 || !simt_settings.check || simt_broken) return;
     simt_finding("leak", copy.site.file != NULL ? &copy.site : NULL,
                  "%zu allocation%s never freed, %zu bytes in all; the first is %s, %zu bytes", count,
                  count == 1 ? " was" : "s were", bytes, copy.what, copy.bytes);

@@ -28,12 +28,21 @@ static void note_atomic(struct worker *w)
     w->fence_phase = 0;
 }
 
+/* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
+void simt_note_volatile(struct worker *w, const void *address, int access)
+{
+    if (!is_global(w, address)) return;
+    if (access == SIMT_WRITE && w->fence_phase == 0) return;
+    if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
+    note_atomic(w);
+}
+
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
-    simt_spin(w);
+    simt_spin(w, return_address);
     if (is_global(w, address)) {
         simt_wait_for_earlier(w);
         note_atomic(w);

@@ -41,7 +41,13 @@ static bool is_ordered(const struct worker *w, uint32_t tick, unsigned thread)
     return tick <= known_of(w, thread % WARP_LANES);
 }
 
-static bool same_warp(unsigned a, unsigned b) { return a / WARP_LANES == b / WARP_LANES; }
+enum { VOLATILE_READER = 0x8000 };
+
+static unsigned thread_of(unsigned reader) { return reader & ~(unsigned)VOLATILE_READER; }
+
+static bool same_warp(unsigned a, unsigned b) { return thread_of(a) / WARP_LANES == thread_of(b) / WARP_LANES; }
+
+static bool is_shared(const struct doing *now) { return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC; }
 
 /* ---- findings -------------------------------------------------------------------------------------------- */
 
@@ -50,11 +56,11 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    const bool shared = now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
-    struct finding f = {.kind = shared ? "shared-race" : "global-race", .place = now->place,
+    struct finding f = {.kind = is_shared(now) ? "shared-race" : "global-race", .place = now->place,
                         .bytes = (uint32_t)now->bytes, .where = now->offset, .remark = NO_BARRIER, .seen = 1};
     f.actor[0] = (struct actor){w->block, other_pc, (uint16_t)other_thread, (uint8_t)other_access, NULL};
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)now->access, NULL};
+    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
+                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
 }
 
@@ -66,31 +72,33 @@ static void found_unwritten(struct doing *now)
     struct finding f = {.kind = "uninitialized-read", .place = now->place, .bytes = (uint32_t)now->bytes,
                         .where = now->offset, .seen = 1,
                         .remark = "nothing was written there since the block began"};
-    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)now->access, NULL};
+    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)(now->access & ACCESS_KINDS),
+                                NULL};
     simt_found(w, &f);
 }
 
 /* ---- one cell -------------------------------------------------------------------------------------------- */
 
-static void set_reader(struct worker *w, struct cell *c, int slot, uint32_t pc)
+static void set_reader(const struct doing *now, struct cell *c, int slot)
 {
-    c->reader[slot] = (uint16_t)w->thread_index;
-    c->read_tick[slot] = w->tick;
-    c->read_pc[slot] = pc;
+    c->reader[slot] = (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
+    c->read_tick[slot] = now->w->tick;
+    c->read_pc[slot] = now->pc;
 }
 
 /* Keeps this reader, if need be in place of one that tells less: see struct cell. */
-static void note_reader(struct worker *w, struct cell *c, uint32_t pc)
+static void note_reader(const struct doing *now, struct cell *c)
 {
+    const struct worker *w = now->w;
     const unsigned me = w->thread_index;
-    if (c->reader[0] == me || c->read_tick[0] < w->last_barrier) {
-        set_reader(w, c, 0, pc);
-    } else if (c->reader[1] == me || c->read_tick[1] < w->last_barrier) {
-        set_reader(w, c, 1, pc);
+    if (thread_of(c->reader[0]) == me || c->read_tick[0] < w->last_barrier) {
+        set_reader(now, c, 0);
+    } else if (thread_of(c->reader[1]) == me || c->read_tick[1] < w->last_barrier) {
+        set_reader(now, c, 1);
     } else if (same_warp(c->reader[0], me) || same_warp(c->reader[0], c->reader[1])) {
-        set_reader(w, c, 0, pc);
+        set_reader(now, c, 0);
     } else if (same_warp(c->reader[1], me)) {
-        set_reader(w, c, 1, pc);
+        set_reader(now, c, 1);
     }
 }
 
@@ -99,14 +107,15 @@ static bool read_cell(struct doing *now, struct cell *c)
 {
     struct worker *w = now->w;
     bool good = true;
-    if (c->write_tick >= w->last_barrier && !is_ordered(w, c->write_tick, c->writer)) {
+    const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
+    if (c->write_tick >= w->last_barrier && !excused && !is_ordered(w, c->write_tick, c->writer)) {
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
-    } else if (c->write_tick < w->block_start && (now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC)) {
+    } else if (c->write_tick < w->block_start && is_shared(now) && !(now->access & ACCESS_WHOLE)) {
         found_unwritten(now);
         good = false;
     }
-    note_reader(w, c, now->pc);
+    note_reader(now, c);
     return good;
 }
 
@@ -114,14 +123,16 @@ static void write_cell(struct doing *now, struct cell *c)
 {
     struct worker *w = now->w;
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
-    if (atomic && c->write_tick < w->block_start && (now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC))
-        found_unwritten(now);
-    if (c->write_tick >= w->last_barrier && !(atomic && c->write_atomic) &&
+    const bool gentle = atomic || now->access & ACCESS_VOLATILE; /* does not race with atomics */
+    if (now->access == SIMT_ATOMIC && c->write_tick < w->block_start && is_shared(now)) found_unwritten(now);
+    if (c->write_tick >= w->last_barrier && !(gentle && c->write_atomic) &&
         !is_ordered(w, c->write_tick, c->writer))
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
-    for (int slot = 0; slot < 2; slot++)
-        if (c->read_tick[slot] >= w->last_barrier && !is_ordered(w, c->read_tick[slot], c->reader[slot]))
-            found_race(now, SIMT_READ, c->reader[slot], c->read_pc[slot]);
+    for (int slot = 0; slot < 2; slot++) {
+        const unsigned reader = thread_of(c->reader[slot]);
+        if (c->read_tick[slot] < w->last_barrier || is_ordered(w, c->read_tick[slot], reader)) continue;
+        if (!(atomic && c->reader[slot] & VOLATILE_READER)) found_race(now, SIMT_READ, reader, c->read_pc[slot]);
+    }
     c->write_tick = w->tick;
     c->write_pc = now->pc;
     c->writer = (uint16_t)w->thread_index;
@@ -162,7 +173,9 @@ static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsi
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
     *touch = (struct touch){.word = (uint32_t)word, .pc = now->pc, .phase = w->phase,
                             .thread = (uint16_t)w->thread_index, .mask = (uint8_t)mask,
-                            .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0))};
+                            .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
+                                              (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
+                                              (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0))};
     w->touched++;
 }
 
@@ -210,7 +223,7 @@ static void access_bytes(struct doing *now, struct space *s, size_t word, unsign
     struct worker *w = now->w;
     struct cell *c = &s->cells[word], *bytes = byte_cells(w, c);
     const enum touch_kind kind = touch_kind(now->access);
-    const bool global = now->place == PLACE_ARENA || now->place == PLACE_DATA;
+    const bool global = !is_shared(now);
     unsigned fresh = 0;
     uint32_t quiet[4] = {0};
     for (unsigned b = 0; b < 4; b++) {
@@ -242,7 +255,7 @@ static void access_word(struct doing *now, struct space *s, size_t word, unsigne
         write_cell(now, c);
     else if (read_cell(now, c))
         quiet = quiet_number(w, c);
-    if ((now->place == PLACE_ARENA || now->place == PLACE_DATA) && newly_touched(w, c, kind))
+    if (!is_shared(now) && newly_touched(w, c, kind))
         add_touch(now, word, kind, mask);
     s->quiet[2 * word] = s->quiet[2 * word + 1] = quiet;
 }

@@ -36,7 +36,8 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
         f.where -= ARENA_BASE;
     else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC)
         f.where -= w->space[f.place].base;
-    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, (uint8_t)access, NULL};
+    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
+                                (uint8_t)(access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
     simt_abandon(w, strcmp(kind, "misaligned") == 0 ? 716 : strcmp(kind, "deadlock") == 0 ? 702 : 700);
 }
@@ -72,7 +73,7 @@ static void check_variable(struct worker *w, uintptr_t address, size_t bytes, in
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
         simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
     w->last_variable = symbol;
-    if (access != SIMT_READ && simt_image_constant(address))
+    if (!(access & SIMT_READ) && simt_image_constant(address))
         simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "a kernel cannot write __constant__ memory");
 }
 
@@ -87,8 +88,9 @@ static bool is_mapped(uintptr_t address)
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     enum { ARGUMENT_BYTES = 4096 };
-    if (access == SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
-    if (access == SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
+    if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
+    if (access & SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
+    if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
     if (address < 4096) simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "the pointer is null, or nearly");
     if (is_mapped(address))
         simt_refuse(w, "host-pointer", address, bytes, access, pc,
@@ -140,7 +142,7 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     if (known) return;
     simt_locate(pc, &site);
     simt_arena_describe(address - ARENA_BASE, bytes, text, sizeof text);
-    simt_finding("host-pointer", &site, "host code %s device memory: %s", access == SIMT_READ ? "reads" : "writes",
+    simt_finding("host-pointer", &site, "host code %s device memory: %s", access & SIMT_READ ? "reads" : "writes",
                  text);
 }
 
@@ -202,6 +204,17 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
     look_closely(w, place, address, bytes, access, aligned, pc);
 }
 
+/* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */
+static void see_volatile(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
+{
+    struct worker *w = simt_tls_worker;
+    if (w != NULL && (uintptr_t)pointer - w->stack_base >= w->stack_bytes) {
+        if (access == SIMT_READ) simt_spin(w, pc);
+        simt_note_volatile(w, pointer, access);
+    }
+    see(pointer, bytes, access | ACCESS_VOLATILE, aligned, pc);
+}
+
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
 {
     if (bytes > 0) see(pointer, bytes, access, aligned, pc);
@@ -225,14 +238,10 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
     void __tsan_write##bytes##_pc(void *p, void *pc) { see(p, bytes, SIMT_WRITE, true, pc); }                       \
     void __tsan_unaligned_read##bytes(void *p) { see(p, bytes, SIMT_READ, false, CALLER); }                         \
     void __tsan_unaligned_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, false, CALLER); }                       \
-    void __tsan_volatile_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, true, CALLER); }                         \
-    void __tsan_unaligned_volatile_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, false, CALLER); }              \
-    void __tsan_volatile_read##bytes(void *p)                                                                       \
-    {                                                                                                               \
-        see(p, bytes, SIMT_READ, true, CALLER);                                                                     \
-        if (simt_tls_worker != NULL) simt_spin(simt_tls_worker);                                                    \
-    }                                                                                                               \
-    void __tsan_unaligned_volatile_read##bytes(void *p) { see(p, bytes, SIMT_READ, false, CALLER); }                \
+    void __tsan_volatile_write##bytes(void *p) { see_volatile(p, bytes, SIMT_WRITE, true, CALLER); }                \
+    void __tsan_unaligned_volatile_write##bytes(void *p) { see_volatile(p, bytes, SIMT_WRITE, false, CALLER); }     \
+    void __tsan_volatile_read##bytes(void *p) { see_volatile(p, bytes, SIMT_READ, true, CALLER); }                  \
+    void __tsan_unaligned_volatile_read##bytes(void *p) { see_volatile(p, bytes, SIMT_READ, false, CALLER); }       \
     void __tsan_read_write##bytes(void *p)                                                                          \
     {                                                                                                               \
         see(p, bytes, SIMT_READ, true, CALLER);                                                                     \
@@ -252,7 +261,7 @@ CALLBACKS(4)
 CALLBACKS(8)
 CALLBACKS(16)
 
-void __tsan_read_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_READ, false, CALLER); }
+void __tsan_read_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE, false, CALLER); }
 void __tsan_write_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_WRITE, false, CALLER); }
 void __tsan_vptr_update(void **p, void *value)
 {

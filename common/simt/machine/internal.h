@@ -31,6 +31,7 @@ enum {
     STACK_BYTES = 64 << 10,         /* local memory of a thread */
     DYNAMIC_SHARED_BYTES = 227 << 10,
     RED_ZONE_BYTES = 256,
+    FRAMES = 8,
     LOG_ENTRIES = 1024,             /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
 };
 
@@ -126,12 +127,12 @@ struct finding {
     struct actor actor[2];
     const char *remark;  /**< what is missing or what to do; a constant string */
     char *text;          /**< replaces the description of the place; allocated */
+    uint32_t frame[FRAMES]; /**< where a fault happened in code that is not the student's: the calls to there */
     uint64_t seen;
 };
 
 /* ---- report.c, lines.c ----------------------------------------------------------------------------------- */
 
-struct report; /* the findings of one launch */
 /** @brief Adds a copy of @p finding (taking its text) to @p list, or counts it if one like it is there. */
 void simt_finding_add(struct vector *list, const struct finding *finding);
 void simt_finding_drop(struct vector *list);
@@ -140,8 +141,11 @@ void simt_report(struct vector *list, const struct simt_launch *launch);
 
 /** @brief Looks up all packed addresses of @p findings at once. */
 void simt_lines_load(const uint32_t *pcs, size_t count);
+/** @brief A path as people want to read it: from the current folder, or only the name. */
+const char *simt_short_path(const char *file);
 /** @brief "softmax.cu:47", with the callers of an inlined function; never NULL. */
 const char *simt_line_text(uint32_t pc);
+bool simt_line_known(uint32_t pc);
 
 /* ---- arena.c: device memory ------------------------------------------------------------------------------ */
 
@@ -168,7 +172,7 @@ void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size
 struct cell {
     uint32_t write_tick, write_pc;
     uint32_t read_tick[2], read_pc[2];
-    uint16_t reader[2], writer;
+    uint16_t reader[2], writer; /**< a reader's highest bit: it read a volatile */
     uint8_t write_atomic;
     uint8_t touched;       /**< enum touch_kind already in the block's list, since touch_tick */
     uint32_t touch_tick;
@@ -193,7 +197,14 @@ struct touch {
     uint8_t kind; /**< enum touch_kind, and TOUCH_DATA */
     uint8_t mask; /**< of its four bytes */
 };
-enum touch_kind { TOUCH_READ = 1, TOUCH_WRITE = 2, TOUCH_ATOMIC = 4, TOUCH_DATA = 8 };
+enum touch_kind { TOUCH_READ = 1, TOUCH_WRITE = 2, TOUCH_ATOMIC = 4, TOUCH_DATA = 8, TOUCH_VOLATILE = 16, TOUCH_WHOLE = 32 };
+
+/** Further kinds of access, beside enum simt_access. */
+enum {
+    ACCESS_VOLATILE = 8, /**< does not race with atomics */
+    ACCESS_WHOLE = 16,   /**< a copy of a struct, perhaps with padding that nobody ever wrote */
+    ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
+};
 
 /* ---- counters.c ------------------------------------------------------------------------------------------ */
 
@@ -290,7 +301,6 @@ struct worker {
     struct warp *warp;
     struct result *result;
     const struct simt_launch *launch;
-    struct launching *launching;
     void *scheduler;      /**< context of the OS thread itself */
     bool abandoned;       /**< the block ended at a finding */
 
@@ -300,7 +310,6 @@ struct worker {
     size_t touched;       /**< words since the cells were last given back */
     uint64_t block;       /**< linear index of the running block */
     unsigned threads, warps;
-    struct simt_extent shape; /**< block shape the threads' identities were made for */
     struct vector split;  /**< groups of four byte cells */
     const char *dynamic_name;
     uintptr_t args;
@@ -324,6 +333,7 @@ extern SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_blo
 
 struct worker *simt_worker_new(void);
 void simt_worker_attach(struct worker *w); /**< the calling OS thread will run it */
+void simt_worker_begin(struct worker *w, const struct simt_launch *launch);
 void simt_run_block(struct worker *w);
 /** @brief Another lane, or the scheduler, goes on; returns when this lane is made ready. */
 void simt_suspend(struct worker *w);
@@ -331,8 +341,9 @@ void simt_suspend(struct worker *w);
 void simt_abandon(struct worker *w, int error) __attribute__((noreturn));
 /** @brief Adds @p finding about the running thread, filling in who and where. */
 void simt_found(struct worker *w, struct finding *finding);
-void simt_spin(struct worker *w); /**< the running thread may be waiting for another one */
+void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */
 void simt_new_phase(struct worker *w);
+void simt_note_volatile(struct worker *w, const void *address, int access);
 
 bool simt_resolve_warp(struct worker *w, struct warp *warp);
 bool simt_resolve_block(struct worker *w);
@@ -340,13 +351,14 @@ void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of
 
 /* ---- launch.c, between.c, trap.c ------------------------------------------------------------------------- */
 
+extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
 uint64_t simt_block_of_order(uint64_t order, uint64_t blocks);
 /** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
 void simt_wait_for_earlier(struct worker *w);
 bool simt_launch_stopped(const struct worker *w);
 
 /** @brief Takes up what a block touched, after all earlier blocks: races between blocks, unwritten memory. */
-void simt_between(struct result *result, uint64_t blocks, struct vector *findings);
+void simt_between(struct result *result, uint64_t block, uint64_t blocks, struct vector *findings);
 void simt_between_begin(void);
 
 void simt_trap_install(void);

@@ -41,7 +41,7 @@ static bool is_students(const char *file)
            strstr(file, "/simt/runtime/") == NULL && strncmp(file, "/usr/", 5) != 0 && file[0] != '?';
 }
 
-static const char *shortened(const char *file)
+const char *simt_short_path(const char *file)
 {
     char here[4096];
     if (file[0] != '/') return file;
@@ -59,7 +59,7 @@ static void add_frame(struct line *line, char *frame)
     char *colon = strrchr(frame, ':');
     if (colon == NULL || !is_students(frame)) return;
     *colon = '\0';
-    const char *file = shortened(frame);
+    const char *file = simt_short_path(frame);
     char *text = NULL;
     int length;
     if (line->file == NULL) {
@@ -143,6 +143,12 @@ const char *simt_line_text(uint32_t pc)
     if (pc == 0) return "an unknown place";
     simt_lines_load(&pc, 1);
     return find(pc)->text;
+}
+
+bool simt_line_known(uint32_t pc)
+{
+    simt_lines_load(&pc, 1);
+    return find(pc)->file != NULL;
 }
 
 int simt_locate(const void *return_address, struct simt_site *site)

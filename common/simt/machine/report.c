@@ -94,8 +94,10 @@ static void describe_place(const struct finding *f, const struct simt_launch *la
     default:
         if (f->text != NULL)
             snprintf(text, TEXT, "%s", f->text);
-        else
+        else if (f->where < 1 << 16 || f->where - ARENA_BASE / 2 < ARENA_BASE)
             snprintf(text, TEXT, "address 0x%zx (%u bytes)", f->where, f->bytes);
+        else /* host addresses change from run to run, reports do not */
+            snprintf(text, TEXT, "an address of the host (%u bytes)", f->bytes);
     }
 }
 
@@ -108,23 +110,42 @@ static struct simt_extent coordinates(uint64_t index, struct simt_extent shape)
 static void print_place(char *text, size_t size, const struct actor *actor)
 {
     if (actor->site != NULL)
-        snprintf(text, size, "%s:%d", actor->site->file, actor->site->line);
+        snprintf(text, size, "%s:%d", simt_short_path(actor->site->file), actor->site->line);
     else
         snprintf(text, size, "%s", simt_line_text(actor->pc));
 }
 
-static void print_actor(const struct actor *actor, const struct simt_launch *launch, const char *ending)
+/* The student's lines among the calls that led to a fault. */
+static void print_frames(char *text, size_t size, const uint32_t *frame)
+{
+    size_t n = 0;
+    const char *last = "";
+    snprintf(text, size, "an unknown place");
+    for (int i = 0; i < FRAMES && frame[i] != 0; i++) {
+        const char *line = simt_line_text(frame[i]);
+        if (!simt_line_known(frame[i]) || strcmp(line, last) == 0) continue;
+        n += (size_t)snprintf(text + n, size - n, "%s%s", n > 0 ? ", called from " : "", line);
+        if (n >= size) return;
+        last = line;
+    }
+}
+
+static void print_actor(const struct finding *f, int which, const struct simt_launch *launch)
 {
     char place[TEXT];
+    const struct actor *actor = &f->actor[which];
     const struct simt_extent block = coordinates(actor->block, launch->grid);
     const struct simt_extent thread = coordinates(actor->thread, launch->block);
-    print_place(place, sizeof place, actor);
-    if (actor->site != NULL)
+    if (f->frame[0] != 0)
+        print_frames(place, sizeof place, f->frame);
+    else
+        print_place(place, sizeof place, actor);
+    if (actor->site != NULL || f->frame[0] != 0)
         fputs("  by", stderr);
     else
         fprintf(stderr, "  %s by", access_name(actor->access));
-    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s%s\n", block.x, block.y, block.z, thread.x, thread.y,
-            thread.z, place, ending);
+    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s\n", block.x, block.y, block.z, thread.x, thread.y,
+            thread.z, place);
 }
 
 static void print_finding(const struct finding *f, const struct simt_launch *launch)
@@ -133,7 +154,7 @@ static void print_finding(const struct finding *f, const struct simt_launch *lau
     describe_place(f, launch, text);
     fprintf(stderr, "simt: %s: %s in kernel %s\n", f->kind, text, launch->kernel);
     for (int i = 0; i < 2; i++)
-        if (f->actor[i].access != 0) print_actor(&f->actor[i], launch, "");
+        if (f->actor[i].access != 0) print_actor(f, i, launch);
     if (f->remark != NULL) fprintf(stderr, "  %s\n", f->remark);
     if (f->seen > 1) fprintf(stderr, "  seen %llu times\n", (unsigned long long)f->seen);
 }
@@ -143,9 +164,12 @@ static void print_finding(const struct finding *f, const struct simt_launch *lau
 static void load_lines(const struct finding *f, size_t count)
 {
     struct vector pcs = {0};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         for (int a = 0; a < 2; a++)
             if (f[i].actor[a].pc != 0) *(uint32_t *)simt_vector_grow(&pcs, sizeof(uint32_t)) = f[i].actor[a].pc;
+        for (int k = 0; k < FRAMES && f[i].frame[k] != 0; k++)
+            *(uint32_t *)simt_vector_grow(&pcs, sizeof(uint32_t)) = f[i].frame[k];
+    }
     simt_lines_load(pcs.data, pcs.count);
     free(pcs.data);
 }
@@ -153,32 +177,53 @@ static void load_lines(const struct finding *f, size_t count)
 static bool same_line(const struct actor *a, const struct actor *b)
 {
     char x[TEXT], y[TEXT];
-    if (a->access != b->access) return false;
+    if ((a->access == 0) != (b->access == 0)) return false;
+    if (a->pc == b->pc && a->site == b->site) return true;
     print_place(x, sizeof x, a);
     print_place(y, sizeof y, b);
     return strcmp(x, y) == 0;
 }
 
-/* Counts finding i with an earlier one that reads the same, if there is one. */
-static bool merge_into_earlier(struct finding *f, size_t i)
+/* Whether two findings tell the reader the same: a race has no first and second. */
+static bool reads_the_same(const struct finding *a, const struct finding *b)
 {
-    for (size_t j = 0; j < i; j++) {
-        if (f[j].seen == 0 || f[j].kind != f[i].kind || f[j].place != f[i].place) continue;
-        if (!same_line(&f[j].actor[0], &f[i].actor[0]) || !same_line(&f[j].actor[1], &f[i].actor[1])) continue;
-        f[j].seen += f[i].seen;
-        f[i].seen = 0;
-        return true;
+    if (strcmp(a->kind, b->kind) != 0 || a->place != b->place) return false;
+    if (same_line(&a->actor[0], &b->actor[0]) && same_line(&a->actor[1], &b->actor[1])) return true;
+    return a->actor[1].access != 0 && same_line(&a->actor[0], &b->actor[1]) && same_line(&a->actor[1], &b->actor[0]);
+}
+
+/* A race explains why the same line read what was not yet written. */
+static bool explains(const struct finding *race, const struct finding *f)
+{
+    if (race->place != f->place || race->actor[1].access == 0 || f->actor[1].access != 0) return false;
+    if (strcmp(f->kind, "uninitialized-read") != 0) return false;
+    return same_line(&race->actor[0], &f->actor[0]) || same_line(&race->actor[1], &f->actor[0]);
+}
+
+/* Leaves one of those findings that read the same, and none that another one explains. Returns how many remain. */
+static int merge(struct finding *f, size_t count)
+{
+    int different = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count && f[i].seen != 0; k++) {
+            if (k < i && f[k].seen != 0 && reads_the_same(&f[k], &f[i])) {
+                f[k].seen += f[i].seen;
+                f[i].seen = 0;
+            } else if (explains(&f[k], &f[i])) {
+                f[i].seen = 0;
+            }
+        }
+        different += f[i].seen != 0;
     }
-    return false;
+    return different;
 }
 
 void simt_report(struct vector *list, const struct simt_launch *launch)
 {
     struct finding *f = list->data;
-    int different = 0;
     if (list->count == 0) return;
     load_lines(f, list->count);
-    for (size_t i = 0; i < list->count; i++) different += !merge_into_earlier(f, i);
+    const int different = merge(f, list->count);
     findings += different;
     flockfile(stderr);
     for (size_t i = 0, printed = 0; i < list->count && printed < PRINTED; i++) {

@@ -1,48 +1,55 @@
 /**
- * Small kernels whose memory traffic is known, to hold the device in software against the hardware's counters.
+ * Small kernels whose memory traffic is known, to hold the device in software against the hardware's
+ * counters.
  *
- * Every kernel is launched once, with a fixed grid, and its name says what it does; compare_with_ncu.py runs the
- * nvcc build under Nsight Compute, the simtcc build with SIMT_COUNTERS, and writes docs/counters.md.
+ * Every kernel is launched once, with a fixed grid, and its name says what it does; compare_with_ncu.py runs
+ * the nvcc build under Nsight Compute, the simtcc build with SIMT_COUNTERS, and writes docs/counters.md.
  *
- * A gather kernel makes one access of interest a thread and writes what it read, so that no compiler can drop,
- * merge or hoist it. Where nvcc is known to merge accesses all the same, the kernel says so. The program also
- * checks every result and exits 1 if one is wrong.
+ * A gather kernel makes one access of interest a thread and writes what it read, so that no compiler can
+ * drop, merge or hoist it. Where nvcc is known to merge accesses all the same, the kernel says so. The
+ * program also checks every result and exits 1 if one is wrong.
  */
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
+#include "../testing.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <cuda_fp16.h>
 
 enum {
     BLOCKS = 2,
-    THREADS = 64,               /* two warps a block */
+    THREADS = 64, /* two warps a block */
     COUNT = BLOCKS * THREADS,
-    TILE = THREADS * 33,        /* floats in a shared tile: one row of 33 a thread at most */
-    ELEMS = COUNT * 64,         /* elements of every input buffer */
-    VALUES = 97,                /* input[j] is j % 97: exact in every type, and in every sum made here */
+    TILE = THREADS * 33, /* floats in a shared tile: one row of 33 a thread at most */
+    ELEMS = COUNT * 64,  /* elements of every input buffer */
+    VALUES = 97,         /* input[j] is j % 97: exact in every type, and in every sum made here */
 
-    MATRIX = 64,                /* side of the transposed matrices */
+    MATRIX = 64, /* side of the transposed matrices */
     TRANSPOSE_TILE = 32,
 
-    ROWS = 8,                   /* softmax */
+    ROWS = 8, /* softmax */
     COLUMNS = 256,
     ROW_THREADS = 128,
 
-    HEADS = 32,                 /* decode: one query against a cache of 291 keys, Qwen3-8B's heads */
+    HEADS = 32, /* decode: one query against a cache of 291 keys, Qwen3-8B's heads */
     KV_HEADS = 8,
     HEAD_DIM = 128,
     KV_LEN = 291,
     DECODE_THREADS = 256,
 };
 
-static __device__ int global_index() { return (int)(blockIdx.x * blockDim.x + threadIdx.x); }
+static __device__ int global_index()
+{
+    return (int)(blockIdx.x * blockDim.x + threadIdx.x);
+}
 
-static __device__ float sum2(float2 v) { return v.x + v.y; }
-static __device__ float sum4(float4 v) { return v.x + v.y + v.z + v.w; }
+static __device__ float sum2(float2 v)
+{
+    return v.x + v.y;
+}
+static __device__ float sum4(float4 v)
+{
+    return v.x + v.y + v.z + v.w;
+}
 
-/* ---- global loads --------------------------------------------------------------------------------------- */
+/* ---- global loads */
 
 static __global__ void load_coalesced_kernel(const float *in, float *out)
 {
@@ -224,7 +231,7 @@ static __global__ void load_trip_count_by_lane_kernel(const float *in, float *ou
     out[i] = sum;
 }
 
-/* ---- global stores -------------------------------------------------------------------------------------- */
+/* ---- global stores */
 
 static __global__ void store_stride_2_kernel(const float *in, float *out)
 {
@@ -286,7 +293,7 @@ static __global__ void store_17_lanes_kernel(const float *in, float *out)
     if (i % 32 < 17) out[i] = in[i];
 }
 
-/* ---- shared loads --------------------------------------------------------------------------------------- */
+/* ---- shared loads */
 
 /* Copies the whole tile with conflict-free stores: 33 wavefronts a warp, in every kernel below. */
 static __device__ void fill_tile(float *tile, const float *in)
@@ -397,7 +404,7 @@ static __global__ void shared_load_double_kernel(const float *in, float *out)
     out[global_index()] = (float)doubles[threadIdx.x ^ 1];
 }
 
-/* ---- shared loads of 64 bits: index counts float2 --------------------------------------------------------- */
+/* ---- shared loads of 64 bits: index counts float2 */
 
 static __device__ float tile_float2(const float *tile, unsigned index)
 {
@@ -471,7 +478,15 @@ static __global__ void shared_load_float2_even_lanes_kernel(const float *in, flo
     if (threadIdx.x % 2 == 0) out[global_index()] = tile_float2(tile, threadIdx.x / 2);
 }
 
-/* ---- shared loads of 128 bits: index counts float4 -------------------------------------------------------- */
+/* Lanes i and i ^ 2 read the same pair: 128 bytes in all. */
+static __global__ void shared_load_float2_pairs_of_two_kernel(const float *in, float *out)
+{
+    __shared__ __align__(16) float tile[TILE];
+    fill_tile(tile, in);
+    out[global_index()] = tile_float2(tile, threadIdx.x % 2 + threadIdx.x % 32 / 4 * 2);
+}
+
+/* ---- shared loads of 128 bits: index counts float4 */
 
 static __device__ float tile_float4(const float *tile, unsigned index)
 {
@@ -552,7 +567,32 @@ static __global__ void shared_load_float4_every_fourth_lane_kernel(const float *
     if (threadIdx.x % 4 == 0) out[global_index()] = tile_float4(tile, threadIdx.x / 4);
 }
 
-/* ---- shared stores: the tile is then read back without conflicts, 33 wavefronts a warp --------------------- */
+/* Lanes i and i ^ 2 read the same address. */
+static __global__ void shared_load_float4_pairs_of_two_kernel(const float *in, float *out)
+{
+    __shared__ __align__(16) float tile[TILE];
+    fill_tile(tile, in);
+    out[global_index()] = tile_float4(tile, threadIdx.x % 2 + threadIdx.x % 32 / 4 * 2);
+}
+
+/* Lanes i and i ^ 4 read the same address. */
+static __global__ void shared_load_float4_pairs_of_four_kernel(const float *in, float *out)
+{
+    __shared__ __align__(16) float tile[TILE];
+    fill_tile(tile, in);
+    out[global_index()] = tile_float4(tile, threadIdx.x % 4 + threadIdx.x % 32 / 8 * 4);
+}
+
+/* Neighbouring lanes read the same address in the first half warp only. */
+static __global__ void shared_load_float4_pairs_in_one_half_kernel(const float *in, float *out)
+{
+    __shared__ __align__(16) float tile[TILE];
+    fill_tile(tile, in);
+    const unsigned lane = threadIdx.x % 32;
+    out[global_index()] = tile_float4(tile, lane < 16 ? lane / 2 : lane);
+}
+
+/* ---- shared stores: the tile is then read back without conflicts, 33 wavefronts a warp */
 
 static __device__ void sum_tile(const float *tile, float *out)
 {
@@ -668,7 +708,23 @@ static __global__ void shared_store_float4_interleaved_kernel(const float4 *in, 
     sum_tile(tile, out);
 }
 
-/* ---- atomics and barriers --------------------------------------------------------------------------------- */
+static __global__ void shared_store_float2_even_lanes_kernel(const float2 *in, float *out)
+{
+    __shared__ __align__(16) float tile[TILE];
+    clear_tile(tile);
+    if (threadIdx.x % 2 == 0) reinterpret_cast<float2 *>(tile)[threadIdx.x / 2] = in[global_index()];
+    sum_tile(tile, out);
+}
+
+static __global__ void shared_store_float4_every_fourth_lane_kernel(const float4 *in, float *out)
+{
+    __shared__ __align__(16) float tile[TILE];
+    clear_tile(tile);
+    if (threadIdx.x % 4 == 0) reinterpret_cast<float4 *>(tile)[threadIdx.x / 4] = in[global_index()];
+    sum_tile(tile, out);
+}
+
+/* ---- atomics and barriers */
 
 /* Not an integer atomicAdd: nvcc would add up the warp first (REDUX) and send one atomic for all lanes. */
 static __global__ void global_atomic_same_address_kernel(const float *in, float *out)
@@ -726,7 +782,7 @@ static __global__ void three_barriers_kernel(const float *in, float *out)
     out[global_index()] = tile[threadIdx.x ^ 33];
 }
 
-/* ---- whole kernels ------------------------------------------------------------------------------------------ */
+/* ---- whole kernels */
 
 static __global__ void copy_grid_stride_kernel(const float *in, float *out)
 {
@@ -734,10 +790,11 @@ static __global__ void copy_grid_stride_kernel(const float *in, float *out)
     for (int i = global_index(); i < ELEMS; i += COUNT) out[i] = in[i];
 }
 
-static __global__ void transpose_naive_kernel(const float *in,  /* [MATRIX, MATRIX] */
-                                              float *out)       /* [MATRIX, MATRIX] */
+static __global__ void transpose_naive_kernel(const float *in, /* [MATRIX, MATRIX] */
+                                              float *out)      /* [MATRIX, MATRIX] */
 {
-    const unsigned row = blockIdx.y * TRANSPOSE_TILE + threadIdx.y, column = blockIdx.x * TRANSPOSE_TILE + threadIdx.x;
+    const unsigned row = blockIdx.y * TRANSPOSE_TILE + threadIdx.y,
+                   column = blockIdx.x * TRANSPOSE_TILE + threadIdx.x;
     out[column * MATRIX + row] = in[row * MATRIX + column];
 }
 
@@ -759,8 +816,14 @@ static __global__ void transpose_shared_padded_kernel(const float *in, float *ou
     out[(x + threadIdx.y) * MATRIX + y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
 }
 
-static __device__ float maximum(float a, float b) { return fmaxf(a, b); }
-static __device__ float add(float a, float b) { return a + b; }
+static __device__ float maximum(float a, float b)
+{
+    return fmaxf(a, b);
+}
+static __device__ float add(float a, float b)
+{
+    return a + b;
+}
 
 /* Tree over one value a thread; every thread gets the result. blockDim.x is a power of two. */
 template <float (*combine)(float, float)> static __device__ float reduce_block(float value, float *scratch)
@@ -768,7 +831,8 @@ template <float (*combine)(float, float)> static __device__ float reduce_block(f
     scratch[threadIdx.x] = value;
     for (unsigned step = blockDim.x / 2; step > 0; step /= 2) {
         __syncthreads(); /* the upper half is complete */
-        if (threadIdx.x < step) scratch[threadIdx.x] = combine(scratch[threadIdx.x], scratch[threadIdx.x + step]);
+        if (threadIdx.x < step)
+            scratch[threadIdx.x] = combine(scratch[threadIdx.x], scratch[threadIdx.x + step]);
     }
     __syncthreads(); /* the result is there */
     const float result = scratch[0];
@@ -822,10 +886,10 @@ static __device__ float dot_float4(const half *q, const half *k)
 
 /* One block a query head: scores by one thread a key, softmax, output by one thread a dimension. */
 template <float (*dot)(const half *, const half *)>
-static __device__ void decode(const half *q,   /*         [HEADS, HEAD_DIM] */
-                              const half *k,   /* [KV_LEN, KV_HEADS, HEAD_DIM] */
-                              const half *v,   /* [KV_LEN, KV_HEADS, HEAD_DIM] */
-                              half *out)       /*         [HEADS, HEAD_DIM] */
+static __device__ void decode(const half *q, /*         [HEADS, HEAD_DIM] */
+                              const half *k, /* [KV_LEN, KV_HEADS, HEAD_DIM] */
+                              const half *v, /* [KV_LEN, KV_HEADS, HEAD_DIM] */
+                              half *out)     /*         [HEADS, HEAD_DIM] */
 {
     __shared__ __align__(16) half query[HEAD_DIM];
     __shared__ float scores[KV_LEN];
@@ -849,7 +913,8 @@ static __device__ void decode(const half *q,   /*         [HEADS, HEAD_DIM] */
 
     if (threadIdx.x < HEAD_DIM) {
         float value = 0.0f;
-        for (int j = 0; j < KV_LEN; j++) value += scores[j] * __half2float(v[j * kv_row + kv_head + threadIdx.x]);
+        for (int j = 0; j < KV_LEN; j++)
+            value += scores[j] * __half2float(v[j * kv_row + kv_head + threadIdx.x]);
         out[head * HEAD_DIM + threadIdx.x] = __float2half(value / sum);
     }
 }
@@ -864,45 +929,38 @@ static __global__ void decode_k_as_float4_kernel(const half *q, const half *k, c
     decode<dot_float4>(q, k, v, out);
 }
 
-/* ---- host --------------------------------------------------------------------------------------------------- */
+/* ---- host */
 
-static void *g_in_float, *g_in_half, *g_in_double, *g_in_byte; /* device; element j holds j % VALUES */
-static float *g_out;                                           /* device, ELEMS floats */
+/* On the device; element j of each input holds j % VALUES. */
+static float *g_in_float;        /* [ELEMS] */
+static half *g_in_half;          /* [ELEMS] */
+static double *g_in_double;      /* [ELEMS] */
+static unsigned char *g_in_byte; /* [ELEMS] */
+static float *g_out;             /* [ELEMS] */
 static float g_host[ELEMS];
-static int g_failures;
 
-static void require(cudaError_t status, const char *what)
+static float value(int j)
 {
-    if (status == cudaSuccess) return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
-    exit(1);
+    return (float)(j % VALUES);
 }
-
-static float value(int j) { return (float)(j % VALUES); }
 
 /* Waits for the kernel, brings its output to g_host and clears the output for the next one. */
 static void collect(const char *kernel)
 {
-    require(cudaGetLastError(), kernel);
-    require(cudaDeviceSynchronize(), kernel);
-    require(cudaMemcpy(g_host, g_out, sizeof g_host, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    finish_launch(kernel);
+    download(g_host, g_out, ELEMS);
     require(cudaMemset(g_out, 0, sizeof g_host), "cudaMemset");
 }
 
-static void verdict(const char *kernel, int element, double got, double expected, double tolerance)
-{
-    if (fabs(got - expected) <= tolerance) return;
-    if (g_failures++ < 10) fprintf(stderr, "%s: element %d is %g, not %g\n", kernel, element, got, expected);
-}
-
-/* out[i] is the sum of `width` neighbouring input elements, the group with number source(i); -1: untouched. */
+/* out[i] is the sum of `width` neighbouring input elements, the group with number source(i); -1: untouched.
+ */
 static void expect(const char *kernel, int width, int (*source)(int))
 {
     collect(kernel);
     for (int i = 0; i < COUNT; i++) {
         float expected = 0.0f;
         for (int w = 0; w < width && source(i) >= 0; w++) expected += value(source(i) * width + w);
-        verdict(kernel, i, g_host[i], expected, 0.0);
+        expect_close(kernel, i, g_host[i], expected, 0.0);
     }
 }
 
@@ -910,7 +968,7 @@ static void expect(const char *kernel, int width, int (*source)(int))
 static void expect_at(const char *kernel, int count, int (*destination)(int), int (*source)(int))
 {
     collect(kernel);
-    for (int i = 0; i < count; i++) verdict(kernel, i, g_host[destination(i)], value(source(i)), 0.0);
+    for (int i = 0; i < count; i++) expect_close(kernel, i, g_host[destination(i)], value(source(i)), 0.0);
 }
 
 /* The sum over all of out is that of the first `count` input elements that `counted` accepts. */
@@ -920,15 +978,21 @@ static void expect_sum(const char *kernel, int count, int (*counted)(int))
     collect(kernel);
     for (int i = 0; i < ELEMS; i++) got += g_host[i];
     for (int i = 0; i < count; i++) expected += counted(i) ? value(i) : 0.0;
-    verdict(kernel, 0, got, expected, 0.0);
+    expect_close(kernel, 0, got, expected, 0.0);
 }
 
-static int always(int) { return 1; }
-static int same(int i) { return i; }
+static int always(int)
+{
+    return 1;
+}
+static int same(int i)
+{
+    return i;
+}
 
 static void run_loads(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     const float2 *in2 = (const float2 *)g_in_float;
     const float4 *in4 = (const float4 *)g_in_float;
     load_coalesced_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -951,15 +1015,15 @@ static void run_loads(void)
     expect("load_17_lanes", 1, [](int i) { return i % 32 < 17 ? i : -1; });
     load_odd_lanes_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("load_odd_lanes", 1, [](int i) { return i % 2 ? i : -1; });
-    load_byte_kernel<<<BLOCKS, THREADS>>>((const unsigned char *)g_in_byte, g_out);
+    load_byte_kernel<<<BLOCKS, THREADS>>>(g_in_byte, g_out);
     expect("load_byte", 1, same);
-    load_half_kernel<<<BLOCKS, THREADS>>>((const half *)g_in_half, g_out);
+    load_half_kernel<<<BLOCKS, THREADS>>>(g_in_half, g_out);
     expect("load_half", 1, same);
     load_half2_kernel<<<BLOCKS, THREADS>>>((const half2 *)g_in_half, g_out);
     expect("load_half2", 2, same);
-    load_double_kernel<<<BLOCKS, THREADS>>>((const double *)g_in_double, g_out);
+    load_double_kernel<<<BLOCKS, THREADS>>>(g_in_double, g_out);
     expect("load_double", 1, same);
-    load_double_stride_4_kernel<<<BLOCKS, THREADS>>>((const double *)g_in_double, g_out);
+    load_double_stride_4_kernel<<<BLOCKS, THREADS>>>(g_in_double, g_out);
     expect("load_double_stride_4", 1, [](int i) { return 4 * i; });
     load_float2_coalesced_kernel<<<BLOCKS, THREADS>>>(in2, g_out);
     expect("load_float2_coalesced", 2, same);
@@ -987,35 +1051,40 @@ static void run_loads(void)
     collect("load_divergent_two_sites");
     for (int i = 0; i < COUNT; i++) {
         const double expected = i % 2 ? sqrt(value(COUNT + i)) : value(i) + 1.0;
-        verdict("load_divergent_two_sites", i, g_host[i], expected, 1e-5);
+        expect_close("load_divergent_two_sites", i, g_host[i], expected, 1e-5);
     }
     load_trip_count_by_lane_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     collect("load_trip_count_by_lane");
     for (int i = 0; i < COUNT; i++) {
         float sum = 0.0f;
         for (int k = 0; k <= i % 4; k++) sum += value(i + k * COUNT);
-        verdict("load_trip_count_by_lane", i, g_host[i], sum, 0.0);
+        expect_close("load_trip_count_by_lane", i, g_host[i], sum, 0.0);
     }
 }
 
-/* Checks a kernel that stores the elements i, i + COUNT, i + 2 COUNT, ... of its input as vector number where(i). */
+/* Checks a kernel that stores the elements i, i + COUNT, i + 2 COUNT, ... of its input as vector number
+ * where(i). */
 static void expect_vectors(const char *kernel, int width, int (*where)(int))
 {
     collect(kernel);
     for (int i = 0; i < COUNT * width; i++) {
-        verdict(kernel, i, g_host[where(i / width) * width + i % width], value(i / width + i % width * COUNT), 0.0);
+        expect_close(kernel, i, g_host[where(i / width) * width + i % width],
+                     value(i / width + i % width * COUNT), 0.0);
     }
 }
 
 static void run_stores(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     store_stride_2_kernel<<<BLOCKS, THREADS>>>(in, g_out);
-    expect_at("store_stride_2", COUNT, [](int i) { return 2 * i; }, same);
+    expect_at(
+        "store_stride_2", COUNT, [](int i) { return 2 * i; }, same);
     store_stride_8_kernel<<<BLOCKS, THREADS>>>(in, g_out);
-    expect_at("store_stride_8", COUNT, [](int i) { return 8 * i; }, same);
+    expect_at(
+        "store_stride_8", COUNT, [](int i) { return 8 * i; }, same);
     store_misaligned_by_one_float_kernel<<<BLOCKS, THREADS>>>(in, g_out);
-    expect_at("store_misaligned_by_one_float", COUNT, [](int i) { return i + 1; }, same);
+    expect_at(
+        "store_misaligned_by_one_float", COUNT, [](int i) { return i + 1; }, same);
     store_17_lanes_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("store_17_lanes", 1, [](int i) { return i % 32 < 17 ? i : -1; });
     store_float2_coalesced_kernel<<<BLOCKS, THREADS>>>(in, (float2 *)g_out);
@@ -1029,15 +1098,17 @@ static void run_stores(void)
 
     store_byte_kernel<<<BLOCKS, THREADS>>>(in, (unsigned char *)g_out);
     collect("store_byte");
-    for (int i = 0; i < COUNT; i++) verdict("store_byte", i, ((unsigned char *)g_host)[i], value(i), 0.0);
+    for (int i = 0; i < COUNT; i++)
+        expect_close("store_byte", i, ((unsigned char *)g_host)[i], value(i), 0.0);
     store_half_kernel<<<BLOCKS, THREADS>>>(in, (half *)g_out);
     collect("store_half");
-    for (int i = 0; i < COUNT; i++) verdict("store_half", i, __half2float(((half *)g_host)[i]), value(i), 0.0);
+    for (int i = 0; i < COUNT; i++)
+        expect_close("store_half", i, __half2float(((half *)g_host)[i]), value(i), 0.0);
 }
 
 static void run_shared_loads(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     shared_load_conflict_free_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_load_conflict_free", 1, [](int i) { return i % THREADS; });
     shared_load_stride_2_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -1060,7 +1131,7 @@ static void run_shared_loads(void)
     collect("shared_load_divergent_two_sites");
     for (int i = 0; i < COUNT; i++) {
         const double expected = i % 2 ? sqrt(value(i % THREADS * 32)) : value(i % THREADS) + 1.0;
-        verdict("shared_load_divergent_two_sites", i, g_host[i], expected, 1e-5);
+        expect_close("shared_load_divergent_two_sites", i, g_host[i], expected, 1e-5);
     }
     shared_load_byte_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_load_byte", 1, [](int i) { return (i ^ 1) % THREADS; });
@@ -1070,9 +1141,9 @@ static void run_shared_loads(void)
     expect("shared_load_double", 1, [](int i) { return (i ^ 1) % THREADS; });
 }
 
-static void run_shared_vector_loads(void)
+static void run_shared_float2_loads(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     shared_load_float2_conflict_free_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_load_float2_conflict_free", 2, [](int i) { return i % THREADS; });
     shared_load_float2_stride_2_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -1091,7 +1162,13 @@ static void run_shared_vector_loads(void)
     expect("shared_load_float2_17_lanes", 2, [](int i) { return i % 32 < 17 ? i % THREADS : -1; });
     shared_load_float2_even_lanes_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_load_float2_even_lanes", 2, [](int i) { return i % 2 ? -1 : i % THREADS / 2; });
+    shared_load_float2_pairs_of_two_kernel<<<BLOCKS, THREADS>>>(in, g_out);
+    expect("shared_load_float2_pairs_of_two", 2, [](int i) { return i % 2 + i % 32 / 4 * 2; });
+}
 
+static void run_shared_float4_loads(void)
+{
+    const float *in = g_in_float;
     shared_load_float4_conflict_free_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_load_float4_conflict_free", 4, [](int i) { return i % THREADS; });
     shared_load_float4_stride_2_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -1112,11 +1189,18 @@ static void run_shared_vector_loads(void)
     expect("shared_load_float4_17_lanes", 4, [](int i) { return i % 32 < 17 ? i % THREADS : -1; });
     shared_load_float4_every_fourth_lane_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_load_float4_every_fourth_lane", 4, [](int i) { return i % 4 ? -1 : i % THREADS / 4; });
+    shared_load_float4_pairs_of_two_kernel<<<BLOCKS, THREADS>>>(in, g_out);
+    expect("shared_load_float4_pairs_of_two", 4, [](int i) { return i % 2 + i % 32 / 4 * 2; });
+    shared_load_float4_pairs_of_four_kernel<<<BLOCKS, THREADS>>>(in, g_out);
+    expect("shared_load_float4_pairs_of_four", 4, [](int i) { return i % 4 + i % 32 / 8 * 4; });
+    shared_load_float4_pairs_in_one_half_kernel<<<BLOCKS, THREADS>>>(in, g_out);
+    expect("shared_load_float4_pairs_in_one_half", 4,
+           [](int i) { return i % 32 < 16 ? i % 32 / 2 : i % 32; });
 }
 
 static void run_shared_stores(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     const float2 *in2 = (const float2 *)g_in_float;
     const float4 *in4 = (const float4 *)g_in_float;
     shared_store_conflict_free_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -1143,21 +1227,28 @@ static void run_shared_stores(void)
     expect_sum("shared_store_float4_column", 4 * COUNT, always);
     shared_store_float4_interleaved_kernel<<<BLOCKS, THREADS>>>(in4, g_out);
     expect_sum("shared_store_float4_interleaved", 4 * COUNT, always);
+    shared_store_float2_even_lanes_kernel<<<BLOCKS, THREADS>>>(in2, g_out);
+    expect_sum("shared_store_float2_even_lanes", 2 * COUNT, [](int i) { return (int)(i / 2 % 2 == 0); });
+    shared_store_float4_every_fourth_lane_kernel<<<BLOCKS, THREADS>>>(in4, g_out);
+    expect_sum("shared_store_float4_every_fourth_lane", 4 * COUNT,
+               [](int i) { return (int)(i / 4 % 4 == 0); });
 }
 
 static void run_atomics(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     global_atomic_same_address_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect_sum("global_atomic_same_address", COUNT, always);
     global_atomic_own_address_kernel<<<BLOCKS, THREADS>>>(in, (int *)g_out);
     collect("global_atomic_own_address");
-    for (int i = 0; i < COUNT; i++) verdict("global_atomic_own_address", i, ((int *)g_host)[i], value(i), 0.0);
+    for (int i = 0; i < COUNT; i++)
+        expect_close("global_atomic_own_address", i, ((int *)g_host)[i], value(i), 0.0);
     global_atomic_float_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect_sum("global_atomic_float", COUNT, always);
     global_atomic_with_result_kernel<<<BLOCKS, THREADS>>>(in, (int *)g_out);
     collect("global_atomic_with_result");
-    for (int i = 0; i < COUNT; i++) verdict("global_atomic_with_result", i, ((int *)g_host)[i], value(i), 0.0);
+    for (int i = 0; i < COUNT; i++)
+        expect_close("global_atomic_with_result", i, ((int *)g_host)[i], value(i), 0.0);
     shared_atomic_own_address_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("shared_atomic_own_address", 1, same);
     shared_atomic_four_addresses_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -1165,7 +1256,7 @@ static void run_atomics(void)
     for (int i = 0; i < COUNT; i++) {
         float sum = 0.0f; /* of every fourth value of the block */
         for (int j = i % 4; j < THREADS; j += 4) sum += value(i / THREADS * THREADS + j);
-        verdict("shared_atomic_four_addresses", i, g_host[i], sum, 0.0);
+        expect_close("shared_atomic_four_addresses", i, g_host[i], sum, 0.0);
     }
     three_barriers_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("three_barriers", 1, same);
@@ -1173,7 +1264,7 @@ static void run_atomics(void)
 
 static void run_whole_kernels(void)
 {
-    const float *in = (const float *)g_in_float;
+    const float *in = g_in_float;
     copy_grid_stride_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect_at("copy_grid_stride", ELEMS, same, same);
 
@@ -1192,12 +1283,15 @@ static void run_whole_kernels(void)
         double sum = 0.0;
         for (int c = 0; c < COLUMNS; c++) sum += exp(value(r * COLUMNS + c) - (VALUES - 1.0));
         for (int c = r * COLUMNS; c < (r + 1) * COLUMNS; c++) {
-            verdict("softmax_rows", c, g_host[c], exp(value(c) - (VALUES - 1.0)) / sum, 1e-6);
+            expect_close("softmax_rows", c, g_host[c], exp(value(c) - (VALUES - 1.0)) / sum, 1e-6);
         }
     }
 }
 
-static float decode_input(int j) { return (float)(j * 7 % 31 - 15) / 16.0f; }
+static float decode_input(int j)
+{
+    return (float)(j * 7 % 31 - 15) / 16.0f;
+}
 
 /* What decode() should give for one head and dimension; the inputs are those of run_decode(). */
 static void reference_head(int head, double *out)
@@ -1221,12 +1315,13 @@ static void check_decode(const char *kernel, const half *out)
 {
     static half host[HEADS * HEAD_DIM];
     double expected[HEAD_DIM];
-    require(cudaGetLastError(), kernel);
-    require(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost), kernel);
+    finish_launch(kernel);
+    download(host, out, HEADS * HEAD_DIM);
     for (int head = 0; head < HEADS; head++) {
         reference_head(head, expected);
         for (int d = 0; d < HEAD_DIM; d++) {
-            verdict(kernel, head * HEAD_DIM + d, __half2float(host[head * HEAD_DIM + d]), expected[d], 1e-3);
+            expect_close(kernel, head * HEAD_DIM + d, __half2float(host[head * HEAD_DIM + d]), expected[d],
+                         1e-3);
         }
     }
 }
@@ -1235,28 +1330,15 @@ static void run_decode(void)
 {
     enum { Q_ELEMS = HEADS * HEAD_DIM, KV_ELEMS = KV_LEN * KV_HEADS * HEAD_DIM };
     static half host[KV_ELEMS];
-    half *q, *kv, *out;
     for (int j = 0; j < KV_ELEMS; j++) host[j] = __float2half(decode_input(j));
-    require(cudaMalloc((void **)&q, Q_ELEMS * sizeof *q), "cudaMalloc");
-    require(cudaMalloc((void **)&kv, KV_ELEMS * sizeof *kv), "cudaMalloc");
-    require(cudaMalloc((void **)&out, Q_ELEMS * sizeof *out), "cudaMalloc");
-    require(cudaMemcpy(q, host, Q_ELEMS * sizeof *q, cudaMemcpyHostToDevice), "cudaMemcpy");
-    require(cudaMemcpy(kv, host, KV_ELEMS * sizeof *kv, cudaMemcpyHostToDevice), "cudaMemcpy");
+    half *q = upload(host, Q_ELEMS), *kv = upload(host, KV_ELEMS), *out = device_array<half>(Q_ELEMS);
     decode_k_as_half2_kernel<<<HEADS, DECODE_THREADS>>>(q, kv, kv, out);
     check_decode("decode_k_as_half2", out);
     decode_k_as_float4_kernel<<<HEADS, DECODE_THREADS>>>(q, kv, kv, out);
     check_decode("decode_k_as_float4", out);
-    require(cudaFree(q), "cudaFree");
-    require(cudaFree(kv), "cudaFree");
-    require(cudaFree(out), "cudaFree");
-}
-
-static void *upload(const void *host, size_t bytes)
-{
-    void *device;
-    require(cudaMalloc(&device, bytes), "cudaMalloc");
-    require(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-    return device;
+    release(q);
+    release(kv);
+    release(out);
 }
 
 int main(void)
@@ -1271,27 +1353,27 @@ int main(void)
         doubles[j] = value(j);
         bytes[j] = (unsigned char)value(j);
     }
-    g_in_float = upload(floats, sizeof floats);
-    g_in_half = upload(halves, sizeof halves);
-    g_in_double = upload(doubles, sizeof doubles);
-    g_in_byte = upload(bytes, sizeof bytes);
-    require(cudaMalloc((void **)&g_out, sizeof g_host), "cudaMalloc");
+    g_in_float = upload(floats, ELEMS);
+    g_in_half = upload(halves, ELEMS);
+    g_in_double = upload(doubles, ELEMS);
+    g_in_byte = upload(bytes, ELEMS);
+    g_out = device_array<float>(ELEMS);
     require(cudaMemset(g_out, 0, sizeof g_host), "cudaMemset");
 
     run_loads();
     run_stores();
     run_shared_loads();
-    run_shared_vector_loads();
+    run_shared_float2_loads();
+    run_shared_float4_loads();
     run_shared_stores();
     run_atomics();
     run_whole_kernels();
     run_decode();
 
-    require(cudaFree(g_in_float), "cudaFree");
-    require(cudaFree(g_in_half), "cudaFree");
-    require(cudaFree(g_in_double), "cudaFree");
-    require(cudaFree(g_in_byte), "cudaFree");
-    require(cudaFree(g_out), "cudaFree");
-    printf("%s: %d wrong elements\n", g_failures ? "FAIL" : "ok", g_failures);
-    return g_failures ? 1 : 0;
+    release(g_in_float);
+    release(g_in_half);
+    release(g_in_double);
+    release(g_in_byte);
+    release(g_out);
+    return finish("counters");
 }

@@ -47,7 +47,10 @@ static __host__ __device__ void begin(struct totals *t)
     t->double_sum = 0.0;
 }
 
-static __global__ void global_kernel(struct totals *totals) { apply(totals, (int)(blockIdx.x * THREADS + threadIdx.x)); }
+static __global__ void global_kernel(struct totals *totals)
+{
+    apply(totals, (int)(blockIdx.x * THREADS + threadIdx.x));
+}
 
 static __global__ void shared_kernel(struct totals *totals) /* [gridDim.x] */
 {
@@ -85,7 +88,8 @@ static void check_totals(const struct totals *t, int count)
 }
 
 /* The product modulo 2^32 by compare-and-swap, and the largest float by its bits. */
-static __global__ void compare_and_swap_kernel(unsigned *product, float *largest, int *tickets /* [COUNT] */, int *next)
+static __global__ void compare_and_swap_kernel(unsigned *product, float *largest, int *tickets /* [COUNT] */,
+                                               int *next)
 {
     const unsigned factor = 2 * (blockIdx.x * THREADS + threadIdx.x) + 1;
     unsigned seen = *(volatile unsigned *)product, expected;
@@ -93,7 +97,8 @@ static __global__ void compare_and_swap_kernel(unsigned *product, float *largest
         expected = seen;
         seen = atomicCAS(product, expected, expected * factor);
     } while (seen != expected);
-    atomicMax((int *)largest, __float_as_int((float)factor * 0.5f)); /* order of positive floats and their bits */
+    atomicMax((int *)largest,
+              __float_as_int((float)factor * 0.5f)); /* order of positive floats and their bits */
     tickets[atomicAdd(next, 1)] = 1;
 }
 
@@ -110,7 +115,8 @@ static void check_compare_and_swap(void)
     unsigned start[4] = {1, 0, 0, 0}, *device = upload(start, 4), product = 1;
     int tickets[COUNT], *device_tickets = device_array<int>(COUNT);
     float largest;
-    compare_and_swap_kernel<<<BLOCKS, THREADS>>>(device, (float *)device + 1, device_tickets, (int *)device + 2);
+    compare_and_swap_kernel<<<BLOCKS, THREADS>>>(device, (float *)device + 1, device_tickets,
+                                                 (int *)device + 2);
     finish_launch("compare_and_swap_kernel");
     for (unsigned i = 0; i < COUNT; i++) product *= 2 * i + 1;
     download(start, device, 4);

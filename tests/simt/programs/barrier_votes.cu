@@ -1,6 +1,6 @@
 /**
- * The barriers that vote: __syncthreads_count, _and, _or give every thread of the block the same result, in blocks
- * that are no multiple of a warp; threads that have finished do not keep a barrier waiting.
+ * The barriers that vote: __syncthreads_count, _and, _or give every thread of the block the same result, in
+ * blocks that are no multiple of a warp; threads that have finished do not keep a barrier waiting.
  */
 #include "../testing.h"
 

@@ -1,6 +1,6 @@
 /**
- * Bitonic sort: the short strides in shared memory, the long ones by a launch each in global memory. Shown: many
- * dependent launches, exchanges between threads of a block with a barrier a step.
+ * Bitonic sort: the short strides in shared memory, the long ones by a launch each in global memory. Shown:
+ * many dependent launches, exchanges between threads of a block with a barrier a step.
  *
  * K. E. Batcher, "Sorting networks and their applications", 1968.
  */

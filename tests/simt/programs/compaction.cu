@@ -1,5 +1,6 @@
 /**
- * Stream compaction with warp votes, and counting of keys with __match_any_sync. Shown: __ballot_sync, __popc,
+ * Stream compaction with warp votes, and counting of keys with __match_any_sync. Shown: __ballot_sync,
+ * __popc,
  * __ffs, one atomic a warp whose result is broadcast by a shuffle, results whose order is not determined.
  */
 #include "../testing.h"
@@ -30,7 +31,10 @@ static __global__ void count_keys_kernel(const int *in, /* [COUNT] */
     if ((int)threadIdx.x % 32 == leader) atomicAdd(&counts[key], __popc(same));
 }
 
-static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
 
 int main(void)
 {

@@ -52,7 +52,8 @@ int main(void)
     expect_equal("line without arguments", 0, strstr(output, "no arguments\n") != NULL, 1);
     for (int i = 0; i < BLOCKS * THREADS; i++) {
         snprintf(line, sizeof line, "block %d thread %d: %d %.3f %s %c %5d|%-5d|%lld 0x%x %%\n", i / THREADS,
-                 i % THREADS, -i, 0.125 * i, i % 2 ? "odd" : "even", 'a' + i, i, i, 10000000000ll + i, 255 + i);
+                 i % THREADS, -i, 0.125 * i, i % 2 ? "odd" : "even", 'a' + i, i, i, 10000000000ll + i,
+                 255 + i);
         expect_equal("line found", i, strstr(output, line) != NULL, 1);
         length += strlen(line);
     }

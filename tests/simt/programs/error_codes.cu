@@ -1,12 +1,15 @@
 /**
- * Mistakes of the host that a launch or a call refuses: each gives the code that hardware gives, runs nothing,
- * and leaves the device usable. (What a kernel does wrong is tested under detectors/.)
+ * Mistakes of the host that a launch or a call refuses: each gives the code that hardware gives, runs
+ * nothing, and leaves the device usable. (What a kernel does wrong is tested under detectors/.)
  */
 #include "../testing.h"
 
 #include <string.h>
 
-static __global__ void write_kernel(int *out) { *out = 1; }
+static __global__ void write_kernel(int *out)
+{
+    *out = 1;
+}
 
 static __global__ void dynamic_shared_kernel(int *out)
 {
@@ -63,8 +66,10 @@ static void bad_memory_calls(int *out)
     expect_code("cudaMalloc without a pointer", cudaMalloc((void **)NULL, 4), cudaErrorInvalidValue);
     expect_code("cudaFree(NULL)", cudaFree(NULL), cudaSuccess);
     expect_code("cudaMemcpy of nothing", cudaMemcpy(out, host, 0, cudaMemcpyHostToDevice), cudaSuccess);
-    expect_code("cudaMemcpy with kind 9", cudaMemcpy(out, host, 4, (cudaMemcpyKind)9), cudaErrorInvalidMemcpyDirection);
-    expect_code("cudaMemcpy to NULL", cudaMemcpy(NULL, host, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    expect_code("cudaMemcpy with kind 9", cudaMemcpy(out, host, 4, (cudaMemcpyKind)9),
+                cudaErrorInvalidMemcpyDirection);
+    expect_code("cudaMemcpy to NULL", cudaMemcpy(NULL, host, 4, cudaMemcpyHostToDevice),
+                cudaErrorInvalidValue);
     (void)cudaGetLastError();
 }
 
@@ -77,9 +82,10 @@ static void bad_device_calls(void)
     expect_code("cudaSetDevice beyond the last", cudaSetDevice(count), cudaErrorInvalidDevice);
     require(cudaGetDevice(&device), "cudaGetDevice");
     expect_equal("device", 0, device, 0);
-    expect_code("opt-in of 1 MB",
-                cudaFuncSetAttribute(dynamic_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
-                cudaErrorInvalidValue);
+    expect_code(
+        "opt-in of 1 MB",
+        cudaFuncSetAttribute(dynamic_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+        cudaErrorInvalidValue);
     require(cudaEventCreate(&start), "cudaEventCreate");
     require(cudaEventCreate(&stop), "cudaEventCreate");
     expect_code("time between events never recorded", cudaEventElapsedTime(&milliseconds, start, stop),

@@ -1,6 +1,7 @@
 /**
  * Conway's game of life on a torus, bytes for cells, two boards that change places after every launch. Shown:
- * neighbouring bytes written by different threads, buffers in ping-pong across launches without a host barrier.
+ * neighbouring bytes written by different threads, buffers in ping-pong across launches without a host
+ * barrier.
  */
 #include "../testing.h"
 
@@ -21,7 +22,8 @@ static __host__ __device__ unsigned char next_cell(const unsigned char *board, i
 static __global__ void generation_kernel(const unsigned char *now, /* [HEIGHT, WIDTH] */
                                          unsigned char *next)      /* [HEIGHT, WIDTH] */
 {
-    const int x = (int)(blockIdx.x * blockDim.x + threadIdx.x), y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+    const int x = (int)(blockIdx.x * blockDim.x + threadIdx.x),
+              y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
     if (x < WIDTH && y < HEIGHT) next[y * WIDTH + x] = next_cell(now, x, y);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Grids and blocks of three dimensions: every thread has its own indices, the linear order is x, then y, then z,
- * and warps are made in that order.
+ * Grids and blocks of three dimensions: every thread has its own indices, the linear order is x, then y, then
+ * z, and warps are made in that order.
  */
 #include "../testing.h"
 
@@ -55,8 +55,9 @@ static void check_shape(struct shape shape)
 int main(void)
 {
     const struct shape shapes[] = {
-        {dim3(1), dim3(1)},          {dim3(3, 2, 4), dim3(5, 3, 2)}, {dim3(2, 5), dim3(8, 4, 3)},
-        {dim3(1, 1, 7), dim3(1, 1, 64)}, {dim3(300), dim3(3)},       {dim3(2), dim3(32, 32, 1)},
+        {dim3(1), dim3(1)},          {dim3(3, 2, 4), dim3(5, 3, 2)},
+        {dim3(2, 5), dim3(8, 4, 3)}, {dim3(1, 1, 7), dim3(1, 1, 64)},
+        {dim3(300), dim3(3)},        {dim3(2), dim3(32, 32, 1)},
     };
     for (struct shape shape : shapes) check_shape(shape);
     return finish("grids_3d");

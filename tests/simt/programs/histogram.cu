@@ -5,9 +5,8 @@
 
 enum { BINS = 256, THREADS = 128, BLOCKS = 12, COUNT = 20011 };
 
-static __global__ void histogram_kernel(const unsigned char *in, /* [count] */
-                                        int count,
-                                        unsigned *bins) /* [BINS], starts at zero */
+static __global__ void histogram_kernel(const unsigned char *in,   /* [count] */
+                                        int count, unsigned *bins) /* [BINS], starts at zero */
 {
     __shared__ unsigned local[BINS];
     for (int bin = (int)threadIdx.x; bin < BINS; bin += THREADS) local[bin] = 0;

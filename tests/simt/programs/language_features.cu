@@ -25,9 +25,15 @@ static __constant__ int table[4] = {2, 3, 5, 7};
 static __device__ int counter = 40;
 static __device__ float history[COUNT];
 
-static __host__ __device__ float evaluate(const struct line &line, float x) { return line.slope * x + line.offset; }
+static __host__ __device__ float evaluate(const struct line &line, float x)
+{
+    return line.slope * x + line.offset;
+}
 
-static __device__ int factorial(int n) { return n <= 1 ? 1 : n * factorial(n - 1); }
+static __device__ int factorial(int n)
+{
+    return n <= 1 ? 1 : n * factorial(n - 1);
+}
 
 static __device__ __noinline__ void swap_values(int &a, int &b)
 {
@@ -36,8 +42,14 @@ static __device__ __noinline__ void swap_values(int &a, int &b)
     b = t;
 }
 
-static __device__ float twice(float x) { return 2.0f * x; }
-static __device__ float square(float x) { return x * x; }
+static __device__ float twice(float x)
+{
+    return 2.0f * x;
+}
+static __device__ float square(float x)
+{
+    return x * x;
+}
 
 static __global__ void structure_kernel(struct line line, shapes::array<float, 3> weights, float *out)
 {
@@ -65,7 +77,8 @@ static __global__ void lambda_kernel(int *out)
     out[i] = add(factorial(i % 6)) + (i == 0 ? counter++ : 0);
 }
 
-__launch_bounds__(THREADS, 2) static __global__ void bounded_kernel(int *__restrict__ out, bool flag, char c, short s)
+__launch_bounds__(THREADS, 2) static __global__
+    void bounded_kernel(int *__restrict__ out, bool flag, char c, short s)
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     out[i] = flag ? c + s : i;
@@ -109,7 +122,8 @@ static void check_integers(int *out)
     lambda_kernel<<<BLOCKS, THREADS>>>(out);
     finish_launch("lambda_kernel");
     download(got, out, COUNT);
-    for (int i = 0; i < COUNT; i++) expect_equal("lambda", i, got[i], factorials[i % 6] + i + 5 + (i == 0 ? 90 : 0));
+    for (int i = 0; i < COUNT; i++)
+        expect_equal("lambda", i, got[i], factorials[i % 6] + i + 5 + (i == 0 ? 90 : 0));
     require(cudaGetSymbolAddress(&address, counter), "cudaGetSymbolAddress");
     download(&count, (int *)address, 1);
     expect_equal("counter", 0, count, 91);

@@ -1,6 +1,7 @@
 /**
- * The largest blocks: 1024 threads, and all the shared memory that a block may have after opting in (227 KB on
- * sm_90, less elsewhere). Shown: a tree of 1024 threads, attributes set before the launch, the limit itself.
+ * The largest blocks: 1024 threads, and all the shared memory that a block may have after opting in (227 KB
+ * on sm_90, less elsewhere). Shown: a tree of 1024 threads, attributes set before the launch, the limit
+ * itself.
  */
 #include "../testing.h"
 
@@ -30,7 +31,8 @@ int main(void)
     cudaDeviceProp properties;
     require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
     const int static_bytes = THREADS / 32 * (int)sizeof(unsigned);
-    const int bytes = (int)properties.sharedMemPerBlockOptin - static_bytes, words = bytes / (int)sizeof(unsigned);
+    const int bytes = (int)properties.sharedMemPerBlockOptin - static_bytes,
+              words = bytes / (int)sizeof(unsigned);
     unsigned got[3], *out = device_array<unsigned>(3);
 
     fill_and_sum_kernel<<<1, THREADS, bytes>>>(out, words);

@@ -1,7 +1,7 @@
 /**
- * A sum in one launch: each block leaves its part in global memory, fences, and draws a ticket; the block that
- * draws the last one adds up all the parts. Shown: __threadfence, an atomic with its result used, and that
- * reading what other blocks wrote is right when it is fenced.
+ * A sum in one launch: each block leaves its part in global memory, fences, and draws a ticket; the block
+ * that draws the last one adds up all the parts. Shown: __threadfence, an atomic with its result used, and
+ * that reading what other blocks wrote is right when it is fenced.
  */
 #include "../testing.h"
 
@@ -24,14 +24,14 @@ static __device__ float block_sum(float value)
     return sum;
 }
 
-static __global__ void sum_kernel(const float *in, /* [count] */
-                                  int count,
-                                  volatile float *parts, /* [gridDim.x] */
+static __global__ void sum_kernel(const float *in,                  /* [count] */
+                                  int count, volatile float *parts, /* [gridDim.x] */
                                   float *sum)
 {
     __shared__ bool is_last;
     float value = 0.0f;
-    for (int i = (int)(blockIdx.x * THREADS + threadIdx.x); i < count; i += (int)gridDim.x * THREADS) value += in[i];
+    for (int i = (int)(blockIdx.x * THREADS + threadIdx.x); i < count; i += (int)gridDim.x * THREADS)
+        value += in[i];
     value = block_sum(value);
     if (threadIdx.x == 0) {
         parts[blockIdx.x] = value;

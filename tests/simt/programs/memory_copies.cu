@@ -18,7 +18,10 @@ static __global__ void add_kernel(float *rows, /* [HEIGHT, WIDTH], rows `pitch` 
     row[threadIdx.x] += (float)(threadIdx.y * WIDTH + threadIdx.x);
 }
 
-static __global__ void constants_kernel(float *out) { out[threadIdx.x] = constants[threadIdx.x]; }
+static __global__ void constants_kernel(float *out)
+{
+    out[threadIdx.x] = constants[threadIdx.x];
+}
 
 static void check_pitch(void)
 {
@@ -70,9 +73,11 @@ static void check_symbols(void)
     require(cudaGetSymbolSize(&bytes, device_values), "cudaGetSymbolSize");
     expect_equal("size", 0, (long long)bytes, (long long)sizeof host);
     require(cudaMemcpyToSymbol(device_values, host, sizeof host), "cudaMemcpyToSymbol");
-    require(cudaMemcpyToSymbol(device_values, host, 10 * sizeof(int), 20 * sizeof(int)), "cudaMemcpyToSymbol");
+    require(cudaMemcpyToSymbol(device_values, host, 10 * sizeof(int), 20 * sizeof(int)),
+            "cudaMemcpyToSymbol");
     require(cudaMemcpyFromSymbol(got, device_values, sizeof got), "cudaMemcpyFromSymbol");
-    for (int i = 0; i < COUNT; i++) expect_equal("symbol", i, got[i], i >= 20 && i < 30 ? host[i - 20] : host[i]);
+    for (int i = 0; i < COUNT; i++)
+        expect_equal("symbol", i, got[i], i >= 20 && i < 30 ? host[i - 20] : host[i]);
     for (int i = 0; i < 8; i++) values[i] = (float)(i + 1) / 4.0f;
     require(cudaMemcpyToSymbolAsync(constants, values, sizeof values, 0, cudaMemcpyHostToDevice, 0),
             "cudaMemcpyToSymbolAsync");

@@ -16,7 +16,7 @@ static __device__ float3 attraction(float3 sum, float4 self, float4 other)
     return make_float3(sum.x + strength * dx, sum.y + strength * dy, sum.z + strength * dz);
 }
 
-static __global__ void acceleration_kernel(const float4 *bodies, /* [BODIES]: x, y, z, mass */
+static __global__ void acceleration_kernel(const float4 *bodies,  /* [BODIES]: x, y, z, mass */
                                            float3 *accelerations) /* [BODIES] */
 {
     __shared__ float4 tile[TILE];
@@ -39,7 +39,8 @@ int main(void)
     static float3 got[BODIES];
     unsigned state = 53;
     for (int i = 0; i < BODIES; i++) {
-        host[i] = make_float4(next_float(&state), next_float(&state), next_float(&state), 1.0f + next_float(&state));
+        host[i] = make_float4(next_float(&state), next_float(&state), next_float(&state),
+                              1.0f + next_float(&state));
     }
     float4 *bodies = upload(host, BODIES);
     float3 *accelerations = device_array<float3>(BODIES);
@@ -51,7 +52,8 @@ int main(void)
         for (int j = 0; j < BODIES; j++) {
             const double d[3] = {(double)host[j].x - host[i].x, (double)host[j].y - host[i].y,
                                  (double)host[j].z - host[i].z};
-            const double strength = host[j].w * pow(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + softening, -1.5);
+            const double strength =
+                host[j].w * pow(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + softening, -1.5);
             for (int axis = 0; axis < 3; axis++) {
                 sum[axis] += strength * d[axis];
                 size += fabs(strength * d[axis]);

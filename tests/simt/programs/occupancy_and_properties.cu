@@ -1,6 +1,6 @@
 /**
- * What a program may ask of the device: properties, attributes, a kernel's attributes, occupancy. The expected
- * occupancy is worked out from the properties, so that the program is right on any device.
+ * What a program may ask of the device: properties, attributes, a kernel's attributes, occupancy. The
+ * expected occupancy is worked out from the properties, so that the program is right on any device.
  */
 #include "../testing.h"
 
@@ -8,7 +8,10 @@
 
 enum { STATIC_BYTES = 4096 };
 
-static __global__ void small_kernel(int *out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+static __global__ void small_kernel(int *out)
+{
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
 
 static __global__ void static_shared_kernel(int *out)
 {
@@ -25,7 +28,10 @@ static __global__ void dynamic_shared_kernel(int *out)
     out[threadIdx.x] = scratch[threadIdx.x];
 }
 
-static int least(int a, int b) { return a < b ? a : b; }
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
 
 static void check_properties(const cudaDeviceProp *properties)
 {
@@ -39,7 +45,8 @@ static void check_properties(const cudaDeviceProp *properties)
     expect_equal("shared memory a block", 0, (long long)properties->sharedMemPerBlock, 48 * 1024);
     expect_equal("has a name", 0, strlen(properties->name) > 0, 1);
     expect_equal("has processors", 0, properties->multiProcessorCount > 0, 1);
-    require(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");
+    require(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
+            "cudaDeviceGetAttribute");
     expect_equal("opt-in", 0, value, (long long)properties->sharedMemPerBlockOptin);
     require(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
     expect_equal("processors", 0, value, properties->multiProcessorCount);
@@ -53,14 +60,16 @@ static void check_properties(const cudaDeviceProp *properties)
 static void check_occupancy(const cudaDeviceProp *properties)
 {
     int blocks = 0, min_grid = 0, block_size = 0;
-    const int warps = properties->maxThreadsPerMultiProcessor / 32, reserved = (int)properties->reservedSharedMemPerBlock;
+    const int warps = properties->maxThreadsPerMultiProcessor / 32,
+              reserved = (int)properties->reservedSharedMemPerBlock;
     require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, small_kernel, 256, 0), "occupancy");
     expect_equal("blocks of 256", 0, blocks, least(warps / 8, properties->maxBlocksPerMultiProcessor));
     require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, small_kernel, 33, 0), "occupancy");
     expect_equal("blocks of 33", 0, blocks, least(warps / 2, properties->maxBlocksPerMultiProcessor));
     require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, small_kernel, 1024, 0), "occupancy");
     expect_equal("blocks of 1024", 0, blocks, warps / 32);
-    require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, dynamic_shared_kernel, 32, 40 * 1024), "occupancy");
+    require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, dynamic_shared_kernel, 32, 40 * 1024),
+            "occupancy");
     expect_equal("blocks with 40 KB", 0, blocks,
                  least((int)properties->sharedMemPerMultiprocessor / (40 * 1024 + reserved),
                        properties->maxBlocksPerMultiProcessor));

@@ -8,7 +8,8 @@ enum { THREADS = 256, WARPS = THREADS / 32, FULL_MASK = -1 };
 
 static __device__ int warp_sum(int value)
 {
-    for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync((unsigned)FULL_MASK, value, offset);
+    for (int offset = 16; offset > 0; offset /= 2)
+        value += __shfl_down_sync((unsigned)FULL_MASK, value, offset);
     return value; /* right in lane 0 */
 }
 
@@ -20,10 +21,9 @@ static __device__ int warp_maximum(int value)
     return value; /* right in every lane */
 }
 
-static __global__ void reduce_kernel(const int *in, /* [n] */
-                                     int n,
-                                     int *sum,     /* starts at 0 */
-                                     int *largest) /* starts below every element */
+static __global__ void reduce_kernel(const int *in,   /* [n] */
+                                     int n, int *sum, /* starts at 0 */
+                                     int *largest)    /* starts below every element */
 {
     __shared__ int sums[WARPS], maxima[WARPS];
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -1,6 +1,6 @@
 /**
- * y = a x + y in half and bfloat16, two elements at a time and one for an odd tail. Shown: half2 and bfloat162
- * arithmetic, conversions on host and device, rounding once an operation.
+ * y = a x + y in half and bfloat16, two elements at a time and one for an odd tail. Shown: half2 and
+ * bfloat162 arithmetic, conversions on host and device, rounding once an operation.
  */
 #include "../testing.h"
 
@@ -16,8 +16,10 @@ static __global__ void saxpy_half_kernel(float a, const half *x, /* [n] */
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     const half2 *x2 = reinterpret_cast<const half2 *>(x);
     half2 *y2 = reinterpret_cast<half2 *>(y);
-    if (2 * i + 1 < n) y2[i] = __hfma2(__float2half2_rn(a), x2[i], y2[i]);
-    else if (2 * i < n) y[2 * i] = __hfma(__float2half(a), x[2 * i], y[2 * i]);
+    if (2 * i + 1 < n)
+        y2[i] = __hfma2(__float2half2_rn(a), x2[i], y2[i]);
+    else if (2 * i < n)
+        y[2 * i] = __hfma(__float2half(a), x[2 * i], y[2 * i]);
 }
 
 static __global__ void saxpy_bfloat16_kernel(float a, const __nv_bfloat16 *x, /* [n] */
@@ -27,8 +29,10 @@ static __global__ void saxpy_bfloat16_kernel(float a, const __nv_bfloat16 *x, /*
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     const __nv_bfloat162 *x2 = reinterpret_cast<const __nv_bfloat162 *>(x);
     __nv_bfloat162 *y2 = reinterpret_cast<__nv_bfloat162 *>(y);
-    if (2 * i + 1 < n) y2[i] = __hfma2(__float2bfloat162_rn(a), x2[i], y2[i]);
-    else if (2 * i < n) y[2 * i] = __hfma(__float2bfloat16(a), x[2 * i], y[2 * i]);
+    if (2 * i + 1 < n)
+        y2[i] = __hfma2(__float2bfloat162_rn(a), x2[i], y2[i]);
+    else if (2 * i < n)
+        y[2 * i] = __hfma(__float2bfloat16(a), x[2 * i], y[2 * i]);
 }
 
 /* What half arithmetic offers beyond a fused multiply-add; every result is exact. */
@@ -82,7 +86,8 @@ static void run_bfloat16(void)
     download(result, device_y, COUNT);
     for (int i = 0; i < COUNT; i++) {
         const double exact = 1.5 * __bfloat162float(x[i]) + __bfloat162float(y[i]);
-        expect_close("bfloat16", i, __bfloat162float(result[i]), __bfloat162float(__double2bfloat16(exact)), 0.0);
+        expect_close("bfloat16", i, __bfloat162float(result[i]), __bfloat162float(__double2bfloat16(exact)),
+                     0.0);
     }
     release(device_x);
     release(device_y);

@@ -1,6 +1,7 @@
 /**
- * Exclusive prefix sum of any length: Blelloch's up and down sweep within a block, Hillis and Steele's doubling
- * over the blocks' totals, and a third kernel that adds the two. Shown: three launches that depend on each other.
+ * Exclusive prefix sum of any length: Blelloch's up and down sweep within a block, Hillis and Steele's
+ * doubling over the blocks' totals, and a third kernel that adds the two. Shown: three launches that depend
+ * on each other.
  *
  * G. E. Blelloch, "Prefix sums and their applications", 1990.
  */
@@ -42,8 +43,9 @@ static __global__ void scan_blocks_kernel(const unsigned *in, /* [n] */
 }
 
 /* One block. Two buffers take turns, so that one barrier a step is enough. */
-static __global__ void scan_totals_kernel(unsigned *totals, /* [blocks]: totals in, exclusive prefix sums out */
-                                          int blocks)
+static __global__ void
+scan_totals_kernel(unsigned *totals, /* [blocks]: totals in, exclusive prefix sums out */
+                   int blocks)
 {
     __shared__ unsigned sums[2][MAX_BLOCKS];
     const int i = (int)threadIdx.x;
@@ -69,7 +71,8 @@ static void run(int n)
     const int blocks = (n + BLOCK_ELEMS - 1) / BLOCK_ELEMS;
     unsigned *host = host_array<unsigned>(n), *sums = host_array<unsigned>(n), sum = 0, state = 11;
     for (int i = 0; i < n; i++) host[i] = next_random(&state) % 1000;
-    unsigned *in = upload(host, n), *out = device_array<unsigned>(n), *totals = device_array<unsigned>(blocks);
+    unsigned *in = upload(host, n), *out = device_array<unsigned>(n),
+             *totals = device_array<unsigned>(blocks);
     scan_blocks_kernel<<<blocks, THREADS>>>(in, out, totals, n);
     require(cudaGetLastError(), "scan_blocks_kernel");
     scan_totals_kernel<<<1, MAX_BLOCKS>>>(totals, blocks);

@@ -1,6 +1,6 @@
 /**
- * One dynamic shared array carved into parts of different types, beside static shared arrays; the sizes are known
- * only at launch. Shown: extern __shared__ with alignment, several kernels with their own views of it.
+ * One dynamic shared array carved into parts of different types, beside static shared arrays; the sizes are
+ * known only at launch. Shown: extern __shared__ with alignment, several kernels with their own views of it.
  */
 #include "../testing.h"
 
@@ -55,7 +55,7 @@ static __global__ void whole_kernel(unsigned *out, int words)
 static void check_carve(int n)
 {
     double got[THREADS], *out = device_array<double>(THREADS);
-    carve_kernel<<<1, THREADS, (size_t)n * (8 + 2 * 4 + 2 + 1)>>>(out, n);
+    carve_kernel<<<1, THREADS, (size_t)n *(8 + 2 * 4 + 2 + 1)>>>(out, n);
     finish_launch("carve_kernel");
     download(got, out, n);
     for (int i = 0; i < n; i++) {

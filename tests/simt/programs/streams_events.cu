@@ -1,5 +1,6 @@
 /**
- * Streams and events: work in one stream runs in order, another stream waits for an event, events measure time.
+ * Streams and events: work in one stream runs in order, another stream waits for an event, events measure
+ * time.
  */
 #include "../testing.h"
 
@@ -26,7 +27,8 @@ static void check_events(cudaEvent_t start, cudaEvent_t stop)
     require(cudaEventSynchronize(stop), "cudaEventSynchronize");
     require(cudaEventQuery(start), "cudaEventQuery");
     require(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
-    expect_equal("elapsed time is not negative and below a minute", 0, milliseconds >= 0.0f && milliseconds < 6e4f, 1);
+    expect_equal("elapsed time is not negative and below a minute", 0,
+                 milliseconds >= 0.0f && milliseconds < 6e4f, 1);
 }
 
 int main(void)
@@ -44,12 +46,14 @@ int main(void)
 
     for (int i = 0; i < COUNT; i++) pinned_x[i] = (float)i;
     require(cudaEventRecord(start, first), "cudaEventRecord");
-    require(cudaMemcpyAsync(x, pinned_x, COUNT * sizeof(float), cudaMemcpyHostToDevice, first), "cudaMemcpyAsync");
+    require(cudaMemcpyAsync(x, pinned_x, COUNT * sizeof(float), cudaMemcpyHostToDevice, first),
+            "cudaMemcpyAsync");
     for (int round = 0; round < 3; round++) add_kernel<<<BLOCKS, THREADS, 0, first>>>(x, 1.0f);
     require(cudaEventRecord(ready, first), "cudaEventRecord");
     require(cudaStreamWaitEvent(second, ready, 0), "cudaStreamWaitEvent");
     scale_kernel<<<BLOCKS, THREADS, 0, second>>>(x, y, 2.0f);
-    require(cudaMemcpyAsync(pinned_y, y, COUNT * sizeof(float), cudaMemcpyDeviceToHost, second), "cudaMemcpyAsync");
+    require(cudaMemcpyAsync(pinned_y, y, COUNT * sizeof(float), cudaMemcpyDeviceToHost, second),
+            "cudaMemcpyAsync");
     require(cudaEventRecord(stop, second), "cudaEventRecord");
     require(cudaStreamSynchronize(second), "cudaStreamSynchronize");
     require(cudaStreamQuery(first), "cudaStreamQuery");

@@ -1,6 +1,6 @@
 /**
- * Vector add: the smallest whole program. Shown: one thread an element, a tail that is guarded, lengths around
- * the block size.
+ * Vector add: the smallest whole program. Shown: one thread an element, a tail that is guarded, lengths
+ * around the block size.
  */
 #include "../testing.h"
 

@@ -1,15 +1,15 @@
 /**
- * The built-in vector types: sizes and alignments, make_ functions, members, copies through memory, and __ldg and
- * the other load and store hints on scalars and vectors.
+ * The built-in vector types: sizes and alignments, make_ functions, members, copies through memory, and __ldg
+ * and the other load and store hints on scalars and vectors.
  */
 #include "../testing.h"
 
 enum { THREADS = 64 };
 
-static __global__ void copy_kernel(const float4 *floats, float4 *floats_out,      /* [THREADS] */
-                                   const int2 *ints, int2 *ints_out,              /* [THREADS] */
-                                   const uchar4 *bytes, uchar4 *bytes_out,        /* [THREADS] */
-                                   const double2 *doubles, double2 *doubles_out)  /* [THREADS] */
+static __global__ void copy_kernel(const float4 *floats, float4 *floats_out,     /* [THREADS] */
+                                   const int2 *ints, int2 *ints_out,             /* [THREADS] */
+                                   const uchar4 *bytes, uchar4 *bytes_out,       /* [THREADS] */
+                                   const double2 *doubles, double2 *doubles_out) /* [THREADS] */
 {
     const unsigned i = threadIdx.x;
     const float4 f = __ldg(&floats[i]);

@@ -1,6 +1,6 @@
 /**
- * Every shuffle, vote, match and reduction of a warp, against an emulation on the host: all offsets, all widths,
- * values of 32 and 64 bits, and a mask that leaves lanes out.
+ * Every shuffle, vote, match and reduction of a warp, against an emulation on the host: all offsets, all
+ * widths, values of 32 and 64 bits, and a mask that leaves lanes out.
  */
 #include "../testing.h"
 
@@ -52,7 +52,7 @@ static void check_shuffles(void)
     release(out);
 }
 
-static __global__ void wide_shuffles_kernel(double *doubles, /* [LANES] */
+static __global__ void wide_shuffles_kernel(double *doubles,  /* [LANES] */
                                             long long *longs, /* [LANES] */
                                             float *floats)    /* [LANES] */
 {
@@ -111,7 +111,8 @@ static unsigned expected_vote(const int *values, unsigned mask, int which, int l
         all_large &= values[i] > 2;
         any_larger |= values[i] > 8;
     }
-    const unsigned results[VOTES] = {odd, all_large, any_larger, equal, equal == mask ? mask : 0, equal == mask};
+    const unsigned results[VOTES] = {odd,          all_large, any_larger, equal, equal == mask ? mask : 0,
+                                     equal == mask};
     return results[which];
 }
 
@@ -129,7 +130,8 @@ static void check_votes(void)
             finish_launch("votes_kernel");
             download(got, out, VOTES * LANES);
             for (int i = 0; i < VOTES * LANES; i++) {
-                const unsigned expected = mask >> i % LANES & 1 ? expected_vote(host, mask, i / LANES, i % LANES) : 0;
+                const unsigned expected =
+                    mask >> i % LANES & 1 ? expected_vote(host, mask, i / LANES, i % LANES) : 0;
                 expect_equal("vote", i, got[i], expected);
             }
             release(in);
@@ -141,7 +143,7 @@ static void check_votes(void)
 enum { REDUCTIONS = 8 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-static __global__ void reductions_kernel(const int *in, /* [LANES] */
+static __global__ void reductions_kernel(const int *in,  /* [LANES] */
                                          long long *out) /* [REDUCTIONS, LANES] */
 {
     const int lane = (int)threadIdx.x, value = in[lane];
@@ -162,7 +164,8 @@ static __global__ void reductions_kernel(const int *, long long *) {}
 static void expected_reductions(const int *values, int first, int last, long long *results)
 {
     int sum = 0, low = values[first], high = values[first];
-    unsigned unsigned_low = (unsigned)low, unsigned_high = (unsigned)low, and_all = ~0u, or_all = 0, xor_all = 0;
+    unsigned unsigned_low = (unsigned)low, unsigned_high = (unsigned)low, and_all = ~0u, or_all = 0,
+             xor_all = 0;
     for (int i = first; i < last; i++) {
         const unsigned value = (unsigned)values[i];
         sum += values[i];

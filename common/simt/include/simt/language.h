@@ -22,7 +22,7 @@
 #define __global__ __attribute__((noinline))
 #define __device__
 #define __host__
-#define __constant__ __attribute__((section("simt_constant")))
+#define __constant__ __attribute__((used, section("simt_constant")))
 #define __shared__ static thread_local
 #define __managed__ _Pragma("GCC error \"managed memory is not supported on the software device\"")
 #define __forceinline__ inline __attribute__((always_inline))
@@ -36,8 +36,14 @@
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))
 
+/** @brief Put by the rewriter before every shared variable: an index beyond its neighbour lands here. */
+#define SIMT_RED_ZONE SIMT_RED_ZONE_NUMBERED(__COUNTER__)
+#define SIMT_RED_ZONE_NUMBERED(number) SIMT_RED_ZONE_NAMED(number)
+#define SIMT_RED_ZONE_NAMED(number)                                                                          \
+    __attribute__((used)) static thread_local char simt_red_zone_##number[64]
+
 /** @brief Put by the rewriter on `__device__` variables that a kernel may write. */
-#define simt_device_variable __attribute__((section("simt_device")))
+#define simt_device_variable __attribute__((used, section("simt_device")))
 /** @brief What the rewriter makes of `asm(...)`: an error where the preprocessor lets it stand. */
 #define simt_inline_ptx(...)                                                                                 \
     _Pragma("GCC error \"inline PTX cannot run on the software device: use an intrinsic, or keep it under #ifndef __SIMT__\"") \
@@ -72,12 +78,12 @@ static constexpr int warpSize = 32;
     simt_block_barrier(SIMT_SITE("__syncthreads_and"), SIMT_VOTE_AND, (predicate) ? 1 : 0)
 #define __syncthreads_or(predicate)                                                                          \
     simt_block_barrier(SIMT_SITE("__syncthreads_or"), SIMT_VOTE_OR, (predicate) ? 1 : 0)
-#define __syncwarp(...) simt_sync_warp(SIMT_SITE("__syncwarp"), ##__VA_ARGS__)
+#define __syncwarp(...) (simt_warp_synchronizer{SIMT_SITE("__syncwarp")})(__VA_ARGS__)
 
-SIMT_INLINE void simt_sync_warp(const struct simt_site *site, unsigned int mask = 0xffffffffu)
-{
-    simt_warp_barrier(site, mask);
-}
+struct simt_warp_synchronizer {
+    const struct simt_site *site;
+    void operator()(unsigned int mask = 0xffffffffu) const { simt_warp_barrier(site, mask); }
+};
 
 SIMT_INLINE void __threadfence() { simt_fence(); }
 SIMT_INLINE void __threadfence_system() { simt_fence(); }

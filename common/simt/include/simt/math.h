@@ -88,6 +88,19 @@ SIMT_INLINE void sincospif(float x, float *s, float *c)
     *c = cospif(x);
 }
 
+/* The C library declares some of these names for its own use, with external linkage. */
+#define __expf simt_fast_expf
+#define __exp10f simt_fast_exp10f
+#define __logf simt_fast_logf
+#define __log2f simt_fast_log2f
+#define __log10f simt_fast_log10f
+#define __powf simt_fast_powf
+#define __sinf simt_fast_sinf
+#define __cosf simt_fast_cosf
+#define __tanf simt_fast_tanf
+#define __tanhf simt_fast_tanhf
+#define __sincosf simt_fast_sincosf
+
 SIMT_INLINE float __expf(float x) { return expf(x); }
 SIMT_INLINE float __exp10f(float x) { return (float)pow(10.0, (double)x); }
 SIMT_INLINE float __logf(float x) { return logf(x); }

@@ -1,0 +1,162 @@
+/**
+ * @file check.c
+ * @brief From the case table to verdicts: which cases, in which sessions, and what they add up to.
+ */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "judge.h"
+
+enum { SESSION_ITEMS = 128 };
+
+/* Larger groups would only hold more memory; a case above this goes alone. */
+#define SESSION_BYTES (UINT64_C(256) << 20)
+
+const char *state_name(enum state state)
+{
+    static const char *const names[STATE_COUNT] = {"PASS",    "FAIL",      "NOT_STARTED", "CRASH",
+                                                   "TIMEOUT", "NO_DEVICE", "BROKEN"};
+    return names[state];
+}
+
+static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
+{
+    const struct lesson *lesson = check->options.lesson;
+    const struct lesson_case *from = &check->cases[case_index];
+    *item = (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
+    item->settled.seed = rng_mix_text(rng_mix(check->seed, (uint64_t)lesson->number), from->name);
+    item->settled.devices = (unsigned)check->options.device;
+    if (from->repeat > 1) {
+        struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
+        lesson->vary(&item->settled, item_index, &rng);
+    }
+    item->buffer_count = lesson->buffers(&item->settled, item->buffer);
+}
+
+static void run_session(struct check *check, struct session *session)
+{
+    if (check->broken[0] == '\0' && session_open(session) == 0) session_run(session);
+    for (int i = 0; i < session->count; i++) {
+        if (session->header == NULL) {
+            struct verdict *verdict = &check->verdicts[session->item[i].case_index];
+            verdict->state = STATE_BROKEN;
+            snprintf(verdict->headline, sizeof verdict->headline, "%s", check->broken);
+            continue;
+        }
+        judge_item(session, i);
+        if (check->options.bench) bench_item(session, i);
+        if (check->options.dump) dump_item(session, i);
+    }
+    session_close(session);
+}
+
+/* Cases are measured one by one, so that what the software device counts is theirs. */
+static int fits(const struct check *check, const struct session *session, uint64_t bytes, const struct item *item)
+{
+    if (session->count == 0) return 1;
+    if (check->options.bench || session->count >= SESSION_ITEMS) return 0;
+    return bytes + session_item_bytes(session, item) <= SESSION_BYTES;
+}
+
+static void start_session(struct check *check, struct session *session, struct item *items)
+{
+    *session = (struct session){.check = check, .item = items, .image = -1};
+    if (check->options.bench) bench_prepare(session);
+}
+
+/* Refusing bad input is no work while nothing else has begun: what a skeleton refuses earns nothing. */
+static void settle_not_started(struct check *check)
+{
+    int begun[LESSON_PARTS] = {0}, waiting[LESSON_PARTS] = {0};
+    for (int i = 0; i < check->case_count; i++) {
+        if (!check->chosen[i] || check->cases[i].expected != KERNEL_OK) continue;
+        int not_started = check->verdicts[i].state == STATE_NOT_STARTED;
+        waiting[check->cases[i].part] += not_started;
+        begun[check->cases[i].part] += !not_started;
+    }
+    for (int i = 0; i < check->case_count; i++) {
+        int part = check->cases[i].part;
+        if (!check->chosen[i] || begun[part] > 0 || waiting[part] == 0) continue;
+        if (check->verdicts[i].state == STATE_PASS) check->verdicts[i].state = STATE_NOT_STARTED;
+    }
+}
+
+void check_run(struct check *check)
+{
+    struct item *items = calloc(SESSION_ITEMS, sizeof *items);
+    struct item *item = malloc(sizeof *item);
+    struct session session;
+    uint64_t bytes = 0;
+    if (items == NULL || item == NULL) snprintf(check->broken, sizeof check->broken, "no memory");
+    start_session(check, &session, items);
+    for (int i = 0; i < check->case_count && check->broken[0] == '\0'; i++)
+        for (int n = 0; check->chosen[i] && n < check->cases[i].repeat; n++) {
+            make_item(check, i, n, item);
+            if (!fits(check, &session, bytes, item)) {
+                run_session(check, &session);
+                start_session(check, &session, items);
+                bytes = 0;
+            }
+            bytes += session_item_bytes(&session, item);
+            items[session.count++] = *item;
+        }
+    if (session.count > 0) run_session(check, &session);
+    free(item);
+    free(items);
+    settle_not_started(check);
+}
+
+int check_save(struct check *check, const char *path)
+{
+    struct item *item = malloc(sizeof *item);
+    struct session session = {.check = check, .item = item, .count = 1, .image = -1};
+    int failed = item == NULL, index = 0;
+    while (!check->chosen[index]) index++;
+    if (!failed) {
+        make_item(check, index, 0, item);
+        failed = session_open(&session) != 0 || session_save(&session, path) != 0;
+        session_close(&session);
+    }
+    free(item);
+    return failed ? -1 : 0;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------ */
+
+/* Points do not depend on what was asked for: the weights of all cases of a part on this device count. */
+double check_points_max(const struct check *check, int index)
+{
+    int part = check->cases[index].part, sum = 0;
+    for (int i = 0; i < check->case_count; i++)
+        if (check->cases[i].part == part && (check->cases[i].devices & (unsigned)check->options.device))
+            sum += check->cases[i].weight;
+    return sum == 0 ? 0.0 : (double)check->options.lesson->part[part].points * check->cases[index].weight / sum;
+}
+
+double check_points(const struct check *check, int index)
+{
+    return check->chosen[index] && check->verdicts[index].state == STATE_PASS ? check_points_max(check, index) : 0.0;
+}
+
+enum state check_state(const struct check *check, int part)
+{
+    int count[STATE_COUNT] = {0}, all = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        if (!check->chosen[i] || (part >= 0 && check->cases[i].part != part)) continue;
+        count[check->verdicts[i].state]++;
+        all++;
+    }
+    if (count[STATE_BROKEN] > 0 || all == 0) return STATE_BROKEN;
+    if (count[STATE_PASS] == all) return STATE_PASS;
+    if (count[STATE_NO_DEVICE] == all) return STATE_NO_DEVICE;
+    if (count[STATE_NOT_STARTED] == all) return STATE_NOT_STARTED;
+    if (count[STATE_CRASH] > 0 && count[STATE_CRASH] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
+        return STATE_CRASH;
+    if (count[STATE_TIMEOUT] > 0 && count[STATE_TIMEOUT] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
+        return STATE_TIMEOUT;
+    return STATE_FAIL;
+}

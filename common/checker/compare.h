@@ -1,0 +1,69 @@
+/**
+ * @file compare.h
+ * @brief What came back against what should have: guard zones, inputs, determinism, then every element.
+ */
+#ifndef WARPWISE_CHECKER_COMPARE_H
+#define WARPWISE_CHECKER_COMPARE_H
+
+#include "session.h"
+
+/** @brief One element that is wrong. */
+struct wrong {
+    size_t at;
+    double got, expected, bound;
+};
+
+enum { WRONG_KEPT = 4096 };
+
+/** @brief What the comparison of one buffer found. */
+struct buffer_comparison {
+    size_t compared, wrong;
+    struct wrong *first;       /**< the first WRONG_KEPT wrong elements, in order of their index */
+    double share;              /**< largest error / bound */
+    double largest_error, largest_plain_error, largest_floor;
+};
+
+/** @brief The data of one item, as the oracle and the diagnosis need them. */
+struct judged {
+    const struct session *session;
+    int index;                             /**< of the item in the session */
+    const struct item *item;
+    const float *inputs[WIRE_BUFFERS];     /**< made anew from the seed; NULL for other roles */
+    const float *got[2][WIRE_BUFFERS];     /**< what came back from each run */
+    struct buffer_comparison buffer[WIRE_BUFFERS];
+    size_t units, sampled;                 /**< units of the oracle; how many were compared if not all, else 0 */
+    double share;                          /**< largest over all buffers, both criteria */
+};
+
+/** @brief Gathers the data of item @p index; 0 or -1 if memory is short. */
+int judged_open(struct judged *judged, const struct session *session, int index);
+void judged_close(struct judged *judged);
+
+/** @brief 1 if guard zones and inputs are as they were; else 0 with the reason. */
+int compare_untouched(const struct judged *judged, char *reason, size_t size);
+
+/** @brief 1 if no output was touched (a refused call); else 0 with the reason. */
+int compare_refused(const struct judged *judged, char *reason, size_t size);
+
+/** @brief 1 if both runs gave the same bits and wrote everything; else 0 with the reason. */
+int compare_runs(const struct judged *judged, char *reason, size_t size);
+
+/** @brief 1 if the outputs left by the timing loop are those of run 0; else 0 with the reason. */
+int compare_timed(const struct judged *judged, char *reason, size_t size);
+
+/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. */
+int compare_values(struct judged *judged);
+
+/** @brief Allocates, in one piece to be freed, all arrays of an expectation, @p elems long each; or NULL. */
+double *compare_expectation(struct lesson_expectation *expectation, size_t elems);
+
+/** @brief Decides whether one element is right. NaN and infinities must match exactly. */
+int compare_element(double got, double expected, double bound);
+
+/** @brief Largest error of a buffer as a share of what the maximum-norm criterion allows. */
+double compare_norm_share(const struct buffer_comparison *buffer);
+
+/** @brief "out[0,1,64,0]" for element @p at. */
+void compare_name(const struct lesson_buffer *buffer, size_t at, char *text, size_t size);
+
+#endif

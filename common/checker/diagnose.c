@@ -1,0 +1,274 @@
+/**
+ * @file diagnose.c
+ * @brief Patterns, from the plainest to the most particular; the first that fits is told.
+ */
+#include "diagnose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKED_AT = 24, ENOUGH = 4 };
+
+/** The wrong elements of one buffer. */
+struct symptoms {
+    const struct judged *judged;
+    int buffer;
+    const struct lesson_buffer *shape;
+    const struct buffer_comparison *found;
+    size_t kept; /* how many of the wrong elements are at hand */
+};
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+static int not_finite(const struct symptoms *s, char *text, size_t size)
+{
+    size_t nans = 0, infinities = 0, unexpected = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        if (isnan(s->found->first[i].expected) && !isnan(s->found->first[i].got)) unexpected++;
+        if (isnan(s->found->first[i].got)) nans++;
+        if (isinf(s->found->first[i].got)) infinities++;
+    }
+    if (unexpected == s->kept)
+        snprintf(text, size, "a NaN of the input was swallowed: it must come out where it belongs");
+    else if (nans > 0)
+        snprintf(text, size, "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN let through the mask",
+                 nans == s->kept ? "all" : "some");
+    else if (infinities == s->kept)
+        snprintf(text, size, "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
+    return unexpected == s->kept || nans > 0 || infinities == s->kept;
+}
+
+static int mask_seen(const struct symptoms *s, char *text, size_t size)
+{
+    size_t unmasked = 0;
+    for (size_t i = 0; i < s->kept; i++)
+        unmasked += isinf(s->found->first[i].expected) && isfinite(s->found->first[i].got);
+    if (unmasked < s->kept) return 0;
+    snprintf(text, size, "elements that must be -infinity are finite numbers");
+    return 1;
+}
+
+static int all_zero(const struct symptoms *s, char *text, size_t size)
+{
+    for (size_t i = 0; i < s->kept; i++)
+        if (s->found->first[i].got != 0.0) return 0;
+    snprintf(text, size, s->found->wrong == s->found->compared ? "all zero" : "the wrong elements are all zero");
+    return 1;
+}
+
+static int constant_factor(const struct symptoms *s, char *text, size_t size)
+{
+    double factor = 0.0;
+    size_t used = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const struct wrong *wrong = &s->found->first[i];
+        if (!(fabs(wrong->expected) > 100.0 * wrong->bound) || !isfinite(wrong->got)) continue;
+        double ratio = wrong->got / wrong->expected;
+        if (used == 0) factor = ratio;
+        if (!(fabs(ratio - factor) <= 1e-3 * fabs(factor))) return 0;
+        used++;
+    }
+    if (used < ENOUGH || 2 * used < s->kept) return 0;
+    snprintf(text, size, "constant factor: every wrong element is %.4g times what it should be", factor);
+    return 1;
+}
+
+static int copy_of_input(const struct symptoms *s, char *text, size_t size)
+{
+    for (int b = 0; b < s->judged->item->buffer_count; b++) {
+        const float *input = s->judged->inputs[b];
+        if (input == NULL || s->kept < ENOUGH) continue;
+        size_t elems = lesson_elems(&s->judged->item->buffer[b]), same = 0;
+        for (size_t i = 0; i < s->kept; i++)
+            same += s->found->first[i].at < elems && (double)input[s->found->first[i].at] == s->found->first[i].got;
+        if (same < s->kept) continue;
+        snprintf(text, size, "%s holds a copy of %s", s->shape->name, s->judged->item->buffer[b].name);
+        return 1;
+    }
+    return 0;
+}
+
+/* The lesson's guesses: each gives the value that a well-known mistake would have led to. */
+static int guessed(const struct symptoms *s, char *text, size_t size)
+{
+    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    const struct lesson_case *settled = &s->judged->item->settled;
+    size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
+    for (int guess = 0; lesson->guess != NULL; guess++) {
+        char message[VERDICT_TEXT];
+        int known = 0, fits = 1;
+        for (size_t i = 0; i < s->kept && fits; i += step) {
+            const struct wrong *wrong = &s->found->first[i];
+            double value;
+            known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message, sizeof message);
+            if (known != 1) break;
+            fits = compare_element(wrong->got, value, 4.0 * wrong->bound + 1e-5 * fabs(value));
+        }
+        if (known < 0) return 0;
+        if (known == 0 || !fits) continue;
+        snprintf(text, size, "%s", message);
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- places ---------------------------------------------------------------------------------------------- */
+
+static size_t index_on(const struct lesson_buffer *shape, size_t at, int axis)
+{
+    for (int behind = shape->rank - 1; behind > axis; behind--) at /= shape->extent[behind];
+    return at % shape->extent[axis];
+}
+
+static void range_on(const struct symptoms *s, int axis, size_t *low, size_t *high)
+{
+    *low = SIZE_MAX;
+    *high = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        size_t index = index_on(s->shape, s->found->first[i].at, axis);
+        if (index < *low) *low = index;
+        if (index > *high) *high = index;
+    }
+}
+
+static int tail_of(const struct symptoms *s, int axis, const char *what, char *text, size_t size)
+{
+    static const size_t tiles[] = {8, 16, 32, 64, 128};
+    size_t low, high, extent = s->shape->extent[axis];
+    range_on(s, axis, &low, &high);
+    for (int i = 0; i < 5; i++) {
+        size_t last = extent / tiles[i] * tiles[i];
+        if (last == 0 || last == extent || low < last) continue;
+        snprintf(text, size, "only the %s of the last tile are wrong (from %zu of %zu on, as with tiles of %zu): is its tail handled?",
+                 what, last, extent, tiles[i]);
+        return 1;
+    }
+    if (low > 0 && 4 * low >= extent && s->kept == s->found->wrong) {
+        snprintf(text, size, "only %s from %zu of %zu on are wrong", what, low, extent);
+        return 1;
+    }
+    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && s->kept == s->found->wrong) {
+        snprintf(text, size, "only %s up to %zu of %zu are wrong", what, high, extent);
+        return 1;
+    }
+    return 0;
+}
+
+static int tails(const struct symptoms *s, char *text, size_t size)
+{
+    if (s->shape->rank == 4) {
+        if (tail_of(s, 2, "rows", text, size) || tail_of(s, 3, "columns", text, size)) return 1;
+        size_t low, high;
+        range_on(s, 1, &low, &high);
+        if (low > 0) return snprintf(text, size, "only heads from %zu on are wrong", low) > 0;
+        range_on(s, 0, &low, &high);
+        if (low > 0) return snprintf(text, size, "only sequences of the batch from %zu on are wrong", low) > 0;
+        return 0;
+    }
+    if (s->shape->rank == 2 && s->shape->column[0] == NULL)
+        return tail_of(s, 0, "rows", text, size) || tail_of(s, 1, "columns", text, size);
+    return s->shape->rank == 3 && tail_of(s, 2, "rows", text, size);
+}
+
+static int by_place(const void *one, const void *two)
+{
+    size_t a = ((const struct wrong *)one)->at, b = ((const struct wrong *)two)->at;
+    return a < b ? -1 : a > b;
+}
+
+/* Where the element would lie if axes `first` and `first + 1` were stored the other way round. */
+static size_t swapped_place(const struct lesson_buffer *shape, size_t at, int first)
+{
+    size_t index[LESSON_RANK], flat = 0;
+    size_t behind = 1;
+    for (int axis = first + 2; axis < shape->rank; axis++) behind *= shape->extent[axis];
+    size_t inner = at % behind, pair = at / behind, rows = shape->extent[first], columns = shape->extent[first + 1];
+    size_t front = pair / (rows * columns);
+    index[0] = pair % (rows * columns) / rows;
+    index[1] = pair % rows;
+    flat = (front * rows + index[1]) * columns + index[0];
+    return flat * behind + inner;
+}
+
+static int transposed(const struct symptoms *s, char *text, size_t size)
+{
+    for (int first = s->shape->rank - 2; first >= 0 && s->kept >= ENOUGH; first--) {
+        size_t known = 0, same = 0;
+        if (s->shape->extent[first] < 2 || s->shape->extent[first + 1] < 2) continue;
+        for (size_t i = 0; i < s->kept; i++) {
+            struct wrong key = {.at = swapped_place(s->shape, s->found->first[i].at, first)};
+            const struct wrong *other = bsearch(&key, s->found->first, s->kept, sizeof key, by_place);
+            if (other == NULL || other->at == s->found->first[i].at) continue;
+            known++;
+            same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
+        }
+        if (known < ENOUGH || same < known) continue;
+        snprintf(text, size, "transposed: axes %d and %d of %s are stored the other way round", first, first + 1,
+                 s->shape->name);
+        return 1;
+    }
+    return 0;
+}
+
+/* Mean error of the first and of the last quarter of the wrong elements. */
+static int growing(const struct symptoms *s, char *text, size_t size)
+{
+    size_t quarter = s->kept / 4;
+    double early = 0.0, late = 0.0;
+    if (quarter < 8 || s->kept < s->found->wrong) return 0;
+    for (size_t i = 0; i < quarter; i++) {
+        early += fabs(s->found->first[i].got - s->found->first[i].expected);
+        late += fabs(s->found->first[s->kept - 1 - i].got - s->found->first[s->kept - 1 - i].expected);
+    }
+    if (!(late > 8.0 * early)) return 0;
+    snprintf(text, size, "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
+             s->shape->name);
+    return 1;
+}
+
+void diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
+{
+    static int (*const patterns[])(const struct symptoms *, char *, size_t) = {
+        guessed, not_finite, all_zero, constant_factor, copy_of_input, transposed, mask_seen, tails, growing};
+    const struct buffer_comparison *found = &judged->buffer[buffer];
+    text[0] = '\0';
+    if (found->wrong == 0 || found->first == NULL) return;
+    struct symptoms symptoms = {judged, buffer, &judged->item->buffer[buffer], found,
+                                found->wrong < WRONG_KEPT ? found->wrong : WRONG_KEPT};
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        if (patterns[i](&symptoms, text, size)) return;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------------------- */
+
+static int counts(const struct check *check, int index, int part)
+{
+    enum case_group group = check->cases[index].group;
+    enum state state = check->verdicts[index].state;
+    return check->chosen[index] && check->cases[index].part == part && group != GROUP_BAD_INPUT &&
+           group != GROUP_PROPERTIES && (state == STATE_PASS || state == STATE_FAIL);
+}
+
+void diagnose_part(const struct check *check, int part, char *text, size_t size)
+{
+    const struct lesson *lesson = check->options.lesson;
+    text[0] = '\0';
+    for (int trait = 0; lesson->trait != NULL; trait++) {
+        const char *message = NULL;
+        int failing = 0, passing = 0, fits = 1;
+        for (int i = 0; i < check->case_count && fits >= 0; i++) {
+            int has = lesson->trait(&check->cases[i], trait, &message);
+            if (has < 0) return;
+            if (!counts(check, i, part)) continue;
+            int failed = check->verdicts[i].state == STATE_FAIL;
+            failing += failed;
+            passing += !failed;
+            fits = fits && failed == has;
+        }
+        if (!fits || failing < 2 || passing < 2) continue;
+        snprintf(text, size, "%s", message);
+        return;
+    }
+}

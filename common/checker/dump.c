@@ -1,0 +1,97 @@
+/**
+ * @file dump.c
+ * @brief `--dump`: small buffers element by element, got over expected, inputs first.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+#include "compare.h"
+
+enum { SHOWN_ROWS = 12, SHOWN_COLUMNS = 8 };
+
+/* What the oracle says of every element of every buffer; NaN with known 0 where it says nothing. */
+struct answers {
+    double *expected[WIRE_BUFFERS], *bound[WIRE_BUFFERS];
+};
+
+static void print_row(const struct lesson_buffer *buffer, const float *got, const double *expected, const double *bound,
+                      size_t row, size_t columns)
+{
+    char name[96];
+    size_t shown = columns < SHOWN_COLUMNS ? columns : SHOWN_COLUMNS;
+    compare_name(buffer, row * columns, name, sizeof name);
+    printf("    %-20s", name);
+    for (size_t c = 0; c < shown; c++) printf(" %11.5g", (double)got[row * columns + c]);
+    printf(columns > shown ? "  ...\n" : "\n");
+    if (expected == NULL) return;
+    printf("    %-20s", "  expected");
+    for (size_t c = 0; c < shown; c++) printf(" %11.5g", expected[row * columns + c]);
+    putchar('\n');
+    int wrong = 0;
+    for (size_t c = 0; c < columns; c++) {
+        size_t at = row * columns + c;
+        wrong += !compare_element((double)got[at], expected[at], bound[at]);
+    }
+    if (wrong > 0) printf("    %-20s %d of %zu wrong in this row\n", "", wrong, columns);
+}
+
+static void print_buffer(const struct lesson_buffer *buffer, const float *got, const double *expected,
+                         const double *bound)
+{
+    size_t columns = buffer->extent[buffer->rank - 1], elems = lesson_elems(buffer);
+    if (elems == 0) return;
+    size_t rows = elems / columns;
+    static const char *const roles[] = {"input", "output", "in and out", "workspace after the call"};
+    printf("  %s (%s, %zu rows of %zu)\n", buffer->name, roles[buffer->role], rows, columns);
+    for (size_t row = 0; row < rows && row < SHOWN_ROWS; row++) print_row(buffer, got, expected, bound, row, columns);
+    if (rows > SHOWN_ROWS) printf("    ... and %zu more rows\n", rows - SHOWN_ROWS);
+}
+
+static void ask_oracle(const struct judged *judged, struct answers *answers)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    const struct lesson_case *settled = &judged->item->settled;
+    struct lesson_expectation e = {0};
+    double *memory = compare_expectation(&e, lesson->unit_elems(settled));
+    for (size_t unit = 0; memory != NULL && unit < lesson->units(settled); unit++) {
+        lesson->expect(settled, judged->inputs, unit, &e);
+        for (int s = 0; s < e.span_count; s++) {
+            const struct lesson_span *span = &e.span[s];
+            if (answers->expected[span->buffer] == NULL) {
+                size_t all = lesson_elems(&judged->item->buffer[span->buffer]);
+                answers->expected[span->buffer] = calloc(all, sizeof(double));
+                answers->bound[span->buffer] = calloc(all, sizeof(double));
+            }
+            for (size_t i = 0; i < span->count; i++) {
+                answers->expected[span->buffer][span->first + i] = span->expected[i];
+                answers->bound[span->buffer][span->first + i] = span->bound[i];
+            }
+        }
+    }
+    free(memory);
+}
+
+void dump_item(struct session *session, int index)
+{
+    struct judged judged;
+    struct answers answers = {0};
+    const struct item *item = &session->item[index];
+    if (item->end != ITEM_ANSWERED || item->settled.expected != KERNEL_OK || judged_open(&judged, session, index) != 0)
+        return;
+    char shape[160];
+    session->check->options.lesson->describe(&item->settled, shape, sizeof shape);
+    printf("dump of case %s: %s\n", item->settled.name, shape);
+    ask_oracle(&judged, &answers);
+    for (int b = 0; b < item->buffer_count; b++) {
+        if (item->settled.null_buffer == b) continue;
+        const float *got = item->buffer[b].role == WIRE_IN ? judged.inputs[b] : session_copy(session, index, b, 0);
+        print_buffer(&item->buffer[b], got, answers.expected[b], answers.bound[b]);
+    }
+    for (int b = 0; b < WIRE_BUFFERS; b++) {
+        free(answers.expected[b]);
+        free(answers.bound[b]);
+    }
+    judged_close(&judged);
+}

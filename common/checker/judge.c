@@ -1,0 +1,231 @@
+/**
+ * @file judge.c
+ * @brief The order of questions: did it answer, did it start, did the device object, did it return what it
+ *        should, did it keep to its buffers, do both runs agree, is every element right.
+ */
+#include "judge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diagnose.h"
+
+/* How bad a state is; the worst item decides for its case. */
+static int rank_of(enum state state)
+{
+    static const int rank[STATE_COUNT] = {[STATE_PASS] = 0,      [STATE_NOT_STARTED] = 2, [STATE_FAIL] = 3,
+                                          [STATE_TIMEOUT] = 4,   [STATE_CRASH] = 5,       [STATE_NO_DEVICE] = 1,
+                                          [STATE_BROKEN] = 6};
+    return rank[state];
+}
+
+static void say(struct verdict *verdict, enum state state, const char *headline)
+{
+    verdict->state = state;
+    snprintf(verdict->headline, sizeof verdict->headline, "%s", headline);
+}
+
+/* ---- the runner ------------------------------------------------------------------------------------------ */
+
+static void judge_crash(const struct item *item, struct verdict *verdict)
+{
+    char text[VERDICT_TEXT];
+    if (item->end == ITEM_LATE)
+        snprintf(text, sizeof text, "the time limit passed: an endless loop, a deadlock, or far too slow");
+    else if (item->signal != 0)
+        snprintf(text, sizeof text, "the runner was killed by signal %d (%s)", item->signal, strsignal(item->signal));
+    else
+        snprintf(text, sizeof text, "the runner ended by itself (exit code %d) before it had answered", item->exit_code);
+    say(verdict, item->end == ITEM_LATE ? STATE_TIMEOUT : STATE_CRASH, text);
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+}
+
+/* 1 if there is an answer to look at. */
+static int answered(const struct session *session, int index, struct verdict *verdict)
+{
+    const struct item *item = &session->item[index];
+    const struct wire_result *result = &session_case(session, index)->result;
+    if (session->check->broken[0] != '\0') {
+        say(verdict, STATE_BROKEN, session->check->broken);
+    } else if (item->end == ITEM_LATE || item->end == ITEM_CRASHED) {
+        judge_crash(item, verdict);
+    } else if (item->end == ITEM_NOT_RUN && session->header->no_device && session->check->options.device == DEVICE_GPU) {
+        say(verdict, STATE_NO_DEVICE, session->check->device_name);
+    } else if (item->end == ITEM_NOT_RUN) {
+        say(verdict, STATE_CRASH, "the runner gave up before it came to this case");
+    } else if (memcmp(result->stamp, item->nonce, sizeof item->nonce) != 0) {
+        say(verdict, STATE_CRASH, "the runner said that it was done, but its result is not complete");
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
+/* The runner's text comes from the untrusted side: it may lack its terminator. */
+static void device_message(const struct wire_result *result, char *text, size_t size)
+{
+    snprintf(text, size, "CUDA error %d: %.*s", result->cuda_error, (int)sizeof result->cuda_message - 1,
+             result->cuda_message);
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+}
+
+static int device_content(const struct session *session, int index, struct verdict *verdict)
+{
+    const struct item *item = &session->item[index];
+    const struct wire_result *result = &session_case(session, index)->result;
+    char text[VERDICT_TEXT];
+    if (item->finding || result->findings > 0) {
+        say(verdict, STATE_FAIL, "the software device found a mistake");
+        snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+        return 0;
+    }
+    if (result->cuda_error == 0) return 1;
+    device_message(result, text, sizeof text);
+    say(verdict, result->setup_failed ? STATE_BROKEN : STATE_FAIL, text);
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+    return 0;
+}
+
+static int status_right(const struct session *session, int index, struct verdict *verdict)
+{
+    const struct item *item = &session->item[index];
+    const struct wire_result *result = &session_case(session, index)->result;
+    char text[VERDICT_TEXT];
+    size_t contract = session->check->options.lesson->workspace_bytes(&item->settled);
+    for (int run = 0; run < 2; run++) {
+        enum kernel_status status = (enum kernel_status)result->status[run];
+        if (status == KERNEL_NOT_STARTED) {
+            say(verdict, STATE_NOT_STARTED, "KERNEL_NOT_STARTED: nothing has been written here yet");
+            return 0;
+        }
+        if (status == item->settled.expected) continue;
+        snprintf(text, sizeof text, "returned %s, expected %s", kernel_status_name(status),
+                 kernel_status_name(item->settled.expected));
+        if (status == KERNEL_OUT_OF_MEMORY && contract != SIZE_MAX && result->workspace_asked > contract)
+            snprintf(text, sizeof text, "asked for %llu bytes of workspace, but was given the %zu of the contract",
+                     (unsigned long long)result->workspace_asked, contract);
+        say(verdict, STATE_FAIL, text);
+        return 0;
+    }
+    if (contract == SIZE_MAX || result->workspace_asked == contract) return 1;
+    snprintf(text, sizeof text, "%s_workspace_bytes() says %llu, the contract %zu",
+             session->check->options.lesson->topic, (unsigned long long)result->workspace_asked, contract);
+    say(verdict, STATE_FAIL, text);
+    return 0;
+}
+
+/* ---- the data -------------------------------------------------------------------------------------------- */
+
+static void tell_number(double value, char *text, size_t size)
+{
+    if (isnan(value)) {
+        snprintf(text, size, "NaN");
+    } else {
+        snprintf(text, size, "%.6g", value);
+    }
+}
+
+static void judge_wrong(const struct judged *judged, int buffer, struct verdict *verdict)
+{
+    const struct buffer_comparison *found = &judged->buffer[buffer];
+    const struct wrong *wrong = &found->first[0];
+    char name[96], got[32], expected[32], times[48] = "";
+    compare_name(&judged->item->buffer[buffer], wrong->at, name, sizeof name);
+    tell_number(wrong->got, got, sizeof got);
+    tell_number(wrong->expected, expected, sizeof expected);
+    double share = fabs(wrong->got - wrong->expected) / wrong->bound;
+    if (isfinite(share)) snprintf(times, sizeof times, " (%.3gx the error budget)", share);
+    verdict->state = STATE_FAIL;
+    snprintf(verdict->headline, sizeof verdict->headline, "%s = %s, expected %s%s; %zu of %zu wrong", name, got, expected,
+             times, found->wrong, found->compared);
+    diagnose_item(judged, buffer, verdict->pattern, sizeof verdict->pattern);
+}
+
+static void judge_norm(const struct judged *judged, int buffer, struct verdict *verdict)
+{
+    const struct buffer_comparison *found = &judged->buffer[buffer];
+    verdict->state = STATE_FAIL;
+    snprintf(verdict->headline, sizeof verdict->headline,
+             "largest error of %s is %.3g, a plain f32 computation has %.3g: more than twice that is too much",
+             judged->item->buffer[buffer].name, found->largest_error, found->largest_plain_error);
+    snprintf(verdict->pattern, sizeof verdict->pattern, "lower precision than asked for?");
+}
+
+static void judge_values(struct judged *judged, struct verdict *verdict)
+{
+    int right = compare_values(judged);
+    verdict->budget_share = judged->share;
+    verdict->sampled = judged->sampled;
+    verdict->units = judged->units;
+    for (int b = 0; b < judged->item->buffer_count && !right; b++) {
+        if (judged->buffer[b].wrong > 0) {
+            judge_wrong(judged, b, verdict);
+            return;
+        }
+        if (compare_norm_share(&judged->buffer[b]) > 1.0) {
+            judge_norm(judged, b, verdict);
+            return;
+        }
+    }
+    if (!right) say(verdict, STATE_BROKEN, "no memory to compare the result");
+}
+
+/* An item of a property is also held against the one before it. */
+static void judge_property(struct session *session, const struct judged *judged, struct verdict *verdict)
+{
+    const struct lesson *lesson = session->check->options.lesson;
+    char reason[VERDICT_TEXT];
+    int index = judged->index;
+    if (lesson->holds == NULL || index == 0 || judged->item->item_index == 0) return;
+    const struct item *before = &session->item[index - 1];
+    if (before->case_index != judged->item->case_index || before->end != ITEM_ANSWERED) return;
+    const float *got_before[WIRE_BUFFERS] = {0};
+    for (int b = 0; b < before->buffer_count; b++) got_before[b] = session_copy(session, index - 1, b, 0);
+    if (lesson->holds(&judged->item->settled, judged->got[0], &before->settled, got_before, reason, sizeof reason)) return;
+    say(verdict, STATE_FAIL, reason);
+}
+
+static void judge_data(struct session *session, int index, struct verdict *verdict)
+{
+    struct judged judged;
+    char reason[VERDICT_TEXT];
+    if (judged_open(&judged, session, index) != 0) {
+        say(verdict, STATE_BROKEN, "no memory to compare the result");
+    } else if (!compare_untouched(&judged, reason, sizeof reason)) {
+        say(verdict, STATE_FAIL, reason);
+    } else if (judged.item->settled.expected != KERNEL_OK) {
+        if (!compare_refused(&judged, reason, sizeof reason)) say(verdict, STATE_FAIL, reason);
+    } else if (!compare_runs(&judged, reason, sizeof reason)) {
+        say(verdict, STATE_FAIL, reason);
+    } else {
+        judge_values(&judged, verdict);
+        if (verdict->state == STATE_PASS) judge_property(session, &judged, verdict);
+        if (verdict->state == STATE_PASS && session->timed > 0 &&
+            session_case(session, index)->result.sample_count > 0 && !compare_timed(&judged, reason, sizeof reason))
+            say(verdict, STATE_FAIL, reason);
+    }
+    judged_close(&judged);
+}
+
+void judge_item(struct session *session, int index)
+{
+    const struct item *item = &session->item[index];
+    struct verdict *total = &session->check->verdicts[item->case_index];
+    struct verdict verdict = {.state = STATE_PASS};
+    session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
+    if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
+        status_right(session, index, &verdict))
+        judge_data(session, index, &verdict);
+    double share = fmax(total->budget_share, verdict.budget_share);
+    double seconds = total->measurement.host_seconds + item->host_seconds;
+    /* The first of equally bad items is told, and the shape is its own. */
+    if (item->item_index == 0 || rank_of(verdict.state) > rank_of(total->state)) {
+        struct measurement kept = total->measurement;
+        *total = verdict;
+        total->measurement = kept;
+    }
+    total->budget_share = share;
+    total->measurement.host_seconds = seconds;
+}

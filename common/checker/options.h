@@ -1,0 +1,27 @@
+/**
+ * @file options.h
+ * @brief The command line of the checker.
+ */
+#ifndef WARPWISE_CHECKER_OPTIONS_H
+#define WARPWISE_CHECKER_OPTIONS_H
+
+#include <stdio.h>
+
+#include "check.h"
+
+/** @brief Reads the command line; 0, or -1 after one sentence on stderr. */
+int options_read(struct options *options, int argc, char **argv);
+
+/** @brief Prints how the checker is used. */
+void options_usage(FILE *file);
+
+/** @brief The lesson called @p name ("01_naive_attention", "01" or "1"), or NULL. */
+const struct lesson *options_lesson(const char *name);
+
+/** @brief The seed to use: the public one, with the bytes of the secret file mixed in. 0 or -1. */
+int options_seed(const struct options *options, uint64_t *seed);
+
+/** @brief 1 if @p item is asked for: by its full name, or without its part. */
+int options_choose(const struct options *options, const struct lesson_case *item);
+
+#endif

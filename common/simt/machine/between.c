@@ -1,0 +1,157 @@
+/**
+ * @file between.c
+ * @brief Races between blocks, and global memory read before it was written.
+ *
+ * While it runs, a block only lists the words it touched (cells.c). The lists are taken up here one at a time in
+ * block order, so what is found does not depend on which blocks ran at the same time. Of each word the first
+ * writing and the first reading block are kept: if either does not race with a later block, then none does.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4 };
+
+struct side {
+    uint32_t block; /* 1 + linear index; 0: nobody yet */
+    uint32_t pc;
+    uint16_t thread, flags;
+};
+
+struct meeting {
+    uint32_t launch; /* it is empty if this is an earlier one */
+    uint32_t split;  /* index of four meetings of single bytes */
+    struct side writer, reader;
+};
+
+static struct meeting *words[2]; /* of the arena and of the variables */
+static struct vector bytes;      /* groups of four */
+static uint32_t launch;
+static size_t taken;
+
+static const char *const NOTHING_ORDERS =
+    "blocks run in any order, and nothing orders these two (a __threadfence, then an atomic in each, could)";
+
+static size_t map_bytes(int space)
+{
+    const size_t all = space == 0 ? ARENA_BYTES : simt_image.data_end - simt_image.data;
+    return (all / 4 + 1) * sizeof(struct meeting);
+}
+
+void simt_between_begin(void)
+{
+    for (int space = 0; space < 2; space++) {
+        if (words[space] == NULL) words[space] = simt_reserve(map_bytes(space), "races between blocks");
+        if (taken > (8u << 20)) simt_forget(words[space], map_bytes(space));
+    }
+    if (taken > (8u << 20)) taken = 0;
+    bytes.count = 0;
+    launch++;
+}
+
+/* ---- findings -------------------------------------------------------------------------------------------- */
+
+/** A touch, and what its block's result says about it. */
+struct taking {
+    const struct touch *touch;
+    uint64_t block;
+    bool acquired, released;
+    struct vector *findings;
+};
+
+static int access_of(const struct touch *touch)
+{
+    return touch->kind & TOUCH_ATOMIC ? SIMT_ATOMIC : touch->kind & TOUCH_WRITE ? SIMT_WRITE : SIMT_READ;
+}
+
+static void add_finding(const struct taking *now, const char *kind, const char *remark, const struct side *other,
+                        int other_access)
+{
+    const struct touch *touch = now->touch;
+    struct finding f = {.kind = kind, .place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA, .remark = remark,
+                        .where = 4 * (uintptr_t)touch->word + (unsigned)__builtin_ctz(touch->mask),
+                        .bytes = (uint32_t)__builtin_popcount(touch->mask), .seen = 1};
+    if (f.place == PLACE_DATA) f.where += simt_image.data;
+    const struct actor me = {now->block, touch->pc, touch->thread, (uint8_t)access_of(touch), NULL};
+    f.actor[other != NULL] = me;
+    if (other != NULL)
+        f.actor[0] = (struct actor){other->block - 1, other->pc, other->thread, (uint8_t)other_access, NULL};
+    simt_finding_add(now->findings, &f);
+}
+
+static void check_written(const struct taking *now)
+{
+    const struct touch *touch = now->touch;
+    uint8_t *shadow = simt_shadow + 4 * (size_t)touch->word;
+    bool written = true;
+    for (int b = 0; b < 4; b++) {
+        if (!(touch->mask >> b & 1)) continue;
+        written &= (shadow[b] & SHADOW_WRITTEN) != 0;
+        if (!(touch->kind & TOUCH_READ)) shadow[b] |= SHADOW_WRITTEN;
+    }
+    if (!written && !(touch->kind & (TOUCH_WRITE | TOUCH_WHOLE)))
+        add_finding(now, "uninitialized-read", "this device memory was never written", NULL, 0);
+}
+
+/* ---- meetings -------------------------------------------------------------------------------------------- */
+
+static bool races_with(const struct taking *now, const struct side *other)
+{
+    if (other->block == 0 || other->block == (uint32_t)now->block + 1) return false;
+    if (other->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
+    if (other->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
+    return !(now->acquired && other->flags & (ATOMIC | RELEASED));
+}
+
+/* The first, but rather one that is not excused by being atomic or released. */
+static void note(struct side *side, const struct taking *now)
+{
+    const unsigned kind = now->touch->kind, flags = (kind & TOUCH_ATOMIC ? ATOMIC : 0) |
+                                                    (kind & TOUCH_VOLATILE ? VOLATILE : 0) |
+                                                    (now->released ? RELEASED : 0);
+    if (side->block != 0 && (side->flags == 0 || flags != 0)) return;
+    *side = (struct side){(uint32_t)now->block + 1, now->touch->pc, now->touch->thread, (uint16_t)flags};
+}
+
+static void meet(const struct taking *now, struct meeting *m)
+{
+    const bool reads = (now->touch->kind & TOUCH_READ) != 0;
+    if (races_with(now, &m->writer))
+        add_finding(now, "global-race", NOTHING_ORDERS, &m->writer, m->writer.flags & ATOMIC ? SIMT_ATOMIC : SIMT_WRITE);
+    else if (!reads && races_with(now, &m->reader))
+        add_finding(now, "global-race", NOTHING_ORDERS, &m->reader, SIMT_READ);
+    note(reads ? &m->reader : &m->writer, now);
+}
+
+static void take_touch(const struct taking *now)
+{
+    const struct touch *touch = now->touch;
+    struct meeting *m = &words[touch->kind & TOUCH_DATA ? 1 : 0][touch->word];
+    if (m->launch != launch) *m = (struct meeting){.launch = launch};
+    if (touch->mask == 15 && m->split == 0) {
+        meet(now, m);
+        return;
+    }
+    if (m->split == 0) {
+        if (bytes.count == 0) simt_vector_grow(&bytes, 4 * sizeof *m); /* index 0 means none */
+        m->split = (uint32_t)bytes.count;
+        struct meeting whole = *m, *four = simt_vector_grow(&bytes, 4 * sizeof *m);
+        for (int b = 0; b < 4; b++) four[b] = whole;
+    }
+    struct meeting *four = (struct meeting *)bytes.data + 4 * (size_t)m->split;
+    for (int b = 0; b < 4; b++)
+        if (touch->mask >> b & 1) meet(now, &four[b]);
+}
+
+void simt_between(struct result *result, uint64_t block, uint64_t blocks, struct vector *findings)
+{
+    const struct touch *touches = result->touches.data;
+    for (size_t i = 0; i < result->touches.count; i++) {
+        const struct touch *touch = &touches[i];
+        struct taking now = {touch, block, touch->phase >= result->acquired_from,
+                             touch->phase < result->released_before, findings};
+        if (!(touch->kind & TOUCH_DATA)) check_written(&now);
+        if (blocks > 1) take_touch(&now);
+    }
+    taken += result->touches.count;
+}

@@ -1,0 +1,330 @@
+/**
+ * @file counters.c
+ * @brief What a profiler counts: requests and sectors of global memory, wavefronts of shared memory.
+ *
+ * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs its
+ * accesses; when no lane of the warp can go on, the n-th execution of an instruction by one lane belongs with the
+ * n-th of the others. Counting of executions starts anew at each such point, as lanes meet there.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SITES = WARP_LANES * LOG_ENTRIES, SITE_SLOTS = 2 * SITES };
+
+/** The lanes of one warp-wide instruction. */
+struct request {
+    unsigned count;
+    uintptr_t address[WARP_LANES];
+    uint8_t lane[WARP_LANES];
+    size_t bytes;
+};
+
+/* ---- the rules of the hardware --------------------------------------------------------------------------- */
+
+/* Distinct 32-byte sectors. */
+static unsigned sectors_of_request(const struct request *r)
+{
+    uintptr_t sector[2 * WARP_LANES], highest = 0;
+    unsigned count = 0;
+    for (unsigned i = 0; i < r->count; i++) {
+        const uintptr_t last = (r->address[i] + r->bytes - 1) / 32;
+        for (uintptr_t s = r->address[i] / 32; s <= last; s++) {
+            bool new = true;
+            if (s <= highest) /* addresses mostly ascend: then nothing need be searched */
+                for (unsigned k = count; new && k-- > 0;) new = sector[k] != s;
+            if (new) sector[count++] = s;
+            if (s > highest) highest = s;
+        }
+    }
+    return count;
+}
+
+/* Passes one group of lanes needs: a bank gives one 4-byte word a pass, to any number of lanes. */
+static unsigned passes(const struct request *r, unsigned first, unsigned end)
+{
+    uint32_t words[32][WARP_LANES];
+    uint8_t used[32] = {0};
+    unsigned most = 0;
+    for (unsigned i = first; i < end; i++) {
+        const uintptr_t last = (r->address[i] + r->bytes - 1) / 4;
+        for (uintptr_t word = r->address[i] / 4; word <= last; word++) {
+            const unsigned bank = word % 32;
+            bool new = true;
+            for (unsigned k = used[bank]; new && k-- > 0;) new = words[bank][k] != (uint32_t)word;
+            if (!new) continue;
+            words[bank][used[bank]++] = (uint32_t)word;
+            if (used[bank] > most) most = used[bank];
+        }
+    }
+    return most;
+}
+
+/* Every pair of lanes (2i, 2i + 1) has one address between them, or one of the two is idle. */
+static bool pairs_share(const struct request *r)
+{
+    for (unsigned i = 1; i < r->count; i++)
+        if (r->lane[i] / 2 == r->lane[i - 1] / 2 && r->address[i] != r->address[i - 1]) return false;
+    return true;
+}
+
+/*
+ * 8-byte accesses go by half warps and 16-byte ones by quarter warps, or by twice as many lanes where pairs of
+ * lanes share (measured on an H200; the ideal is one wavefront for each group that has a lane).
+ */
+static unsigned wavefronts_of_request(const struct request *r, unsigned *ideal)
+{
+    unsigned lanes = r->bytes <= 4 ? 32 : r->bytes <= 8 ? 16 : 8, wavefronts = 0;
+    if (lanes < 32 && pairs_share(r)) lanes *= 2;
+    *ideal = 0;
+    for (unsigned first = 0, end; first < r->count; first = end) {
+        for (end = first; end < r->count && r->lane[end] / lanes == r->lane[first] / lanes;) end++;
+        wavefronts += passes(r, first, end);
+        ++*ideal;
+    }
+    return wavefronts;
+}
+
+static void count_request(struct counters *c, const struct request *r, int access, enum place place)
+{
+    unsigned ideal, wavefronts;
+    if (place == PLACE_NONE) {
+        c->traced++;
+        c->traced_lanes += r->count;
+    } else if (access & SIMT_ATOMIC) {
+        c->atomics++;
+    } else if (place == PLACE_ARENA || place == PLACE_DATA) {
+        const unsigned sectors = sectors_of_request(r);
+        if (access & SIMT_WRITE)
+            c->store_requests++, c->store_sectors += sectors;
+        else
+            c->load_requests++, c->load_sectors += sectors;
+    } else {
+        wavefronts = wavefronts_of_request(r, &ideal);
+        *(access & SIMT_WRITE ? &c->store_wavefronts : &c->load_wavefronts) += wavefronts;
+        c->conflicts += wavefronts - ideal;
+    }
+}
+
+/* ---- logging --------------------------------------------------------------------------------------------- */
+
+void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place, const void *pc)
+{
+    const unsigned lane = w->thread_index % WARP_LANES;
+    if (place == PLACE_DATA && simt_image_constant(address)) return; /* has a cache of its own */
+    do {
+        const size_t part = bytes < 16 ? bytes : 16;
+        if (w->log[lane].count == LOG_ENTRIES) {
+            w->warp->paused |= 1u << lane; /* until the others have come as far, and the log is flushed */
+            simt_suspend(w);
+        }
+        struct lane_log *log = &w->log[lane];
+        log->entry[log->count++] = (struct log_entry){.address = address, .pc = simt_pack_pc(pc),
+                                                      .bytes = (uint16_t)part, .access = (uint8_t)access,
+                                                      .place = (uint8_t)place};
+        address += part;
+        bytes -= part;
+    } while (bytes > 0);
+}
+
+/* What makes two entries the same instruction: everything but the address. */
+static uint64_t key_of(const struct log_entry *entry)
+{
+    uint64_t key;
+    memcpy(&key, (const char *)entry + sizeof entry->address, sizeof key);
+    return key;
+}
+
+/* Adds the entries at one index of all logs, for as long as all lanes did the same. Returns the index reached. */
+static unsigned flush_in_step(struct worker *w)
+{
+    const struct lane_log *log = w->log;
+    struct request r = {.count = 0};
+    unsigned shortest = LOG_ENTRIES, i;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (log[lane].count == 0) continue;
+        r.lane[r.count++] = (uint8_t)lane;
+        if (log[lane].count < shortest) shortest = log[lane].count;
+    }
+    if (r.count == 0) return 0;
+    for (i = 0; i < shortest; i++) {
+        const struct log_entry *first = &log[r.lane[0]].entry[i];
+        const uint64_t key = key_of(first);
+        uint64_t differs = 0;
+        for (unsigned k = 0; k < r.count; k++) {
+            const struct log_entry *entry = &log[r.lane[k]].entry[i];
+            r.address[k] = entry->address;
+            differs |= key_of(entry) ^ key;
+        }
+        if (differs) break;
+        r.bytes = first->bytes;
+        count_request(&w->result->counters, &r, first->access, first->place);
+    }
+    return i;
+}
+
+/* ---- lanes that went different ways ---------------------------------------------------------------------- */
+
+/** An instruction some lanes executed, and how often each. */
+struct site {
+    uint64_t key;
+    uint16_t count[WARP_LANES], start[WARP_LANES]; /* start: of its entries in sorted[lane] */
+    unsigned limit;                                /* executions that are complete */
+};
+
+struct sorter {
+    uint32_t slot[SITE_SLOTS]; /* 1 + index of the site with a key that hashes here */
+    struct site site[SITES];
+    unsigned sites;
+    uint16_t site_of[WARP_LANES][LOG_ENTRIES], sorted[WARP_LANES][LOG_ENTRIES];
+};
+
+static unsigned site_index(struct sorter *s, uint64_t key)
+{
+    unsigned slot = (unsigned)(simt_mix(key) % SITE_SLOTS);
+    while (s->slot[slot] != 0 && s->site[s->slot[slot] - 1].key != key) slot = (slot + 1) % SITE_SLOTS;
+    if (s->slot[slot] == 0) {
+        s->site[s->sites] = (struct site){.key = key};
+        s->slot[slot] = ++s->sites;
+    }
+    return s->slot[slot] - 1;
+}
+
+static void sort_by_site(struct sorter *s, const struct lane_log *log, unsigned from)
+{
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        for (unsigned i = from; i < log[lane].count; i++) {
+            const unsigned site = site_index(s, key_of(&log[lane].entry[i]));
+            s->site_of[lane][i] = (uint16_t)site;
+            s->site[site].count[lane]++;
+        }
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        uint16_t start = 0;
+        for (unsigned site = 0; site < s->sites; site++) {
+            s->site[site].start[lane] = start;
+            start = (uint16_t)(start + s->site[site].count[lane]);
+            s->site[site].count[lane] = 0; /* counted again as they are put in place */
+        }
+        for (unsigned i = from; i < log[lane].count; i++) {
+            struct site *site = &s->site[s->site_of[lane][i]];
+            s->sorted[lane][site->start[lane] + site->count[lane]++] = (uint16_t)i;
+        }
+    }
+}
+
+/* A lane that only paused may yet execute the site again: what it has not reached is not complete. */
+static void set_limits(struct sorter *s, unsigned paused)
+{
+    for (unsigned site = 0; site < s->sites; site++) {
+        s->site[site].limit = UINT16_MAX;
+        for (unsigned lane = 0; lane < WARP_LANES; lane++)
+            if (paused >> lane & 1 && s->site[site].count[lane] < s->site[site].limit)
+                s->site[site].limit = s->site[site].count[lane];
+    }
+}
+
+static void flush_site(struct worker *w, const struct sorter *s, const struct site *site)
+{
+    for (unsigned n = 0; n < site->limit; n++) {
+        struct request r = {.count = 0};
+        const struct log_entry *entry = NULL;
+        for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+            if (site->count[lane] <= n) continue;
+            entry = &w->log[lane].entry[s->sorted[lane][site->start[lane] + n]];
+            r.lane[r.count] = (uint8_t)lane;
+            r.address[r.count++] = entry->address;
+        }
+        if (entry == NULL) return;
+        r.bytes = entry->bytes;
+        count_request(&w->result->counters, &r, entry->access, entry->place);
+    }
+}
+
+/* Moves the entries of incomplete executions to the front of their logs. */
+static void keep_incomplete(struct worker *w, const struct sorter *s, unsigned from)
+{
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        struct lane_log *log = &w->log[lane];
+        unsigned kept = 0;
+        for (unsigned i = from; i < log->count; i++) {
+            const struct site *site = &s->site[s->site_of[lane][i]];
+            unsigned complete = site->limit < site->count[lane] ? site->limit : site->count[lane];
+            if (complete == 0 || s->sorted[lane][site->start[lane] + complete - 1] < i) log->entry[kept++] = log->entry[i];
+        }
+        log->count = kept;
+    }
+}
+
+static bool is_crowded(const struct worker *w)
+{
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (w->log[lane].count > LOG_ENTRIES / 2) return true;
+    return false;
+}
+
+static void flush_apart(struct worker *w, unsigned from, unsigned paused)
+{
+    static _Thread_local struct sorter *simt_sorter;
+    if (simt_sorter == NULL) simt_sorter = simt_reserve(sizeof *simt_sorter, "counters");
+    struct sorter *s = simt_sorter;
+    s->sites = 0;
+    memset(s->slot, 0, sizeof s->slot);
+    sort_by_site(s, w->log, from);
+    set_limits(s, paused);
+    for (unsigned site = 0; site < s->sites; site++) flush_site(w, s, &s->site[site]);
+    keep_incomplete(w, s, from);
+    if (paused != 0 && is_crowded(w)) flush_apart(w, 0, 0); /* lanes too far apart to be put together */
+}
+
+void simt_counters_flush(struct worker *w, unsigned paused)
+{
+    const unsigned reached = flush_in_step(w);
+    unsigned longest = 0;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (w->log[lane].count > longest) longest = w->log[lane].count;
+    if (reached < longest) {
+        flush_apart(w, reached, paused);
+        return;
+    }
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;
+}
+
+/* ---- sums and the file ----------------------------------------------------------------------------------- */
+
+void simt_counters_add(struct counters *sum, const struct counters *part)
+{
+    uint64_t *to = (uint64_t *)sum;
+    const uint64_t *from = (const uint64_t *)part;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) to[i] += from[i];
+}
+
+static FILE *open_counters(bool traced)
+{
+    FILE *file = strcmp(simt_settings.counters, "-") == 0 ? stderr : fopen(simt_settings.counters, "we");
+    if (file == NULL) simt_die("cannot write the counters to %s.", simt_settings.counters);
+    fprintf(file, "launch,kernel,grid,block,global_load_requests,global_load_sectors,global_store_requests,"
+                  "global_store_sectors,shared_load_wavefronts,shared_store_wavefronts,shared_bank_conflicts,"
+                  "atomics,barriers%s\n",
+            traced ? ",active_lanes_per_instruction" : "");
+    return file;
+}
+
+void simt_counters_write(const struct simt_launch *launch, const struct counters *sum)
+{
+    static FILE *file;
+    static unsigned long number;
+    static bool traced; /* built for it; decides on the header */
+    if (file == NULL) {
+        traced = sum->traced > 0;
+        file = open_counters(traced);
+    }
+    const uint64_t *value = (const uint64_t *)sum;
+    const char *quote = strpbrk(launch->kernel, ",\"") != NULL ? "\"" : "";
+    fprintf(file, "%lu,%s%s%s,%ux%ux%u,%ux%ux%u", number++, quote, launch->kernel, quote, launch->grid.x, launch->grid.y,
+            launch->grid.z, launch->block.x, launch->block.y, launch->block.z);
+    for (int i = 0; i < 9; i++) fprintf(file, ",%llu", (unsigned long long)value[i]);
+    if (traced) fprintf(file, ",%.2f", sum->traced ? (double)sum->traced_lanes / (double)sum->traced : 0.0);
+    fputc('\n', file);
+    fflush(file);
+}

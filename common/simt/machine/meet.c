@@ -1,0 +1,344 @@
+/**
+ * @file meet.c
+ * @brief Where threads wait for each other: warp operations, __syncwarp, __syncthreads, and waits without end.
+ *
+ * A thread that comes to such a place is suspended. Only when no lane of its warp can go on is it decided who
+ * has met whom (simt_resolve_warp), and only when no warp can, whether the block has met (simt_resolve_block);
+ * so what meets does not depend on the order in which threads ran.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned lane_of(const struct worker *w) { return w->thread_index % WARP_LANES; }
+
+static struct thread *lane_thread(struct worker *w, const struct warp *warp, unsigned lane)
+{
+    return &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + lane];
+}
+
+static void make_ready(struct worker *w, struct warp *warp, unsigned lanes)
+{
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
+        lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;
+    warp->ready |= lanes;
+}
+
+/* ---- coming to a meeting --------------------------------------------------------------------------------- */
+
+/* Device code only: the host has nobody to meet. */
+static struct worker *running(const struct simt_site *site)
+{
+    if (simt_tls_worker == NULL) simt_die("%s was called by host code at %s:%d.", site->what, site->file, site->line);
+    return simt_tls_worker;
+}
+
+static void wait_here(struct worker *w, enum wait wait, const struct simt_site *site, unsigned *waiting)
+{
+    w->current->wait = wait;
+    w->current->site = site;
+    *waiting |= 1u << lane_of(w);
+    simt_suspend(w);
+}
+
+static void found_at(struct worker *w, const char *kind, const struct simt_site *site, unsigned thread, char *text,
+                     const char *remark)
+{
+    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
+    f.actor[0] = (struct actor){w->block, 0, (uint16_t)thread, SIMT_READ, site};
+    if (text == NULL) simt_die("out of host memory.");
+    simt_finding_add(&w->result->findings, &f);
+}
+
+static char *printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *printed(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) text = NULL;
+    va_end(arguments);
+    return text;
+}
+
+static void check_own_lane(struct worker *w, const struct simt_site *site, unsigned mask)
+{
+    if (mask >> lane_of(w) & 1) return;
+    found_at(w, "deadlock", site, w->thread_index,
+             printed("%s with mask 0x%08x by lane %u, which the mask does not name,", site->what, mask, lane_of(w)),
+             "a lane may only take part in an operation whose mask names it");
+    simt_abandon(w, 719);
+}
+
+void simt_warp_gather(const struct simt_site *site, unsigned mask, simt_warp_function function, void *context,
+                      void *operand, void *result)
+{
+    struct worker *w = running(site);
+    struct thread *t = w->current;
+    check_own_lane(w, site, mask);
+    t->mask = mask;
+    t->function = function;
+    t->argument = context;
+    t->operand = operand;
+    t->result = result;
+    wait_here(w, WAIT_GATHER, site, &w->warp->gathering);
+}
+
+void simt_warp_barrier(const struct simt_site *site, unsigned mask)
+{
+    struct worker *w = running(site);
+    check_own_lane(w, site, mask);
+    w->current->mask = mask;
+    wait_here(w, WAIT_WARP, site, &w->warp->at_barrier);
+}
+
+unsigned simt_active_mask(void)
+{
+    static const struct simt_site site = {"host", 0, "__activemask"};
+    struct worker *w = running(&site);
+    w->current->pc = __builtin_return_address(0);
+    wait_here(w, WAIT_ACTIVE, &site, &w->warp->asking);
+    return w->thread[w->thread_index].mask;
+}
+
+int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate)
+{
+    struct worker *w = running(site);
+    w->current->vote = vote;
+    w->current->predicate = predicate;
+    wait_here(w, WAIT_BLOCK, site, &w->warp->at_block_barrier);
+    return w->thread[w->thread_index].predicate;
+}
+
+/* ---- meetings of a warp ---------------------------------------------------------------------------------- */
+
+/* Lanes among `waiting` that wait for the same meeting as thread t. */
+static unsigned companions(struct worker *w, const struct warp *warp, unsigned waiting, const struct thread *t)
+{
+    unsigned lanes = 0;
+    for (unsigned rest = waiting; rest != 0; rest &= rest - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(rest);
+        const struct thread *other = lane_thread(w, warp, lane);
+        bool same = t->wait == WAIT_ACTIVE ? other->pc == t->pc : other->mask == t->mask;
+        if (t->wait == WAIT_GATHER) same = same && other->site == t->site && other->function == t->function;
+        if (same) lanes |= 1u << lane;
+    }
+    return lanes;
+}
+
+static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes, const struct thread *t)
+{
+    void *operand[WARP_LANES] = {0}, *result[WARP_LANES] = {0};
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(rest);
+        operand[lane] = lane_thread(w, warp, lane)->operand;
+        result[lane] = lane_thread(w, warp, lane)->result;
+    }
+    struct worker *watch = simt_tls_watch;
+    simt_tls_watch = NULL; /* it works for all of them: its accesses are nobody's */
+    t->function(operand, result, lanes, t->argument);
+    simt_tls_watch = watch;
+}
+
+static void found_exited(struct worker *w, const struct warp *warp, const struct thread *t)
+{
+    found_at(w, "deadlock", t->site, (unsigned)(t - w->thread),
+             printed("%s with mask 0x%08x, but lanes 0x%08x of the warp have returned,", t->site->what, t->mask,
+                     t->mask & warp->exited),
+             "all lanes named in the mask must come to the operation: let no thread return before it");
+    w->abandoned = true;
+    w->result->error = 702;
+}
+
+static void resolve_gathers(struct worker *w, struct warp *warp)
+{
+    unsigned unsettled = warp->gathering;
+    while (unsettled != 0 && !w->abandoned) {
+        const struct thread *t = lane_thread(w, warp, (unsigned)__builtin_ctz(unsettled));
+        const unsigned lanes = companions(w, warp, unsettled, t);
+        unsettled &= ~lanes;
+        if (t->mask & warp->exited) {
+            found_exited(w, warp, t);
+        } else if (lanes == (t->mask & warp->lanes)) {
+            run_gather(w, warp, lanes, t);
+            warp->gathering &= ~lanes;
+            make_ready(w, warp, lanes);
+        }
+    }
+}
+
+/* Everything a lane of the group knew, and all the group did so far, each of them now knows. */
+static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
+{
+    if ((lanes | warp->exited) == warp->lanes) {
+        warp->known = warp->tick;
+    } else {
+        if (!warp->partial) memset(warp->clock, 0, sizeof warp->clock);
+        warp->partial = true;
+        for (unsigned other = 0; other < WARP_LANES; other++) {
+            uint32_t latest = lanes >> other & 1 ? warp->tick : 0;
+            for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+                const uint32_t clock = warp->clock[__builtin_ctz(rest)][other];
+                if (clock > latest) latest = clock;
+            }
+            for (unsigned rest = lanes; rest != 0; rest &= rest - 1) warp->clock[__builtin_ctz(rest)][other] = latest;
+        }
+    }
+    warp->tick = w->tick = ++w->clock;
+    warp->quiet = w->warp_quiet = warp->tick;
+}
+
+static void resolve_barriers(struct worker *w, struct warp *warp)
+{
+    unsigned unsettled = warp->at_barrier;
+    while (unsettled != 0) {
+        const struct thread *t = lane_thread(w, warp, (unsigned)__builtin_ctz(unsettled));
+        const unsigned lanes = companions(w, warp, unsettled, t);
+        unsettled &= ~lanes;
+        if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
+        order_lanes(w, warp, lanes);
+        warp->at_barrier &= ~lanes;
+        make_ready(w, warp, lanes);
+    }
+}
+
+static void resolve_active_masks(struct worker *w, struct warp *warp)
+{
+    while (warp->asking != 0) {
+        const unsigned lanes = companions(w, warp, warp->asking, lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
+        for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
+            lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->mask = lanes;
+        warp->asking &= ~lanes;
+        make_ready(w, warp, lanes);
+    }
+}
+
+bool simt_resolve_warp(struct worker *w, struct warp *warp)
+{
+    warp->ready |= warp->paused;
+    warp->paused = 0;
+    resolve_gathers(w, warp);
+    resolve_barriers(w, warp);
+    if (warp->ready == 0) resolve_active_masks(w, warp);
+    return warp->ready != 0;
+}
+
+/* ---- meetings of the block ------------------------------------------------------------------------------- */
+
+/* Adds "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place where threads wait. */
+static char *who_waits_where(struct worker *w, unsigned *places)
+{
+    bool told[MAX_THREADS] = {false};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) simt_die("out of host memory.");
+    *places = 0;
+    for (unsigned i = 0; i < w->threads; i++) {
+        const struct thread *t = &w->thread[i];
+        unsigned count = 0;
+        if (t->wait == WAIT_NONE || told[i]) continue;
+        for (unsigned k = i; k < w->threads; k++) {
+            const struct thread *other = &w->thread[k];
+            if (other->wait != t->wait || other->site != t->site) continue;
+            if (t->wait != WAIT_BLOCK && other->mask != t->mask) continue;
+            told[k] = true;
+            count++;
+        }
+        const struct simt_extent id = t->identity.thread;
+        fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
+        if (t->wait != WAIT_BLOCK) fprintf(out, " with mask 0x%08x", t->mask);
+        fprintf(out, " (%s:%d, first thread (%u,%u,%u))", t->site->file, t->site->line, id.x, id.y, id.z);
+        ++*places;
+    }
+    fclose(out);
+    return text;
+}
+
+static struct thread *first_waiting(struct worker *w)
+{
+    struct thread *t = w->thread;
+    while (t->wait == WAIT_NONE) t++;
+    return t;
+}
+
+static void found_waits(struct worker *w, const char *kind, const char *intro, const char *remark)
+{
+    unsigned places;
+    char *where = who_waits_where(w, &places);
+    const struct thread *t = first_waiting(w);
+    found_at(w, kind, t->site, (unsigned)(t - w->thread), printed("%s: %s,", intro, where), remark);
+    free(where);
+}
+
+/* A warp whose lanes did not all come to the barrier: some returned before. Whole warps may. */
+static bool has_split_warp(const struct worker *w)
+{
+    for (unsigned i = 0; i < w->warps; i++)
+        if (w->warp_of[i].at_block_barrier != 0 && w->warp_of[i].exited != 0) return true;
+    return false;
+}
+
+static int vote_of_block(const struct worker *w, enum simt_vote vote)
+{
+    int count = 0, all = 1;
+    for (unsigned i = 0; i < w->threads; i++) {
+        if (w->thread[i].wait != WAIT_BLOCK) continue;
+        count += w->thread[i].predicate != 0;
+        all &= w->thread[i].predicate != 0;
+    }
+    return vote == SIMT_VOTE_COUNT ? count : vote == SIMT_VOTE_AND ? all : count != 0;
+}
+
+static bool same_site_everywhere(struct worker *w)
+{
+    const struct simt_site *site = first_waiting(w)->site;
+    for (unsigned i = 0; i < w->threads; i++)
+        if (w->thread[i].wait == WAIT_BLOCK && w->thread[i].site != site) return false;
+    return true;
+}
+
+static void release_block(struct worker *w)
+{
+    const enum simt_vote vote = first_waiting(w)->vote;
+    const int result = vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0;
+    for (unsigned i = 0; i < w->warps; i++) {
+        struct warp *warp = &w->warp_of[i];
+        const unsigned lanes = warp->at_block_barrier;
+        for (unsigned rest = vote != SIMT_VOTE_NONE ? lanes : 0; rest != 0; rest &= rest - 1)
+            lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->predicate = result;
+        w->result->counters.barriers += lanes != 0;
+        warp->at_block_barrier = 0;
+        make_ready(w, warp, lanes);
+    }
+    simt_order_all(w);
+}
+
+/* No warp can go on. Returns false if the block is over, or stuck. */
+bool simt_resolve_block(struct worker *w)
+{
+    bool waiting = false, all_at_barrier = true;
+    for (unsigned i = 0; i < w->warps; i++) {
+        const struct warp *warp = &w->warp_of[i];
+        const unsigned live = warp->lanes & ~warp->exited;
+        waiting |= live != 0;
+        all_at_barrier &= warp->at_block_barrier == live;
+    }
+    if (!waiting) return false;
+    if (!all_at_barrier) {
+        found_waits(w, "deadlock", "threads wait for each other for ever",
+                    "a barrier or warp operation that some threads never reach; on a GPU the kernel hangs");
+        w->abandoned = true;
+        w->result->error = 702;
+        return false;
+    }
+    if (!same_site_everywhere(w))
+        found_waits(w, "divergent-barrier", "threads of one block wait at different barriers",
+                    "all threads of a block must come to the same __syncthreads");
+    else if (has_split_warp(w))
+        found_waits(w, "divergent-barrier", "part of a warp waits at a barrier, the rest of it has returned",
+                    "all threads of a block must come to __syncthreads: let no thread return before it");
+    release_block(w);
+    return true;
+}

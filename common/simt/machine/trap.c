@@ -1,0 +1,104 @@
+/**
+ * @file trap.c
+ * @brief Faults of kernel code that no check saw coming: a full stack, a wild address, a division by zero.
+ *
+ * The handler runs on a stack of its own (the thread's may be what overflowed), writes down the finding and
+ * leaves for the scheduler, as any other finding that ends a block does.
+ */
+#include "internal.h"
+
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+enum { SIGNAL_COUNT = sizeof SIGNALS / sizeof SIGNALS[0], ALTERNATE_BYTES = 64 << 10 };
+static struct sigaction before[SIGNAL_COUNT];
+
+static uintptr_t instruction(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return simt_image.bias;
+#endif
+}
+
+static bool is_guard_page(const struct worker *w, uintptr_t address)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return address - w->stack_base < w->stack_bytes && (address - w->stack_base) % (STACK_BYTES + page) < page;
+}
+
+struct walk {
+    uintptr_t fault; /* frames above it are the handler's own */
+    struct finding *finding;
+    int count;
+};
+
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *argument)
+{
+    struct walk *walk = argument;
+    int at_instruction;
+    const uintptr_t pc = _Unwind_GetIPInfo(context, &at_instruction) + (at_instruction != 0);
+    if (pc == walk->fault) walk->fault = 0;
+    if (walk->fault == 0 && pc - simt_image.low < simt_image.high - simt_image.low)
+        walk->finding->frame[walk->count++] = simt_pack_pc((void *)pc);
+    return walk->count < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+/* The fault may have come in code that is not the student's, such as our own checks: keep the calls to there. */
+static void found_fault(struct worker *w, const char *kind, const char *text, const char *remark, uintptr_t pc)
+{
+    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = strdup(text), .remark = remark, .seen = 1};
+    struct walk walk = {pc, &f, 0};
+    f.actor[0] = (struct actor){w->block, simt_pack_pc((void *)pc), (uint16_t)w->thread_index, SIMT_WRITE, NULL};
+    _Unwind_Backtrace(note_frame, &walk);
+    simt_found(w, &f);
+    simt_abandon(w, strcmp(kind, "unsupported") == 0 ? 719 : 700);
+}
+
+/* A fault of the host's own is not ours: what was there before handles it, when the instruction runs again. */
+static void pass_on(int signal)
+{
+    for (int i = 0; i < SIGNAL_COUNT; i++)
+        if (SIGNALS[i] == signal) sigaction(signal, &before[i], NULL);
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+    struct worker *w = simt_tls_worker;
+    const uintptr_t address = (uintptr_t)info->si_addr, pc = instruction(context) + 1; /* as a return address */
+    if (w == NULL || w->abandoned || pc - simt_image.low >= simt_image.high - simt_image.low) {
+        pass_on(signal);
+        return;
+    }
+    if (signal == SIGFPE) found_fault(w, "unsupported", "an integer division by zero,", NULL, pc);
+    if (signal == SIGILL) found_fault(w, "unsupported", "an instruction that traps,", NULL, pc);
+    if (is_guard_page(w, address))
+        found_fault(w, "out-of-bounds", "the stack of a thread is full (64 KB of local memory),",
+                    "too deep a recursion, or too large a local array", pc);
+    found_fault(w, "out-of-bounds", "an address with no memory", NULL, pc);
+}
+
+void simt_trap_install(void)
+{
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(SIGNALS[i], &action, &before[i]);
+}
+
+void simt_trap_stack(void)
+{
+    static _Thread_local bool simt_has_stack;
+    stack_t stack = {.ss_size = ALTERNATE_BYTES};
+    if (simt_has_stack) return;
+    stack.ss_sp = simt_reserve(ALTERNATE_BYTES, "signals");
+    sigaltstack(&stack, NULL);
+    simt_has_stack = true;
+}

@@ -1,0 +1,73 @@
+/**
+ * @file device_libc.c
+ * @brief The C library functions that kernels may call; simtcc sends their names here.
+ *
+ * On the host each is the function of that name. In a kernel printf is kept for the end of the launch, and
+ * memory functions are checked and counted like any other access.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime.h"
+
+int simt_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void simt_assert_fail(const char *condition, const char *file, unsigned int line, const char *function)
+    __attribute__((noreturn));
+void *simt_memcpy(void *to, const void *from, size_t bytes);
+void *simt_memmove(void *to, const void *from, size_t bytes);
+void *simt_memset(void *to, int value, size_t bytes);
+long long simt_clock(void);
+
+int simt_printf(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int count = simt_self() != NULL ? simt_vprintf(format, arguments) : vprintf(format, arguments);
+    va_end(arguments);
+    return count;
+}
+
+void simt_assert_fail(const char *condition, const char *file, unsigned int line, const char *function)
+{
+    struct simt_site site = {file, (int)line, "assert"};
+    if (simt_self() != NULL) simt_stop(&site, "assert", "assertion `%s' failed in %s", condition, function);
+    fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
+    abort();
+}
+
+void *simt_memcpy(void *to, const void *from, size_t bytes)
+{
+    if (simt_self() != NULL && bytes > 0) {
+        simt_access(from, bytes, SIMT_READ, __builtin_return_address(0));
+        simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
+    }
+    return memcpy(to, from, bytes);
+}
+
+void *simt_memmove(void *to, const void *from, size_t bytes)
+{
+    if (simt_self() != NULL && bytes > 0) {
+        simt_access(from, bytes, SIMT_READ, __builtin_return_address(0));
+        simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
+    }
+    return memmove(to, from, bytes);
+}
+
+void *simt_memset(void *to, int value, size_t bytes)
+{
+    if (simt_self() != NULL && bytes > 0) simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
+    return memset(to, value, bytes);
+}
+
+/** clock64(): nanoseconds stand for cycles. */
+long long simt_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
+}

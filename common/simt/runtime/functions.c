@@ -1,0 +1,251 @@
+/**
+ * @file functions.c
+ * @brief Kernels as the host sees them: launch, attributes, occupancy.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "../include/texture_types.h"
+#include "runtime.h"
+
+/* ---- attributes ---------------------------------------------------------------------------------------------- */
+
+/** A kernel whose attributes were set. */
+struct function_entry {
+    const void *function;
+    int max_dynamic; /**< -1: no opt-in */
+    int carveout;
+};
+static struct function_entry *entries;
+static size_t entry_count, entry_capacity;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/** The entry of @p function, made if it is not there; NULL if memory is out. The caller holds the lock. */
+static struct function_entry *find_or_make(const void *function)
+{
+    for (size_t i = 0; i < entry_count; i++)
+        if (entries[i].function == function) return &entries[i];
+    if (entry_count == entry_capacity) {
+        size_t capacity = entry_capacity == 0 ? 16 : 2 * entry_capacity;
+        struct function_entry *more = realloc(entries, capacity * sizeof(*more));
+        if (more == NULL) return NULL;
+        entries = more;
+        entry_capacity = capacity;
+    }
+    entries[entry_count] = (struct function_entry){function, -1, cudaSharedmemCarveoutDefault};
+    return &entries[entry_count++];
+}
+
+/** A copy of what is known of @p function. */
+static struct function_entry look_up(const void *function)
+{
+    struct function_entry found = {function, -1, cudaSharedmemCarveoutDefault};
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < entry_count; i++)
+        if (entries[i].function == function) found = entries[i];
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+size_t function_dynamic_limit(const void *function, size_t static_bytes)
+{
+    struct function_entry entry = look_up(function);
+    if (entry.max_dynamic >= 0) return (size_t)entry.max_dynamic;
+    return static_bytes < SHARED_PER_BLOCK ? SHARED_PER_BLOCK - static_bytes : 0;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
+{
+    RETURN_IF_LOST();
+    if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
+    size_t available = device_limits()->shared_per_block_optin - simt_static_shared_bytes(NULL, function);
+    int is_size = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize;
+    int is_carveout = attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
+    if (!is_size && !is_carveout) return runtime_result(cudaErrorInvalidValue);
+    if (is_size && (value < 0 || (size_t)value > available)) return runtime_result(cudaErrorInvalidValue);
+    if (is_carveout && (value < -1 || value > 100)) return runtime_result(cudaErrorInvalidValue);
+    pthread_mutex_lock(&lock);
+    struct function_entry *entry = find_or_make(function);
+    if (entry != NULL && is_size) entry->max_dynamic = value;
+    if (entry != NULL && is_carveout) entry->carveout = value;
+    pthread_mutex_unlock(&lock);
+    return runtime_result(entry != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
+{
+    RETURN_IF_LOST();
+    if (attributes == NULL) return runtime_result(cudaErrorInvalidValue);
+    if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
+    size_t static_bytes = simt_static_shared_bytes(NULL, function);
+    *attributes = (struct cudaFuncAttributes){
+        .sharedSizeBytes = static_bytes,
+        .maxThreadsPerBlock = THREADS_PER_BLOCK,
+        .ptxVersion = device_limits()->capability,
+        .binaryVersion = device_limits()->capability,
+        .maxDynamicSharedSizeBytes = (int)function_dynamic_limit(function, static_bytes),
+        .preferredShmemCarveout = look_up(function).carveout,
+    };
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
+{
+    (void)config;
+    RETURN_IF_LOST();
+    return runtime_result(function != NULL ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+}
+
+/* ---- launch -------------------------------------------------------------------------------------------------- */
+
+/** The limits that hardware checks before anything runs. */
+static cudaError_t check_launch(const struct simt_launch *launch)
+{
+    const struct simt_extent *g = &launch->grid, *b = &launch->block;
+    if (g->x == 0 || g->y == 0 || g->z == 0 || b->x == 0 || b->y == 0 || b->z == 0)
+        return cudaErrorInvalidConfiguration;
+    if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT) return cudaErrorInvalidConfiguration;
+    if (b->x > THREADS_PER_BLOCK || b->y > THREADS_PER_BLOCK || b->z > BLOCK_Z_LIMIT ||
+        (uint64_t)b->x * b->y * b->z > THREADS_PER_BLOCK)
+        return cudaErrorInvalidConfiguration;
+    size_t static_bytes = simt_static_shared_bytes(launch->kernel, launch->function);
+    if (static_bytes > SHARED_PER_BLOCK) {
+        simt_finding("unsupported", &launch->site,
+                     "kernel %s declares %zu bytes of __shared__ variables, but %d is all that nvcc accepts: "
+                     "use dynamic shared memory",
+                     launch->kernel, static_bytes, SHARED_PER_BLOCK);
+        return cudaErrorInvalidValue;
+    }
+    if (launch->dynamic_shared_bytes > function_dynamic_limit(launch->function, static_bytes))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
+
+cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream)
+{
+    if (simt_self() != NULL)
+        simt_stop(&launch->site, "unsupported", "a kernel launches the kernel %s: dynamic parallelism is not supported",
+                  launch->kernel);
+    RETURN_IF_LOST();
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    cudaError_t error = check_launch(launch);
+    if (error != cudaSuccess) return runtime_result(error);
+    struct operation operation = {OPERATION_LAUNCH, launch->site, stream, {.launch = {launch, args_bytes}}};
+    return runtime_result(runtime_perform(&operation));
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+                                        size_t dynamic_shared_bytes, cudaStream_t stream)
+{
+    (void)function;
+    (void)grid;
+    (void)block;
+    (void)arguments;
+    (void)dynamic_shared_bytes;
+    (void)stream;
+    return runtime_refuse(CALLER_SITE("cudaLaunchCooperativeKernel"), "grid-wide synchronisation is");
+}
+
+/* ---- occupancy: threads, blocks and shared memory; there are no registers to run out of --------------------------- */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/** Blocks of one kernel that fit on a multiprocessor at once; 0 if not even one may be launched. */
+static size_t resident_blocks(const void *function, int block_threads, size_t dynamic_bytes)
+{
+    enum { SHARED_GRANULE = 128 };
+    const struct device_limits *limits = device_limits();
+    size_t static_bytes = simt_static_shared_bytes(NULL, function);
+    if (block_threads > THREADS_PER_BLOCK || dynamic_bytes > function_dynamic_limit(function, static_bytes)) return 0;
+    size_t warps = ((size_t)block_threads + WARP_LANES - 1) / WARP_LANES;
+    size_t blocks = smaller((size_t)limits->threads_per_multiprocessor / WARP_LANES / warps,
+                            (size_t)limits->blocks_per_multiprocessor);
+    size_t shared = static_bytes + dynamic_bytes + limits->shared_reserved_per_block;
+    shared = (shared + SHARED_GRANULE - 1) / SHARED_GRANULE * SHARED_GRANULE;
+    return shared == 0 ? blocks : smaller(blocks, limits->shared_per_multiprocessor / shared);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function,
+                                                                   int block_threads,
+                                                                   size_t dynamic_shared_bytes,
+                                                                   unsigned int flags)
+{
+    RETURN_IF_LOST();
+    if (blocks == NULL || block_threads < 1 || flags > cudaOccupancyDisableCachingOverride)
+        return runtime_result(cudaErrorInvalidValue);
+    if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
+    *blocks = (int)resident_blocks(function, block_threads, dynamic_shared_bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
+                                                          size_t dynamic_shared_bytes)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_threads,
+                                                                  dynamic_shared_bytes, cudaOccupancyDefault);
+}
+
+cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
+                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context), void *context,
+                                 int limit);
+
+/** The largest block among those that keep the most threads resident. */
+cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
+                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context), void *context,
+                                 int limit)
+{
+    RETURN_IF_LOST();
+    if (grid_blocks == NULL || block_threads == NULL) return runtime_result(cudaErrorInvalidValue);
+    if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
+    if (limit < 1 || limit > THREADS_PER_BLOCK) limit = THREADS_PER_BLOCK;
+    size_t most = 0;
+    *grid_blocks = *block_threads = 0;
+    for (int threads = limit; threads > 0; threads = (threads - 1) / WARP_LANES * WARP_LANES) {
+        size_t blocks = resident_blocks(function, threads, dynamic_shared_bytes(threads, context));
+        if (blocks * (size_t)threads <= most) continue;
+        most = blocks * (size_t)threads;
+        *block_threads = threads;
+        *grid_blocks = (int)blocks * device_limits()->multiprocessors;
+    }
+    return cudaSuccess;
+}
+
+/* ---- textures: refused --------------------------------------------------------------------------------------- */
+
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct cudaResourceDesc *resource,
+                                    const struct cudaTextureDesc *description,
+                                    const struct cudaResourceViewDesc *view)
+{
+    (void)resource;
+    (void)description;
+    (void)view;
+    if (texture != NULL) *texture = 0;
+    return runtime_refuse(CALLER_SITE("cudaCreateTextureObject"), "textures are");
+}
+
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture)
+{
+    return runtime_result(texture == 0 ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *description, size_t width,
+                            size_t height, unsigned int flags)
+{
+    (void)description;
+    (void)width;
+    (void)height;
+    (void)flags;
+    if (array != NULL) *array = NULL;
+    return runtime_refuse(CALLER_SITE("cudaMallocArray"), "CUDA arrays are");
+}
+
+cudaError_t cudaFreeArray(cudaArray_t array)
+{
+    return runtime_result(array == NULL ? cudaSuccess : cudaErrorInvalidValue);
+}

@@ -1,0 +1,425 @@
+/**
+ * @file memory.c
+ * @brief Allocation, copies and fills. Ranges are checked before anything moves.
+ */
+#include <ctype.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* cuda_runtime_api.h makes these macros that name the allocation; here they are functions again. */
+#undef cudaMalloc
+#undef cudaMallocAsync
+
+/* ---- names of allocations ------------------------------------------------------------------------------------ */
+
+enum { NAME_BYTES = 64 };
+
+static _Thread_local struct simt_site next_site;
+static _Thread_local char next_name[NAME_BYTES];
+
+/** The variable in the first argument of an allocation: the last identifier before its comma. */
+void simt_name_next_allocation(const char *text, const char *file, int line)
+{
+    size_t end = 0, depth = 0;
+    for (; text[end] != '\0' && (text[end] != ',' || depth > 0); end++) {
+        if (text[end] == '(' || text[end] == '[') depth++;
+        if (text[end] == ')' || text[end] == ']') depth--;
+    }
+    const char *name = text;
+    size_t length = 0;
+    for (size_t i = 0; i < end; i++) {
+        if (!isalpha((unsigned char)text[i]) && text[i] != '_') continue;
+        size_t start = i;
+        while (i < end && (isalnum((unsigned char)text[i]) || text[i] == '_')) i++;
+        name = text + start;
+        length = i - start;
+    }
+    snprintf(next_name, sizeof(next_name), "%.*s", (int)length, name);
+    next_site = (struct simt_site){file, line, "cudaMalloc"};
+}
+
+/* ---- allocation ------------------------------------------------------------------------------------------------ */
+
+static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
+{
+    if (next_site.file != NULL) site = next_site;
+    next_site.file = NULL;
+    RETURN_IF_LOST();
+    if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
+    *pointer = NULL;
+    if (bytes == 0) return cudaSuccess;
+    *pointer = simt_device_alloc(bytes, next_name[0] != '\0' ? next_name : site.what, &site);
+    next_name[0] = '\0';
+    return runtime_result(*pointer != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaMalloc(void **pointer, size_t bytes)
+{
+    return allocate(pointer, bytes, CALLER_SITE("cudaMalloc"));
+}
+
+cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
+{
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    return allocate(pointer, bytes, CALLER_SITE("cudaMallocAsync"));
+}
+
+cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
+{
+    if (pitch == NULL) return runtime_result(cudaErrorInvalidValue);
+    *pitch = (width + 511) / 512 * 512;
+    return allocate(pointer, *pitch * height, CALLER_SITE("cudaMallocPitch"));
+}
+
+cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
+{
+    (void)bytes;
+    (void)flags;
+    if (pointer != NULL) *pointer = NULL;
+    return runtime_refuse(CALLER_SITE("cudaMallocManaged"), "managed memory is");
+}
+
+static cudaError_t release(void *pointer, struct simt_site site)
+{
+    char what[256];
+    RETURN_IF_LOST();
+    if (pointer == NULL || simt_device_free(pointer) == 0) return cudaSuccess;
+    if (simt_device_freed(pointer)) {
+        simt_device_describe(pointer, 1, what, sizeof(what));
+        simt_finding("use-after-free", &site, "%s: freed before: %s", site.what, what);
+    } else if (!simt_is_device_pointer(pointer)) {
+        simt_finding("host-pointer", &site, "%s: %p is not device memory", site.what, pointer);
+    } else {
+        simt_device_describe(pointer, 1, what, sizeof(what));
+        simt_finding("out-of-bounds", &site, "%s: not the start of an allocation: %s", site.what, what);
+    }
+    return runtime_result(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaFree(void *pointer)
+{
+    return release(pointer, CALLER_SITE("cudaFree"));
+}
+
+cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
+{
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    return release(pointer, CALLER_SITE("cudaFreeAsync"));
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    RETURN_IF_LOST();
+    if (free_bytes == NULL || total_bytes == NULL) return runtime_result(cudaErrorInvalidValue);
+    simt_device_memory(free_bytes, total_bytes);
+    return cudaSuccess;
+}
+
+/* ---- pinned host memory: ordinary memory that is remembered ------------------------------------------------------ */
+
+struct pinned {
+    char *start;
+    size_t bytes;
+    int registered; /**< cudaHostRegister: the memory is the caller's */
+    struct pinned *next;
+};
+static struct pinned *pinned_list;
+static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int remember_pinned(void *start, size_t bytes, int registered)
+{
+    struct pinned *entry = malloc(sizeof(*entry));
+    if (entry == NULL) return 0;
+    *entry = (struct pinned){start, bytes, registered, NULL};
+    pthread_mutex_lock(&pinned_lock);
+    entry->next = pinned_list;
+    pinned_list = entry;
+    pthread_mutex_unlock(&pinned_lock);
+    return 1;
+}
+
+/** Takes the entry that begins at @p start out of the list; 0 if there is none of that kind. */
+static int forget_pinned(const void *start, int registered)
+{
+    int found = 0;
+    pthread_mutex_lock(&pinned_lock);
+    for (struct pinned **link = &pinned_list; *link != NULL; link = &(*link)->next) {
+        struct pinned *entry = *link;
+        if (entry->start != start || entry->registered != registered) continue;
+        *link = entry->next;
+        free(entry);
+        found = 1;
+        break;
+    }
+    pthread_mutex_unlock(&pinned_lock);
+    return found;
+}
+
+static int is_pinned(const void *pointer)
+{
+    int found = 0;
+    pthread_mutex_lock(&pinned_lock);
+    for (const struct pinned *entry = pinned_list; entry != NULL && !found; entry = entry->next)
+        found = (uintptr_t)pointer - (uintptr_t)entry->start < entry->bytes;
+    pthread_mutex_unlock(&pinned_lock);
+    return found;
+}
+
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
+{
+    (void)flags;
+    RETURN_IF_LOST();
+    if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
+    *pointer = NULL;
+    if (bytes == 0) return cudaSuccess;
+    void *memory = bytes > SIZE_MAX - 4096 ? NULL : aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (memory == NULL || !remember_pinned(memory, bytes, 0)) {
+        free(memory);
+        return runtime_result(cudaErrorMemoryAllocation);
+    }
+    *pointer = memory;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **pointer, size_t bytes)
+{
+    return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void *pointer)
+{
+    RETURN_IF_LOST();
+    if (pointer == NULL) return cudaSuccess;
+    if (!forget_pinned(pointer, 0)) return runtime_result(cudaErrorInvalidValue);
+    free(pointer);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
+{
+    (void)flags;
+    RETURN_IF_LOST();
+    if (pointer == NULL || bytes == 0) return runtime_result(cudaErrorInvalidValue);
+    if (is_pinned(pointer)) return runtime_result(cudaErrorHostMemoryAlreadyRegistered);
+    return runtime_result(remember_pinned(pointer, bytes, 1) ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaHostUnregister(void *pointer)
+{
+    RETURN_IF_LOST();
+    return runtime_result(forget_pinned(pointer, 1) ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
+{
+    (void)host;
+    (void)flags;
+    if (device != NULL) *device = NULL;
+    return runtime_refuse(CALLER_SITE("cudaHostGetDevicePointer"), "host memory mapped into the device is");
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
+{
+    RETURN_IF_LOST();
+    if (attributes == NULL) return runtime_result(cudaErrorInvalidValue);
+    memset(attributes, 0, sizeof(*attributes));
+    attributes->device = -2; /* what CUDA says of memory it does not know */
+    if (simt_device_contains(pointer, 1)) {
+        attributes->type = cudaMemoryTypeDevice;
+        attributes->device = 0;
+        attributes->devicePointer = (void *)pointer;
+    } else if (is_pinned(pointer)) {
+        attributes->type = cudaMemoryTypeHost;
+        attributes->device = 0;
+        attributes->hostPointer = (void *)pointer;
+    } else {
+        attributes->hostPointer = (void *)pointer;
+    }
+    return cudaSuccess;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+
+int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role)
+{
+    char what[256];
+    if (pointer == NULL) return 0;
+    if (simt_device_contains(pointer, bytes)) return 1;
+    if (simt_device_freed(pointer)) {
+        simt_device_describe(pointer, bytes, what, sizeof(what));
+        simt_finding("use-after-free", &site, "%s %s %zu bytes: %s", site.what, role, bytes, what);
+    } else if (simt_is_device_pointer(pointer) || simt_device_contains(pointer, 1)) {
+        simt_device_describe(pointer, bytes, what, sizeof(what));
+        simt_finding("out-of-bounds", &site, "%s %s %zu bytes: %s", site.what, role, bytes, what);
+    } else {
+        simt_finding("host-pointer", &site, "%s %s %zu bytes at %p, which is host memory, not device memory",
+                     site.what, role, bytes, pointer);
+    }
+    return 0;
+}
+
+static int host_range_is_valid(struct simt_site site, const void *pointer, const char *role)
+{
+    if (pointer == NULL) return 0;
+    if (!simt_is_device_pointer(pointer)) return 1;
+    simt_finding("host-pointer", &site, "%s %s %p as host memory, but that is device memory", site.what, role,
+                 pointer);
+    return 0;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static int to_device(enum cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+}
+
+static int from_device(enum cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+}
+
+/** The direction that the pointers themselves say. */
+static enum cudaMemcpyKind infer_kind(const void *to, const void *from)
+{
+    int to_is_device = simt_device_contains(to, 1), from_is_device = simt_device_contains(from, 1);
+    if (to_is_device) return from_is_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+    return from_is_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+}
+
+static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
+{
+    RETURN_IF_LOST();
+    if ((unsigned)c.kind > cudaMemcpyDefault) return runtime_result(cudaErrorInvalidMemcpyDirection);
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (c.width == 0 || c.rows == 0) return cudaSuccess;
+    if (c.rows > 1 && (c.width > c.to_pitch || c.width > c.from_pitch)) return runtime_result(cudaErrorInvalidPitchValue);
+    if (c.kind == cudaMemcpyDefault) c.kind = infer_kind(c.to, c.from);
+    size_t to_bytes = (c.rows - 1) * c.to_pitch + c.width, from_bytes = (c.rows - 1) * c.from_pitch + c.width;
+    int to_ok = to_device(c.kind) ? device_range_is_valid(site, c.to, to_bytes, "writes")
+                                  : host_range_is_valid(site, c.to, "is given for writing");
+    int from_ok = from_device(c.kind) ? device_range_is_valid(site, c.from, from_bytes, "reads")
+                                      : host_range_is_valid(site, c.from, "is given for reading");
+    if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
+    struct operation operation = {OPERATION_COPY, site, stream, {.copy = c}};
+    return runtime_result(runtime_perform(&operation));
+}
+
+static struct copy_operation one_row(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    return (struct copy_operation){to, from, bytes, bytes, bytes, 1, kind};
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    return copy(one_row(to, from, bytes, kind), NULL, CALLER_SITE("cudaMemcpy"));
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                         size_t height, enum cudaMemcpyKind kind)
+{
+    struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
+    return copy(c, NULL, CALLER_SITE("cudaMemcpy2D"));
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                              size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
+    return copy(c, stream, CALLER_SITE("cudaMemcpy2DAsync"));
+}
+
+/* ---- variables ----------------------------------------------------------------------------------------------------- */
+
+cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes, size_t offset,
+                                enum cudaMemcpyKind kind, const char *call)
+{
+    struct simt_site site = CALLER_SITE(call);
+    RETURN_IF_LOST();
+    if (symbol == NULL) return runtime_result(cudaErrorInvalidSymbol);
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return runtime_result(cudaErrorInvalidMemcpyDirection);
+    if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
+        simt_finding("out-of-bounds", &site, "%s writes %zu bytes at offset %zu of a variable of %zu bytes", call,
+                     bytes, offset, symbol_bytes);
+        return runtime_result(cudaErrorInvalidValue);
+    }
+    return copy(one_row((char *)symbol + offset, from, bytes, kind), NULL, site);
+}
+
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes, size_t offset,
+                                  enum cudaMemcpyKind kind, const char *call)
+{
+    struct simt_site site = CALLER_SITE(call);
+    RETURN_IF_LOST();
+    if (symbol == NULL) return runtime_result(cudaErrorInvalidSymbol);
+    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return runtime_result(cudaErrorInvalidMemcpyDirection);
+    if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
+        simt_finding("out-of-bounds", &site, "%s reads %zu bytes at offset %zu of a variable of %zu bytes", call,
+                     bytes, offset, symbol_bytes);
+        return runtime_result(cudaErrorInvalidValue);
+    }
+    return copy(one_row(to, (const char *)symbol + offset, bytes, kind), NULL, site);
+}
+
+/* From C the size of the variable is not known; the device's own bounds are checked by copy(). */
+
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
+                               enum cudaMemcpyKind kind)
+{
+    return copy(one_row((char *)symbol + offset, from, bytes, kind), NULL, CALLER_SITE("cudaMemcpyToSymbol"));
+}
+
+cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
+                                 enum cudaMemcpyKind kind)
+{
+    return copy(one_row(to, (const char *)symbol + offset, bytes, kind), NULL,
+                CALLER_SITE("cudaMemcpyFromSymbol"));
+}
+
+/* ---- fills ----------------------------------------------------------------------------------------------------------- */
+
+static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_site site)
+{
+    RETURN_IF_LOST();
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (s.width == 0 || s.rows == 0) return cudaSuccess;
+    if (s.rows > 1 && s.width > s.pitch) return runtime_result(cudaErrorInvalidPitchValue);
+    if (!device_range_is_valid(site, s.to, (s.rows - 1) * s.pitch + s.width, "fills"))
+        return runtime_result(cudaErrorInvalidValue);
+    struct operation operation = {OPERATION_SET, site, stream, {.set = s}};
+    return runtime_result(runtime_perform(&operation));
+}
+
+cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
+{
+    return set((struct set_operation){pointer, value, bytes, bytes, 1}, NULL, CALLER_SITE("cudaMemset"));
+}
+
+cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
+{
+    return set((struct set_operation){pointer, value, bytes, bytes, 1}, stream, CALLER_SITE("cudaMemsetAsync"));
+}
+
+cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)
+{
+    return set((struct set_operation){pointer, value, pitch, width, height}, NULL, CALLER_SITE("cudaMemset2D"));
+}
+
+cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream)
+{
+    struct set_operation s = {pointer, value, pitch, width, height};
+    return set(s, stream, CALLER_SITE("cudaMemset2DAsync"));
+}

@@ -1,0 +1,79 @@
+/**
+ * @file operations.c
+ * @brief The one place where something happens on the device.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* The device does one thing at a time, whichever host thread asks. Recursive: a host function may call us. */
+static pthread_mutex_t device_lock;
+static pthread_once_t device_lock_once = PTHREAD_ONCE_INIT;
+
+static void make_device_lock(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&device_lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+/** What the host is given must have been written by someone. */
+static void check_initialized(const struct operation *operation, const char *from, size_t bytes)
+{
+    char what[256];
+    ptrdiff_t first = simt_device_first_uninitialized(from, bytes);
+    if (first < 0) return;
+    simt_device_describe(from + first, 1, what, sizeof(what));
+    simt_finding("uninitialized-read", &operation->site, "%s copies %zu bytes to the host, of which byte %td was never written: %s",
+                 operation->site.what, bytes, first, what);
+}
+
+static void perform_copy(const struct operation *operation)
+{
+    const struct copy_operation *c = &operation->as.copy;
+    int found_before = simt_finding_count();
+    for (size_t row = 0; row < c->rows; row++) {
+        char *to = c->to + row * c->to_pitch;
+        const char *from = c->from + row * c->from_pitch;
+        if (c->kind == cudaMemcpyDeviceToHost && simt_finding_count() == found_before)
+            check_initialized(operation, from, c->width);
+        memmove(to, from, c->width);
+        if (c->kind == cudaMemcpyHostToDevice) simt_device_written(to, c->width);
+        if (c->kind == cudaMemcpyDeviceToDevice) simt_device_copied(to, from, c->width);
+    }
+}
+
+static void perform_set(const struct set_operation *s)
+{
+    for (size_t row = 0; row < s->rows; row++) {
+        memset(s->to + row * s->pitch, s->value, s->width);
+        simt_device_written(s->to + row * s->pitch, s->width);
+    }
+}
+
+/** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
+static void perform_launch(const struct simt_launch *launch)
+{
+    int error = simt_run(launch);
+    if (error != 0) runtime_lose((cudaError_t)error);
+}
+
+cudaError_t runtime_perform(const struct operation *operation)
+{
+    pthread_once(&device_lock_once, make_device_lock);
+    pthread_mutex_lock(&device_lock);
+    switch (operation->kind) {
+    case OPERATION_LAUNCH: perform_launch(operation->as.launch.launch); break;
+    case OPERATION_COPY: perform_copy(operation); break;
+    case OPERATION_SET: perform_set(&operation->as.set); break;
+    case OPERATION_RECORD: event_record_now(operation->as.record); break;
+    case OPERATION_HOST_FUNCTION: operation->as.host.function(operation->as.host.user_data); break;
+    }
+    pthread_mutex_unlock(&device_lock);
+    return cudaSuccess;
+}

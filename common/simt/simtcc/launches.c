@@ -1,0 +1,220 @@
+/**
+ * @file launches.c
+ * @brief Which kernels there are, and how each launch of one is written in C++.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter.h"
+
+/* ---- declarations of kernels ----------------------------------------------------------------------------------- */
+
+const struct kernel *kernels_find(const struct kernels *kernels, const char *name, size_t length)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        if (strlen(kernels->list[i].name) == length && strncmp(kernels->list[i].name, name, length) == 0)
+            return &kernels->list[i];
+    return NULL;
+}
+
+void kernels_drop(struct kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++) free(kernels->list[i].name);
+    free(kernels->list);
+    *kernels = (struct kernels){0};
+}
+
+/** Items between brackets at @p open and @p close, commas inside further brackets or templates not counted. */
+static int count_items(const struct tokens *t, size_t open, size_t close)
+{
+    int items = close > open + 1;
+    for (size_t i = open + 1; i < close; i++) {
+        if (is_opening(t, i)) i = match_forward(t, i);
+        else if (token_is(t, i, "<") && match_angle_forward(t, i) < close) i = match_angle_forward(t, i);
+        else items += token_is(t, i, ",");
+    }
+    return items;
+}
+
+/** Template parameters without a default in the list from `<` to `>`. */
+static int count_required(const struct tokens *t, size_t open, size_t close)
+{
+    int required = 0, has_default = 0;
+    for (size_t i = open + 1; i <= close; i++) {
+        if (i + 2 < close && token_is(t, i, ".") && token_is(t, i + 1, ".")) return INT_MAX;
+        if (is_opening(t, i)) i = match_forward(t, i);
+        else if (token_is(t, i, "<") && match_angle_forward(t, i) < close) i = match_angle_forward(t, i);
+        else if (token_is(t, i, "=")) has_default = 1;
+        else if (token_is(t, i, ",") || i == close) {
+            required += !has_default && close > open + 1;
+            has_default = 0;
+        }
+    }
+    return required;
+}
+
+static int has_default_argument(const struct tokens *t, size_t open, size_t close)
+{
+    for (size_t i = open + 1; i < close; i++) {
+        if (is_opening(t, i)) i = match_forward(t, i);
+        else if (token_is(t, i, "=")) return 1;
+    }
+    return 0;
+}
+
+static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t name, struct kernel found)
+{
+    const char *spelling = t->source + t->list[name].start;
+    struct kernel *known = (struct kernel *)kernels_find(kernels, spelling, t->list[name].length);
+    if (known == NULL) {
+        kernels->list = array_grow(kernels->list, &kernels->capacity, kernels->count, sizeof(*kernels->list));
+        found.name = format_string("%.*s", (int)t->list[name].length, spelling);
+        kernels->list[kernels->count++] = found;
+        return;
+    }
+    known->definitions += found.definitions;
+    known->has_defaults |= found.has_defaults;
+    if (known->parameters != found.parameters) known->definitions += 2; /* overloads, of which one is only declared */
+    if (found.template_parameters > known->template_parameters) known->template_parameters = found.template_parameters;
+}
+
+/** The declaration around the `__global__` at @p i. */
+static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i)
+{
+    size_t first = declaration_start(t, i), name = i + 1;
+    struct kernel found = {NULL, -1, 0, 0, 0};
+    if (token_is(t, first, "template")) {
+        size_t close = match_angle_forward(t, first + 1);
+        if (close == first + 2) return; /* template <>: the general template is declared elsewhere */
+        found.template_parameters = count_required(t, first + 1, close);
+    }
+    while (!is_boundary(t, name) && !(t->list[name].kind == TOKEN_WORD && token_is(t, name + 1, "(") && !takes_parentheses(t, name)))
+        name = takes_parentheses(t, name) ? match_forward(t, name + 1) + 1 : name + 1;
+    if (is_boundary(t, name)) return;
+    size_t close = match_forward(t, name + 1), after = close + 1;
+    while (!is_boundary(t, after)) after++;
+    found.definitions = token_is(t, after, "{");
+    found.parameters = count_items(t, name + 1, close);
+    found.has_defaults = has_default_argument(t, name + 1, close);
+    add_kernel(kernels, t, name, found);
+}
+
+void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
+{
+    for (size_t i = 0; i < tokens->count; i++)
+        if (token_is(tokens, i, "__global__")) collect_at(kernels, tokens, i);
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------------- */
+
+/** What stands before `<<<`. */
+struct callee {
+    size_t first, name, last; /**< tokens; name is the last word outside template arguments */
+    int simple;               /**< only names, `::` and template arguments */
+    int template_arguments;   /**< of the name; -1: none are written */
+};
+
+static struct callee find_callee(const struct tokens *t, size_t launch)
+{
+    struct callee c = {launch - 1, launch - 1, launch - 1, 1, -1};
+    size_t i = launch - 1;
+    if (token_is(t, i, ">")) {
+        size_t open = match_angle_backward(t, i);
+        c.template_arguments = count_items(t, open, i);
+        i = open - 1;
+    }
+    c.name = c.first = i;
+    for (;;) {
+        while (is_closing(t, i) && i > 0) { /* (*kernel), kernels[3], choose(n) */
+            c.simple = 0;
+            i = match_backward(t, i);
+            c.first = i;
+            if (i > 0 && (t->list[i - 1].kind == TOKEN_WORD || token_is(t, i - 1, "]"))) c.first = --i;
+        }
+        if (i == 0) return c;
+        int scope = token_is(t, i - 1, "::"), member = token_is(t, i - 1, ".") || token_is(t, i - 1, "->");
+        if (!scope && !member) return c;
+        c.simple &= scope;
+        c.first = i - 1;
+        if (i < 2) return c;
+        if (scope && token_is(t, i - 2, ">")) i = match_angle_backward(t, i - 2) - 1;
+        else if (t->list[i - 2].kind == TOKEN_WORD || is_closing(t, i - 2)) i = i - 2;
+        else return c; /* ::kernel */
+        c.first = i;
+    }
+}
+
+/** The `>>>` of the launch at @p launch, or 0: the first one outside brackets. */
+static size_t find_end(const struct tokens *t, size_t launch)
+{
+    for (size_t i = launch + 1; i < t->count && !is_boundary(t, i); i++) {
+        if (is_opening(t, i)) i = match_forward(t, i);
+        else if (token_is(t, i, ">>>") && i + 1 < t->count && token_is(t, i + 1, "(")) return i;
+    }
+    return 0;
+}
+
+/** 1 if a function pointer of @p c cannot be had without looking at the arguments. */
+static int is_deduced(const struct rewriter *r, const struct callee *c, size_t arguments)
+{
+    const struct tokens *t = r->tokens;
+    if (!c->simple) return 0;
+    const struct kernel *k = kernels_find(r->kernels, t->source + t->list[c->name].start, t->list[c->name].length);
+    if (k == NULL) return 0;
+    if (k->template_parameters > (c->template_arguments < 0 ? 0 : c->template_arguments)) return 1;
+    if (k->template_parameters >= 0 && c->template_arguments < 0) return 1;
+    if (k->definitions > 1) return 1;
+    return k->has_defaults && count_items(t, arguments, match_forward(t, arguments)) != k->parameters;
+}
+
+/** NULL must stay a pointer when its type is deduced. */
+static void spell_null_pointers(struct rewriter *r, size_t open)
+{
+    const struct tokens *t = r->tokens;
+    for (size_t i = open + 1, close = match_forward(t, open); i < close; i++)
+        if (token_is(t, i, "NULL") && (i == open + 1 || token_is(t, i - 1, ",")) &&
+            (i + 1 == close || token_is(t, i + 1, ",")))
+            edit_add(r, t->list[i].start, t->list[i].length, format_string("nullptr"));
+}
+
+void rewrite_launch(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    size_t end = find_end(t, i);
+    if (i == 0 || end == 0) return;
+    struct callee c = find_callee(t, i);
+    int deduced = is_deduced(r, &c, end + 1);
+    const struct token *name = &t->list[c.name];
+    edit_add(r, t->list[c.first].start, 0,
+             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\"}, %s", deduced ? "simt_launch_deduced" : "simt_launch_of",
+                           (int)name->length, t->source + name->start, deduced ? "[](auto... simt_a) { " : ""));
+    edit_add(r, t->list[i].start, t->list[i].length,
+             format_string("%s, simt_configure(", deduced ? "(simt_a...); }" : ""));
+    edit_add(r, t->list[end].start, t->list[end].length, format_string("))"));
+    if (deduced) spell_null_pointers(r, end + 1);
+}
+
+/** cudaLaunchKernel((const void *)kernel, ...): the cast goes, the place comes. */
+void rewrite_launch_call(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    if (!token_is(t, i + 1, "(")) return;
+    size_t first = i + 2, last = first;
+    if (token_is(t, first, "(")) { /* (const void *) */
+        size_t close = match_forward(t, first);
+        if (token_is(t, close - 1, "*")) {
+            edit_remove_tokens(r, first, close);
+            first = close + 1;
+        }
+    } else if (token_is(t, first, "reinterpret_cast") || token_is(t, first, "static_cast")) {
+        size_t close = match_angle_forward(t, first + 1);
+        edit_remove_tokens(r, first, close);
+        first = close + 2;
+    }
+    while (token_is(t, first, "&") || token_is(t, first, "(")) first++;
+    for (last = first; token_is(t, last + 1, "::") && t->list[last + 2].kind == TOKEN_WORD;) last += 2;
+    edit_add(r, t->list[i].start, token_end(t, i + 1) - t->list[i].start,
+             format_string("simt_launch_by_array(simt_site{__FILE__, __LINE__, \"%.*s\"}, ", (int)t->list[last].length,
+                           t->source + t->list[last].start));
+}

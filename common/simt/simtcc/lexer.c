@@ -1,0 +1,192 @@
+/**
+ * @file lexer.c
+ * @brief The tokens of a source file.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lexer.h"
+#include "text.h"
+
+struct lexer {
+    struct tokens tokens;
+    const char *at;   /**< what comes next */
+    int line_start;   /**< only blanks since the line began: a `#` here begins a directive */
+    int in_define;    /**< the end of the line ends the body */
+};
+
+static void add_token(struct lexer *l, enum token_kind kind, const char *start, const char *end)
+{
+    struct tokens *t = &l->tokens;
+    t->list = array_grow(t->list, &t->capacity, t->count, sizeof(*t->list));
+    t->list[t->count++] = (struct token){kind, (size_t)(start - t->source), (size_t)(end - start)};
+    l->at = end;
+}
+
+/** Length of a backslash-newline at @p s, or 0. */
+static size_t continuation(const char *s)
+{
+    if (s[0] != '\\') return 0;
+    if (s[1] == '\n') return 2;
+    return s[1] == '\r' && s[2] == '\n' ? 3 : 0;
+}
+
+/** The end of a comment that begins at @p s, or @p s if none does. */
+static const char *skip_comment(const char *s)
+{
+    if (s[0] != '/' || (s[1] != '/' && s[1] != '*')) return s;
+    if (s[1] == '*') {
+        const char *end = strstr(s + 2, "*/");
+        return end != NULL ? end + 2 : s + strlen(s);
+    }
+    for (; *s != '\0' && *s != '\n'; s++)
+        if (continuation(s) > 0) s += continuation(s) - 1;
+    return s;
+}
+
+/** The end of a string or character literal whose quote is at @p s. */
+static const char *skip_quoted(const char *s)
+{
+    char quote = *s++;
+    for (; *s != '\0' && *s != quote && *s != '\n'; s++)
+        if (*s == '\\' && s[1] != '\0') s++;
+    return *s == quote ? s + 1 : s;
+}
+
+/** The end of R"delimiter(...)delimiter" whose quote is at @p s. */
+static const char *skip_raw_string(const char *s)
+{
+    const char *open = strchr(s, '(');
+    if (open == NULL) return s + strlen(s);
+    char *closing = format_string(")%.*s\"", (int)(open - s - 1), s + 1);
+    const char *end = strstr(open, closing);
+    end = end != NULL ? end + strlen(closing) : s + strlen(s);
+    free(closing);
+    return end;
+}
+
+/** The end of the preprocessor line at @p s: a newline that is not continued and not in a comment. */
+static const char *skip_directive(const char *s)
+{
+    while (*s != '\0' && *s != '\n') {
+        const char *after = skip_comment(s);
+        if (after == s) after = *s == '"' || *s == '\'' ? skip_quoted(s) : s + 1;
+        if (continuation(s) > 0) after = s + continuation(s);
+        s = after;
+    }
+    return s;
+}
+
+static const char *skip_word(const char *s)
+{
+    while (isalnum((unsigned char)*s) || *s == '_' || (unsigned char)*s >= 0x80) s++;
+    return s;
+}
+
+static const char *skip_blanks(const char *s)
+{
+    while (*s == ' ' || *s == '\t' || continuation(s) > 0) s += continuation(s) > 0 ? continuation(s) : 1;
+    return s;
+}
+
+static void read_directive(struct lexer *l)
+{
+    const char *start = l->at, *word = skip_blanks(start + 1), *after = skip_word(word);
+    if (after - word != 6 || strncmp(word, "define", 6) != 0) {
+        add_token(l, TOKEN_DIRECTIVE, start, skip_directive(start));
+        return;
+    }
+    after = skip_word(skip_blanks(after));
+    if (*after == '(') /* parameters belong to the head: they are names, not code */
+        while (*after != '\0' && *after != '\n' && *after++ != ')') continue;
+    add_token(l, TOKEN_DEFINE, start, after);
+    l->in_define = 1;
+}
+
+/** Digits, letters, points, digit separators, and the sign of an exponent. */
+static const char *skip_number(const char *s)
+{
+    for (; isalnum((unsigned char)*s) || *s == '.' || *s == '_' || (*s == '\'' && isalnum((unsigned char)s[1])); s++)
+        if (strchr("eEpP", *s) != NULL && (s[1] == '+' || s[1] == '-')) s++;
+    return s;
+}
+
+static void read_word(struct lexer *l)
+{
+    const char *end = skip_word(l->at);
+    if (*end == '"' && end[-1] == 'R') {
+        add_token(l, TOKEN_LITERAL, l->at, skip_raw_string(end));
+    } else if ((*end == '"' || *end == '\'') && end - l->at <= 2 && strchr("uUL8", end[-1]) != NULL) {
+        add_token(l, TOKEN_LITERAL, l->at, skip_quoted(end));
+    } else {
+        add_token(l, TOKEN_WORD, l->at, end);
+    }
+}
+
+static void read_punctuation(struct lexer *l)
+{
+    static const char *const longer[] = {"<<<", ">>>", "::", "->"};
+    for (size_t i = 0; i < sizeof(longer) / sizeof(longer[0]); i++) {
+        size_t length = strlen(longer[i]);
+        if (strncmp(l->at, longer[i], length) != 0) continue;
+        add_token(l, TOKEN_PUNCTUATION, l->at, l->at + length);
+        return;
+    }
+    add_token(l, TOKEN_PUNCTUATION, l->at, l->at + 1);
+}
+
+static void read_token(struct lexer *l)
+{
+    unsigned char c = (unsigned char)*l->at;
+    if (c == '#' && l->line_start) {
+        read_directive(l);
+    } else if (isdigit(c) || (c == '.' && isdigit((unsigned char)l->at[1]))) {
+        add_token(l, TOKEN_NUMBER, l->at, skip_number(l->at));
+    } else if (isalpha(c) || c == '_' || c >= 0x80) {
+        read_word(l);
+    } else if (c == '"' || c == '\'') {
+        add_token(l, TOKEN_LITERAL, l->at, skip_quoted(l->at));
+    } else {
+        read_punctuation(l);
+    }
+    l->line_start = 0;
+}
+
+struct tokens tokens_of(const char *source)
+{
+    struct lexer l = {{source, NULL, 0, 0}, source, 1, 0};
+    while (*l.at != '\0') {
+        const char *after = skip_comment(l.at);
+        if (after != l.at) {
+            l.at = after;
+        } else if (continuation(l.at) > 0) {
+            l.at += continuation(l.at);
+        } else if (*l.at == '\n') {
+            if (l.in_define) add_token(&l, TOKEN_DEFINE_END, l.at, l.at);
+            l.in_define = 0;
+            l.line_start = 1;
+            l.at++;
+        } else if (isspace((unsigned char)*l.at)) {
+            l.at++;
+        } else {
+            read_token(&l);
+        }
+    }
+    if (l.in_define) add_token(&l, TOKEN_DEFINE_END, l.at, l.at);
+    add_token(&l, TOKEN_END, l.at, l.at);
+    return l.tokens;
+}
+
+void tokens_drop(struct tokens *tokens)
+{
+    free(tokens->list);
+    *tokens = (struct tokens){0};
+}
+
+int token_is(const struct tokens *tokens, size_t i, const char *spelling)
+{
+    const struct token *t = &tokens->list[i];
+    return t->kind != TOKEN_LITERAL && strlen(spelling) == t->length &&
+           strncmp(tokens->source + t->start, spelling, t->length) == 0;
+}

@@ -1,0 +1,395 @@
+/**
+ * @file main.c
+ * @brief simtcc: rewrites kernel files, compiles them with the C++ compiler of the machine, links the device.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "project.h"
+#include "text.h"
+
+extern char **environ;
+
+/* ---- temporary folder ------------------------------------------------------------------------------------------ */
+
+static char *folder;
+static struct string_list temporary_files;
+
+static void remove_temporaries(void)
+{
+    for (size_t i = 0; i < temporary_files.count; i++) (void)unlink(temporary_files.items[i]);
+    if (folder != NULL) (void)rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    const char *base = getenv("TMPDIR");
+    folder = format_string("%s/simtcc-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        char *wanted = folder;
+        folder = NULL;
+        die("cannot make a temporary folder %s: %s", wanted, strerror(errno));
+    }
+    atexit(remove_temporaries);
+}
+
+/* ---- where the device lies -------------------------------------------------------------------------------------- */
+
+struct installation { char *include, *library; };
+
+static char *existing(char *path)
+{
+    if (access(path, R_OK) == 0) return path;
+    free(path);
+    return NULL;
+}
+
+static void look_below(struct installation *in, const char *root)
+{
+    if (in->include == NULL) in->include = existing(format_string("%s/common/simt/include", root));
+    if (in->library == NULL) in->library = existing(format_string("%s/build/lib/libsimt.a", root));
+    if (in->library == NULL) in->library = existing(format_string("%s/lib/libsimt.a", root));
+}
+
+/** WARPWISE_SIMT_ROOT, then the folders around this program, then where CMake built it. */
+static struct installation find_installation(int need_library)
+{
+    struct installation in = {NULL, NULL};
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    const char *root = getenv("WARPWISE_SIMT_ROOT");
+    if (root != NULL && root[0] != '\0') look_below(&in, root);
+    for (int up = 0; length > 0 && up < 4; up++) { /* build/bin/simtcc: first bin, then build, then the tree */
+        program[length] = '\0';
+        char *slash = strrchr(program, '/');
+        if (slash == NULL) break;
+        length = slash - program;
+        program[length] = '\0';
+        if (up > 0) look_below(&in, program);
+    }
+#ifdef SIMT_SOURCE_DIR
+    if (in.include == NULL) in.include = existing(format_string("%s/include", SIMT_SOURCE_DIR));
+#endif
+#ifdef SIMT_LIB_DIR
+    if (in.library == NULL) in.library = existing(format_string("%s/libsimt.a", SIMT_LIB_DIR));
+#endif
+    if (in.include == NULL)
+        die("the headers of the software device are not where they were built; set WARPWISE_SIMT_ROOT to the course's folder");
+    if (need_library && in.library == NULL)
+        die("libsimt.a is not found; build it (cmake --build build), or set WARPWISE_SIMT_ROOT to the course's folder");
+    return in;
+}
+
+/* ---- the compiler ------------------------------------------------------------------------------------------------ */
+
+struct compiler {
+    struct string_list command; /**< CXX may be several words: "ccache g++" */
+    int is_clang;
+};
+
+static int is_on_path(const char *name)
+{
+    if (strchr(name, '/') != NULL) return access(name, X_OK) == 0;
+    const char *path = getenv("PATH");
+    for (const char *at = path != NULL ? path : ""; *at != '\0';) {
+        size_t length = strcspn(at, ":");
+        char *full = format_string("%.*s/%s", (int)length, at, name);
+        int found = access(full, X_OK) == 0;
+        free(full);
+        if (found) return 1;
+        at += length + (at[length] == ':');
+    }
+    return 0;
+}
+
+static struct compiler find_compiler(void)
+{
+    static const char *const usual[] = {"g++", "c++", "clang++"};
+    struct compiler c = {{0}, 0};
+    const char *wanted = getenv("CXX");
+    if (wanted != NULL && wanted[0] != '\0') {
+        char *words = format_string("%s", wanted);
+        for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) list_add(&c.command, word);
+        if (c.command.count == 0 || !is_on_path(c.command.items[0]))
+            die("the C++ compiler that CXX names, %s, is not there; install g++ or unset CXX", wanted);
+    }
+    for (size_t i = 0; i < 3 && c.command.count == 0; i++)
+        if (is_on_path(usual[i])) list_add(&c.command, usual[i]);
+    if (c.command.count == 0) die("there is no C++ compiler; install g++ (apt install g++, dnf install gcc-c++)");
+    const char *name = c.command.items[c.command.count - 1];
+    c.is_clang = strstr(name, "clang") != NULL;
+    if (c.is_clang)
+        fprintf(stderr, "simtcc: %s splits 16-byte accesses: results and findings are right, counters are approximate\n",
+                name);
+    return c;
+}
+
+/** 1 if /proc/cpuinfo lists both: then the compiler may use them. */
+static int cpu_has_half_and_fma(void)
+{
+    int found = 0;
+#if defined(__x86_64__)
+    char *line = NULL;
+    size_t capacity = 0;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file != NULL && !found && getline(&line, &capacity, file) > 0)
+        found = strncmp(line, "flags", 5) == 0 && strstr(line, " f16c") != NULL && strstr(line, " fma") != NULL;
+    if (file != NULL) fclose(file);
+    free(line);
+#endif
+    return found;
+}
+
+/** What makes the compiler report every memory access, one by one as they are written. */
+static void add_device_flags(struct string_list *command, const struct compiler *compiler)
+{
+    static const char *const both[] = {"-g", "-fsanitize=thread", "-ffp-contract=fast", "-fno-pie",
+                                       "-fno-stack-protector", "-fno-strict-aliasing", "-fno-optimize-sibling-calls",
+                                       "-fno-builtin-printf", "-fno-builtin-memcpy", "-fno-builtin-memmove",
+                                       "-fno-builtin-memset", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",
+                                       "-Wno-attributes"};
+    static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "--param=tsan-distinguish-volatile=1",
+                                      "--param=tsan-instrument-func-entry-exit=0"};
+    static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize", "-mllvm",
+                                        "-tsan-instrument-func-entry-exit=0"};
+    for (size_t i = 0; i < sizeof(both) / sizeof(both[0]); i++) list_add(command, both[i]);
+    if (compiler->is_clang) {
+        for (size_t i = 0; i < sizeof(clang) / sizeof(clang[0]); i++) list_add(command, clang[i]);
+    } else {
+        for (size_t i = 0; i < sizeof(gcc) / sizeof(gcc[0]); i++) list_add(command, gcc[i]);
+    }
+    if (cpu_has_half_and_fma()) {
+        list_add(command, "-mf16c");
+        list_add(command, "-mfma");
+    }
+}
+
+static void add_all(struct string_list *list, const struct string_list *more)
+{
+    for (size_t i = 0; i < more->count; i++) list_add(list, more->items[i]);
+}
+
+/** Runs a command; its exit status, or 2 if it cannot be run. */
+static int run(struct string_list *command, int verbose)
+{
+    pid_t child;
+    int status;
+    for (size_t i = 0; verbose && i < command->count; i++)
+        fprintf(stderr, "%s%c", command->items[i], i + 1 < command->count ? ' ' : '\n');
+    list_add(command, NULL);
+    int error = posix_spawnp(&child, command->items[0], NULL, NULL, (char **)(void *)command->items, environ);
+    if (error != 0) die("cannot run %s: %s", command->items[0], strerror(error));
+    if (waitpid(child, &status, 0) < 0) die("lost %s: %s", command->items[0], strerror(errno));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+
+static int has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), tail = strlen(suffix);
+    return length > tail && strcmp(name + length - tail, suffix) == 0;
+}
+
+static int is_kernel_file(const char *name)
+{
+    return has_suffix(name, ".cu");
+}
+
+static int is_cpp_file(const char *name)
+{
+    return has_suffix(name, ".cpp") || has_suffix(name, ".cc") || has_suffix(name, ".cxx");
+}
+
+static int is_source(const char *name)
+{
+    return is_kernel_file(name) || is_cpp_file(name) || has_suffix(name, ".c");
+}
+
+/** "dir/file.cu" gives "file" and @p suffix, as compilers name objects. */
+static char *object_name(const char *source, const char *suffix)
+{
+    const char *slash = strrchr(source, '/'), *base = slash != NULL ? slash + 1 : source;
+    const char *dot = strrchr(base, '.');
+    return format_string("%.*s%s", (int)(dot - base), base, suffix);
+}
+
+/** The depfile names copies; Make and Ninja must see the originals. */
+static void translate_depfile(const struct project *project, const char *from, const char *to)
+{
+    struct text in = {0}, out = {0};
+    if (!text_read_file(&in, from)) die("the compiler wrote no dependencies");
+    for (const char *at = in.data; *at != '\0';) {
+        size_t blank = strspn(at, " \t\n\\"), word = strcspn(at + blank, " \t\n");
+        char *path = format_string("%.*s", (int)word, at + blank);
+        text_add(&out, at, blank);
+        text_add_string(&out, project_original(project, path));
+        free(path);
+        at += blank + word;
+    }
+    if (!text_write_file(&out, to)) die("cannot write %s", to);
+    text_drop(&in);
+    text_drop(&out);
+}
+
+/** What a compilation needs to know. */
+struct job {
+    const struct options *options;
+    const struct compiler *compiler;
+    struct installation where;
+};
+
+static void add_dependencies(const struct job *job, struct string_list *command, const char *object, const char *depfile)
+{
+    list_add(command, "-MD");
+    list_add(command, "-MF");
+    list_add(command, depfile);
+    list_add(command, "-MT");
+    list_add(command, job->options->dep_target != NULL ? job->options->dep_target : object);
+}
+
+static int compile_kernel_file(const struct job *job, const char *source, const char *object, const char *depfile)
+{
+    const struct options *o = job->options;
+    struct string_list command = {0};
+    struct project project = {.folder = folder, .include_folders = o->include_folders.items,
+                              .include_folder_count = o->include_folders.count};
+    char *own_depfile = format_string("%s/depfile", folder);
+    const char *copy = project_rewrite(&project, source);
+    for (size_t i = 0; i < project.count; i++)
+        if (project.files[i]->copy != NULL) list_add(&temporary_files, format_string("%s", project.files[i]->copy));
+    add_all(&command, &job->compiler->command);
+    list_add(&command, format_string("-std=%s", o->standard));
+    if (!o->optimise) list_add(&command, "-O2");
+    add_all(&command, &o->compile);
+    add_device_flags(&command, job->compiler);
+    list_add(&command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
+    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-include", "cuda_runtime.h",
+                                        "-isystem"};
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(&command, fixed[i]);
+    list_add(&command, job->where.include);
+    list_add(&command, format_string("-fdebug-prefix-map=%s=%s", copy, source)); /* else findings name the copy */
+    if (depfile != NULL) {
+        list_add(&temporary_files, own_depfile);
+        add_dependencies(job, &command, object, own_depfile);
+    }
+    const char *const last[] = {"-c", copy, "-o", object};
+    for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
+    int status = run(&command, o->verbose);
+    if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);
+    project_drop(&project);
+    return status;
+}
+
+/** C and C++ files are the host's: compiled as they are, with the runtime's headers in reach. */
+static int compile_host_file(const struct job *job, const char *source, const char *object, const char *depfile)
+{
+    struct string_list command = {0};
+    add_all(&command, &job->compiler->command);
+    if (is_cpp_file(source)) {
+        list_add(&command, format_string("-std=%s", job->options->standard));
+    } else {
+        list_add(&command, "-x");
+        list_add(&command, "c");
+        list_add(&command, "-std=gnu11");
+    }
+    if (!job->options->optimise) list_add(&command, "-O2");
+    add_all(&command, &job->options->compile);
+    const char *const fixed[] = {"-fno-pie", "-D__SIMT__=1", "-isystem", job->where.include};
+    for (size_t i = 0; i < 4; i++) list_add(&command, fixed[i]);
+    if (depfile != NULL) add_dependencies(job, &command, object, depfile);
+    const char *const last[] = {"-c", source, "-o", object};
+    for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
+    return run(&command, job->options->verbose);
+}
+
+static int compile(const struct job *job, const char *source, const char *object)
+{
+    const struct options *o = job->options;
+    const char *depfile = NULL;
+    if (access(source, R_OK) != 0) die("cannot read %s", source);
+    if (o->depend || o->depfile != NULL) depfile = o->depfile != NULL ? o->depfile : object_name(object, ".d");
+    return is_kernel_file(source) ? compile_kernel_file(job, source, object, depfile)
+                                  : compile_host_file(job, source, object, depfile);
+}
+
+/* ---- linking ----------------------------------------------------------------------------------------------------------- */
+
+static int link_program(const struct job *job, const struct string_list *objects)
+{
+    static const char *const libraries[] = {"-lpthread", "-ldl", "-lm"};
+    struct string_list command = {0};
+    add_all(&command, &job->compiler->command);
+    list_add(&command, "-no-pie");
+    add_all(&command, &job->options->link);
+    add_all(&command, objects);
+    list_add(&command, job->where.library);
+    for (size_t i = 0; i < 3; i++) list_add(&command, libraries[i]);
+    list_add(&command, "-o");
+    list_add(&command, job->options->output != NULL ? job->options->output : "a.out");
+    return run(&command, job->options->verbose);
+}
+
+static void show(const struct options *o)
+{
+    struct project project = {.folder = folder, .include_folders = o->include_folders.items,
+                              .include_folder_count = o->include_folders.count};
+    struct text text = {0};
+    const char *copy = project_rewrite(&project, o->inputs.items[0]);
+    for (size_t i = 0; i < project.count; i++)
+        if (project.files[i]->copy != NULL) list_add(&temporary_files, format_string("%s", project.files[i]->copy));
+    if (text_read_file(&text, copy)) fwrite(text.data, 1, text.length, stdout);
+    text_drop(&text);
+    project_drop(&project);
+}
+
+/** Compiles every source; the objects, with everything else, go to the linker in their order. */
+static int compile_all(const struct job *job, struct string_list *objects)
+{
+    const struct options *o = job->options;
+    size_t sources = 0;
+    for (size_t i = 0; i < o->inputs.count; i++) sources += (size_t)is_source(o->inputs.items[i]);
+    if (o->compile_only && o->output != NULL && sources > 1) die("-c with -o takes one source");
+    for (size_t i = 0; i < o->inputs.count; i++) {
+        const char *input = o->inputs.items[i];
+        int after_l = i > 0 && strcmp(o->inputs.items[i - 1], "-l") == 0;
+        if (after_l || !is_source(input)) {
+            list_add(objects, input);
+            continue;
+        }
+        const char *object = o->output;
+        if (!o->compile_only) {
+            object = format_string("%s/%zu.o", folder, i);
+            list_add(&temporary_files, object);
+        } else if (object == NULL) {
+            object = object_name(input, ".o");
+        }
+        int status = compile(job, input, object);
+        if (status != 0) return status;
+        list_add(objects, object);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = options_read(argc, argv);
+    struct string_list objects = {0};
+    make_folder();
+    if (options.show) {
+        show(&options);
+        return 0;
+    }
+    struct compiler compiler = find_compiler();
+    struct job job = {&options, &compiler, find_installation(!options.compile_only)};
+    int status = compile_all(&job, &objects);
+    if (status != 0 || options.compile_only) return status;
+    return link_program(&job, &objects);
+}

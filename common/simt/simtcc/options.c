@@ -1,0 +1,174 @@
+/**
+ * @file options.c
+ * @brief The command line: as of g++, with a few words of nvcc.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "text.h"
+
+static const char help[] =
+    "simtcc: builds CUDA C++ programs for the Warpwise software device\n"
+    "\n"
+    "  simtcc [options] file.cu ... [objects and libraries] -o program\n"
+    "\n"
+    "  -c                 compile only\n"
+    "  -o FILE            name of the program or object (a.out)\n"
+    "  -arch=sm_XX        value of __CUDA_ARCH__ (sm_90)\n"
+    "  -std=c++17|c++20   language (c++17)\n"
+    "  -I -D -U -O -g -W -f -m -l -L -Wl, -isystem -include, -MD -MF FILE -MT NAME: as in g++\n"
+    "  --rewritten        print the first source as it is given to the C++ compiler, and stop\n"
+    "  -v                 print the commands that are run\n"
+    "  --help, --version\n"
+    "\n"
+    "Inputs may be .cu .cpp .cc .c .o .a .so. nvcc's -lineinfo, --use_fast_math, -rdc, -gencode, -lcudart,\n"
+    "--extended-lambda and --expt-relaxed-constexpr are accepted and do nothing.\n"
+    "\n"
+    "Environment: CXX (compiler; g++ by default), WARPWISE_SIMT_ROOT (where the device lies).\n"
+    "When a program runs: SIMT_ORDER, SIMT_WORKERS, SIMT_CHECK, SIMT_DEVICE, SIMT_COUNTERS.\n";
+
+void list_add(struct string_list *list, const char *item)
+{
+    list->items = array_grow(list->items, &list->capacity, list->count, sizeof(*list->items));
+    list->items[list->count++] = item;
+}
+
+/** Where the arguments are read. */
+struct reader { int argc, at; char **argv; };
+
+static int begins(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static const char *next_argument(struct reader *in)
+{
+    if (in->at + 1 >= in->argc) die("%s needs a value", in->argv[in->at]);
+    return in->argv[++in->at];
+}
+
+/** The value of an option written as `-Xvalue` or `-X value`. */
+static const char *value_of(struct reader *in, const char *name)
+{
+    const char *rest = in->argv[in->at] + strlen(name);
+    if (*rest == '=') rest++;
+    return *rest != '\0' ? rest : next_argument(in);
+}
+
+static void read_architecture(struct options *o, const char *value)
+{
+    const char *digits = value;
+    while (*digits != '\0' && !isdigit((unsigned char)*digits)) digits++;
+    int number = atoi(digits);
+    if (number < 50 || number > 199) die("-arch=%s is not an architecture: use sm_75, sm_80 or sm_90", value);
+    o->architecture = 10 * number;
+}
+
+/** Options of nvcc that mean nothing here. */
+static int is_ignored(struct reader *in)
+{
+    static const char *const alone[] = {"-lineinfo", "--generate-line-info", "--use_fast_math", "-use_fast_math",
+                                        "--extended-lambda", "-extended-lambda", "--expt-extended-lambda",
+                                        "--expt-relaxed-constexpr", "-expt-relaxed-constexpr", "-lcudart",
+                                        "-lcudart_static", "-G", "-dc", "-cudart=static"};
+    static const char *const start[] = {"-rdc=", "--relocatable-device-code", "-gencode=", "--generate-code=",
+                                        "-maxrregcount", "--maxrregcount", "-Xptxas=", "--ptxas-options="};
+    const char *argument = in->argv[in->at];
+    for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+        if (strcmp(argument, alone[i]) == 0) return 1;
+    for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++)
+        if (begins(argument, start[i])) return 1;
+    if (strcmp(argument, "-gencode") != 0 && strcmp(argument, "-Xptxas") != 0) return 0;
+    (void)next_argument(in);
+    return 1;
+}
+
+/** Options that the compiler is to see, with a value in the same or the next argument. */
+static int read_compiler_option(struct options *o, struct reader *in)
+{
+    static const char *const valued[] = {"-I", "-D", "-U", "-isystem", "-iquote", "-include"};
+    const char *argument = in->argv[in->at];
+    for (size_t i = 0; i < sizeof(valued) / sizeof(valued[0]); i++) {
+        if (!begins(argument, valued[i])) continue;
+        const char *value = value_of(in, valued[i]);
+        list_add(&o->compile, valued[i]);
+        list_add(&o->compile, value);
+        if (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-iquote") == 0) list_add(&o->include_folders, value);
+        return 1;
+    }
+    return 0;
+}
+
+static int read_dependency_option(struct options *o, struct reader *in)
+{
+    const char *argument = in->argv[in->at];
+    if (strcmp(argument, "-MD") == 0 || strcmp(argument, "-MMD") == 0) o->depend = 1;
+    else if (begins(argument, "-MF")) o->depfile = value_of(in, "-MF");
+    else if (begins(argument, "-MT") || begins(argument, "-MQ")) o->dep_target = value_of(in, "-MT");
+    else if (strcmp(argument, "-MP") != 0) return 0;
+    return 1;
+}
+
+static void read_standard(struct options *o, const char *value)
+{
+    if (begins(value, "c++") || begins(value, "gnu++")) {
+        const char *year = value + (begins(value, "c++") ? 3 : 5);
+        int too_old = strcmp(year, "17") < 0 || year[0] == '9';
+        o->standard = too_old ? "c++17" : value;
+    }
+}
+
+static void read_option(struct options *o, struct reader *in)
+{
+    const char *argument = in->argv[in->at];
+    if (is_ignored(in) || read_compiler_option(o, in) || read_dependency_option(o, in)) return;
+    if (strcmp(argument, "-c") == 0) o->compile_only = 1;
+    else if (strcmp(argument, "-v") == 0) o->verbose = 1;
+    else if (strcmp(argument, "--rewritten") == 0) o->show = 1;
+    else if (begins(argument, "-arch") || begins(argument, "--gpu-architecture"))
+        read_architecture(o, value_of(in, begins(argument, "-arch") ? "-arch" : "--gpu-architecture"));
+    else if (begins(argument, "-std") || begins(argument, "--std"))
+        read_standard(o, value_of(in, begins(argument, "-std") ? "-std" : "--std"));
+    else if (strcmp(argument, "-Xcompiler") == 0) list_add(&o->compile, next_argument(in));
+    else if (begins(argument, "-o")) o->output = value_of(in, "-o");
+    else if (begins(argument, "-l")) {
+        list_add(&o->inputs, "-l");
+        list_add(&o->inputs, value_of(in, "-l"));
+    } else if (begins(argument, "-L")) {
+        list_add(&o->link, "-L");
+        list_add(&o->link, value_of(in, "-L"));
+    } else if (begins(argument, "-Wl,") || strcmp(argument, "-s") == 0 || begins(argument, "-fuse-ld=")) {
+        list_add(&o->link, argument);
+    } else if (begins(argument, "-O")) {
+        o->optimise = 1;
+        list_add(&o->compile, argument);
+    } else if (begins(argument, "-W") || begins(argument, "-f") || begins(argument, "-m") || begins(argument, "-g") ||
+               begins(argument, "-pedantic") || strcmp(argument, "-w") == 0 || strcmp(argument, "-pthread") == 0) {
+        list_add(&o->compile, argument);
+    } else {
+        die("unknown option %s (see simtcc --help)", argument);
+    }
+}
+
+struct options options_read(int argc, char **argv)
+{
+    struct options o = {.standard = "c++17", .architecture = 900};
+    struct reader in = {argc, 1, argv};
+    for (; in.at < argc; in.at++) {
+        if (strcmp(argv[in.at], "--help") == 0 || strcmp(argv[in.at], "-h") == 0) {
+            fputs(help, stdout);
+            exit(0);
+        }
+        if (strcmp(argv[in.at], "--version") == 0) {
+            puts("simtcc 1.0 (Warpwise software device)");
+            exit(0);
+        }
+        if (argv[in.at][0] == '-' && argv[in.at][1] != '\0') read_option(&o, &in);
+        else list_add(&o.inputs, argv[in.at]);
+    }
+    if (o.inputs.count == 0) die("no input files (see simtcc --help)");
+    return o;
+}

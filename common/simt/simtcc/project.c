@@ -1,0 +1,155 @@
+/**
+ * @file project.c
+ * @brief Finds project headers as the compiler would, and rewrites those in which something changes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "project.h"
+
+static struct source_file *find_file(const struct project *p, const char *path)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strcmp(p->files[i]->path, path) == 0) return p->files[i];
+    return NULL;
+}
+
+/** `#include "name"` in @p from: beside it, then in the include folders; NULL if it is not a project header. */
+static char *resolve(const struct project *p, const char *from, const char *name)
+{
+    const char *slash = name[0] == '/' ? NULL : strrchr(from, '/');
+    int folder_length = slash != NULL ? (int)(slash + 1 - from) : 0;
+    char *path = format_string("%.*s%s", folder_length, from, name);
+    for (size_t i = 0; access(path, R_OK) != 0; i++) {
+        free(path);
+        if (i == p->include_folder_count) return NULL;
+        path = format_string("%s/%s", p->include_folders[i], name);
+    }
+    return path;
+}
+
+/** The file that the directive at token @p i of @p file includes, if it is a project header; a new string. */
+static char *included_path(const struct project *p, const struct source_file *file, size_t i)
+{
+    const struct token *token = &file->tokens.list[i];
+    if (token->kind != TOKEN_DIRECTIVE) return NULL;
+    char *line = format_string("%.*s", (int)token->length, file->text.data + token->start);
+    char *word = line + 1 + strspn(line + 1, " \t"), *name = strchr(line, '"'), *path = NULL;
+    char *close = name != NULL ? strchr(name + 1, '"') : NULL;
+    if (strncmp(word, "include", 7) == 0 && close != NULL) {
+        *close = '\0';
+        path = resolve(p, file->path, name + 1);
+    }
+    free(line);
+    return path;
+}
+
+/** Reads a file and everything it includes, and collects their kernels. */
+static void load(struct project *p, const char *path)
+{
+    struct source_file *file = calloc(1, sizeof(*file));
+    if (file == NULL) die("out of memory");
+    file->path = format_string("%s", path);
+    if (!text_read_file(&file->text, path)) die("cannot read %s", path);
+    file->tokens = tokens_of(file->text.data);
+    p->files = array_grow(p->files, &p->capacity, p->count, sizeof(struct source_file *));
+    p->files[p->count++] = file;
+    for (size_t i = 0; i < file->tokens.count; i++) {
+        char *included = included_path(p, file, i);
+        if (included != NULL && find_file(p, included) == NULL) load(p, included);
+        free(included);
+    }
+    kernels_collect(&p->kernels, &file->tokens);
+}
+
+static void plan_copy(const struct project *p, struct source_file *file, size_t number)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash != NULL ? slash + 1 : file->path;
+    file->copy = format_string("%s/%zu_%s%s", p->folder, number, name, number == 0 ? ".cpp" : "");
+}
+
+/** 1 if @p file includes a file that will be copied. */
+static int includes_a_copy(const struct project *p, const struct source_file *file)
+{
+    int found = 0;
+    for (size_t i = 0; i < file->tokens.count && !found; i++) {
+        char *path = included_path(p, file, i);
+        const struct source_file *included = path != NULL ? find_file(p, path) : NULL;
+        found = included != NULL && included->copy != NULL;
+        free(path);
+    }
+    return found;
+}
+
+/** A copy is needed where something changes, and of everything that includes such a file. */
+static void plan_copies(struct project *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        size_t changed = 0;
+        struct text text = rewrite(&p->files[i]->tokens, &p->kernels, NULL, NULL, &changed);
+        text_drop(&text);
+        if (changed > 0 || i == 0) plan_copy(p, p->files[i], i);
+    }
+    for (int again = 1; again;) {
+        again = 0;
+        for (size_t i = 0; i < p->count; i++) {
+            if (p->files[i]->copy != NULL || !includes_a_copy(p, p->files[i])) continue;
+            plan_copy(p, p->files[i], i);
+            again = 1;
+        }
+    }
+}
+
+struct including { const struct project *project; const struct source_file *file; };
+
+/** From a copy the compiler cannot find what lies beside the original, so every project header is named in full. */
+static char *redirect(void *context, const char *name)
+{
+    const struct including *c = context;
+    char *path = resolve(c->project, c->file->path, name);
+    const struct source_file *included = path != NULL ? find_file(c->project, path) : NULL;
+    if (included == NULL || included->copy == NULL) return path;
+    free(path);
+    return format_string("%s", included->copy);
+}
+
+const char *project_rewrite(struct project *p, const char *path)
+{
+    load(p, path);
+    plan_copies(p);
+    for (size_t i = 0; i < p->count; i++) {
+        struct source_file *file = p->files[i];
+        if (file->copy == NULL) continue;
+        struct including context = {p, file};
+        size_t changed;
+        struct text text = rewrite(&file->tokens, &p->kernels, redirect, &context, &changed), whole = {0};
+        text_printf(&whole, "#line 1 \"%s\"\n", file->path);
+        text_add(&whole, text.data, text.length);
+        if (!text_write_file(&whole, file->copy)) die("cannot write %s: is the disk full?", file->copy);
+        text_drop(&text);
+        text_drop(&whole);
+    }
+    return p->files[0]->copy;
+}
+
+const char *project_original(const struct project *p, const char *path)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->files[i]->copy != NULL && strcmp(p->files[i]->copy, path) == 0) return p->files[i]->path;
+    return path;
+}
+
+void project_drop(struct project *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        free(p->files[i]->path);
+        free(p->files[i]->copy);
+        text_drop(&p->files[i]->text);
+        tokens_drop(&p->files[i]->tokens);
+        free(p->files[i]);
+    }
+    free(p->files);
+    kernels_drop(&p->kernels);
+}

@@ -1,0 +1,34 @@
+/**
+ * @file project.h
+ * @brief A kernel file and the project headers it includes by `#include "name"`, rewritten into a folder.
+ */
+#ifndef WARPWISE_SIMTCC_PROJECT_H
+#define WARPWISE_SIMTCC_PROJECT_H
+
+#include "lexer.h"
+#include "rewrite.h"
+
+/** @brief One source file. */
+struct source_file {
+    char *path; /**< as the student would write it */
+    char *copy; /**< where its rewritten copy goes; NULL: the file is used as it is */
+    struct text text;
+    struct tokens tokens;
+};
+
+struct project {
+    struct source_file **files; /**< the kernel file first */
+    size_t count, capacity;
+    const char *folder; /**< where copies go */
+    const char *const *include_folders;
+    size_t include_folder_count;
+    struct kernels kernels;
+};
+
+/** @brief Reads @p path and the headers it includes, and writes the copies. Returns the copy of @p path. */
+const char *project_rewrite(struct project *project, const char *path);
+/** @brief The student's name of a copy, or @p path itself. */
+const char *project_original(const struct project *project, const char *path);
+void project_drop(struct project *project);
+
+#endif

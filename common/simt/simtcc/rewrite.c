@@ -1,0 +1,169 @@
+/**
+ * @file rewrite.c
+ * @brief One pass over the tokens of a file, collecting changes; then the text with the changes made.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter.h"
+
+/* ---- scopes -------------------------------------------------------------------------------------------------- */
+
+/** Braces around the current token. `#if` branches may each open the same brace, so depths are kept for them. */
+struct scopes {
+    char *transparent;      /**< for each open brace: 1 for a namespace or extern "C" */
+    size_t count, capacity;
+    size_t *conditional;    /**< for each open #if: the number of braces at its start */
+    size_t conditional_count, conditional_capacity;
+};
+
+static int opens_namespace(const struct tokens *t, size_t brace)
+{
+    for (size_t i = declaration_start(t, brace); i < brace; i++)
+        if (token_is(t, i, "namespace") || (token_is(t, i, "extern") && t->list[i + 1].kind == TOKEN_LITERAL))
+            return 1;
+    return 0;
+}
+
+static int directive_is(const struct tokens *t, size_t i, const char *name)
+{
+    const char *s = t->source + t->list[i].start + 1;
+    s += strspn(s, " \t");
+    return strncmp(s, name, strlen(name)) == 0;
+}
+
+static void follow_conditional(struct scopes *s, const struct tokens *t, size_t i)
+{
+    if (directive_is(t, i, "if")) {
+        s->conditional = array_grow(s->conditional, &s->conditional_capacity, s->conditional_count, sizeof(size_t));
+        s->conditional[s->conditional_count++] = s->count;
+    } else if (s->conditional_count > 0 && directive_is(t, i, "el")) {
+        size_t start = s->conditional[s->conditional_count - 1];
+        if (s->count > start) s->count = start;
+    } else if (s->conditional_count > 0 && directive_is(t, i, "endif")) {
+        s->conditional_count--;
+    }
+}
+
+static int scope_depth(const struct scopes *s)
+{
+    int depth = 0;
+    for (size_t i = 0; i < s->count; i++) depth += !s->transparent[i];
+    return depth;
+}
+
+static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
+{
+    if (token_is(t, i, "{")) {
+        s->transparent = array_grow(s->transparent, &s->capacity, s->count, 1);
+        s->transparent[s->count++] = (char)opens_namespace(t, i);
+    } else if (token_is(t, i, "}") && s->count > 0) {
+        s->count--;
+    }
+}
+
+/* ---- single words -------------------------------------------------------------------------------------------- */
+
+/** `asm volatile("...")` becomes a macro that is an error if the preprocessor keeps it. */
+static void rewrite_assembly(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    size_t open = i + 1;
+    while (token_is(t, open, "volatile") || token_is(t, open, "__volatile__") || token_is(t, open, "goto")) open++;
+    int is_label = open == i + 1 && i > 0 && (token_is(t, i - 1, ")") || t->list[i - 1].kind == TOKEN_WORD);
+    if (!token_is(t, open, "(") || is_label) return;
+    edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_inline_ptx"));
+    if (open > i + 1) edit_remove_tokens(r, i + 1, open - 1);
+}
+
+static size_t rewrite_word(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    if (token_is(t, i, "__shared__")) return rewrite_shared(r, i);
+    if (token_is(t, i, "__device__")) rewrite_device_variable(r, i);
+    if (token_is(t, i, "cudaLaunchKernel")) rewrite_launch_call(r, i);
+    if (token_is(t, i, "asm") || token_is(t, i, "__asm__") || token_is(t, i, "__asm")) rewrite_assembly(r, i);
+    if (token_is(t, i, "__noinline__") && (i == 0 || !token_is(t, i - 1, "(")))
+        edit_add(r, t->list[i].start, t->list[i].length, format_string("__attribute__((noinline))"));
+    return i;
+}
+
+/** 1 if the include line at token @p i now names another file. */
+static int rewrite_include(struct rewriter *r, size_t i, include_function *include, void *context)
+{
+    const struct token *token = &r->tokens->list[i];
+    const char *line = r->tokens->source + token->start, *end = line + token->length;
+    const char *open = memchr(line, '"', token->length);
+    const char *close = open != NULL ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
+    if (include == NULL || close == NULL || !directive_is(r->tokens, i, "include")) return 0;
+    char *name = format_string("%.*s", (int)(close - open - 1), open + 1);
+    char *other = include(context, name);
+    free(name);
+    if (other == NULL) return 0;
+    edit_add(r, token->start + (size_t)(open + 1 - line), (size_t)(close - open - 1), other);
+    return 1;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+static int compare_edits(const void *a, const void *b)
+{
+    const struct edit *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    if ((x->length == 0) != (y->length == 0)) return x->length == 0 ? -1 : 1; /* insertions stand before */
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/** The source with all changes made. A replacement keeps as many newlines as what it replaces had. */
+static struct text apply_edits(struct rewriter *r, size_t source_length)
+{
+    struct text out = {0};
+    const char *source = r->tokens->source;
+    size_t at = 0;
+    if (r->edit_count > 0) qsort(r->edits, r->edit_count, sizeof(*r->edits), compare_edits);
+    for (size_t i = 0; i < r->edit_count; i++) {
+        const struct edit *e = &r->edits[i];
+        if (e->start < at) continue; /* inside a replaced text */
+        text_add(&out, source + at, e->start - at);
+        text_add_string(&out, e->text);
+        at = e->start + e->length;
+        size_t missing = 0;
+        for (size_t j = e->start; j < at; j++) missing += source[j] == '\n';
+        for (const char *s = e->text; *s != '\0' && missing > 0; s++) missing -= *s == '\n';
+        for (; missing > 0; missing--) text_add_string(&out, "\n");
+    }
+    text_add(&out, source + at, source_length - at);
+    return out;
+}
+
+struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, include_function *include,
+                    void *context, size_t *changed)
+{
+    struct rewriter r = {.tokens = tokens, .kernels = kernels};
+    struct scopes scopes = {0};
+    size_t includes = 0, shared_end = 0;
+    int in_define = 0;
+    for (size_t i = 0; i < tokens->count; i++) {
+        enum token_kind kind = tokens->list[i].kind;
+        if (kind == TOKEN_DEFINE || kind == TOKEN_DEFINE_END) in_define = kind == TOKEN_DEFINE;
+        /* what a macro declares, it declares where it is used: in functions */
+        r.function_depth = in_define ? 1 : scope_depth(&scopes);
+        if (kind == TOKEN_DIRECTIVE) {
+            follow_conditional(&scopes, tokens, i);
+            includes += (size_t)rewrite_include(&r, i, include, context);
+        } else if (kind == TOKEN_WORD && i >= shared_end) {
+            size_t last = rewrite_word(&r, i);
+            if (last > i) shared_end = last + 1;
+        } else if (kind == TOKEN_PUNCTUATION) {
+            if (!in_define) follow_braces(&scopes, tokens, i);
+            if (token_is(tokens, i, "<<<")) rewrite_launch(&r, i);
+        }
+    }
+    *changed = r.edit_count - includes;
+    struct text out = apply_edits(&r, tokens->list[tokens->count - 1].start);
+    for (size_t i = 0; i < r.edit_count; i++) free(r.edits[i].text);
+    free(r.edits);
+    free(scopes.transparent);
+    free(scopes.conditional);
+    return out;
+}

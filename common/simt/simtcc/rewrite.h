@@ -1,0 +1,53 @@
+/**
+ * @file rewrite.h
+ * @brief Turns CUDA C++ into C++: text goes in, text with the same lines comes out.
+ *
+ * | written | becomes |
+ * |---|---|
+ * | `k<<<grid, block>>>(a)` | `simt_launch_of(site, k, simt_configure(grid, block))(a)` |
+ * | the same, k an overload or a template with deduced arguments | the call in a generic lambda |
+ * | `__shared__ float a[32], b;` | a red zone and a thread_local variable for each |
+ * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
+ * | `__device__ int table[4];` | the variable in the section of device variables |
+ * | `__noinline__` | the attribute (as a macro it would break the C++ library) |
+ * | `asm volatile(...)` | an error where it would be compiled |
+ * | `cudaLaunchKernel((void *)k, ...)` | the call without the cast, so that k's parameter types are known |
+ *
+ * Macro bodies are rewritten like other code. Nothing is ever moved to another line.
+ */
+#ifndef WARPWISE_SIMTCC_REWRITE_H
+#define WARPWISE_SIMTCC_REWRITE_H
+
+#include <stddef.h>
+
+#include "lexer.h"
+#include "text.h"
+
+/** @brief What declarations say of a kernel; names are not qualified. */
+struct kernel {
+    char *name;
+    int template_parameters; /**< that have no default; -1: not a template, INT_MAX: a pack */
+    int definitions;         /**< more than one: overloads, or namespaces */
+    int parameters;
+    int has_defaults;        /**< some parameter has a default argument */
+};
+struct kernels {
+    struct kernel *list;
+    size_t count, capacity;
+};
+/** @brief Adds the kernels that @p tokens declare. */
+void kernels_collect(struct kernels *kernels, const struct tokens *tokens);
+const struct kernel *kernels_find(const struct kernels *kernels, const char *name, size_t length);
+void kernels_drop(struct kernels *kernels);
+
+/** @brief What `#include "name"` shall name instead, as a new string, or NULL to leave it. */
+typedef char *include_function(void *context, const char *name);
+
+/**
+ * @brief Rewrites one file.
+ * @param[out] changed  number of changes other than to include lines
+ */
+struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, include_function *include,
+                    void *context, size_t *changed);
+
+#endif

@@ -1,0 +1,55 @@
+/**
+ * @file rewriter.h
+ * @brief What the parts of the rewriter share: walking over tokens, and the list of changes.
+ */
+#ifndef WARPWISE_SIMTCC_REWRITER_H
+#define WARPWISE_SIMTCC_REWRITER_H
+
+#include "rewrite.h"
+
+/** @brief Bytes of the source that give way to a text. */
+struct edit {
+    size_t start, length;
+    char *text;
+    size_t order; /**< edits at one place keep the order in which they were made */
+};
+
+struct rewriter {
+    const struct tokens *tokens;
+    const struct kernels *kernels;
+    struct edit *edits;
+    size_t edit_count, edit_capacity;
+    int function_depth;  /**< braces around, other than those of namespaces; 0: file scope */
+};
+
+/** @brief Replaces @p length bytes at @p start by @p text, which becomes the rewriter's. */
+void edit_add(struct rewriter *r, size_t start, size_t length, char *text);
+void edit_insert(struct rewriter *r, size_t at, const char *text);
+/** @brief Removes tokens first..last (inclusive) but keeps the newlines between them. */
+void edit_remove_tokens(struct rewriter *r, size_t first, size_t last);
+
+/** @brief Index of the bracket that closes the one at @p open, or the last token. */
+size_t match_forward(const struct tokens *tokens, size_t open);
+/** @brief Index of the bracket that opens the one at @p close, or @p close if there is none. */
+size_t match_backward(const struct tokens *tokens, size_t close);
+/** @brief Index of the `<` that opens the template arguments that end at @p close, or @p close. */
+size_t match_angle_backward(const struct tokens *tokens, size_t close);
+/** @brief Index of the `>` that closes the template arguments or parameters that open at @p open, or @p open. */
+size_t match_angle_forward(const struct tokens *tokens, size_t open);
+int is_opening(const struct tokens *tokens, size_t i);
+int is_closing(const struct tokens *tokens, size_t i);
+/** @brief 1 for `;` `{` `}` and preprocessor lines: what a declaration cannot reach across. */
+int is_boundary(const struct tokens *tokens, size_t i);
+/** @brief Index of the first token of the declaration around token @p i. */
+size_t declaration_start(const struct tokens *tokens, size_t i);
+/** @brief alignas, __attribute__ and their like, which a group of parentheses follows. */
+int takes_parentheses(const struct tokens *tokens, size_t i);
+size_t token_end(const struct tokens *tokens, size_t i);
+
+/** @brief Each rewrites what stands at token @p i; shared ones return the last token they dealt with. */
+void rewrite_launch(struct rewriter *r, size_t i);
+void rewrite_launch_call(struct rewriter *r, size_t i);
+size_t rewrite_shared(struct rewriter *r, size_t i);
+void rewrite_device_variable(struct rewriter *r, size_t i);
+
+#endif

@@ -1,0 +1,204 @@
+/**
+ * @file shared.c
+ * @brief `__shared__` and `__device__` variables.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rewriter.h"
+
+/** A declaration taken apart: specifiers, then declarators up to the semicolon. */
+struct declaration {
+    size_t first, declarators, end; /**< tokens: of the whole, of the first declarator, one past the last */
+    int is_extern, has_body;        /**< has_body: the type is defined here, `struct { ... }` */
+    size_t initializer;             /**< token of an `=`, or 0 */
+};
+
+/** The token after the specifier at @p i: a word, or one with its parentheses or template arguments. */
+static size_t after_specifier(const struct tokens *t, size_t i)
+{
+    if (takes_parentheses(t, i)) return match_forward(t, i + 1) + 1;
+    if (token_is(t, i, "<")) return match_angle_forward(t, i) + 1;
+    return is_opening(t, i) ? match_forward(t, i) + 1 : i + 1;
+}
+
+/** The first token of the declarator: its stars, or its name. */
+static size_t find_declarator(const struct tokens *t, size_t first, size_t end)
+{
+    size_t name = first;
+    for (size_t i = first; i < end; i = after_specifier(t, i)) {
+        if (token_is(t, i, "[") || token_is(t, i, ",") || token_is(t, i, "=")) break;
+        if (t->list[i].kind == TOKEN_WORD && !takes_parentheses(t, i)) name = i;
+    }
+    while (name > first && (token_is(t, name - 1, "*") || token_is(t, name - 1, "&"))) name--;
+    return name;
+}
+
+static struct declaration take_apart(const struct tokens *t, size_t i)
+{
+    struct declaration d = {declaration_start(t, i), 0, i, 0, 0, 0};
+    for (; !is_boundary(t, d.end) || token_is(t, d.end, "{"); d.end++) {
+        if (token_is(t, d.end, "{")) d.has_body = 1;
+        if (token_is(t, d.end, "=")) d.initializer = d.end;
+        if (is_opening(t, d.end)) d.end = match_forward(t, d.end);
+    }
+    for (size_t j = d.first; j < i; j++) d.is_extern |= token_is(t, j, "extern");
+    for (size_t j = i; j < d.end && !d.is_extern; j++) d.is_extern |= token_is(t, j, "extern");
+    d.declarators = find_declarator(t, d.first, d.end);
+    return d;
+}
+
+/** Words of the specifiers that must not be repeated: storage, and alignment, which C++ wants in front. */
+static int is_dropped(const struct tokens *t, size_t i)
+{
+    return token_is(t, i, "static") || token_is(t, i, "extern") || token_is(t, i, "__shared__") ||
+           token_is(t, i, "alignas") || token_is(t, i, "__align__");
+}
+
+/** The type, on one line; with @p alignment instead, the alignment that was dropped from it. */
+static char *spell_specifiers(const struct tokens *t, const struct declaration *d, int alignment)
+{
+    struct text text = {0};
+    text_add_string(&text, "");
+    for (size_t i = d->first; i < d->declarators; i++) {
+        size_t next = takes_parentheses(t, i) ? match_forward(t, i + 1) + 1 : i + 1;
+        int aligns = token_is(t, i, "alignas") || token_is(t, i, "__align__");
+        if (alignment ? aligns : !is_dropped(t, i))
+            for (size_t j = i; j < next; j++)
+                text_printf(&text, "%.*s ", (int)t->list[j].length, t->source + t->list[j].start);
+        i = next - 1;
+    }
+    return text.data;
+}
+
+/** One past the declarator at @p i: the comma or the end. */
+static size_t declarator_end(const struct tokens *t, size_t i, size_t end)
+{
+    while (i < end && !token_is(t, i, ",")) i = is_opening(t, i) ? match_forward(t, i) + 1 : i + 1;
+    return i;
+}
+
+/** Removes storage and alignment words where they stand. */
+static void remove_dropped(struct rewriter *r, const struct declaration *d)
+{
+    const struct tokens *t = r->tokens;
+    for (size_t i = d->first; i < d->declarators; i++) {
+        size_t last = takes_parentheses(t, i) ? match_forward(t, i + 1) : i;
+        if (is_dropped(t, i)) edit_remove_tokens(r, i, last);
+        i = last;
+    }
+}
+
+/** `extern __shared__ T name[];` for one declarator. */
+static void rewrite_dynamic(struct rewriter *r, size_t i, size_t end, const char *type)
+{
+    const struct tokens *t = r->tokens;
+    while (t->list[i].kind != TOKEN_WORD && i + 1 < end) i++;
+    if (!token_is(t, i + 1, "[")) return; /* not an array: the compiler will say so */
+    size_t close = match_forward(t, i + 1);
+    int name_length = (int)t->list[i].length;
+    const char *name = t->source + t->list[i].start, *rest = t->source + token_end(t, close);
+    int rest_length = (int)(token_end(t, end - 1) - token_end(t, close));
+    size_t start = t->list[i].start, length = token_end(t, end - 1) - start;
+    if (r->function_depth == 0) {
+        edit_add(r, start, length,
+                 format_string("%.*s{\"%.*s\"}", name_length, name, name_length, name));
+        return;
+    }
+    if (rest_length == 0) {
+        edit_add(r, start, length,
+                 format_string("*const %.*s = (%s*)simt_dynamic_shared(\"%.*s\", sizeof(%s))", name_length, name, type,
+                               name_length, name, type));
+        return;
+    }
+    edit_add(r, start, length,
+             format_string("(*const %.*s)%.*s = (%s(*)%.*s)simt_dynamic_shared(\"%.*s\", sizeof(%s%.*s))", name_length,
+                           name, rest_length, rest, type, rest_length, rest, name_length, name, type, rest_length,
+                           rest));
+}
+
+/** At file scope the type of an extern array is an object that finds the memory of the running block. */
+static void rewrite_dynamic_type(struct rewriter *r, const struct declaration *d, const char *type)
+{
+    const struct tokens *t = r->tokens;
+    size_t close = d->declarators;
+    while (close < d->end && !token_is(t, close, "[")) close++;
+    if (close == d->end) return;
+    close = match_forward(t, close);
+    size_t rest = declarator_end(t, d->declarators, d->end);
+    int rest_length = (int)(token_end(t, rest - 1) - token_end(t, close));
+    edit_remove_tokens(r, d->first, d->declarators - 1);
+    edit_add(r, t->list[d->declarators].start, 0,
+             format_string("__attribute__((unused)) static const simt_dynamic_array<%s%.*s> ", type, rest_length,
+                           t->source + token_end(t, close)));
+}
+
+static void rewrite_extern(struct rewriter *r, const struct declaration *d)
+{
+    const struct tokens *t = r->tokens;
+    char *type = spell_specifiers(t, d, 0);
+    if (r->function_depth == 0) rewrite_dynamic_type(r, d, type);
+    else remove_dropped(r, d);
+    for (size_t i = d->declarators; i < d->end;) {
+        size_t end = declarator_end(t, i, d->end);
+        rewrite_dynamic(r, i, end, type);
+        i = end + 1;
+    }
+    free(type);
+}
+
+/** A variable of the block: a red zone, then the variable as one of the thread that runs the block. */
+static void rewrite_static(struct rewriter *r, const struct declaration *d)
+{
+    const struct tokens *t = r->tokens;
+    char *type = spell_specifiers(t, d, 0), *alignment = spell_specifiers(t, d, 1);
+    remove_dropped(r, d);
+    edit_add(r, t->list[d->first].start, 0,
+             format_string("SIMT_RED_ZONE; %sstatic thread_local __constinit ", alignment));
+    for (size_t i = d->declarators; i < d->end && !d->has_body;) {
+        i = declarator_end(t, i, d->end);
+        if (i >= d->end) break;
+        edit_add(r, t->list[i].start, t->list[i].length,
+                 format_string("; SIMT_RED_ZONE; %sstatic thread_local __constinit %s", alignment, type));
+        i++;
+    }
+    free(type);
+    free(alignment);
+}
+
+size_t rewrite_shared(struct rewriter *r, size_t i)
+{
+    struct declaration d = take_apart(r->tokens, i);
+    if (d.initializer != 0 && !d.is_extern)
+        edit_insert(r, r->tokens->list[d.first].start,
+                    "_Pragma(\"GCC error \\\"a __shared__ variable cannot have an initializer: its value is undefined until a thread writes it\\\"\") ");
+    if (d.is_extern) rewrite_extern(r, &d);
+    else rewrite_static(r, &d);
+    return d.end > i ? d.end - 1 : i;
+}
+
+/** A variable, and one that can be written: not const, or a pointer whose constness is its target's. */
+static int is_writable_variable(const struct tokens *t, size_t first, size_t i)
+{
+    int is_const = 0;
+    size_t j = first;
+    for (; !is_boundary(t, j); j++) {
+        if (takes_parentheses(t, j)) j = match_forward(t, j + 1);
+        else if (token_is(t, j, "<") && match_angle_forward(t, j) > j) j = match_angle_forward(t, j);
+        else if (token_is(t, j, "(")) return 0; /* a function */
+        else if (token_is(t, j, "__constant__") || token_is(t, j, "__shared__") || token_is(t, j, "constexpr") || token_is(t, j, "operator")) return 0;
+        else if (token_is(t, j, "const")) is_const = 1;
+        else if (token_is(t, j, "*")) is_const = 0;
+        else if (token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ",")) break;
+    }
+    int is_variable = token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ",") || token_is(t, j, ";");
+    return is_variable && !is_const && j > i + 1;
+}
+
+void rewrite_device_variable(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    size_t first = declaration_start(t, i);
+    if (token_is(t, first, "template") || !is_writable_variable(t, first, i)) return;
+    edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_device_variable"));
+}

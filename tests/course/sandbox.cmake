@@ -1,0 +1,136 @@
+# A course of two small lessons whose compilers, checker and GPU are shell scripts, so that every fault that the
+# program warpwise has to explain can be made to happen.
+#   SOURCE_DIR  the project      WORK  a folder of our own      C_COMPILER  to build warpwise for the sandbox
+# What the scripts do is written in the kernel file: a line "verdict: PASS" and the like.
+set(root ${WORK}/sandbox)
+set(build ${root}/build)
+set(warpwise ${build}/bin/warpwise)
+
+function(write_script path text)
+    file(WRITE ${path} "#!/bin/sh\n${text}")
+    file(CHMOD ${path} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endfunction()
+
+# The stub compilers: the runner is a copy of the kernel file. Every call is noted in compiled.log.
+set(compiler_script [=[
+echo "$@" >>"$(dirname "$0")/compiled.log"
+while [ $# -gt 0 ]; do
+    case $1 in
+    -o) out=$2; shift ;;
+    *.cu) source=$1 ;;
+    esac
+    shift
+done
+if grep -q BROKEN "$source"; then
+    echo "$source:3:5: error: 'score' was not declared in this scope" >&2
+    exit 1
+fi
+grep -q HOMELESS "$source" && { echo "g++: fatal error: cannot execute 'as'" >&2; exit 1; }
+grep -q INCOMPLETE "$source" && { echo "ld: undefined reference to 'alpha_f32'" >&2; exit 1; }
+grep -q SLOW "$source" && { echo $$ >"$source.pid"; sleep 30; }
+grep -q LARGE "$source" && { head -c 9000000 /dev/zero >"$out" || exit 1; }
+cp "$source" "$out" || exit 1
+chmod +x "$out"
+]=])
+
+set(checker_script [=[
+while [ $# -gt 0 ]; do
+    case $1 in
+    --lesson) lesson=$2 ;;
+    --runner) runner=$2 ;;
+    --device) device=$2 ;;
+    --csv) csv=$2 ;;
+    --bench) bench=1 ;;
+    --limit) limits="$limits $2" ;;
+    --case | --seed | --peer) echo "given $1 $2" ;;
+    --dump | --ctest) echo "given $1" ;;
+    esac
+    shift
+done
+verdict=$(sed -n 's/.*verdict: //p' "$runner")
+echo "order ${SIMT_ORDER:-none}, limits$limits"
+columns=lesson,part,case,group,shape,device,state,points,points_max,median_us,flop,min_bytes,load_sectors,store_sectors
+columns=$columns,bank_conflicts,shared_load_wavefronts,shared_store_wavefronts
+row() { echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5" >>"$csv"; }
+numbers=,,,,,,,
+[ "$bench" ] && [ "$device" = gpu ] && numbers=100,1e9,4e8,,,,,
+[ "$bench" ] && [ "$device" = simt ] && numbers=,1e9,3200,300,100,1234567,7,8
+case $verdict in
+LIES) exit 0 ;;
+DIES) kill -SEGV $$ ;;
+BREAKS) echo "checker: no shared memory"; exit 2 ;;
+FINDS) echo "simt: shared-race: tile[3]" ;;
+esac
+echo "$columns" >"$csv"
+case $verdict in
+PASS) row basic basic PASS 5 ,,,,,,,; row qwen3 speed PASS 5 $numbers; [ "$device" = gpu ] || echo "  left out on simt: all/huge, all/huger"; exit 0 ;;
+HALF) row basic basic PASS 5 ,,,,,,,; row late basic NOT_STARTED 0 ,,,,,,,; exit 1 ;;
+FAIL | FINDS) row basic basic FAIL 0 ,,,,,,,; row tail edges PASS 5 ,,,,,,,; exit 1 ;;
+CRASH) row basic basic CRASH 0 ,,,,,,,; exit 1 ;;
+NOT_STARTED) row basic basic NOT_STARTED 0 ,,,,,,,; exit 77 ;;
+MISCOUNTS) row basic basic FAIL 0 ,,,,,,,; exit 0 ;;
+esac
+]=])
+
+set(ceilings_script [=[
+if [ -e "$(dirname "$0")/no_gpu" ]; then
+    echo "reason,the NVIDIA driver is too old"
+    exit 77
+fi
+printf 'device,Stub GPU\narch,90\ncopy_gbps,4000\nread_gbps,4100\nlaunch_us,2.5\nf32_tflops,50\nf16_tflops,600\n'
+]=])
+
+function(write_kernel path verdict)
+    file(WRITE ${path} "/* a kernel */\n// verdict: ${verdict}\n")
+endfunction()
+
+# Builds the sandbox, with warpwise compiled for exactly this place.
+function(make_sandbox)
+    file(REMOVE_RECURSE ${root})
+    foreach(lesson IN ITEMS 01_alpha 02_beta)
+        string(SUBSTRING ${lesson} 3 -1 topic)
+        file(WRITE ${root}/lessons/${lesson}/${topic}.h "/* contract */\n")
+        write_kernel(${root}/lessons/${lesson}/${topic}.cu NOT_STARTED)
+        write_kernel(${root}/solutions/${lesson}/${topic}.cu PASS)
+        file(WRITE ${build}/lib/librunner_${lesson}_simt.a "simt")
+        file(WRITE ${build}/lib/librunner_${lesson}_gpu.a "gpu")
+    endforeach()
+    file(WRITE ${root}/common/kernel_status.h "/* status */\n")
+    file(WRITE ${build}/lib/libsimt.a "simt")
+    write_script(${build}/bin/simtcc "${compiler_script}")
+    write_script(${build}/bin/checker "${checker_script}")
+    write_script(${build}/bin/ceilings "${ceilings_script}")
+    write_script(${root}/tools/c++ "echo stub 1.0\n")
+    write_script(${root}/tools/nvcc "${compiler_script}")
+
+    set(PROJECT_VERSION 1.2.3)
+    set(PROJECT_SOURCE_DIR ${root})
+    set(PROJECT_BINARY_DIR ${build})
+    set(WARPWISE_RUNNER_DEVICES "simt;gpu")
+    set(CMAKE_CXX_COMPILER ${root}/tools/c++)
+    set(CMAKE_CUDA_COMPILER ${root}/tools/nvcc)
+    set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
+    configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
+    file(GLOB sources ${SOURCE_DIR}/common/course/*.c)
+    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated ${sources} -o ${warpwise}
+                    COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# expect(CODE TEXT COMMAND...): runs it; the exit code must be CODE and TEXT, a regular expression, in the output.
+function(expect code text)
+    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${root} RESULT_VARIABLE result OUTPUT_VARIABLE output
+                    ERROR_VARIABLE output)
+    set(output "${output}" PARENT_SCOPE)
+    list(JOIN ARGN " " command)
+    if(NOT result STREQUAL code)
+        message(SEND_ERROR "exit ${result} instead of ${code}: ${command}\n${output}")
+    elseif(NOT output MATCHES "${text}")
+        message(SEND_ERROR "\"${text}\" is not in the output of: ${command}\n${output}")
+    endif()
+endfunction()
+
+function(expect_equal what got wanted)
+    if(NOT "${got}" STREQUAL "${wanted}")
+        message(SEND_ERROR "${what}: ${got} instead of ${wanted}")
+    endif()
+endfunction()

@@ -1,0 +1,452 @@
+/**
+ * @file 03_online_softmax.c
+ * @brief Lesson 03: the merge of two pairs, softmax of rows, and attention one query row at a time.
+ */
+#include "attention_cases.h"
+
+enum { PART_MERGE, PART_ROWS, PART_ATTENTION };
+
+/* lesson_case.value of the first two parts; ON_PART comes after all that attention uses. */
+enum { ON_COUNT, ON_ROWS = ON_COUNT, ON_COLS, ON_PART = AT_KIND + 1 };
+
+enum { MERGE_A, MERGE_B, MERGE_OUT };
+enum { ROWS_IN, ROWS_OUT, ROWS_LSE };
+
+#ifdef WARPWISE_RUNNER
+
+#include "online_softmax.h"
+#include "runner.h"
+
+enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
+{
+    if (item->part == PART_MERGE)
+        return online_softmax_merge_f32(buffers[MERGE_A], buffers[MERGE_B], buffers[MERGE_OUT],
+                                        (int)item->value[ON_COUNT], stream);
+    if (item->part == PART_ROWS)
+        return online_softmax_rows_f32(buffers[ROWS_IN], buffers[ROWS_OUT], buffers[ROWS_LSE],
+                                       (int)item->value[ON_ROWS], (int)item->value[ON_COLS], stream);
+    struct attention_args args;
+    attention_args_of(item, buffers, &args);
+    return online_softmax_attention_f32(item->value[AT_NULL_ARGS] ? NULL : &args, stream);
+}
+
+/* No part of this lesson takes a workspace. */
+size_t lesson_workspace_bytes(const struct wire_case *item)
+{
+    (void)item;
+    return 0;
+}
+
+#else
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bound.h"
+#include "softmax.h"
+
+enum distribution { NORMAL, LARGE, LOW, EQUAL, RISING, FALLING, DOMINANT, WITH_NAN, WITH_EMPTY, CAN_BE_ANY };
+
+/** A case of the first two parts. */
+struct table_row {
+    const char *name;
+    enum case_group group;
+    int part;
+    unsigned devices;
+    int rows, cols; /* merge: count, 1 */
+    enum distribution distribution;
+    int repeat;
+};
+
+static const struct table_row TABLE[] = {
+    {"merge/one", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1, 1, NORMAL, 1},
+    {"merge/pairs_1000", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1000, 1, NORMAL, 1},
+    {"merge/pairs_31", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 31, 1, NORMAL, 1},
+    {"merge/pairs_257", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 257, 1, NORMAL, 1},
+    {"merge/empty", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_EMPTY, 1},
+    {"merge/large", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LARGE, 1},
+    {"merge/low", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LOW, 1},
+    {"merge/equal", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EQUAL, 1},
+    {"merge/nan", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_NAN, 1},
+    {"merge/property_random", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100},
+
+    {"rows/one", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 1, 1, NORMAL, 1},
+    {"rows/tiny", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 3, 5, NORMAL, 1},
+    {"rows/40x256", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 40, 256, NORMAL, 1},
+    {"rows/7x1000", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 7, 1000, NORMAL, 1},
+    {"rows/cols_31", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 31, NORMAL, 1},
+    {"rows/cols_32", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 32, NORMAL, 1},
+    {"rows/cols_33", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 33, NORMAL, 1},
+    {"rows/cols_63", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 63, NORMAL, 1},
+    {"rows/cols_64", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 64, NORMAL, 1},
+    {"rows/cols_65", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 65, NORMAL, 1},
+    {"rows/cols_127", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 127, NORMAL, 1},
+    {"rows/cols_128", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 128, NORMAL, 1},
+    {"rows/cols_129", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 129, NORMAL, 1},
+    {"rows/cols_1023", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1023, NORMAL, 1},
+    {"rows/cols_1025", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1025, NORMAL, 1},
+    {"rows/cols_4099", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 4099, NORMAL, 1},
+    {"rows/cols_9001", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 9001, NORMAL, 1},
+    {"rows/cols_40000", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 40000, NORMAL, 1},
+    {"rows/many_rows", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1031, 3, NORMAL, 1},
+    {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 5, NORMAL, 1},
+    {"rows/no_lse", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 100, NORMAL, 1},
+    {"rows/two_streams", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 20, 300, NORMAL, 1},
+    {"rows/offset_4_bytes", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 260, NORMAL, 1},
+    {"rows/large", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LARGE, 1},
+    {"rows/low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LOW, 1},
+    {"rows/equal", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 9000, EQUAL, 1},
+    {"rows/rising", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, RISING, 1},
+    {"rows/falling", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, FALLING, 1},
+    {"rows/dominant", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, DOMINANT, 1},
+    {"rows/nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_NAN, 1},
+    {"rows/nothing_to_see", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_EMPTY, 1},
+    {"rows/property_softmax", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100},
+    {"rows/16384x8192", GROUP_SPEED, PART_ROWS, DEVICE_GPU, 16384, 8192, NORMAL, 1},
+    {"rows/64x1024", GROUP_SPEED, PART_ROWS, DEVICE_ANY, 64, 1024, NORMAL, 1},
+};
+
+/** A wrong argument of the first two parts. */
+struct bad_row {
+    const char *name;
+    int part, at, value, null_buffer, misaligned_buffer, misalignment;
+    enum kernel_status expected;
+};
+
+static const struct bad_row BAD[] = {
+    {"merge/null_a", PART_MERGE, -1, 0, MERGE_A, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/null_b", PART_MERGE, -1, 0, MERGE_B, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/null_out", PART_MERGE, -1, 0, MERGE_OUT, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/count_zero", PART_MERGE, ON_COUNT, 0, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"merge/count_negative", PART_MERGE, ON_COUNT, -7, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"merge/misaligned_a", PART_MERGE, -1, 0, -1, MERGE_A, 4, KERNEL_ALIGNMENT_ERROR},
+    {"merge/misaligned_b", PART_MERGE, -1, 0, -1, MERGE_B, 4, KERNEL_ALIGNMENT_ERROR},
+    {"merge/misaligned_out", PART_MERGE, -1, 0, -1, MERGE_OUT, 2, KERNEL_ALIGNMENT_ERROR},
+    {"rows/null_in", PART_ROWS, -1, 0, ROWS_IN, -1, 0, KERNEL_INVALID_CONFIG},
+    {"rows/null_out", PART_ROWS, -1, 0, ROWS_OUT, -1, 0, KERNEL_INVALID_CONFIG},
+    {"rows/rows_zero", PART_ROWS, ON_ROWS, 0, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/rows_negative", PART_ROWS, ON_ROWS, -1, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/cols_zero", PART_ROWS, ON_COLS, 0, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/cols_negative", PART_ROWS, ON_COLS, -300, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/misaligned_in", PART_ROWS, -1, 0, -1, ROWS_IN, 2, KERNEL_ALIGNMENT_ERROR},
+    {"rows/misaligned_out", PART_ROWS, -1, 0, -1, ROWS_OUT, 1, KERNEL_ALIGNMENT_ERROR},
+    {"rows/misaligned_lse", PART_ROWS, -1, 0, -1, ROWS_LSE, 2, KERNEL_ALIGNMENT_ERROR},
+};
+
+static void start_case(struct lesson_case *item, const char *name, int part, int rows, int cols)
+{
+    *item = (struct lesson_case){.weight = 1, .part = part, .devices = DEVICE_ANY, .extent = {rows, cols},
+                                 .value = {rows, cols}, .null_buffer = -1, .misaligned_buffer = -1,
+                                 .group = GROUP_BAD_INPUT, .repeat = 1};
+    snprintf(item->name, sizeof item->name, "%s", name);
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    static const struct attention_family family = {.part = {-1, -1, -1, PART_ATTENTION}, .max_head_dim = 256};
+    int count = 0;
+    for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        start_case(item, TABLE[i].name, TABLE[i].part, TABLE[i].rows, TABLE[i].cols);
+        item->group = TABLE[i].group;
+        item->weight = 2;
+        item->devices = TABLE[i].devices;
+        item->distribution = TABLE[i].distribution;
+        item->repeat = TABLE[i].repeat;
+        if (TABLE[i].distribution == NORMAL) item->flags |= CASE_UNIT_SCALE;
+        if (strcmp(item->name, "rows/two_streams") == 0) item->flags |= CASE_TWO_STREAMS;
+        if (strcmp(item->name, "rows/no_lse") == 0) item->null_buffer = ROWS_LSE;
+        if (strcmp(item->name, "rows/offset_4_bytes") != 0) continue;
+        item->misaligned_buffer = ROWS_IN;
+        item->misalignment = 4;
+    }
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        start_case(item, BAD[i].name, BAD[i].part, 6, BAD[i].part == PART_ROWS ? 40 : 1);
+        if (BAD[i].at >= 0) item->value[BAD[i].at] = BAD[i].value;
+        item->null_buffer = BAD[i].null_buffer;
+        item->misaligned_buffer = BAD[i].misaligned_buffer;
+        item->misalignment = BAD[i].misalignment;
+        item->expected = BAD[i].expected;
+    }
+    return attention_cases(&family, cases, count, capacity);
+}
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    if (item->part == PART_ATTENTION) {
+        attention_vary(item, index, rng);
+        return;
+    }
+    int wide = item->devices == DEVICE_GPU;
+    item->seed = rng_next(rng);
+    item->extent[0] = rng_between(rng, 1, item->part == PART_MERGE ? 300 : wide ? 64 : 4);
+    item->extent[1] = item->part == PART_MERGE ? 1 : rng_between(rng, 1, wide ? 5000 : 300);
+    item->value[ON_ROWS] = item->extent[0];
+    item->value[ON_COLS] = item->extent[1];
+    item->distribution = rng_between(rng, NORMAL, CAN_BE_ANY - 1);
+}
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
+{
+    if (item->part == PART_ATTENTION) return attention_buffers(item, buffers);
+    size_t rows = (size_t)item->extent[0], cols = (size_t)item->extent[1];
+    if (item->part == PART_ROWS) {
+        buffers[ROWS_IN] = (struct lesson_buffer){"in", WIRE_IN, 2, {rows, cols}, {0}};
+        buffers[ROWS_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, cols}, {0}};
+        buffers[ROWS_LSE] = (struct lesson_buffer){"lse", WIRE_OUT, 1, {rows}, {0}};
+        return ROWS_LSE + 1;
+    }
+    buffers[MERGE_A] = (struct lesson_buffer){"a", WIRE_IN, 2, {rows, 2}, {"m", "l"}};
+    buffers[MERGE_B] = (struct lesson_buffer){"b", WIRE_IN, 2, {rows, 2}, {"m", "l"}};
+    buffers[MERGE_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, 2}, {"m", "l"}};
+    return MERGE_OUT + 1;
+}
+
+/* Element `at` of `count`, in a row or in a list of maxima. */
+static float value_of(const struct lesson_case *item, size_t at, size_t count, double noise)
+{
+    double place = (double)at;
+    switch (item->distribution) {
+    case LARGE: return (float)(1e4 * noise);
+    case LOW: return (float)(-1e4 + noise);
+    case EQUAL: return 2.5f;
+    case RISING: return (float)(0.05 * place + 0.01 * noise);
+    case FALLING: return (float)(0.05 * ((double)count - place) + 0.01 * noise);
+    case DOMINANT: return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
+    default: return (float)noise;
+    }
+}
+
+static void fill_pairs(const struct lesson_case *item, int index, size_t count, struct rng *rng, float *data)
+{
+    for (size_t i = 0; i < count; i++, data += 2) {
+        data[0] = value_of(item, i, count, rng_normal(rng));
+        data[1] = (float)(1.0 + 99.0 * rng_uniform(rng));
+        /* In turn the first, the second, both or neither of a pair of pairs. */
+        int chosen = (i >> index & 1) != 0;
+        if (item->distribution == WITH_EMPTY && chosen) {
+            data[0] = -INFINITY;
+            data[1] = 0.0f;
+        }
+        if (item->distribution == WITH_NAN && chosen && i % 3 == 0) data[i % 2] = NAN;
+    }
+}
+
+static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    if (item->part == PART_ATTENTION) {
+        attention_fill(item, index, elems, rng, data);
+        return;
+    }
+    if (item->part == PART_MERGE) {
+        fill_pairs(item, index, elems / 2, rng, data);
+        return;
+    }
+    size_t cols = (size_t)item->extent[1];
+    for (size_t row = 0; row < elems / cols; row++)
+        for (size_t col = 0; col < cols; col++) {
+            float value = value_of(item, col, cols, rng_normal(rng));
+            if (item->distribution == WITH_EMPTY && (row % 3 == 1 || col % 4 == 2)) value = -INFINITY;
+            if (item->distribution == WITH_NAN && row % 3 == 1 && col == cols / 2) value = NAN;
+            data[row * cols + col] = value;
+        }
+}
+
+static size_t units(const struct lesson_case *item)
+{
+    return item->part == PART_ATTENTION ? attention_units(item) : (size_t)item->extent[0];
+}
+
+static size_t unit_elems(const struct lesson_case *item)
+{
+    return item->part == PART_ATTENTION ? attention_unit_elems(item) : (size_t)item->extent[1] + 2;
+}
+
+/* m is one of the two inputs, bit for bit. l is a sum of two products with an exp each, whose argument is
+ * rounded. Where a NaN makes l NaN, m means nothing: any m will do. */
+static void expect_merge(const struct lesson_case *item, const float *const *data, size_t unit,
+                         struct lesson_expectation *e)
+{
+    const float *a = data[MERGE_A] + 2 * unit, *b = data[MERGE_B] + 2 * unit;
+    struct lesson_span *span = &e->span[0];
+    double m, l;
+    (void)item;
+    ref_softmax_merge((double)a[0], (double)a[1], (double)b[0], (double)b[1], &m, &l);
+    float plain_m = fmaxf(a[0], b[0]);
+    float plain_l = plain_m == -INFINITY ? 0.0f : a[1] * expf(a[0] - plain_m) + b[1] * expf(b[0] - plain_m);
+    double below = isfinite(a[0]) && isfinite(b[0]) ? fmin(fabs((double)a[0] - (double)b[0]), 100.0) : 0.0;
+    double error = bound_floor(l * (2.0 + below));
+    span->buffer = MERGE_OUT;
+    span->first = 2 * unit;
+    span->count = isnan(l) ? 1 : 2;
+    int at = isnan(l) ? 0 : 1;
+    if (isnan(l)) span->first++;
+    span->expected[0] = m;
+    span->bound[0] = span->floor[0] = 0.0;
+    span->plain[0] = (double)plain_m;
+    span->expected[at] = l;
+    span->plain[at] = (double)plain_l;
+    span->bound[at] = span->floor[at] = bound_stored(l) + error;
+    e->span_count = 1;
+}
+
+/* See attention_oracle.c: p_j moves by p_j (e_j - sum p_k e_k), e_j being the rounding of x_j - max. */
+static void expect_rows(const struct lesson_case *item, const float *in, size_t row, struct lesson_expectation *e)
+{
+    size_t cols = (size_t)item->extent[1];
+    struct lesson_span *out = &e->span[0], *lse = &e->span[1];
+    double max = (double)-INFINITY, mean = 0.0;
+    float plain_max = -INFINITY, plain_sum = 0.0f;
+    for (size_t j = 0; j < cols; j++) {
+        out->expected[j] = (double)in[row * cols + j];
+        max = fmax(max, out->expected[j]);
+        plain_max = fmaxf(plain_max, in[row * cols + j]);
+    }
+    for (size_t j = 0; j < cols; j++) {
+        e->scratch[j] = fabs(out->expected[j] - max);
+        plain_sum += expf(in[row * cols + j] - plain_max);
+    }
+    lse->expected[0] = ref_softmax_row(out->expected, (int64_t)cols);
+    for (size_t j = 0; j < cols; j++)
+        if (out->expected[j] > 0.0) mean += out->expected[j] * e->scratch[j];
+    for (size_t j = 0; j < cols; j++) {
+        double p = out->expected[j], off = p > 0.0 ? p * (e->scratch[j] + mean) : 0.0;
+        out->plain[j] = (double)(expf(in[row * cols + j] - plain_max) / plain_sum);
+        out->bound[j] = bound_stored(p) + bound_sum((double)cols, p) + bound_floor(off);
+        out->floor[j] = bound_stored(p) + bound_floor(p + off);
+    }
+    lse->plain[0] = (double)(plain_max + logf(plain_sum));
+    lse->bound[0] = bound_stored(lse->expected[0]) + bound_sum((double)cols, 1.0) + bound_floor(mean);
+    lse->floor[0] = bound_stored(lse->expected[0]) + bound_floor(1.0 + mean);
+    out->buffer = ROWS_OUT;
+    out->first = row * cols;
+    out->count = cols;
+    lse->buffer = ROWS_LSE;
+    lse->first = row;
+    lse->count = 1;
+    e->span_count = 2;
+}
+
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit, struct lesson_expectation *e)
+{
+    switch (item->part) {
+    case PART_MERGE: expect_merge(item, data, unit, e); break;
+    case PART_ROWS: expect_rows(item, data[ROWS_IN], unit, e); break;
+    default: attention_expect(item, data, unit, e); break;
+    }
+    for (int s = 0; item->part == PART_ROWS && (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++)
+        for (size_t i = 0; i < e->span[s].count; i++)
+            e->span[s].bound[i] = fmin(e->span[s].bound[i], BOUND_UNIT_F32);
+}
+
+/* Softmax rows are in [0, 1] (0 where exp underflows), sum to 1 and keep the order of the scores. */
+static int row_holds(const float *in, const float *out, size_t cols, char *reason, size_t size)
+{
+    double sum = 0.0, slack = bound_sum((double)cols, 1.0) + bound_floor(1.0);
+    int nothing = 1;
+    for (size_t j = 0; j < cols; j++)
+        if (isnan(in[j])) return 1; /* NaN throughout, says the oracle */
+    for (size_t j = 0; j < cols; j++) {
+        nothing = nothing && in[j] == -INFINITY;
+        sum += (double)out[j];
+        if (!(out[j] >= 0.0f && (double)out[j] <= 1.0 + slack))
+            return snprintf(reason, size, "a probability is %g, outside [0, 1]", (double)out[j]) < 0;
+        if (j > 0 && in[j] > in[j - 1] && out[j] < out[j - 1])
+            return snprintf(reason, size, "a larger score has a smaller probability (column %zu)", j) < 0;
+    }
+    if (!nothing && !(fabs(sum - 1.0) <= slack)) return snprintf(reason, size, "a row sums to %.9g", sum) < 0;
+    return 1;
+}
+
+static int holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                 const float *const *got_before, char *reason, size_t size)
+{
+    if (item->part == PART_ATTENTION) return attention_holds(item, got, before, got_before, reason, size);
+    if (item->part == PART_MERGE) return 1;
+    size_t cols = (size_t)item->extent[1];
+    for (size_t row = 0; row < (size_t)item->extent[0]; row++)
+        if (!row_holds(got[ROWS_IN] + row * cols, got[ROWS_OUT] + row * cols, cols, reason, size)) return 0;
+    return 1;
+}
+
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size)
+{
+    if (item->part == PART_ATTENTION) return attention_guess(item, data, index, buffer, at, value, message, size);
+    if (item->part != PART_MERGE || index > 1) return -1;
+    const float *a = data[MERGE_A] + 2 * (at / 2), *b = data[MERGE_B] + 2 * (at / 2);
+    if (at % 2 == 0) return 0;
+    snprintf(message, size, "%s", index == 0 ? "the two sums are added without being rescaled to the common maximum"
+                                             : "only one of the two sums is rescaled to the common maximum");
+    double max = fmax((double)a[0], (double)b[0]);
+    *value = index == 0 ? (double)a[1] + (double)b[1]
+                        : (double)a[1] * exp((double)a[0] - max) + (double)b[1];
+    return 1;
+}
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {"only rows longer than 32 fail: does the reduction reach every warp?",
+                                           "only rows longer than 256 fail", "only rows longer than 1024 fail"};
+    static const int limit[] = {32, 256, 1024};
+    if (item->part == PART_ATTENTION) return attention_trait(item, index, message);
+    if (index > 2) return -1;
+    *message = messages[index];
+    return item->part == PART_ROWS && item->extent[1] > limit[index];
+}
+
+static void cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    if (item->part == PART_ATTENTION) {
+        attention_cost(item, cost);
+        return;
+    }
+    double rows = item->extent[0], elems = rows * item->extent[1];
+    if (item->part == PART_MERGE)
+        *cost = (struct lesson_cost){.flop = 7.0 * rows, .min_bytes = 24.0 * rows, .oracle_ops = 50.0 * rows};
+    else
+        *cost = (struct lesson_cost){.flop = 5.0 * elems, .min_bytes = 8.0 * elems + 4.0 * rows,
+                                     .oracle_ops = 50.0 * elems};
+}
+
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return SIZE_MAX;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    if (item->part == PART_ATTENTION)
+        attention_describe(item, text, size);
+    else if (item->part == PART_MERGE)
+        snprintf(text, size, "count %lld, f32", (long long)item->value[ON_COUNT]);
+    else
+        snprintf(text, size, "rows %lld, cols %lld, f32", (long long)item->value[ON_ROWS],
+                 (long long)item->value[ON_COLS]);
+}
+
+const struct lesson lesson_03_online_softmax = {
+    .number = 3,
+    .topic = "online_softmax",
+    .title = "softmax in one pass",
+    .part_count = 3,
+    .part = {{"merge", 20}, {"rows", 40}, {"attention", 40}},
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
+    .holds = holds,
+    .guess = guess,
+    .trait = trait,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+};
+
+#endif

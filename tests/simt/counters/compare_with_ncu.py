@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Holds the counters of the device in software against those of Nsight Compute and writes docs/counters.md.
+
+    compare_with_ncu.py --hardware ./counters_nvcc --software ./counters_simtcc --out docs/counters.md
+
+measures both programs here. Where the GPU is in another machine, measure there and give the files instead:
+
+    compare_with_ncu.py --print-commands
+    compare_with_ncu.py --ncu-csv F ... --sass F --simt-csv F ... --out docs/counters.md
+
+Only the standard library is used. The first launch of a kernel counts, on both sides. Exit status 1 if a
+figure of global memory differs, or one of shared memory that no entry of MERGED explains.
+
+Where the figures come from:
+  global requests and sectors  l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{ld,st}.sum
+  shared wavefronts            memory_l1_wavefronts_shared: one value an instruction, in the order of their
+                               addresses; the listing of the machine code says which are loads and which are
+                               stores. (The plain hardware counter also counts a wavefront for instructions
+                               that touch no memory.)
+  bank conflicts               l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum, which includes atomics
+  atomics                      l1tex__t_requests_pipe_lsu_mem_global_op_{atom,red}.sum, and shared atomic
+                               instructions
+  barriers                     BAR instructions, from sass__inst_executed_per_opcode
+"""
+import argparse
+import csv
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+GLOBAL = "pipe_lsu_mem_global_op"
+METRICS = [f"l1tex__t_{what}_{GLOBAL}_{op}.sum"
+           for what in ("requests", "sectors") for op in ("ld", "st", "atom", "red")] + [
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "smsp__sass_inst_executed_op_shared_atom.sum",
+    "memory_l1_wavefronts_shared",
+    "sass__inst_executed_per_opcode",
+]
+
+FIGURES = ["global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
+           "shared_load_wavefronts", "shared_store_wavefronts", "shared_bank_conflicts", "atomics",
+           "barriers"]
+
+# Kernels whose shared loads nvcc merges and g++ does not: why. Explains figures of shared memory only.
+MERGED = {
+    "decode_k_as_half2_kernel": "nvcc reads four pairs of the query, and four scores, by one 128-bit load",
+    "decode_k_as_float4_kernel": "nvcc reads four neighbouring scores by one 128-bit load",
+}
+
+INTRODUCTION = """# Counters of the device in software, beside hardware's
+
+Written by `tests/simt/counters/compare_with_ncu.py`; the kernels are in `tests/simt/counters/counters.cu` and
+in the lessons, and their names say what they do. *H200* is what Nsight Compute reports for the program that
+nvcc built, *ours* is what `SIMT_COUNTERS` reports for the one that `simtcc` built. Figures that are zero on
+both sides are left out.
+
+Rules found by these kernels and followed by the device, a warp's instruction at a time:
+- global memory: one request; as many sectors as there are different 32-byte sectors among the active lanes,
+  whatever the width of the access;
+- shared memory, up to 32 bits a lane: as many wavefronts as the fullest of the 32 banks has different words;
+- 64 bits a lane: half warps one after the other, 128 bits: quarter warps; two of these parts go together when
+  in every pair of neighbouring lanes both have the same address or one is not active;
+- a bank conflict is a wavefront beyond the one that each part needs;
+- an atomic on shared memory: as many wavefronts as the fullest bank has lanes.
+"""
+
+
+def ncu_command(program):
+    return ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--print-metric-instances", "details",
+            "--metrics", ",".join(METRICS), program]
+
+
+def number(text):
+    """The total that begins a metric's text, as '1,648 (32; 64)' has it; None where there is none."""
+    match = re.match(r"[\d,]+", text.strip())
+    return int(match.group().replace(",", "")) if match else None
+
+
+def instances(text):
+    """The values in brackets: [(label or '', value)]."""
+    match = re.search(r"\((.*)\)", text)
+    if not match:
+        return []
+    found = []
+    for part in match.group(1).split(";"):
+        label, _, value = part.rpartition(":")
+        found.append((label.strip(), int(value.strip().replace(",", ""))))
+    return found
+
+
+def base_name(kernel):
+    """'void name<4>(const float *)' without its return type, arguments and template arguments."""
+    return re.sub(r"<.*", "", kernel.split("(")[0]).split()[-1]
+
+
+def read_ncu(paths):
+    """{kernel: {metric: text}} of the first launch of each kernel, the files' columns joined."""
+    kernels = {}
+    for path in paths:
+        seen = set()
+        with open(path, newline="") as file:
+            rows = list(csv.reader(line for line in file if line.startswith('"')))
+        for row in rows[2:]:  # names, units
+            values = dict(zip(rows[0], row))
+            name = base_name(values["Kernel Name"])
+            if name not in seen:
+                kernels.setdefault(name, {}).update({k: v for k, v in values.items() if v != ""})
+            seen.add(name)
+    return kernels
+
+
+def demangled(symbol):
+    """The name of a mangled function that is in no namespace."""
+    match = re.match(r"_Z(?:L)?(\d+)(.*)", symbol)
+    return match.group(2)[:int(match.group(1))] if match else symbol
+
+
+def read_sass(path):
+    """{kernel: ['LDS', 'STS', ...]}: the shared-memory instructions in the order of their addresses."""
+    functions, current = {}, []
+    with open(path) as file:
+        for line in file:
+            function = re.search(r"Function : (\S+)", line)
+            if function:
+                current = functions.setdefault(demangled(function.group(1)), [])
+                continue
+            instruction = re.search(r"\b(LDS|STS|ATOMS|LDSM|STSM)\b", line)
+            if instruction:
+                current.append(instruction.group(1))
+    return functions
+
+
+def shared_wavefronts(values, instructions):
+    """(loads, stores), or (None, None) where the listing does not fit the profile."""
+    counted = [count for _, count in instances(values.get("memory_l1_wavefronts_shared", ""))]
+    if number(values.get("memory_l1_wavefronts_shared", "")) == 0:
+        return 0, 0
+    if len(counted) == 0 and len(instructions) == 1:
+        counted = [number(values["memory_l1_wavefronts_shared"])]
+    if len(counted) != len(instructions):
+        return None, None
+    pairs = list(zip(instructions, counted))
+    return tuple(sum(n for name, n in pairs if name.startswith(prefix)) for prefix in ("LDS", "STS"))
+
+
+def barriers(values):
+    counted = instances(values.get("sass__inst_executed_per_opcode", ""))
+    if not counted or not counted[0][0]:
+        return None  # without the names of the opcodes
+    return sum(n for name, n in counted if name.startswith("BAR"))
+
+
+def hardware_figures(values, instructions):
+    def metric(name):
+        return number(values.get(name, ""))
+
+    loads, stores = shared_wavefronts(values, instructions)
+    atomics = [metric(f"l1tex__t_requests_{GLOBAL}_atom.sum"), metric(f"l1tex__t_requests_{GLOBAL}_red.sum"),
+               metric("smsp__sass_inst_executed_op_shared_atom.sum")]
+    return {
+        "global_load_requests": metric(f"l1tex__t_requests_{GLOBAL}_ld.sum"),
+        "global_load_sectors": metric(f"l1tex__t_sectors_{GLOBAL}_ld.sum"),
+        "global_store_requests": metric(f"l1tex__t_requests_{GLOBAL}_st.sum"),
+        "global_store_sectors": metric(f"l1tex__t_sectors_{GLOBAL}_st.sum"),
+        "shared_load_wavefronts": loads,
+        "shared_store_wavefronts": stores,
+        "shared_bank_conflicts": metric("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
+        "atomics": None if None in atomics else sum(atomics),
+        "barriers": barriers(values),
+    }
+
+
+def read_simt(paths):
+    kernels = {}
+    for path in paths:
+        with open(path, newline="") as file:
+            for row in csv.DictReader(file):
+                kernels.setdefault(base_name(row["kernel"]), row)
+    return kernels
+
+
+def compare(hardware, sass, software):
+    """(rows of the table, unexplained differences, kernels compared)"""
+    rows, wrong, kernels = [], 0, 0
+    for kernel, ours in software.items():
+        if kernel not in hardware:
+            continue
+        kernels += 1
+        theirs = hardware_figures(hardware[kernel], sass.get(kernel, []))
+        for figure in FIGURES:
+            expected, got = theirs[figure], int(ours[figure])
+            if expected is None or (expected == 0 and got == 0):
+                continue
+            verdict = "yes"
+            if expected != got:
+                explained = figure.startswith("shared_") and kernel in MERGED
+                verdict = f"no: {MERGED[kernel]}" if explained else "**no**"
+                wrong += not explained
+            rows.append(f"| {kernel} | {figure.replace('_', ' ')} | {expected:,} | {got:,} | {verdict} |")
+    return rows, wrong, kernels
+
+
+def measure(arguments, folder):
+    """Runs both programs where no files were given, and fills their paths in."""
+    if not arguments.ncu_csv:
+        arguments.ncu_csv = [os.path.join(folder, "ncu.csv")]
+        arguments.sass = os.path.join(folder, "sass.txt")
+        with open(arguments.ncu_csv[0], "w") as file:
+            subprocess.run(ncu_command(arguments.hardware), stdout=file, check=True)
+        with open(arguments.sass, "w") as file:
+            subprocess.run(["cuobjdump", "-sass", arguments.hardware], stdout=file, check=True)
+    if not arguments.simt_csv:
+        arguments.simt_csv = [os.path.join(folder, "simt.csv")]
+        environment = {**os.environ, "SIMT_COUNTERS": arguments.simt_csv[0]}
+        subprocess.run([arguments.software], env=environment, check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hardware", default="./counters_nvcc", help="program built by nvcc")
+    parser.add_argument("--software", default="./counters_simtcc", help="program built by simtcc")
+    parser.add_argument("--ncu-csv", action="append", default=[], help="what ncu wrote; may be repeated")
+    parser.add_argument("--sass", help="what cuobjdump -sass wrote for the same program")
+    parser.add_argument("--simt-csv", action="append", default=[],
+                        help="what SIMT_COUNTERS wrote; may be repeated")
+    parser.add_argument("--out", default="docs/counters.md")
+    parser.add_argument("--print-commands", action="store_true",
+                        help="say how to measure on another machine")
+    arguments = parser.parse_args()
+    if arguments.print_commands:
+        print(" ".join(ncu_command("./counters")), ">ncu.csv")
+        print("cuobjdump -sass ./counters >sass.txt")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        measure(arguments, folder)
+        sass = read_sass(arguments.sass) if arguments.sass else {}
+        rows, wrong, kernels = compare(read_ncu(arguments.ncu_csv), sass, read_simt(arguments.simt_csv))
+    with open(arguments.out, "w") as file:
+        file.write(INTRODUCTION)
+        file.write(f"\n{kernels} kernels, {len(rows)} figures, {wrong} differences not explained.\n\n")
+        file.write("| kernel | figure | H200 | ours | equal? |\n|---|---|---:|---:|---|\n")
+        file.write("\n".join(rows) + "\n")
+    print(f"{arguments.out}: {kernels} kernels, {len(rows)} figures, {wrong} differences not explained")
+    return 0 if wrong == 0 and kernels > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

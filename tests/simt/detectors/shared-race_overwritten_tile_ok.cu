@@ -1,0 +1,29 @@
+// expect: none
+/** Two barriers a tile: one before it is used, one before it is overwritten. */
+#include "detecting.h"
+
+enum { THREADS = 64, TILES = 3 };
+
+static __global__ void sum_kernel(const float *in, float *out)
+{
+    __shared__ float tile[THREADS];
+    float sum = 0.0f;
+    for (int t = 0; t < TILES; t++) {
+        tile[threadIdx.x] = in[t * THREADS + threadIdx.x];
+        __syncthreads(); /* the tile is complete */
+        for (int k = 0; k < THREADS; k++) sum += tile[k];
+        __syncthreads(); /* nobody needs the tile any more */
+    }
+    out[threadIdx.x] = sum;
+}
+
+int main(void)
+{
+    const float host[TILES * THREADS] = {1.0f};
+    float *in = upload(host, TILES * THREADS), *out = device_array<float>(THREADS);
+    sum_kernel<<<1, THREADS>>>(in, out);
+    expect_outcome(cudaSuccess);
+    release(in);
+    release(out);
+    return 0;
+}

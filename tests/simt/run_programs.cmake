@@ -1,0 +1,34 @@
+# Builds one program of tests/simt/programs (or counters) for the software device and runs it in three orders
+# of threads, each on one worker and on two:
+#
+#   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
+#
+# It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+cmake_minimum_required(VERSION 3.20)
+
+foreach(name SIMTCC SOURCE WORKDIR)
+    if(NOT DEFINED ${name})
+        message(FATAL_ERROR "run_programs.cmake needs -D${name}=...")
+    endif()
+endforeach()
+
+get_filename_component(name "${SOURCE}" NAME_WE)
+set(program "${WORKDIR}/${name}")
+file(MAKE_DIRECTORY "${WORKDIR}")
+execute_process(COMMAND "${SIMTCC}" "${SOURCE}" -o "${program}" RESULT_VARIABLE code ERROR_VARIABLE errors)
+if(NOT code STREQUAL "0")
+    message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
+endif()
+
+foreach(order forward reverse random:7)
+    foreach(workers 1 2)
+        execute_process(
+            COMMAND "${CMAKE_COMMAND}" -E env SIMT_ORDER=${order} SIMT_WORKERS=${workers} SIMT_CHECK=on
+                    "${program}"
+            RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
+        if(NOT code STREQUAL "0" OR report MATCHES "simt: ")
+            message(FATAL_ERROR "${SOURCE} (order ${order}, workers ${workers}) ends with ${code}:\n"
+                                "${output}${report}")
+        endif()
+    endforeach()
+endforeach()

@@ -1,0 +1,172 @@
+/* Unit tests of the parts of `warpwise` that need no course around them: strings, sums, rows, distances. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../common/course/course.h"
+
+static int failures;
+
+#define EXPECT(condition)                                                                                    \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                 \
+            failures++;                                                                                      \
+        }                                                                                                    \
+    } while (0)
+
+static void sum_of(const char *data, size_t repeat, char digits[65])
+{
+    struct sha256 hash;
+    sha256_begin(&hash);
+    for (size_t i = 0; i < repeat; i++) sha256_add(&hash, data, strlen(data));
+    sha256_end(&hash, digits);
+}
+
+/* The examples of FIPS 180-4's companion, and lengths around the border of a block. */
+static void test_sha256(void)
+{
+    char digits[65], other[65];
+    sum_of("", 1, digits);
+    EXPECT(strcmp(digits, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") == 0);
+    sum_of("abc", 1, digits);
+    EXPECT(strcmp(digits, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0);
+    sum_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1, digits);
+    EXPECT(strcmp(digits, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1") == 0);
+    sum_of("a", 1000000, digits);
+    EXPECT(strcmp(digits, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0") == 0);
+    for (size_t length = 54; length <= 66; length++) {
+        char *whole = format_string("%0*d", (int)length, 0);
+        sum_of("0", length, digits);
+        sum_of(whole, 1, other);
+        EXPECT(strcmp(digits, other) == 0);
+        free(whole);
+    }
+}
+
+static void test_edit_distance(void)
+{
+    static const char *const names[] = {"check", "bench", "tour", NULL};
+    EXPECT(edit_distance("", "") == 0);
+    EXPECT(edit_distance("", "abc") == 3);
+    EXPECT(edit_distance("kitten", "sitting") == 3);
+    EXPECT(edit_distance("chekc", "check") == 1);
+    EXPECT(edit_distance("tour", "tour") == 0);
+    EXPECT(strcmp(nearest_name("chek", names), "check") == 0);
+    EXPECT(strcmp(nearest_name("tuor", names), "tour") == 0);
+    EXPECT(nearest_name("zzzzzz", names) == NULL);
+    EXPECT(nearest_name("a word far longer than any that this program knows, by a good measure", names) ==
+           NULL);
+}
+
+static void test_words(void)
+{
+    const char *list = "a,,b";
+    const char *expected[] = {"a", "", "b"};
+    for (int i = 0; i < 3; i++) {
+        char *word = next_word(&list, ',');
+        EXPECT(word && strcmp(word, expected[i]) == 0);
+        free(word);
+    }
+    EXPECT(next_word(&list, ',') == NULL);
+    struct argument_list arguments = {0};
+    argument_add_words(&arguments, "-a b;;c");
+    EXPECT(arguments.count == 3 && strcmp(arguments.items[2], "c") == 0 && !arguments.items[3]);
+}
+
+static void test_numbers(void)
+{
+    char buffer[32];
+    EXPECT(strcmp(grouped_number(buffer, 0), "0") == 0);
+    EXPECT(strcmp(grouped_number(buffer, 999), "999") == 0);
+    EXPECT(strcmp(grouped_number(buffer, 1000), "1,000") == 0);
+    EXPECT(strcmp(grouped_number(buffer, -1234567), "-1,234,567") == 0);
+    EXPECT(strcmp(grouped_number(buffer, NAN), "nan") == 0);
+}
+
+static void read_rows(const char *text, struct results *results)
+{
+    char *path = format_string("unit_course_rows.%ld.csv", (long)getpid());
+    *results = (struct results){0};
+    EXPECT(write_file(path, text, strlen(text)) == 0);
+    EXPECT(results_read(path, results) == EXIT_PASS);
+    unlink(path);
+    free(path);
+}
+
+static void test_rows(void)
+{
+    struct results results;
+    double points_max;
+    read_rows("lesson,case,shape,state,points,points_max,median_us,unknown\n"
+              "01_a,one,\"heads 2, \"\"f32\"\"\",PASS,3,4,12.5,x\n"
+              "01_a,two,plain,FAIL,,1,,\n"
+              "01_a,short\n",
+              &results);
+    EXPECT(results.count == 3);
+    EXPECT(strcmp(results.rows[0].shape, "heads 2, \"f32\"") == 0);
+    EXPECT(results.rows[0].median_us == 12.5);
+    EXPECT(isnan(results.rows[0].flop) && isnan(results.rows[1].median_us) && isnan(results.rows[1].points));
+    EXPECT(strcmp(results.rows[2].test_case, "short") == 0 && strcmp(results.rows[2].state, "") == 0);
+    EXPECT(results_points(&results, &points_max) == 3 && points_max == 5);
+    EXPECT(strcmp(results_state(&results), "FAIL") == 0);
+    EXPECT(strncmp(results.lines.data, "01_a,one,", 9) == 0);
+}
+
+static void test_states(void)
+{
+    static const struct {
+        const char *rows, *state;
+    } table[] = {
+        {"state\n", "NOTHING_RAN"},
+        {"state\nLEFT_OUT\n", "NOTHING_RAN"},
+        {"state\nPASS\nLEFT_OUT\n", "PASS"},
+        {"state\nNOT_STARTED\nNOT_STARTED\n", "NOT_STARTED"},
+        {"state\nPASS\nNOT_STARTED\n", "NOT_STARTED"},
+        {"state\nPASS\nNOT_STARTED\nTIMEOUT\n", "TIMEOUT"},
+        {"state\nNOT_STARTED\nFAIL\nPASS\n", "FAIL"},
+        {"state\nFAIL\nTIMEOUT\nCRASH\n", "FAIL"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct results results;
+        read_rows(table[i].rows, &results);
+        EXPECT(strcmp(results_state(&results), table[i].state) == 0);
+    }
+    EXPECT(state_is_failure("REFUSED") && !state_is_failure("NOT_STARTED") && !state_is_failure("NO_DEVICE"));
+    EXPECT(state_was_executed("FAIL") && state_was_executed("CRASH") && state_was_executed("PASS"));
+    EXPECT(!state_was_executed("NOT_STARTED") && !state_was_executed("BUILD_ERROR") &&
+           !state_was_executed(""));
+}
+
+static void test_files(void)
+{
+    char *folder = format_string("unit_course.%ld/a/b", (long)getpid());
+    char *top = format_string("unit_course.%ld", (long)getpid());
+    char *file = format_string("%s/file", folder);
+    struct text content = {0};
+    EXPECT(make_folders(folder) == 0 && make_folders(folder) == 0 && is_folder(folder));
+    EXPECT(write_file(file, "one\0two", 7) == 0);
+    EXPECT(read_file(file, &content) == 0 && content.length == 7 && memcmp(content.data, "one\0two", 8) == 0);
+    EXPECT(read_file(top, &content) != 0 && make_folders(file) == 0 && !is_folder(file));
+    EXPECT(symlink("/", "unit_course_link") == 0);
+    remove_tree("unit_course_link");
+    EXPECT(is_folder("/") && access("unit_course_link", F_OK) != 0);
+    remove_tree(top);
+    EXPECT(!is_folder(top));
+    EXPECT(find_program("sh") && !find_program("") && !find_program("/") && !find_program("no such program"));
+}
+
+int main(void)
+{
+    test_sha256();
+    test_edit_distance();
+    test_words();
+    test_numbers();
+    test_rows();
+    test_states();
+    test_files();
+    if (failures == 0) printf("all parts of warpwise are as they should be\n");
+    return failures != 0;
+}
