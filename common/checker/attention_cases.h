@@ -80,6 +80,7 @@ int attention_holds(const struct lesson_case *item, const float *const *got, con
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                     double *value, char *message, size_t size);
 int attention_trait(const struct lesson_case *item, int index, const char **message);
+const char *attention_purpose(const struct lesson_case *item);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
 size_t attention_workspace_bytes(const struct lesson_case *item);
 void attention_describe(const struct lesson_case *item, char *text, size_t size);
@@ -89,7 +90,7 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
     .vary = attention_vary, .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,  \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .holds = attention_holds,                \
     .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,                              \
-    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe
+    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .purpose = attention_purpose
 
 #endif
 #endif

@@ -13,7 +13,7 @@ struct mistake {
     const char *message;
     unsigned kinds;      /* set of 1 << enum attention_kind that can have it */
     int only_causal, only_gqa;
-    double scale_power;  /* the scale is applied this many times; 1 is right */
+    double scale_power;  /* the scale, below 1, is applied this many times; 1 is right, infinity gives 0 */
     int mask_shift;      /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME } head;
@@ -25,12 +25,13 @@ enum { S = 1 << ATTENTION_SCORES, O = 1 << ATTENTION_OUTPUT, W = 1 << ATTENTION_
 
 static const struct mistake MISTAKES[] = {
     {"as without the scale: is every score multiplied by it?", S | W, 0, 0, 0.0, 0, 0, 0, 0, 0},
+    {"as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)", S | W, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0},
     {"as if the scale were applied twice", S | W, 0, 0, 2.0, 0, 0, 0, 0, 0},
+    {"mask off by one: a query does not see the last key it should", S | O | W, 1, 0, 1.0, -1, 0, 0, 0, 0},
+    {"mask off by one: a query sees one key too many", S | O | W, 1, 0, 1.0, 1, 0, 0, 0, 0},
     {"as without the causal mask", S | O | W, 1, 0, 1.0, 0, MASK_NONE, 0, 0, 0},
     {"as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len", S | O | W, 1, 0,
      1.0, 0, MASK_TOP_LEFT, 0, 0, 0},
-    {"mask off by one: a query does not see the last key it should", S | O | W, 1, 0, 1.0, -1, 0, 0, 0, 0},
-    {"mask off by one: a query sees one key too many", S | O | W, 1, 0, 1.0, 1, 0, 0, 0, 0},
     {"wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)", S | O | W, 0, 1, 1.0, 0, 0, HEAD_MODULO,
      0, 0},
     {"wrong K/V head: the query head's own number is used", S | O | W, 0, 1, 1.0, 0, 0, HEAD_SAME, 0, 0},
@@ -184,6 +185,24 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
     case 9: return extent[AT_HEAD_DIM] % 32 != 0;
     case 10: return item->real[AT_SCALE] != 0.0;
     default: return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_HIDDEN;
+    }
+}
+
+const char *attention_purpose(const struct lesson_case *item)
+{
+    switch (item->distribution) {
+    case DIST_LARGE: return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
+    case DIST_LOW: return "all scores are far below zero: does the maximum begin at -infinity?";
+    case DIST_DOMINANT: return "one key, late in the row, takes nearly all the weight";
+    case DIST_EQUAL: return "all scores of the long row are equal";
+    case DIST_RISING:
+        return "scores rise along the row, so that every tile brings a new maximum: is all that was summed rescaled?";
+    case DIST_FALLING: return "the first key has the largest score";
+    case DIST_NAN_HIDDEN: return "keys and values behind the mask are NaN: they must never be read";
+    case DIST_NAN_Q:
+    case DIST_NAN_K:
+    case DIST_NAN_V: return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    default: return NULL;
     }
 }
 

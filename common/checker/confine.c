@@ -90,7 +90,6 @@ int confine(const struct process_limits *limits)
     if (limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_FSIZE, limits->file_bytes) != 0) return -1;
     if (limit(RLIMIT_CPU, (uint64_t)limits->cpu_seconds + 1) != 0) return -1;
     if (limit(RLIMIT_NPROC, (uint64_t)system.procs + PROCESSES_ABOVE_NOW) != 0) return -1;
-    if (limits->address_bytes > 0 && limit(RLIMIT_AS, limits->address_bytes) != 0) return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
     forbid_reaching_others();
     return 0;

@@ -98,16 +98,17 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
     for (int guess = 0; lesson->guess != NULL; guess++) {
         char message[VERDICT_TEXT];
-        int known = 0, fits = 1;
+        int known = 0, fits = 1, numbers = 0;
         for (size_t i = 0; i < s->kept && fits; i += step) {
             const struct wrong *wrong = &s->found->first[i];
             double value;
             known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message, sizeof message);
             if (known != 1) break;
+            numbers += !isnan(value);
             fits = compare_element(wrong->got, value, 4.0 * wrong->bound + 1e-5 * fabs(value));
         }
         if (known < 0) return 0;
-        if (known == 0 || !fits) continue;
+        if (known == 0 || !fits || numbers == 0) continue;
         snprintf(text, size, "%s", message);
         return 1;
     }

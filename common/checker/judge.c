@@ -33,6 +33,8 @@ static void judge_crash(const struct item *item, struct verdict *verdict)
     char text[VERDICT_TEXT];
     if (item->end == ITEM_LATE)
         snprintf(text, sizeof text, "the time limit passed: an endless loop, a deadlock, or far too slow");
+    else if (item->end == ITEM_GREEDY)
+        snprintf(text, sizeof text, "the runner took more memory of the host than any case needs");
     else if (item->signal != 0)
         snprintf(text, sizeof text, "the runner was killed by signal %d (%s)", item->signal, strsignal(item->signal));
     else
@@ -48,7 +50,7 @@ static int answered(const struct session *session, int index, struct verdict *ve
     const struct wire_result *result = &session_case(session, index)->result;
     if (session->check->broken[0] != '\0') {
         say(verdict, STATE_BROKEN, session->check->broken);
-    } else if (item->end == ITEM_LATE || item->end == ITEM_CRASHED) {
+    } else if (item->end != ITEM_ANSWERED && item->end != ITEM_NOT_RUN) {
         judge_crash(item, verdict);
     } else if (item->end == ITEM_NOT_RUN && session->header->no_device && session->check->options.device == DEVICE_GPU) {
         say(verdict, STATE_NO_DEVICE, session->check->device_name);

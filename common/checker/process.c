@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_IMAGE = 3, CHILD_CONTROL = 4, CHILD_REPLY = 5, ABOVE_CHILD = 10, EXEC_FAILED = 126 };
+enum { CHILD_IMAGE = 3, CHILD_CONTROL = 4, CHILD_REPLY = 5, ABOVE_CHILD = 10, EXEC_FAILED = 126, LOOK_MS = 20 };
 
 static double now_seconds(void)
 {
@@ -69,7 +69,8 @@ int process_start(struct process *process, const char *path, int image, const st
                   const char *counters)
 {
     int control[2] = {-1, -1}, replies[2] = {-1, -1}, output[2] = {-1, -1};
-    *process = (struct process){.pid = -1, .control = -1, .replies = -1, .output = -1, .exit_code = -1};
+    *process = (struct process){.pid = -1, .control = -1, .replies = -1, .output = -1, .exit_code = -1,
+                                .resident_bytes = limits->resident_bytes};
     int failed = pipe2(control, O_CLOEXEC) != 0 || pipe2(replies, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0;
     fflush(NULL); /* the child must not inherit text that would be printed twice */
     if (!failed) process->pid = fork();
@@ -133,6 +134,20 @@ static int has_ended(struct process *process)
     return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process->pid;
 }
 
+/* Resident memory less what is shared, which is the image and libraries. */
+static int is_greedy(const struct process *process)
+{
+    char path[64];
+    unsigned long long resident = 0, shared = 0;
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)process->pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return 0;
+    int known = fscanf(file, "%*u %llu %llu", &resident, &shared) == 2;
+    fclose(file);
+    return known && resident > shared &&
+           (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) > process->resident_bytes;
+}
+
 enum process_event process_await(struct process *process, uint32_t kind, uint32_t index, double seconds)
 {
     double until = now_seconds() + seconds;
@@ -146,9 +161,10 @@ enum process_event process_await(struct process *process, uint32_t kind, uint32_
         closed = reply < 0;
         double left = until - now_seconds();
         if (left <= 0.0) return PROCESS_LATE;
+        if (is_greedy(process)) return PROCESS_GREEDY;
         struct pollfd wait[2] = {{closed ? -1 : process->replies, POLLIN, 0}, {process->output, POLLIN, 0}};
-        /* An end without a closed pipe (a child of it may hold the pipe) wakes nobody: look every 50 ms. */
-        poll(wait, 2, left < 0.05 ? (int)(left * 1000.0) + 1 : 50);
+        /* An end without a closed pipe (a child of it may hold the pipe) wakes nobody, nor does memory. */
+        poll(wait, 2, left * 1000.0 < LOOK_MS ? (int)(left * 1000.0) + 1 : LOOK_MS);
     }
 }
 

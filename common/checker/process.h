@@ -19,7 +19,7 @@ enum { PROCESS_TEXT = 64 << 10 };
 /** @brief What a runner may use. */
 struct process_limits {
     double cpu_seconds;
-    uint64_t address_bytes; /**< 0 for no limit: CUDA reserves far more than it uses */
+    uint64_t resident_bytes; /**< private memory in use; address space says nothing, both devices reserve far more */
     uint64_t file_bytes;    /**< of any file it writes */
 };
 
@@ -32,9 +32,10 @@ struct process {
     size_t text_at_end;           /**< how much of it was there when its work was done */
     int exit_code;                /**< -1 unless it exited by itself */
     int signal;                   /**< 0 unless it was killed */
+    uint64_t resident_bytes;      /**< how much memory it may use */
 };
 
-enum process_event { PROCESS_REPLY, PROCESS_ENDED, PROCESS_LATE };
+enum process_event { PROCESS_REPLY, PROCESS_ENDED, PROCESS_LATE, PROCESS_GREEDY };
 
 /** @brief Makes this process the one that orphans fall to, and hides its memory from children. Call once. */
 void process_prepare(void);
@@ -50,7 +51,8 @@ int process_start(struct process *process, const char *path, int image, const st
 /** @brief Sends a message; 0 or -1. A runner that is gone is no error here: the wait will tell. */
 int process_send(struct process *process, uint32_t kind, uint32_t index);
 
-/** @brief Waits for a message of @p kind and @p index, at most @p seconds, and collects output meanwhile. */
+/** @brief Waits for a message of @p kind and @p index, at most @p seconds; meanwhile collects output and watches
+ *         how much memory is used. */
 enum process_event process_await(struct process *process, uint32_t kind, uint32_t index, double seconds);
 
 /** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left behind. */

@@ -44,6 +44,8 @@ static void report_case(const struct check *check, int index)
     printf("  %-11s case %s: %s\n", state_name(verdict->state), item->name, verdict->shape);
     printf("    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", verdict->headline);
     if (verdict->pattern[0] != '\0') printf("    %-12s %s\n", "pattern", verdict->pattern);
+    const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
+    if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
     if (verdict->sampled > 0) printf("    %-12s %zu of %zu rows\n", "sampled", verdict->sampled, verdict->units);
     if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
     printf("    %-12s build/bin/warpwise check %02d --case %s --device %s\n", "again", lesson->number, item->name,

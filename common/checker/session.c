@@ -25,8 +25,8 @@ enum {
 #define FILE_BYTES (UINT64_C(64) << 20)
 /* Written between timed calls: twice the largest L2 there is. */
 #define FLUSH_BYTES (UINT64_C(256) << 20)
-/* What the software device may map: its address ranges are reserved, not used. */
-#define SIMT_ADDRESS_BYTES (UINT64_C(1) << 40)
+/* Memory of the host that a runner may use beside what its cases need. */
+#define HOST_BYTES (UINT64_C(4) << 30)
 
 static int has_contents(enum wire_role role)
 {
@@ -236,9 +236,8 @@ static void keep_text(struct item *item, const char *text)
 
 static struct process_limits limits_of(const struct session *session)
 {
-    int simt = session->check->options.device == DEVICE_SIMT;
     double seconds = session->check->options.time_limit * (double)(session->count + 1) * 4.0;
-    return (struct process_limits){seconds, simt ? SIMT_ADDRESS_BYTES : 0, FILE_BYTES};
+    return (struct process_limits){seconds, HOST_BYTES + 4 * session->bytes, FILE_BYTES};
 }
 
 static void note_device(struct session *session)
@@ -251,6 +250,16 @@ static void note_device(struct session *session)
     check->multiprocessors = header->multiprocessors;
 }
 
+static enum item_end end_of(enum process_event event)
+{
+    switch (event) {
+    case PROCESS_REPLY: return ITEM_ANSWERED;
+    case PROCESS_LATE: return ITEM_LATE;
+    case PROCESS_GREEDY: return ITEM_GREEDY;
+    default: return ITEM_CRASHED;
+    }
+}
+
 /* One item in a running runner; 1 if the runner can go on with the next. */
 static int run_item(struct session *session, struct process *process, int index)
 {
@@ -260,7 +269,7 @@ static int run_item(struct session *session, struct process *process, int index)
     process_send(process, WIRE_RUN, (uint32_t)index);
     enum process_event event = process_await(process, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
-    item->end = event == PROCESS_REPLY ? ITEM_ANSWERED : event == PROCESS_LATE ? ITEM_LATE : ITEM_CRASHED;
+    item->end = end_of(event);
     process->text[process->text_used] = '\0';
     keep_text(item, process->text + text_before);
     return event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
@@ -302,7 +311,7 @@ static int run_with_one(struct session *session, struct process *process, int fi
     }
     enum process_event event = process_await(process, WIRE_READY, 0, START_SECONDS);
     if (event != PROCESS_REPLY) {
-        session->item[first].end = event == PROCESS_LATE ? ITEM_LATE : ITEM_CRASHED;
+        session->item[first].end = end_of(event);
         close_runner(session, process, first, first);
         return first;
     }

@@ -10,7 +10,7 @@
 
 enum { ITEM_TEXT = 2000 };
 
-enum item_end { ITEM_NOT_RUN, ITEM_ANSWERED, ITEM_CRASHED, ITEM_LATE };
+enum item_end { ITEM_NOT_RUN, ITEM_ANSWERED, ITEM_CRASHED, ITEM_LATE, ITEM_GREEDY };
 
 /** @brief One item on its way through a runner. */
 struct item {

@@ -3,7 +3,7 @@
  * @brief The parts of the program `warpwise`, and what each of them offers to the others.
  *
  *     main.c       the table of commands, help, options
- *     check.c bench.c tour.c doctor.c ran.c     one command each
+ *     check.c bench.c tour.c runner.c doctor.c ran.c     one command each
  *     judge.c      one kernel file, one device: build and check
  *     build.c      from a kernel file to a runner
  *     results.c    the rows that the checker writes
@@ -310,6 +310,7 @@ struct command {
 /** @brief The value of option @p name (the last one given), "" for a switch, NULL if it was not given. */
 const char *option_value(const struct command_line *line, const char *name);
 
-extern const struct command check_command, bench_command, tour_command, doctor_command, ran_command;
+extern const struct command check_command, bench_command, tour_command, runner_command, doctor_command,
+    ran_command;
 
 #endif

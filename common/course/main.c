@@ -11,7 +11,7 @@
 #include "warpwise_config.h"
 
 static const struct command *const commands[] = {&tour_command, &check_command, &bench_command,
-                                                 &doctor_command, &ran_command};
+                                                 &runner_command, &doctor_command, &ran_command};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 /* ---- help --------------------------------------------------------------------------------------------- */

@@ -142,8 +142,8 @@ static void print_left_out(const struct text *report)
     char *names = next_word(&rest, '\n');
     const char *left = names;
     for (char *name; (name = next_word(&left, ',')); free(name)) {
-        printf("   %-*.*s left out: too large for the software device\n", NAME_WIDTH - 3, NAME_WIDTH - 3,
-               fitting_name(name + strspn(name, " ")));
+        printf("   %-*s left out: too large for the software device\n", NAME_WIDTH - 3,
+               name + strspn(name, " "));
     }
     free(names);
 }

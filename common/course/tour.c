@@ -58,6 +58,8 @@ static void visit(struct tour *tour, const struct lesson_folder *lesson, enum de
         request.bench = 1;
         judge(&request, &bench);
     }
+    free(solution);
+    if (process_interrupted()) return;
     print_lesson_rows(lesson, device, &check, &bench, &tour->measured);
     if (!passed) print_start_of_report(check.report.data);
     if (passed && bench.exit_code != EXIT_PASS) print_start_of_report(bench.report.data);
@@ -66,7 +68,6 @@ static void visit(struct tour *tour, const struct lesson_folder *lesson, enum de
     tour->checked++;
     tour->passed += passed && bench.exit_code == EXIT_PASS;
     tour->trouble += check.exit_code == EXIT_TROUBLE || bench.exit_code == EXIT_TROUBLE;
-    free(solution);
 }
 
 static void visit_all(struct tour *tour, enum device device)
@@ -78,7 +79,7 @@ static void visit_all(struct tour *tour, enum device device)
     for (size_t i = 0; i < count && !process_interrupted(); i++) {
         if (has_solution(&lessons[i])) visit(tour, &lessons[i], device);
     }
-    print_table_foot(device);
+    if (!process_interrupted()) print_table_foot(device);
     printf("\n");
 }
 
@@ -132,8 +133,9 @@ static int run_tour(const struct command_line *line)
             printf("%s is not here: %s\n\n", device_name(device), device_probe(device)->reason);
         }
     }
+    if (process_interrupted()) return complain("stopped; the tour is not complete.");
     if (devices == 0) return EXIT_SKIPPED;
-    if (!process_interrupted()) print_shapes(&tour.measured);
+    print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (record && write_record(record, &tour) != EXIT_PASS) return EXIT_TROUBLE;
     printf("\n");

@@ -375,14 +375,17 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
                  double *value, char *message, size_t size)
 {
     if (item->part == PART_ATTENTION) return attention_guess(item, data, index, buffer, at, value, message, size);
-    if (item->part != PART_MERGE || index > 1) return -1;
+    static const char *const messages[] = {"only one of the two sums is rescaled to the common maximum",
+                                           "only one of the two sums is rescaled to the common maximum",
+                                           "the two sums are added without being rescaled to the common maximum"};
+    if (item->part != PART_MERGE || index > 2) return -1;
     const float *a = data[MERGE_A] + 2 * (at / 2), *b = data[MERGE_B] + 2 * (at / 2);
     if (at % 2 == 0) return 0;
-    snprintf(message, size, "%s", index == 0 ? "the two sums are added without being rescaled to the common maximum"
-                                             : "only one of the two sums is rescaled to the common maximum");
+    snprintf(message, size, "%s", messages[index]);
     double max = fmax((double)a[0], (double)b[0]);
-    *value = index == 0 ? (double)a[1] + (double)b[1]
-                        : (double)a[1] * exp((double)a[0] - max) + (double)b[1];
+    double from_a = (double)a[1] * (index == 0 ? exp((double)a[0] - max) : 1.0);
+    double from_b = (double)b[1] * (index == 1 ? exp((double)b[0] - max) : 1.0);
+    *value = from_a + from_b;
     return 1;
 }
 
@@ -395,6 +398,21 @@ static int trait(const struct lesson_case *item, int index, const char **message
     if (index > 2) return -1;
     *message = messages[index];
     return item->part == PART_ROWS && item->extent[1] > limit[index];
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    if (item->part == PART_ATTENTION) return attention_purpose(item);
+    switch (item->distribution) {
+    case LARGE: return "values of magnitude 1e4: exp overflows unless the maximum is subtracted first";
+    case LOW: return "all values are far below zero: does the maximum begin at -infinity?";
+    case RISING: return "values rise along the row: is the sum rescaled whenever the maximum grows?";
+    case WITH_NAN: return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    case WITH_EMPTY:
+        return item->part == PART_MERGE ? "some pieces are empty, (-infinity, 0): merging them changes nothing"
+                                        : "some elements are -infinity, and some rows nothing else";
+    default: return NULL;
+    }
 }
 
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)
@@ -447,6 +465,7 @@ const struct lesson lesson_03_online_softmax = {
     .cost = cost,
     .workspace_bytes = workspace_bytes,
     .describe = describe,
+    .purpose = purpose,
 };
 
 #endif

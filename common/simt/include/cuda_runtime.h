@@ -11,7 +11,6 @@
 
 #ifdef __cplusplus
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,10 +129,6 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
     auto same = [dynamic_shared_bytes](int) { return dynamic_shared_bytes; };
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
 }
-
-/** @brief The place of a cudaLaunchKernel call is kept as that of a launch with angle brackets. */
-#define cudaLaunchKernel(kernel, ...)                                                                        \
-    simt_launch_by_array(simt_site{__FILE__, __LINE__, #kernel}, kernel, __VA_ARGS__)
 
 SIMT_WRAPPER cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **arguments,
                                          size_t dynamic_shared_bytes = 0, cudaStream_t stream = 0)

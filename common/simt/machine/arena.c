@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, CHUNK = 1 << 16 };
 #define QUARANTINE_BYTES ((size_t)256 << 20)
 
 enum state { STATE_FREE, STATE_LIVE, STATE_RESTING };
@@ -23,6 +23,7 @@ struct extent {
     size_t bytes;        /* as asked for, from start + RED_ZONE_BYTES */
     enum state state;
     unsigned long freed; /* when */
+    bool host_too;       /* the host may touch it */
     char *what;
     struct simt_site site;
     pid_t owner;
@@ -64,8 +65,8 @@ static size_t covering(size_t offset)
 
 static size_t user_start(const struct extent *e) { return e->start + RED_ZONE_BYTES; }
 
-/* Whole pages go back to the operating system, the rest is cleared. */
-static void clear_shadow(size_t start, size_t bytes)
+/* Whole pages of memory and shadow go back to the operating system; of the rest, the shadow is cleared. */
+static void give_back(size_t start, size_t bytes)
 {
     const size_t page = 4096, first = (start + page - 1) & ~(page - 1), last = (start + bytes) & ~(page - 1);
     if (first >= last || sysconf(_SC_PAGESIZE) != (long)page) {
@@ -87,7 +88,6 @@ static void remove_extent(size_t i)
 static void make_free(size_t i)
 {
     struct extent *e = extent_at(i);
-    clear_shadow(user_start(e), e->bytes);
     resting_bytes -= e->span;
     e->state = STATE_FREE;
     free(e->what);
@@ -159,7 +159,8 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
         e->site = site != NULL ? *site : (struct simt_site){0};
         e->owner = getpid();
         live_bytes += span;
-        memset(simt_shadow + user_start(e), SHADOW_LIVE | (host_too ? SHADOW_HOST | SHADOW_WRITTEN : 0), bytes);
+        e->host_too = host_too;
+        if (host_too) memset(simt_shadow + user_start(e), SHADOW_WRITTEN, bytes);
         pointer = (char *)ARENA_BASE + user_start(e);
     }
     pthread_mutex_unlock(&lock);
@@ -168,7 +169,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
 
 static void rest(struct extent *e)
 {
-    memset(simt_shadow + user_start(e), SHADOW_FREED, e->bytes);
+    give_back(user_start(e), e->bytes);
     e->state = STATE_RESTING;
     e->freed = frees++;
     live_bytes -= e->span;
@@ -194,17 +195,47 @@ int simt_device_free(void *pointer)
 
 int simt_is_device_pointer(const void *pointer) { return (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES; }
 
+static bool is_inside(const struct extent *e, size_t offset, size_t bytes)
+{
+    return e->state == STATE_LIVE && offset >= user_start(e) && offset - user_start(e) <= e->bytes &&
+           bytes <= e->bytes - (offset - user_start(e));
+}
+
 int simt_device_contains(const void *pointer, size_t bytes)
 {
     if (!simt_is_device_pointer(pointer)) return simt_image_variable((uintptr_t)pointer, bytes);
     const size_t offset = (uintptr_t)pointer - ARENA_BASE;
     pthread_mutex_lock(&lock);
     const size_t i = covering(offset);
-    const struct extent *e = i < extents.count ? extent_at(i) : NULL;
-    const int inside = e != NULL && e->state == STATE_LIVE && offset >= user_start(e) &&
-                       offset - user_start(e) <= e->bytes && bytes <= e->bytes - (offset - user_start(e));
+    const int inside = i < extents.count && is_inside(extent_at(i), offset, bytes);
     pthread_mutex_unlock(&lock);
     return inside;
+}
+
+bool simt_arena_live(uintptr_t offset, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const size_t i = covering(offset);
+    const bool live = i < extents.count && is_inside(extent_at(i), offset, bytes);
+    if (live) {
+        const struct extent *e = extent_at(i);
+        size_t from = offset / CHUNK * CHUNK, to = (offset + bytes + CHUNK - 1) / CHUNK * CHUNK;
+        if (from < user_start(e)) from = user_start(e);
+        if (to > user_start(e) + e->bytes) to = user_start(e) + e->bytes;
+        if (!(simt_shadow[offset] & SHADOW_LIVE) || !(simt_shadow[offset + bytes - 1] & SHADOW_LIVE))
+            for (size_t b = from; b < to; b++) simt_shadow[b] |= SHADOW_LIVE;
+    }
+    pthread_mutex_unlock(&lock);
+    return live;
+}
+
+bool simt_arena_host_may(uintptr_t offset)
+{
+    pthread_mutex_lock(&lock);
+    const size_t i = covering(offset);
+    const bool may = i < extents.count && extent_at(i)->state == STATE_LIVE && extent_at(i)->host_too;
+    pthread_mutex_unlock(&lock);
+    return may;
 }
 
 void simt_device_written(void *pointer, size_t bytes)
@@ -232,7 +263,7 @@ ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes)
     if (!simt_is_device_pointer(pointer) || !simt_settings.check) return -1;
     const uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
     for (size_t i = 0; i < bytes; i++)
-        if ((shadow[i] & (SHADOW_LIVE | SHADOW_WRITTEN)) == SHADOW_LIVE) return (ptrdiff_t)i;
+        if (!(shadow[i] & SHADOW_WRITTEN)) return (ptrdiff_t)i;
     return -1;
 }
 
@@ -304,8 +335,12 @@ void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t 
 
 int simt_device_freed(const void *pointer)
 {
-    if (!simt_is_device_pointer(pointer) || simt_shadow == NULL) return 0;
-    return (simt_shadow[(uintptr_t)pointer - ARENA_BASE] & SHADOW_FREED) != 0;
+    if (!simt_is_device_pointer(pointer)) return 0;
+    pthread_mutex_lock(&lock);
+    const size_t i = covering((uintptr_t)pointer - ARENA_BASE);
+    const int freed = i < extents.count && extent_at(i)->state == STATE_RESTING;
+    pthread_mutex_unlock(&lock);
+    return freed;
 }
 
 static void report_leaks(void)

@@ -46,13 +46,10 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
 
 static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    const uint8_t *shadow = simt_shadow + (address - ARENA_BASE);
-    for (size_t i = 0; i < bytes; i++) {
-        if (shadow[i] & SHADOW_LIVE) continue;
-        if (shadow[i] & SHADOW_FREED)
-            simt_refuse(w, "use-after-free", address, bytes, access, pc, "the memory was freed before the launch");
-        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
-    }
+    if (simt_arena_live(address - ARENA_BASE, bytes)) return;
+    if (simt_device_freed((void *)address))
+        simt_refuse(w, "use-after-free", address, bytes, access, pc, "the memory was freed before the launch");
+    simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
 }
 
 /* Aligned words: all bytes live, with one look at the shadow. */
@@ -133,7 +130,7 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     char text[640];
     bool known = false;
     if (simt_tls_worker != NULL || !simt_settings.check || simt_shadow == NULL) return;
-    if (simt_shadow[address - ARENA_BASE] & SHADOW_HOST) return;
+    if (simt_arena_host_may(address - ARENA_BASE)) return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count; i++) known |= seen[i] == pc;
     if (!known && count < 64) seen[count++] = pc;

@@ -86,6 +86,17 @@ static unsigned wavefronts_of_request(const struct request *r, unsigned *ideal)
     return wavefronts;
 }
 
+/* Atomics on shared memory go one lane a bank at a time, even to one address. */
+static unsigned atomic_conflicts(const struct request *r)
+{
+    uint8_t lanes[32] = {0}, most = 0;
+    for (unsigned i = 0; i < r->count; i++) {
+        const unsigned bank = r->address[i] / 4 % 32;
+        if (++lanes[bank] > most) most = lanes[bank];
+    }
+    return most - 1u;
+}
+
 static void count_request(struct counters *c, const struct request *r, int access, enum place place)
 {
     unsigned ideal, wavefronts;
@@ -94,6 +105,7 @@ static void count_request(struct counters *c, const struct request *r, int acces
         c->traced_lanes += r->count;
     } else if (access & SIMT_ATOMIC) {
         c->atomics++;
+        if (place == PLACE_SHARED || place == PLACE_DYNAMIC) c->conflicts += atomic_conflicts(r);
     } else if (place == PLACE_ARENA || place == PLACE_DATA) {
         const unsigned sectors = sectors_of_request(r);
         if (access & SIMT_WRITE)

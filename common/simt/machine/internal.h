@@ -152,9 +152,15 @@ bool simt_line_known(uint32_t pc);
 #define ARENA_BASE ((uintptr_t)0x10000000000)
 #define ARENA_BYTES ((size_t)16 << 30)
 
-/** Shadow of a device byte. Zero, the untouched page, is a red zone. */
-enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2, SHADOW_FREED = 4, SHADOW_HOST = 8 };
+/**
+ * Shadow of a device byte. LIVE is set a chunk at a time on the first access there, so that the shadow of a large
+ * allocation costs memory only where it is used; without it, the extents know.
+ */
+enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2 };
 extern uint8_t *simt_shadow;
+/** @brief Whether all these bytes are in one live allocation; then their shadow says so from now on. */
+bool simt_arena_live(uintptr_t offset, size_t bytes);
+bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);
 /** @brief Writes what an arena address is, for a report: `scores[12]`, or how far from which allocation. */

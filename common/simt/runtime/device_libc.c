@@ -5,8 +5,6 @@
  * On the host each is the function of that name. In a kernel printf is kept for the end of the launch, and
  * memory functions are checked and counted like any other access.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

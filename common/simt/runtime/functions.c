@@ -48,9 +48,21 @@ static struct function_entry look_up(const void *function)
     return found;
 }
 
+/** A launch whose template arguments were deduced does not say which function it runs: any opt-in will do. */
+static int largest_opt_in(void)
+{
+    int largest = -1;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < entry_count; i++)
+        if (entries[i].max_dynamic > largest) largest = entries[i].max_dynamic;
+    pthread_mutex_unlock(&lock);
+    return largest;
+}
+
 size_t function_dynamic_limit(const void *function, size_t static_bytes)
 {
     struct function_entry entry = look_up(function);
+    if (function == NULL) entry.max_dynamic = largest_opt_in();
     if (entry.max_dynamic >= 0) return (size_t)entry.max_dynamic;
     return static_bytes < SHARED_PER_BLOCK ? SHARED_PER_BLOCK - static_bytes : 0;
 }
@@ -135,6 +147,15 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     if (error != cudaSuccess) return runtime_result(error);
     struct operation operation = {OPERATION_LAUNCH, launch->site, stream, {.launch = {launch, args_bytes}}};
     return runtime_result(runtime_perform(&operation));
+}
+
+/* The rewriter drops the cast to void * that cudaLaunchKernel is usually given; where it cannot, this is left. */
+cudaError_t simt_launch_untyped(const struct simt_site *site);
+
+cudaError_t simt_launch_untyped(const struct simt_site *site)
+{
+    simt_finding("unsupported", site, "cudaLaunchKernel: the kernel's type is lost in a void pointer; name the kernel in the call");
+    return runtime_result(cudaErrorInvalidDeviceFunction);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,

@@ -341,12 +341,20 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 
 /* ---- variables ----------------------------------------------------------------------------------------------------- */
 
+/** 1 if @p symbol is a `__device__` or `__constant__` variable; else says what it is. */
+static int is_symbol(struct simt_site site, const void *symbol)
+{
+    if (symbol == NULL || simt_device_contains(symbol, 1)) return symbol != NULL;
+    simt_finding("host-pointer", &site, "%s: the variable is neither __device__ nor __constant__", site.what);
+    return 0;
+}
+
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes, size_t offset,
                                 enum cudaMemcpyKind kind, const char *call)
 {
     struct simt_site site = CALLER_SITE(call);
     RETURN_IF_LOST();
-    if (symbol == NULL) return runtime_result(cudaErrorInvalidSymbol);
+    if (!is_symbol(site, symbol)) return runtime_result(cudaErrorInvalidSymbol);
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
@@ -362,7 +370,7 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
 {
     struct simt_site site = CALLER_SITE(call);
     RETURN_IF_LOST();
-    if (symbol == NULL) return runtime_result(cudaErrorInvalidSymbol);
+    if (!is_symbol(site, symbol)) return runtime_result(cudaErrorInvalidSymbol);
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (offset > symbol_bytes || bytes > symbol_bytes - offset) {

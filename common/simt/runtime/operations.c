@@ -2,8 +2,6 @@
  * @file operations.c
  * @brief The one place where something happens on the device.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include <pthread.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
  * @file streams.c
  * @brief Streams and events. Work is done when it is asked for, so a stream is always idle and waiting is free.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>

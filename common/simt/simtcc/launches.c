@@ -119,7 +119,7 @@ static struct callee find_callee(const struct tokens *t, size_t launch)
 {
     struct callee c = {launch - 1, launch - 1, launch - 1, 1, -1};
     size_t i = launch - 1;
-    if (token_is(t, i, ">")) {
+    if (token_is(t, i, ">") || token_is(t, i, ">>>")) {
         size_t open = match_angle_backward(t, i);
         c.template_arguments = count_items(t, open, i);
         i = open - 1;
@@ -185,6 +185,8 @@ void rewrite_launch(struct rewriter *r, size_t i)
     if (i == 0 || end == 0) return;
     struct callee c = find_callee(t, i);
     int deduced = is_deduced(r, &c, end + 1);
+    if (t->list[c.name].kind != TOKEN_WORD) /* kernels[3] and choose(n) go by their first word */
+        for (c.name = c.first; t->list[c.name].kind != TOKEN_WORD && c.name < i - 1;) c.name++;
     const struct token *name = &t->list[c.name];
     edit_add(r, t->list[c.first].start, 0,
              format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\"}, %s", deduced ? "simt_launch_deduced" : "simt_launch_of",

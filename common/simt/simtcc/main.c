@@ -2,7 +2,6 @@
  * @file main.c
  * @brief simtcc: rewrites kernel files, compiles them with the C++ compiler of the machine, links the device.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -155,7 +154,8 @@ static void add_device_flags(struct string_list *command, const struct compiler 
                                        "-fno-builtin-printf", "-fno-builtin-memcpy", "-fno-builtin-memmove",
                                        "-fno-builtin-memset", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",
                                        "-Wno-attributes"};
-    static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "--param=tsan-distinguish-volatile=1",
+    static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
+                                      "--param=tsan-distinguish-volatile=1",
                                       "--param=tsan-instrument-func-entry-exit=0"};
     static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize", "-mllvm",
                                         "-tsan-instrument-func-entry-exit=0"};

@@ -154,12 +154,12 @@ static void rewrite_static(struct rewriter *r, const struct declaration *d)
     char *type = spell_specifiers(t, d, 0), *alignment = spell_specifiers(t, d, 1);
     remove_dropped(r, d);
     edit_add(r, t->list[d->first].start, 0,
-             format_string("SIMT_RED_ZONE; %sstatic thread_local __constinit ", alignment));
+             format_string("SIMT_RED_ZONE; %sSIMT_SHARED ", alignment));
     for (size_t i = d->declarators; i < d->end && !d->has_body;) {
         i = declarator_end(t, i, d->end);
         if (i >= d->end) break;
         edit_add(r, t->list[i].start, t->list[i].length,
-                 format_string("; SIMT_RED_ZONE; %sstatic thread_local __constinit %s", alignment, type));
+                 format_string("; SIMT_RED_ZONE; %sSIMT_SHARED %s", alignment, type));
         i++;
     }
     free(type);

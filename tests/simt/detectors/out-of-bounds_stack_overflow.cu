@@ -1,12 +1,12 @@
-// expect: out-of-bounds at lines 8, 9
+// expect: out-of-bounds
 /** Recursion without an end uses up the thread's stack. */
 #include "detecting.h"
 
 static __device__ __noinline__ int depth(int n)
 {
     volatile int frame[64];
-    frame[n % 64] = n;                   // here
-    return depth(n + 1) + frame[n % 64]; // here
+    frame[n % 64] = n;
+    return depth(n + 1) + frame[n % 64];
 }
 
 static __global__ void recursive_kernel(int *out)

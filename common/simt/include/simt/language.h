@@ -36,6 +36,13 @@
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))
 
+/** @brief How the rewriter declares a shared variable. Constant initialisation means no code and no guard. */
+#if defined(__clang__)
+#define SIMT_SHARED static thread_local __attribute__((require_constant_initialization))
+#else
+#define SIMT_SHARED static thread_local __constinit
+#endif
+
 /** @brief Put by the rewriter before every shared variable: an index beyond its neighbour lands here. */
 #define SIMT_RED_ZONE SIMT_RED_ZONE_NUMBERED(__COUNTER__)
 #define SIMT_RED_ZONE_NUMBERED(number) SIMT_RED_ZONE_NAMED(number)

@@ -18,6 +18,8 @@
 extern "C" {
 /** @brief Checks the launch against the device's limits and runs it; @p args_bytes lets a graph copy the arguments. */
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
+/** @brief Refuses a kernel that is only a void pointer. */
+cudaError_t simt_launch_untyped(const struct simt_site *site);
 }
 
 /** @brief What stands between `<<<` and `>>>`. */
@@ -134,6 +136,12 @@ SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, void (*kernel)(P...
 {
     return simt_launch_array(site, simt_configure(grid, block, dynamic_shared_bytes, stream), kernel, arguments,
                              typename simt_count_to<sizeof...(P)>::type());
+}
+
+SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
+                                             cudaStream_t = 0)
+{
+    return simt_launch_untyped(&site);
 }
 
 #endif

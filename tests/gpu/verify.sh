@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# On a machine with an NVIDIA GPU: all that has to be shown there, with its output kept in folder OUT.
+#
+#   tests/gpu/verify.sh OUT [STEP ...]      steps: build tests tour programs sanitize counters (default: all, in this order)
+#
+# Exit status 0 if every step held. ncu is run with the clocks left alone.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+out=${1:?usage: tests/gpu/verify.sh OUT [STEP ...]}
+shift
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+steps=("$@")
+[ "${#steps[@]}" -gt 0 ] || steps=(build tests tour programs sanitize counters)
+jobs=$(nproc)
+[ "$jobs" -le 12 ] || jobs=12
+failed=()
+
+# Cases that reach every kernel and every path of the solutions, at sizes a sanitizer can bear.
+sanitized_cases() {
+    case $1 in
+    01 | 02) echo attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
+    03) echo merge/pairs_257 rows/cols_1023 rows/cols_1025 rows/cols_40000 rows/nothing_to_see \
+             attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
+    esac
+}
+
+# One case a lesson whose counters are held against those of the software device.
+counted_cases() {
+    case $1 in
+    01 | 02) echo attention/qwen3_8b_prefill_8 ;;
+    03) echo rows/64x1024 attention/qwen3_8b_decode_291 ;;
+    esac
+}
+
+step_build() {
+    cmake --preset test -DCMAKE_CUDA_ARCHITECTURES=90 && cmake --build build -j "$jobs"
+}
+
+step_tests() {
+    ctest --preset test -j "$jobs"
+}
+
+step_tour() {
+    build/bin/warpwise tour --record "$out/tour.csv"
+}
+
+step_programs() {
+    local wrong=0 file name
+    mkdir -p build/nvcc
+    ls tests/simt/programs/*.cu lessons/*.cu | xargs -P "$jobs" -I{} sh -c \
+        'nvcc -std=c++17 -arch=native "$1" -o build/nvcc/"$(basename "$1" .cu)" || echo "does not build: $1"' - {}
+    for file in tests/simt/programs/*.cu lessons/*.cu; do
+        name=$(basename "$file" .cu)
+        if build/nvcc/"$name" >build/nvcc/"$name".log 2>&1; then
+            echo "ok    $name: $(tail -n 1 build/nvcc/"$name".log)"
+        else
+            echo "WRONG $name: $(tail -n 3 build/nvcc/"$name".log)"
+            wrong=1
+        fi
+    done
+    return "$wrong"
+}
+
+step_sanitize() {
+    local wrong=0 number tool case command
+    for number in 01 02 03; do
+        for case in $(sanitized_cases "$number"); do
+            command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
+            for tool in memcheck racecheck initcheck synccheck; do
+                if compute-sanitizer --tool "$tool" --error-exitcode 9 $command >build/sanitizer.log 2>&1; then
+                    echo "ok    $number $case $tool: $(grep 'SUMMARY' build/sanitizer.log | sed 's/=* *//')"
+                else
+                    echo "WRONG $number $case $tool"
+                    tail -n 20 build/sanitizer.log
+                    wrong=1
+                fi
+            done
+        done
+    done
+    return "$wrong"
+}
+
+step_counters() {
+    local compare=tests/simt/counters/compare_with_ncu.py sections=() number case name command ncu
+    mkdir -p build/counters
+    nvcc -std=c++17 -arch=native tests/simt/counters/counters.cu -o build/counters/hardware &&
+        build/bin/simtcc tests/simt/counters/counters.cu -o build/counters/software || return 1
+    ncu=$(python3 "$compare" --print-ncu)
+    $ncu build/counters/hardware >build/counters/kernels.ncu
+    cuobjdump -sass build/counters/hardware >build/counters/kernels.sass
+    SIMT_COUNTERS=build/counters/kernels.simt build/counters/software
+    sections+=(--section "Small kernels (tests/simt/counters/counters.cu)=build/counters/kernels")
+    for number in 01 02 03; do
+        for case in $(counted_cases "$number"); do
+            name=build/counters/$number-${case//\//-}
+            command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1
+            $ncu $command >"$name.ncu"
+            cuobjdump -sass "${command%% *}" >"$name.sass"
+            command=$(build/bin/warpwise runner "$number" --solution --device simt --case "$case") || return 1
+            SIMT_COUNTERS=$name.simt $command
+            sections+=(--section "Solution of lesson $number, case $case=$name")
+        done
+    done
+    python3 "$compare" "${sections[@]}" --out "$out/counters.md"
+}
+
+for step in "${steps[@]}"; do
+    echo "==== $step"
+    SECONDS=0
+    "step_$step" >"$out/$step.txt" 2>&1 || failed+=("$step")
+    tail -n 25 "$out/$step.txt"
+    echo "==== $step took $SECONDS s"
+done
+if [ "${#failed[@]}" -gt 0 ]; then
+    echo "failed: ${failed[*]}"
+    exit 1
+fi
+echo "every step held: ${steps[*]}"

@@ -1,0 +1,22 @@
+// expect: deadlock at line 9
+/** Blocks wait in a loop until all have come: on hardware that works only if all happen to run at the same
+ * time. */
+#include "detecting.h"
+
+static __global__ void wait_kernel(int *arrived, int *out)
+{
+    atomicAdd(arrived, 1);
+    while (atomicAdd(arrived, 0) < (int)gridDim.x) continue; // here
+    out[blockIdx.x] = 1;
+}
+
+int main(void)
+{
+    int *arrived = device_array<int>(1), *out = device_array<int>(2);
+    require(cudaMemset(arrived, 0, sizeof *arrived), "cudaMemset");
+    wait_kernel<<<2, 1>>>(arrived, out);
+    (void)cudaDeviceSynchronize();
+    abandon(arrived);
+    abandon(out);
+    return 0;
+}

@@ -1,0 +1,384 @@
+/**
+ * @file checker.c
+ * @brief The checker without a runner: numbers, tables, bounds, and the diagnosis of planted mistakes.
+ *
+ * For the diagnosis an item's image is filled as a perfect kernel would fill it, with the oracle's own answer,
+ * and then spoiled in one way; the verdict must say which.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention_cases.h"
+#include "bound.h"
+#include "compare.h"
+#include "judge.h"
+#include "options.h"
+#include "report.h"
+
+static int failures;
+
+static void expect(int holds, const char *what, const char *found)
+{
+    if (holds) return;
+    failures++;
+    printf("FAIL %s: %s\n", what, found);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------------------- */
+
+static void test_compare_element(void)
+{
+    static const struct {
+        double got, expected, bound;
+        int right;
+    } rows[] = {
+        {1.0, 1.0, 0.0, 1},       {1.0, 1.1, 0.2, 1},           {1.0, 1.1, 0.05, 0},       {NAN, NAN, 0.0, 1},
+        {NAN, 1.0, 1e9, 0},       {1.0, NAN, 1e9, 0},           {INFINITY, INFINITY, 0, 1}, {-INFINITY, INFINITY, 1, 0},
+        {INFINITY, 1.0, 1e30, 0}, {1.0, INFINITY, INFINITY, 0}, {1.0, 2.0, NAN, 0},        {-0.0, 0.0, 0.0, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "row %zu", i);
+        expect(compare_element(rows[i].got, rows[i].expected, rows[i].bound) == rows[i].right, "compare_element", text);
+    }
+}
+
+static void test_rng(void)
+{
+    struct rng one = {42}, two = {42}, other = {43};
+    double sum = 0.0, squares = 0.0;
+    int low = 0, high = 0, same = 0;
+    for (int i = 0; i < 20000; i++) {
+        double x = rng_normal(&one);
+        expect(x == rng_normal(&two), "rng", "the same seed gives other numbers");
+        same += x == rng_normal(&other);
+        sum += x;
+        squares += x * x;
+        int die = rng_between(&one, 1, 6);
+        rng_between(&two, 1, 6);
+        low += die == 1;
+        high += die == 6;
+        expect(die >= 1 && die <= 6, "rng_between", "outside its range");
+    }
+    expect(same < 20, "rng", "other seeds give the same numbers");
+    expect(fabs(sum / 20000) < 0.03 && fabs(squares / 20000 - 1.0) < 0.05, "rng_normal", "wrong mean or variance");
+    expect(abs(low - 3333) < 300 && abs(high - 3333) < 300, "rng_between", "not even");
+    expect(rng_mix(1, 2) != rng_mix(2, 1) && rng_mix_text(1, "ab") != rng_mix_text(1, "ba"), "rng_mix", "commutes");
+    expect(rng_unforeseen() != rng_unforeseen(), "rng_unforeseen", "repeats itself");
+}
+
+static void test_bounds(void)
+{
+    expect(fabs(bound_sum(64, 1.0) - 8.0 * 8.0 * 0x1p-24) < 1e-12, "bound_sum", "c u sqrt(n)");
+    expect(bound_stored(0.0) > 0.0 && bound_stored(0.0) < 1e-37, "bound_stored", "of zero");
+    expect(bound_sum(8192, 1.0) < BOUND_UNIT_F32, "bound_sum", "looser than 1e-3 on unit scale");
+    struct buffer_comparison found = {.largest_error = 3e-6, .largest_plain_error = 1e-6, .largest_floor = 0.5e-6};
+    expect(compare_norm_share(&found) > 1.0, "compare_norm_share", "three times the plain error passes");
+    found.largest_error = 2.4e-6;
+    expect(compare_norm_share(&found) < 1.0, "compare_norm_share", "2.4 of 2.5 fails");
+    expect(compare_norm_share(&(struct buffer_comparison){0}) == 0.0, "compare_norm_share", "of nothing");
+}
+
+static void test_names(void)
+{
+    struct lesson_buffer out = {"out", WIRE_OUT, 4, {2, 3, 65, 64}, {0}};
+    struct lesson_buffer pairs = {"a", WIRE_IN, 2, {5, 2}, {"m", "l"}};
+    char text[64];
+    compare_name(&out, ((1 * 3 + 2) * 65 + 64) * 64 + 7, text, sizeof text);
+    expect(strcmp(text, "out[1,2,64,7]") == 0, "compare_name", text);
+    compare_name(&pairs, 7, text, sizeof text);
+    expect(strcmp(text, "a[3].l") == 0, "compare_name", text);
+}
+
+static void test_guards(void)
+{
+    int same = 0;
+    for (uint64_t at = 0; at < 1000; at++) {
+        same += wire_guard_byte(1, 0, at) == wire_guard_byte(1, 1, at);
+        same += wire_guard_byte(1, 0, at) == wire_guard_byte(2, 0, at);
+        same += wire_guard_byte(1, 0, at) == wire_guard_byte(1, 0, at + 1);
+    }
+    expect(same < 60, "wire_guard_byte", "patterns repeat");
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------- */
+
+static void test_table(const char *lesson_name)
+{
+    struct check *check = calloc(1, sizeof *check);
+    if (check == NULL) exit(2);
+    check->options.lesson = options_lesson(lesson_name);
+    check->options.device = DEVICE_SIMT;
+    check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
+    double points[LESSON_PARTS] = {0};
+    expect(check->case_count < CHECK_CASES, lesson_name, "the table is full");
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        const char *part = check->options.lesson->part[item->part].name;
+        size_t length = strlen(part);
+        expect(strncmp(item->name, part, length) == 0 && item->name[length] == '/', item->name, "not named by its part");
+        if (item->devices & DEVICE_SIMT) points[item->part] += check_points_max(check, i);
+        expect(strstr(item->name, "property") == NULL || item->repeat >= 100, item->name, "fewer than 100 inputs");
+        for (int j = 0; j < i; j++) expect(strcmp(check->cases[j].name, item->name) != 0, item->name, "twice");
+    }
+    for (int part = 0; part < check->options.lesson->part_count; part++)
+        expect(fabs(points[part] - check->options.lesson->part[part].points) < 1e-9, lesson_name, "points do not add up");
+    free(check);
+}
+
+/* ---- planted mistakes ------------------------------------------------------------------------------------ */
+
+/** One case with its image, answered by the oracle itself. */
+struct bench_case {
+    struct check *check;
+    struct item *item;
+    struct session session;
+};
+
+static void make_item_of(struct bench_case *c, const char *name)
+{
+    c->item->exit_code = -1;
+    for (int i = 0; i < c->check->case_count; i++)
+        if (strcmp(c->check->cases[i].name, name) == 0) c->item->case_index = i;
+    c->item->settled = c->check->cases[c->item->case_index];
+    expect(strcmp(c->item->settled.name, name) == 0, name, "no such case");
+    c->item->settled.seed = 5;
+    c->item->buffer_count = c->check->options.lesson->buffers(&c->item->settled, c->item->buffer);
+    c->item->end = ITEM_ANSWERED;
+}
+
+static float *copy_of(struct bench_case *c, int buffer, int run)
+{
+    return (float *)session_copy(&c->session, 0, buffer, run);
+}
+
+static void answer_right(struct bench_case *c)
+{
+    const struct lesson *lesson = c->check->options.lesson;
+    struct lesson_expectation e = {0};
+    struct judged judged;
+    double *memory = compare_expectation(&e, lesson->unit_elems(&c->item->settled));
+    if (memory == NULL || judged_open(&judged, &c->session, 0) != 0) exit(2);
+    for (int b = 0; b < c->item->buffer_count; b++)
+        if (c->item->buffer[b].role == WIRE_IN) session_fill(c->check, c->item, b, copy_of(c, b, 0));
+    for (size_t unit = 0; unit < lesson->units(&c->item->settled); unit++) {
+        lesson->expect(&c->item->settled, judged.inputs, unit, &e);
+        for (int s = 0; s < e.span_count; s++)
+            for (size_t i = 0; i < e.span[s].count; i++)
+                for (int run = 0; run < 2; run++)
+                    copy_of(c, e.span[s].buffer, run)[e.span[s].first + i] = (float)e.span[s].expected[i];
+    }
+    judged_close(&judged);
+    free(memory);
+    struct wire_result *result = &session_case(&c->session, 0)->result;
+    size_t workspace = lesson->workspace_bytes(&c->item->settled);
+    result->workspace_asked = workspace == SIZE_MAX ? 0 : workspace;
+    memcpy(result->stamp, c->item->nonce, sizeof result->stamp);
+}
+
+static void open_case(struct bench_case *c, const char *lesson, const char *name)
+{
+    *c = (struct bench_case){calloc(1, sizeof(struct check)), calloc(1, sizeof(struct item)), {0}};
+    if (c->check == NULL || c->item == NULL) exit(2);
+    c->check->options.lesson = options_lesson(lesson);
+    c->check->options.device = DEVICE_SIMT;
+    c->check->case_count = c->check->options.lesson->cases(c->check->cases, CHECK_CASES);
+    make_item_of(c, name);
+    c->session = (struct session){.check = c->check, .item = c->item, .count = 1, .image = -1};
+    if (session_open(&c->session) != 0) exit(2);
+    answer_right(c);
+}
+
+static void close_case(struct bench_case *c)
+{
+    session_close(&c->session);
+    free(c->item);
+    free(c->check);
+}
+
+enum damage {
+    NONE,
+    HALF_PRECISION,
+    TIMES_TWO,
+    ALL_ZERO,
+    ALL_NAN,
+    ONE_INFINITE,
+    LAST_ROWS,
+    LAST_COLUMNS,
+    TRANSPOSED,
+    SWAPPED_AXES,
+    SECOND_BATCH,
+    COPY_OF_Q,
+    UNTOUCHED,
+    ONE_RUN,
+    GUESS /* and on: the lesson's guesses */
+};
+
+static void damage_element(struct bench_case *c, const struct lesson_buffer *buffer, enum damage damage, size_t at,
+                           const float *before, float *value)
+{
+    size_t columns = buffer->extent[3], rows = buffer->extent[2], heads = buffer->extent[1];
+    size_t column = at % columns, row = at / columns % rows, head = at / columns / rows % heads;
+    size_t batch = at / columns / rows / heads;
+    switch (damage) {
+    case TIMES_TWO: *value *= 2.0f; break;
+    case ALL_ZERO: *value = 0.0f; break;
+    case ALL_NAN: *value = NAN; break;
+    case ONE_INFINITE: *value = at == 5 ? INFINITY : *value; break;
+    case LAST_ROWS: *value += row >= rows / 16 * 16 ? 0.1f * (float)(1 + at % 7) : 0.0f; break;
+    case LAST_COLUMNS: *value += column >= columns / 16 * 16 ? 0.1f * (float)(1 + at % 7) : 0.0f; break;
+    case TRANSPOSED: *value = before[((batch * heads + head) * rows + column) * columns + row]; break;
+    case SWAPPED_AXES: *value = before[((batch * rows + at / columns % rows) * heads + head) * columns + column]; break;
+    case SECOND_BATCH: *value += batch > 0 ? 0.1f * (float)(1 + at % 7) : 0.0f; break;
+    case COPY_OF_Q: *value = copy_of(c, ATTENTION_Q, 0)[at]; break;
+    default: break;
+    }
+}
+
+/* Moves what was stored as [.., i, j, ..] to [.., j, i, ..] for the axes of heads and rows. */
+static void swap_heads_and_rows(const struct lesson_buffer *buffer, const float *before, float *out)
+{
+    size_t columns = buffer->extent[3], rows = buffer->extent[2], heads = buffer->extent[1];
+    for (size_t b = 0; b < buffer->extent[0]; b++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < rows; i++)
+                memcpy(out + ((b * rows + i) * heads + h) * columns, before + ((b * heads + h) * rows + i) * columns,
+                       columns * sizeof *out);
+}
+
+static void spoil(struct bench_case *c, int buffer, enum damage damage)
+{
+    const struct lesson_buffer *shape = &c->item->buffer[buffer];
+    size_t elems = lesson_elems(shape);
+    float *before = malloc(elems * sizeof *before);
+    struct judged judged;
+    if (before == NULL || judged_open(&judged, &c->session, 0) != 0) exit(2);
+    memcpy(before, copy_of(c, buffer, 0), elems * sizeof *before);
+    for (int run = 0; run < 2; run++) {
+        float *out = copy_of(c, buffer, run);
+        if (damage == SWAPPED_AXES) swap_heads_and_rows(shape, before, out);
+        for (size_t at = 0; at < elems; at++) {
+            double value;
+            char message[VERDICT_TEXT];
+            if (damage == HALF_PRECISION) out[at] = (float)(_Float16)out[at];
+            if (damage == UNTOUCHED && at % 3 == 0) memcpy(&out[at], &c->item->poison[run], sizeof *out);
+            if (damage == ONE_RUN && run == 1) out[at] *= 1.000001f;
+            if (damage != SWAPPED_AXES && damage < UNTOUCHED) damage_element(c, shape, damage, at, before, &out[at]);
+            if (damage >= GUESS &&
+                c->check->options.lesson->guess(&c->item->settled, judged.inputs, (int)(damage - GUESS), buffer, at,
+                                                &value, message, sizeof message) == 1)
+                out[at] = (float)value;
+        }
+    }
+    judged_close(&judged);
+    free(before);
+}
+
+/** What is spoiled, and what the verdict must contain. */
+static const struct planted {
+    const char *lesson, *name;
+    int buffer;
+    enum damage damage;
+    enum state state;
+    const char *says;
+} PLANTED[] = {
+    {"01", "attention/causal_tail", ATTENTION_OUT, NONE, STATE_PASS, ""},
+    {"01", "attention/nan_k", ATTENTION_OUT, NONE, STATE_PASS, ""},
+    {"01", "attention/causal_blind_rows", ATTENTION_OUT, NONE, STATE_PASS, ""},
+    {"01", "scores/causal_64", ATTENTION_MATRIX, NONE, STATE_PASS, ""},
+    {"01", "softmax/large_logits", ATTENTION_MATRIX, NONE, STATE_PASS, ""},
+    {"03", "rows/nan", 1, NONE, STATE_PASS, ""},
+    {"03", "merge/empty", 2, NONE, STATE_PASS, ""},
+    {"01", "attention/square_64", ATTENTION_OUT, HALF_PRECISION, STATE_FAIL, "wrong"},
+    {"01", "output/square_64", ATTENTION_OUT, HALF_PRECISION, STATE_FAIL, "wrong"},
+    {"01", "scores/square_64", ATTENTION_MATRIX, HALF_PRECISION, STATE_FAIL, "wrong"},
+    {"03", "rows/40x256", 1, HALF_PRECISION, STATE_FAIL, "wrong"},
+    {"01", "attention/square_64", ATTENTION_OUT, TIMES_TWO, STATE_FAIL, "constant factor"},
+    {"01", "attention/square_64", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
+    {"01", "attention/square_64", ATTENTION_OUT, ALL_NAN, STATE_FAIL, "NaN in all"},
+    {"01", "attention/square_64", ATTENTION_OUT, ONE_INFINITE, STATE_FAIL, "infinity in all wrong"},
+    {"01", "attention/causal_tail", ATTENTION_OUT, LAST_ROWS, STATE_FAIL, "only the rows of the last tile"},
+    {"01", "attention/head_dim_33", ATTENTION_OUT, LAST_COLUMNS, STATE_FAIL, "only the columns of the last tile"},
+    {"01", "scores/square_64", ATTENTION_MATRIX, TRANSPOSED, STATE_FAIL, "transposed: axes 2 and 3"},
+    {"01", "attention/tail_31x33", ATTENTION_OUT, SWAPPED_AXES, STATE_FAIL, "transposed: axes 1 and 2"},
+    {"01", "attention/batch_3", ATTENTION_OUT, SECOND_BATCH, STATE_FAIL, "only sequences of the batch from 1 on"},
+    {"01", "attention/square_64", ATTENTION_OUT, COPY_OF_Q, STATE_FAIL, "a copy of q"},
+    {"01", "attention/square_64", ATTENTION_OUT, UNTOUCHED, STATE_FAIL, "never written"},
+    {"01", "attention/square_64", ATTENTION_OUT, ONE_RUN, STATE_FAIL, "differs from run to run"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "without the scale"},
+    {"01", "scores/causal_more_keys", ATTENTION_MATRIX, GUESS + 3, STATE_FAIL, "does not see the last key"},
+    {"01", "attention/causal_more_keys", ATTENTION_OUT, GUESS + 4, STATE_FAIL, "one key too many"},
+    {"01", "attention/causal_more_keys", ATTENTION_OUT, GUESS + 5, STATE_FAIL, "without the causal mask"},
+    {"01", "scores/causal_more_keys", ATTENTION_MATRIX, GUESS + 6, STATE_FAIL, "began at the top left"},
+    {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS + 7, STATE_FAIL, "h % kv_heads"},
+    {"01", "attention/gqa_4", ATTENTION_OUT, GUESS + 8, STATE_FAIL, "query head's own number"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS + 9, STATE_FAIL, "never divided"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 13, STATE_FAIL, "incomplete K/V tile are missing"},
+    {"01", "output/tail_63x65", ATTENTION_OUT, GUESS + 14, STATE_FAIL, "incomplete K/V tile are missing"},
+    {"03", "merge/pairs_1000", 2, GUESS + 2, STATE_FAIL, "without being rescaled"},
+};
+
+static void test_planted(void)
+{
+    for (size_t i = 0; i < sizeof PLANTED / sizeof PLANTED[0]; i++) {
+        const struct planted *planted = &PLANTED[i];
+        struct bench_case c;
+        char text[2 * VERDICT_TEXT + 64];
+        open_case(&c, planted->lesson, planted->name);
+        if (planted->damage != NONE) spoil(&c, planted->buffer, planted->damage);
+        judge_item(&c.session, 0);
+        const struct verdict *verdict = &c.check->verdicts[c.item->case_index];
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), verdict->headline,
+                 verdict->pattern);
+        expect(verdict->state == planted->state, planted->name, text);
+        expect(strstr(verdict->headline, planted->says) != NULL || strstr(verdict->pattern, planted->says) != NULL,
+               planted->name, text);
+        close_case(&c);
+    }
+}
+
+/* ---- the command line ------------------------------------------------------------------------------------ */
+
+static void test_options(void)
+{
+    char *good[] = {"checker", "--lesson", "1", "--runner", "r", "--device", "gpu", "--case", "causal_tail",
+                    "--limit", "copy_gbps=4245", "--peer", "01:attention/x=12.5", "-v", "--seed", "0x10"};
+    struct options options;
+    expect(options_read(&options, 16, good) == 0, "options_read", "good arguments");
+    expect(options.lesson->number == 1 && options.device == DEVICE_GPU && options.seed == 16 && options.verbose,
+           "options_read", "values");
+    expect(options.limit[0].value == 4245.0 && options.peer[0].us == 12.5 && strcmp(options.peer[0].label, "01") == 0,
+           "options_read", "pairs");
+    struct lesson_case item = {.name = "scores/causal_tail", .devices = DEVICE_ANY};
+    expect(options_choose(&options, &item), "options_choose", "a name without its part");
+    item.devices = DEVICE_SIMT;
+    expect(!options_choose(&options, &item), "options_choose", "another device");
+    char *bad[][4] = {{"checker", "--lesson", "99", NULL}, {"checker", "--device", "cpu", NULL},
+                      {"checker", "--seed", "-1", NULL},   {"checker", "--limit", "x", NULL},
+                      {"checker", "--nonsense", "1", NULL}, {"checker", "--time-limit", "0", NULL},
+                      {"checker", "--peer", "a=1", NULL},  {"checker", "--case", NULL, NULL}};
+    FILE *kept = stderr;
+    stderr = fopen("/dev/null", "w");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect(options_read(&options, bad[i][2] == NULL ? 2 : 3, bad[i]) != 0, "options_read", bad[i][1]);
+    fclose(stderr);
+    stderr = kept;
+}
+
+int main(void)
+{
+    test_compare_element();
+    test_rng();
+    test_bounds();
+    test_names();
+    test_guards();
+    test_table("01");
+    test_table("02");
+    test_table("03");
+    test_planted();
+    test_options();
+    printf("checker: %d failures\n", failures);
+    return failures == 0 ? 0 : 1;
+}
