@@ -11,7 +11,12 @@
 #include "attention_inputs.h"
 
 /* Sets of kinds. */
-enum { S = 1 << ATTENTION_SCORES, M = 1 << ATTENTION_SOFTMAX, O = 1 << ATTENTION_OUTPUT, W = 1 << ATTENTION_WHOLE };
+enum {
+    S = 1 << ATTENTION_SCORES,
+    M = 1 << ATTENTION_SOFTMAX,
+    O = 1 << ATTENTION_OUTPUT,
+    W = 1 << ATTENTION_WHOLE
+};
 enum { ALL = S | M | O | W, PRODUCTS = S | O | W };
 
 enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
@@ -77,7 +82,8 @@ static const struct shape_row SHAPES[] = {
     {"nan_q", GROUP_NUMERICS, S | M | W, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0, DIST_NAN_Q},
     {"nan_k", GROUP_NUMERICS, S | W, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_K},
     {"nan_v", GROUP_NUMERICS, O | W, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
-    {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS, DEVICE_ANY, 1, 2, 2, 40, 70, 32, CAUSAL, 0, DIST_NAN_HIDDEN},
+    {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS, DEVICE_ANY, 1, 2, 2, 40, 70, 32, CAUSAL, 0,
+     DIST_NAN_HIDDEN},
 
     {"qwen3_8b_prefill_8", GROUP_SPEED, W, DEVICE_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
     {"qwen3_8b_decode_291", GROUP_SPEED, W, DEVICE_ANY, 1, 32, 8, 1, 291, 128, CAUSAL, 0, DIST_NORMAL},
@@ -92,7 +98,7 @@ struct bad_row {
     const char *name;
     unsigned kinds;
     enum kernel_status expected;
-    int at, value;    /* lesson_case.value[at] = value; at < 0 for none */
+    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
     int null_buffer, misaligned_buffer, misalignment;
 };
 
@@ -153,13 +159,13 @@ static void settle(struct lesson_case *item, enum attention_kind kind, const str
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
                        const struct attention_family *family)
 {
-    *item = (struct lesson_case){.group = row->group,
-                                 .weight = GOOD_WEIGHT,
-                                 .devices = row->devices,
-                                 .extent = {row->batch, row->heads, row->kv_heads, row->q_len, row->kv_len,
-                                            row->head_dim},
-                                 .real = {row->scale},
-                                 .distribution = row->distribution};
+    *item = (struct lesson_case){
+        .group = row->group,
+        .weight = GOOD_WEIGHT,
+        .devices = row->devices,
+        .extent = {row->batch, row->heads, row->kv_heads, row->q_len, row->kv_len, row->head_dim},
+        .real = {row->scale},
+        .distribution = row->distribution};
     settle(item, kind, family);
     snprintf(item->name, sizeof item->name, "%s/%s", KIND_NAME[kind], row->name);
     item->value[AT_CAUSAL] = (row->flags & CAUSAL) != 0;
@@ -187,11 +193,14 @@ static void bad_case(struct lesson_case *item, const struct bad_row *row, enum a
 }
 
 /* Scales that are no number, a head_dim above the limit, and a score matrix of 2^32 bytes and more. */
-static int odd_cases(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
+static int odd_cases(const struct attention_family *family, struct lesson_case *cases, int count,
+                     int capacity)
 {
     static const struct bad_row blank = {"", W, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
-    static const struct { const char *name; double scale; } odd_scale[] = {
-        {"scale_nan", (double)NAN}, {"scale_infinite", (double)INFINITY}};
+    static const struct {
+        const char *name;
+        double scale;
+    } odd_scale[] = {{"scale_nan", (double)NAN}, {"scale_infinite", (double)INFINITY}};
     for (int i = 0; i < 2 && count < capacity; i++, count++) {
         bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
         snprintf(cases[count].name, LESSON_NAME, "attention/%s", odd_scale[i].name);
@@ -213,7 +222,8 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
     return count;
 }
 
-static int property_cases(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
+static int property_cases(const struct attention_family *family, struct lesson_case *cases, int count,
+                          int capacity)
 {
     static const struct shape_row rows[] = {
         {"property_random_shapes", GROUP_PROPERTIES, ALL, DEVICE_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
@@ -226,7 +236,8 @@ static int property_cases(const struct attention_family *family, struct lesson_c
             if (!(rows[i].kinds >> kind & 1) || family->part[kind] < 0 || count >= capacity) continue;
             shape_case(&cases[count], &rows[i], (enum attention_kind)kind, family);
             cases[count].repeat = repeat[i];
-            if (strcmp(rows[i].name, "property_bad_input") == 0) cases[count].expected = KERNEL_INVALID_DIMENSION;
+            if (strcmp(rows[i].name, "property_bad_input") == 0)
+                cases[count].expected = KERNEL_INVALID_DIMENSION;
             count++;
         }
     return count;
@@ -242,7 +253,8 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
             shape_case(&cases[count++], &SHAPES[i], (enum attention_kind)kind, family);
         }
         for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++)
-            if (BAD[i].kinds >> kind & 1) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
+            if (BAD[i].kinds >> kind & 1)
+                bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
     }
     for (size_t i = 0; family->workspace && i < sizeof BAD_WORKSPACE / sizeof BAD_WORKSPACE[0]; i++)
         if (count < capacity) bad_case(&cases[count++], &BAD_WORKSPACE[i], ATTENTION_WHOLE, family);
@@ -273,8 +285,9 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
-    int group = rng_between(&shape, 1, large ? 3 : 2);
-    item->extent[AT_BATCH] = rng_between(&shape, 1, large ? 3 : 2);
+    int most = large ? 3 : pairs ? 1 : 2;
+    int group = rng_between(&shape, 1, most);
+    item->extent[AT_BATCH] = rng_between(&shape, 1, most);
     item->extent[AT_KV_HEADS] = rng_between(&shape, 1, 2);
     item->extent[AT_HEADS] = item->extent[AT_KV_HEADS] * group;
     item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, most_rows);

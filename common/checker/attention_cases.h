@@ -66,7 +66,8 @@ struct attention_family {
 };
 
 /** @brief Appends the cases of @p family to @p cases, of which @p count are there; returns the new count. */
-int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count, int capacity);
+int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count,
+                    int capacity);
 
 void attention_vary(struct lesson_case *item, int index, struct rng *rng);
 int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
@@ -75,10 +76,12 @@ size_t attention_units(const struct lesson_case *item);
 size_t attention_unit_elems(const struct lesson_case *item);
 void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                       struct lesson_expectation *expectation);
+int attention_intermediate(const struct lesson_case *item, const float *const *data, size_t unit,
+                           double *scratch, struct lesson_span *span);
 int attention_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
                     const float *const *got_before, char *reason, size_t size);
-int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                    double *value, char *message, size_t size);
+int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                    size_t at, double *value, char *message, size_t size);
 int attention_trait(const struct lesson_case *item, int index, const char **message);
 const char *attention_purpose(const struct lesson_case *item);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
@@ -88,9 +91,10 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
 /** @brief The members of struct lesson that are the same for every attention lesson. */
 #define ATTENTION_CALLBACKS                                                                                  \
     .vary = attention_vary, .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,  \
-    .unit_elems = attention_unit_elems, .expect = attention_expect, .holds = attention_holds,                \
-    .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,                              \
-    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .purpose = attention_purpose
+    .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
+    .holds = attention_holds, .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,    \
+    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe,                            \
+    .purpose = attention_purpose
 
 #endif
 #endif

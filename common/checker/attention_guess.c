@@ -11,13 +11,13 @@
 /** A mistake, as a change to the definition. */
 struct mistake {
     const char *message;
-    unsigned kinds;      /* set of 1 << enum attention_kind that can have it */
+    unsigned kinds; /* set of 1 << enum attention_kind that can have it */
     int only_causal, only_gqa;
-    double scale_power;  /* the scale, below 1, is applied this many times; 1 is right, infinity gives 0 */
-    int mask_shift;      /* the row sees this many keys more */
+    double scale_power; /* the scale, below 1, is applied this many times; 1 is right, infinity gives 0 */
+    int mask_shift;     /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME } head;
-    int tile;            /* keys of a last, incomplete tile of this size are missing; 0 for none */
+    int tile; /* keys of a last, incomplete tile of this size are missing; 0 for none */
     enum { DIVIDE, DO_NOT_DIVIDE, KEEP_SCORES } normalise;
 };
 
@@ -25,15 +25,16 @@ enum { S = 1 << ATTENTION_SCORES, O = 1 << ATTENTION_OUTPUT, W = 1 << ATTENTION_
 
 static const struct mistake MISTAKES[] = {
     {"as without the scale: is every score multiplied by it?", S | W, 0, 0, 0.0, 0, 0, 0, 0, 0},
-    {"as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)", S | W, 0, 0, (double)INFINITY, 0, 0, 0, 0, 0},
+    {"as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)", S | W, 0, 0, (double)INFINITY, 0, 0, 0, 0,
+     0},
     {"as if the scale were applied twice", S | W, 0, 0, 2.0, 0, 0, 0, 0, 0},
     {"mask off by one: a query does not see the last key it should", S | O | W, 1, 0, 1.0, -1, 0, 0, 0, 0},
     {"mask off by one: a query sees one key too many", S | O | W, 1, 0, 1.0, 1, 0, 0, 0, 0},
     {"as without the causal mask", S | O | W, 1, 0, 1.0, 0, MASK_NONE, 0, 0, 0},
-    {"as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len", S | O | W, 1, 0,
-     1.0, 0, MASK_TOP_LEFT, 0, 0, 0},
-    {"wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)", S | O | W, 0, 1, 1.0, 0, 0, HEAD_MODULO,
-     0, 0},
+    {"as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len", S | O | W, 1,
+     0, 1.0, 0, MASK_TOP_LEFT, 0, 0, 0},
+    {"wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)", S | O | W, 0, 1, 1.0, 0, 0,
+     HEAD_MODULO, 0, 0},
     {"wrong K/V head: the query head's own number is used", S | O | W, 0, 1, 1.0, 0, 0, HEAD_SAME, 0, 0},
     {"never divided by the sum of the exponentials", W, 0, 0, 1.0, 0, 0, 0, 0, DO_NOT_DIVIDE},
     {"as if scores, not probabilities, were multiplied with V", W, 0, 0, 1.0, 0, 0, 0, 0, KEEP_SCORES},
@@ -41,7 +42,8 @@ static const struct mistake MISTAKES[] = {
     {"the keys of the last, incomplete K/V tile are missing (tile of 16)", O | W, 0, 0, 1.0, 0, 0, 0, 16, 0},
     {"the keys of the last, incomplete K/V tile are missing (tile of 32)", O | W, 0, 0, 1.0, 0, 0, 0, 32, 0},
     {"the keys of the last, incomplete K/V tile are missing (tile of 64)", O | W, 0, 0, 1.0, 0, 0, 0, 64, 0},
-    {"the keys of the last, incomplete K/V tile are missing (tile of 128)", O | W, 0, 0, 1.0, 0, 0, 0, 128, 0},
+    {"the keys of the last, incomplete K/V tile are missing (tile of 128)", O | W, 0, 0, 1.0, 0, 0, 0, 128,
+     0},
 };
 
 /** The element that is looked at. */
@@ -51,7 +53,8 @@ struct place {
 
 static struct place place_of(const struct lesson_case *item, size_t at, size_t columns)
 {
-    size_t unit = at / columns, q_len = (size_t)item->extent[AT_Q_LEN], heads = (size_t)item->extent[AT_HEADS];
+    size_t unit = at / columns, q_len = (size_t)item->extent[AT_Q_LEN],
+           heads = (size_t)item->extent[AT_HEADS];
     return (struct place){unit / q_len / heads, unit / q_len % heads, unit % q_len, at % columns};
 }
 
@@ -69,7 +72,8 @@ static int keys_seen(const struct lesson_case *item, const struct mistake *mista
     return seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
 }
 
-static size_t first_kv_row(const struct lesson_case *item, const struct mistake *mistake, const struct place *place)
+static size_t first_kv_row(const struct lesson_case *item, const struct mistake *mistake,
+                           const struct place *place)
 {
     size_t kv_heads = (size_t)item->extent[AT_KV_HEADS], group = (size_t)item->extent[AT_HEADS] / kv_heads;
     size_t head = mistake->head == HEAD_MODULO ? place->h % kv_heads
@@ -79,20 +83,23 @@ static size_t first_kv_row(const struct lesson_case *item, const struct mistake 
     return flat * (size_t)item->extent[AT_KV_LEN];
 }
 
-static double score_of(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
-                       const struct place *place, size_t kv_row)
+static double score_of(const struct lesson_case *item, const float *const *data,
+                       const struct mistake *mistake, const struct place *place, size_t kv_row)
 {
     size_t head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    size_t q_row = (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
+    size_t q_row =
+        (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
     double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim);
     double sum = 0.0;
     for (size_t d = 0; d < head_dim; d++)
-        sum += (double)data[ATTENTION_Q][q_row * head_dim + d] * (double)data[ATTENTION_K][kv_row * head_dim + d];
-    return sum * pow(fabs(scale), mistake->scale_power) * (scale < 0.0 && mistake->scale_power == 1.0 ? -1.0 : 1.0);
+        sum += (double)data[ATTENTION_Q][q_row * head_dim + d] *
+               (double)data[ATTENTION_K][kv_row * head_dim + d];
+    return sum * pow(fabs(scale), mistake->scale_power) *
+           (scale < 0.0 && mistake->scale_power == 1.0 ? -1.0 : 1.0);
 }
 
-static double whole_of(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
-                       const struct place *place)
+static double whole_of(const struct lesson_case *item, const float *const *data,
+                       const struct mistake *mistake, const struct place *place)
 {
     size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
     int seen = keys_seen(item, mistake, place->i);
@@ -107,11 +114,12 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
     return mistake->normalise == DIVIDE && weights > 0.0 ? sum / weights : sum;
 }
 
-static double output_of(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
-                        const struct place *place)
+static double output_of(const struct lesson_case *item, const float *const *data,
+                        const struct mistake *mistake, const struct place *place)
 {
     size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    size_t q_row = (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
+    size_t q_row =
+        (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
     const float *probs = data[ATTENTION_MATRIX] + q_row * (size_t)item->extent[AT_KV_LEN];
     int seen = keys_seen(item, mistake, place->i);
     double sum = 0.0;
@@ -127,11 +135,12 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (buffer != (kind == ATTENTION_SCORES ? ATTENTION_MATRIX : ATTENTION_OUT)) return 0;
     if (mistake->only_causal && item->value[AT_CAUSAL] != 1) return 0;
     if (mistake->only_gqa && item->extent[AT_HEADS] == item->extent[AT_KV_HEADS]) return 0;
-    return mistake->tile == 0 || item->extent[AT_KV_LEN] % mistake->tile != 0;
+    int kv_len = item->extent[AT_KV_LEN];
+    return mistake->tile == 0 || (kv_len > mistake->tile && kv_len % mistake->tile != 0);
 }
 
-int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                    double *value, char *message, size_t size)
+int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                    size_t at, double *value, char *message, size_t size)
 {
     if (index >= (int)(sizeof MISTAKES / sizeof MISTAKES[0])) return -1;
     const struct mistake *mistake = &MISTAKES[index];
@@ -157,12 +166,16 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
 {
     static const char *const messages[] = {
         "only causal cases fail",
-        "only cases with grouped-query attention (heads > kv_heads) fail: which K/V head does a query head read?",
+        "only cases with grouped-query attention (heads > kv_heads) fail: which K/V head does a query head "
+        "read?",
         "only cases with a batch above 1 fail",
         "only cases with more than 16 keys fail: what happens from one K/V tile to the next?",
-        "only cases with more than 32 keys fail: what happens from one K/V tile to the next? (rescaling, barriers)",
-        "only cases with more than 64 keys fail: what happens from one K/V tile to the next? (rescaling, barriers)",
-        "only cases with more than 128 keys fail: what happens from one K/V tile to the next? (rescaling, barriers)",
+        "only cases with more than 32 keys fail: what happens from one K/V tile to the next? (rescaling, "
+        "barriers)",
+        "only cases with more than 64 keys fail: what happens from one K/V tile to the next? (rescaling, "
+        "barriers)",
+        "only cases with more than 128 keys fail: what happens from one K/V tile to the next? (rescaling, "
+        "barriers)",
         "only cases whose kv_len is no multiple of 32 fail: is the last K/V tile's tail handled?",
         "only cases whose q_len is no multiple of 16 fail: is the last Q tile's tail handled?",
         "only cases whose head_dim is no multiple of 32 fail",
@@ -173,36 +186,57 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
     if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
     *message = messages[index];
     switch (index) {
-    case 0: return item->value[AT_CAUSAL] == 1;
-    case 1: return extent[AT_HEADS] > extent[AT_KV_HEADS];
-    case 2: return extent[AT_BATCH] > 1;
-    case 3: return extent[AT_KV_LEN] > 16;
-    case 4: return extent[AT_KV_LEN] > 32;
-    case 5: return extent[AT_KV_LEN] > 64;
-    case 6: return extent[AT_KV_LEN] > 128;
-    case 7: return extent[AT_KV_LEN] % 32 != 0;
-    case 8: return extent[AT_Q_LEN] % 16 != 0;
-    case 9: return extent[AT_HEAD_DIM] % 32 != 0;
-    case 10: return item->real[AT_SCALE] != 0.0;
-    default: return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_HIDDEN;
+    case 0:
+        return item->value[AT_CAUSAL] == 1;
+    case 1:
+        return extent[AT_HEADS] > extent[AT_KV_HEADS];
+    case 2:
+        return extent[AT_BATCH] > 1;
+    case 3:
+        return extent[AT_KV_LEN] > 16;
+    case 4:
+        return extent[AT_KV_LEN] > 32;
+    case 5:
+        return extent[AT_KV_LEN] > 64;
+    case 6:
+        return extent[AT_KV_LEN] > 128;
+    case 7:
+        return extent[AT_KV_LEN] % 32 != 0;
+    case 8:
+        return extent[AT_Q_LEN] % 16 != 0;
+    case 9:
+        return extent[AT_HEAD_DIM] % 32 != 0;
+    case 10:
+        return item->real[AT_SCALE] != 0.0;
+    default:
+        return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_HIDDEN;
     }
 }
 
 const char *attention_purpose(const struct lesson_case *item)
 {
     switch (item->distribution) {
-    case DIST_LARGE: return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
-    case DIST_LOW: return "all scores are far below zero: does the maximum begin at -infinity?";
-    case DIST_DOMINANT: return "one key, late in the row, takes nearly all the weight";
-    case DIST_EQUAL: return "all scores of the long row are equal";
+    case DIST_LARGE:
+        return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
+    case DIST_LOW:
+        return "all scores are far below zero: does the maximum begin at -infinity?";
+    case DIST_DOMINANT:
+        return "one key, late in the row, takes nearly all the weight";
+    case DIST_EQUAL:
+        return "all scores of the long row are equal";
     case DIST_RISING:
-        return "scores rise along the row, so that every tile brings a new maximum: is all that was summed rescaled?";
-    case DIST_FALLING: return "the first key has the largest score";
-    case DIST_NAN_HIDDEN: return "keys and values behind the mask are NaN: they must never be read";
+        return "scores rise along the row, so that every tile brings a new maximum: is all that was summed "
+               "rescaled?";
+    case DIST_FALLING:
+        return "the first key has the largest score";
+    case DIST_NAN_HIDDEN:
+        return "keys and values behind the mask are NaN: they must never be read";
     case DIST_NAN_Q:
     case DIST_NAN_K:
-    case DIST_NAN_V: return "an input holds a NaN: it must come out where it belongs and nowhere else";
-    default: return NULL;
+    case DIST_NAN_V:
+        return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    default:
+        return NULL;
     }
 }
 
@@ -213,7 +247,8 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
     double kv_rows = (double)extent[AT_BATCH] * extent[AT_KV_HEADS] * extent[AT_KV_LEN];
     double head_dim = extent[AT_HEAD_DIM], pairs = 0.0;
     for (int i = 0; i < extent[AT_Q_LEN]; i++) {
-        int seen = item->value[AT_CAUSAL] == 1 ? i + 1 + extent[AT_KV_LEN] - extent[AT_Q_LEN] : extent[AT_KV_LEN];
+        int seen =
+            item->value[AT_CAUSAL] == 1 ? i + 1 + extent[AT_KV_LEN] - extent[AT_Q_LEN] : extent[AT_KV_LEN];
         pairs += seen > 0 ? seen : 0;
     }
     pairs *= (double)extent[AT_BATCH] * extent[AT_HEADS];
@@ -245,7 +280,8 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
 size_t attention_workspace_bytes(const struct lesson_case *item)
 {
     const int64_t *value = item->value;
-    if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE || value[AT_NULL_ARGS]) return SIZE_MAX;
+    if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE || value[AT_NULL_ARGS])
+        return SIZE_MAX;
     uint64_t bytes = sizeof(float);
     const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN]};
     for (int i = 0; i < 4; i++) {

@@ -23,8 +23,8 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     buffers[ATTENTION_Q] = (struct lesson_buffer){"q", WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
     buffers[ATTENTION_K] = (struct lesson_buffer){"k", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}};
     buffers[ATTENTION_V] = (struct lesson_buffer){"v", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}};
-    buffers[ATTENTION_OUT] =
-        (struct lesson_buffer){"out", writes_out ? WIRE_OUT : WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
+    buffers[ATTENTION_OUT] = (struct lesson_buffer){
+        "out", writes_out ? WIRE_OUT : WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
     buffers[ATTENTION_LSE] =
         (struct lesson_buffer){"lse", writes_lse ? WIRE_OUT : WIRE_IN, 3, {batch, heads, q_len}, {0}};
     buffers[ATTENTION_WORKSPACE] = (struct lesson_buffer){
@@ -59,12 +59,18 @@ static double trend(const struct lesson_case *item, int j)
 {
     int kv_len = item->extent[AT_KV_LEN];
     switch (item->distribution) {
-    case DIST_DOMINANT: return j == kv_len - kv_len / 4 - 1 ? 40.0 : 0.0;
-    case DIST_RISING: return 0.25 * j;
-    case DIST_FALLING: return 0.25 * (kv_len - j);
-    case DIST_LOW: return -300.0;
-    case DIST_EQUAL: return 3.0;
-    default: return 0.0;
+    case DIST_DOMINANT:
+        return j == kv_len - kv_len / 4 - 1 ? 40.0 : 0.0;
+    case DIST_RISING:
+        return 0.25 * j;
+    case DIST_FALLING:
+        return 0.25 * (kv_len - j);
+    case DIST_LOW:
+        return -300.0;
+    case DIST_EQUAL:
+        return 3.0;
+    default:
+        return 0.0;
     }
 }
 
@@ -80,16 +86,20 @@ static double element(const struct lesson_case *item, int index, int head, int r
 {
     double scale = 1.0 / sqrt((double)item->extent[AT_HEAD_DIM]);
     switch (item->distribution) {
-    case DIST_LARGE: return index == ATTENTION_V ? noise : 100.0 * noise;
-    case DIST_EQUAL: return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
-    case DIST_NAN_Q: return index == ATTENTION_Q && row % 5 == 2 && column == 0 ? (double)NAN : noise;
+    case DIST_LARGE:
+        return index == ATTENTION_V ? noise : 100.0 * noise;
+    case DIST_EQUAL:
+        return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
+    case DIST_NAN_Q:
+        return index == ATTENTION_Q && row % 5 == 2 && column == 0 ? (double)NAN : noise;
     case DIST_NAN_K:
         return index == ATTENTION_K && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
     case DIST_NAN_V:
         return index == ATTENTION_V && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
     case DIST_NAN_HIDDEN:
         return index != ATTENTION_Q && row >= attention_hidden_from(item) ? (double)NAN : noise;
-    default: break;
+    default:
+        break;
     }
     if (!has_trend(item) || column != 0 || index == ATTENTION_V) return noise;
     return index == ATTENTION_Q ? 1.0 : trend(item, row) / scale;
@@ -98,8 +108,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
 static void fill_rows(const struct lesson_case *item, int index, struct rng *rng, float *data)
 {
     int length = index == ATTENTION_Q ? item->extent[AT_Q_LEN] : item->extent[AT_KV_LEN];
-    int heads = item->extent[AT_BATCH] *
-                (index == ATTENTION_Q ? item->extent[AT_HEADS] : item->extent[AT_KV_HEADS]);
+    int heads =
+        item->extent[AT_BATCH] * (index == ATTENTION_Q ? item->extent[AT_HEADS] : item->extent[AT_KV_HEADS]);
     int head_dim = item->extent[AT_HEAD_DIM];
     struct rng other = {rng_mix(rng->state, 1)};
     for (int head = 0; head < heads; head++)
@@ -116,10 +126,14 @@ static void fill_rows(const struct lesson_case *item, int index, struct rng *rng
 static double score(const struct lesson_case *item, int i, int j, double noise)
 {
     switch (item->distribution) {
-    case DIST_LARGE: return 1e4 * noise;
-    case DIST_EQUAL: return trend(item, j);
-    case DIST_NAN_Q: return i % 5 == 2 && j == 3 ? (double)NAN : noise;
-    default: return trend(item, j) + noise;
+    case DIST_LARGE:
+        return 1e4 * noise;
+    case DIST_EQUAL:
+        return trend(item, j);
+    case DIST_NAN_Q:
+        return i % 5 == 2 && j == 3 ? (double)NAN : noise;
+    default:
+        return trend(item, j) + noise;
     }
 }
 

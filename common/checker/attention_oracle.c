@@ -24,18 +24,23 @@
 struct row {
     struct ref_attention_shape shape; /* the whole problem */
     size_t b, h, i;
-    int visible;           /* keys it sees */
-    const float *q;        /* [head_dim] */
-    const float *k, *v;    /* [kv_len, head_dim] of its head */
+    int visible;        /* keys it sees */
+    const float *q;     /* [head_dim] */
+    const float *k, *v; /* [kv_len, head_dim] of its head */
     double scale;
 };
 
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, struct row *row)
 {
     const int *extent = item->extent;
-    row->shape = (struct ref_attention_shape){extent[AT_BATCH],  extent[AT_HEADS],    extent[AT_KV_HEADS],
-                                              extent[AT_Q_LEN],  extent[AT_KV_LEN],   extent[AT_HEAD_DIM],
-                                              (double)(float)item->real[AT_SCALE], item->value[AT_CAUSAL] == 1};
+    row->shape = (struct ref_attention_shape){extent[AT_BATCH],
+                                              extent[AT_HEADS],
+                                              extent[AT_KV_HEADS],
+                                              extent[AT_Q_LEN],
+                                              extent[AT_KV_LEN],
+                                              extent[AT_HEAD_DIM],
+                                              (double)(float)item->real[AT_SCALE],
+                                              item->value[AT_CAUSAL] == 1};
     size_t heads = (size_t)extent[AT_HEADS], q_len = (size_t)extent[AT_Q_LEN];
     size_t head_dim = (size_t)extent[AT_HEAD_DIM];
     row->i = unit % q_len;
@@ -61,7 +66,8 @@ static struct ref_attention_shape alone(const struct row *row)
 static float plain_score(const struct row *row, int j)
 {
     float sum = 0.0f;
-    for (int d = 0; d < row->shape.head_dim; d++) sum += row->q[d] * row->k[(size_t)j * (size_t)row->shape.head_dim + (size_t)d];
+    for (int d = 0; d < row->shape.head_dim; d++)
+        sum += row->q[d] * row->k[(size_t)j * (size_t)row->shape.head_dim + (size_t)d];
     return sum * (float)row->scale;
 }
 
@@ -95,7 +101,8 @@ static void set_span(struct lesson_expectation *e, int index, int buffer, size_t
     e->span[index].count = count;
 }
 
-static void set_element(struct lesson_span *span, size_t at, double expected, double accumulated, double floor)
+static void set_element(struct lesson_span *span, size_t at, double expected, double accumulated,
+                        double floor)
 {
     span->expected[at] = expected;
     span->bound[at] = bound_stored(expected) + accumulated;
@@ -137,14 +144,16 @@ static double row_max(const double *scores, int count)
     return max;
 }
 
-static void expect_softmax(const struct row *row, const float *scores, size_t unit, struct lesson_expectation *e)
+static void expect_softmax(const struct row *row, const float *scores, size_t unit,
+                           struct lesson_expectation *e)
 {
     size_t kv_len = (size_t)row->shape.kv_len;
     e->span_count = 2;
     set_span(e, 0, ATTENTION_MATRIX, unit * kv_len, kv_len);
     set_span(e, 1, ATTENTION_LSE, unit, 1);
     struct lesson_span *span = &e->span[0], *lse = &e->span[1];
-    for (size_t j = 0; j < kv_len; j++) span->plain[j] = span->expected[j] = (double)scores[unit * kv_len + j];
+    for (size_t j = 0; j < kv_len; j++)
+        span->plain[j] = span->expected[j] = (double)scores[unit * kv_len + j];
     double max = row_max(span->expected, (int)kv_len);
     for (size_t j = 0; j < kv_len; j++) e->scratch[j] = fabs(span->expected[j] - max);
     lse->plain[0] = (double)plain_softmax(span->plain, (int)kv_len);
@@ -154,10 +163,12 @@ static void expect_softmax(const struct row *row, const float *scores, size_t un
         double p = span->expected[j], off = p > 0.0 ? p * (e->scratch[j] + mean) : 0.0;
         set_element(span, j, p, bound_sum((double)kv_len, p) + bound_floor(off), bound_floor(p + off));
     }
-    set_element(lse, 0, exact_lse, bound_sum((double)kv_len, 1.0) + bound_floor(mean), bound_floor(1.0 + mean));
+    set_element(lse, 0, exact_lse, bound_sum((double)kv_len, 1.0) + bound_floor(mean),
+                bound_floor(1.0 + mean));
 }
 
-static void expect_output(const struct row *row, const float *probs, size_t unit, struct lesson_expectation *e)
+static void expect_output(const struct row *row, const float *probs, size_t unit,
+                          struct lesson_expectation *e)
 {
     size_t head_dim = (size_t)row->shape.head_dim, kv_len = (size_t)row->shape.kv_len;
     const float *p = probs + unit * kv_len;
@@ -210,11 +221,13 @@ static void bound_whole(const struct row *row, const double *magnitude, struct l
             from_flat += pull * flat[j];
         }
         double m = magnitude[d];
-        set_element(span, d, out, bound_sum(row->visible, m) + bound_floor(from_rooted), bound_floor(m + from_flat));
+        set_element(span, d, out, bound_sum(row->visible, m) + bound_floor(from_rooted),
+                    bound_floor(m + from_flat));
     }
 }
 
-static void expect_whole(const struct row *row, const float *const *data, size_t unit, struct lesson_expectation *e)
+static void expect_whole(const struct row *row, const float *const *data, size_t unit,
+                         struct lesson_expectation *e)
 {
     size_t head_dim = (size_t)row->shape.head_dim, kv_len = (size_t)row->shape.kv_len;
     e->span_count = 2;
@@ -224,8 +237,8 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
     double *rooted = e->scratch + kv_len, *flat = rooted + kv_len, *plain = flat + kv_len;
     double *magnitude = plain + kv_len;
     struct ref_attention_row exact = {.out = span->expected, .magnitude = magnitude};
-    ref_attention_row(&row->shape, (int)row->b, (int)row->h, (int)row->i, data[ATTENTION_Q], data[ATTENTION_K],
-                      data[ATTENTION_V], e->scratch, &exact);
+    ref_attention_row(&row->shape, (int)row->b, (int)row->h, (int)row->i, data[ATTENTION_Q],
+                      data[ATTENTION_K], data[ATTENTION_V], e->scratch, &exact);
     score_errors(row, e->scratch, exact.lse, rooted, flat);
     bound_whole(row, magnitude, e);
     double mean_rooted = mean_exponent(e->scratch, rooted, row->visible);
@@ -243,14 +256,43 @@ void attention_expect(const struct lesson_case *item, const float *const *data, 
     struct row row;
     find_row(item, data, unit, &row);
     switch (item->extent[EX_KIND]) {
-    case ATTENTION_SCORES: expect_scores(&row, unit, e); break;
-    case ATTENTION_SOFTMAX: expect_softmax(&row, data[ATTENTION_MATRIX], unit, e); break;
-    case ATTENTION_OUTPUT: expect_output(&row, data[ATTENTION_MATRIX], unit, e); break;
-    default: expect_whole(&row, data, unit, e); break;
+    case ATTENTION_SCORES:
+        expect_scores(&row, unit, e);
+        break;
+    case ATTENTION_SOFTMAX:
+        expect_softmax(&row, data[ATTENTION_MATRIX], unit, e);
+        break;
+    case ATTENTION_OUTPUT:
+        expect_output(&row, data[ATTENTION_MATRIX], unit, e);
+        break;
+    default:
+        expect_whole(&row, data, unit, e);
+        break;
     }
     for (int s = 0; (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++)
         for (size_t i = 0; i < e->span[s].count; i++)
             e->span[s].bound[i] = fmin(e->span[s].bound[i], BOUND_UNIT_F32);
+}
+
+/* Scores become probabilities in place, so these are what a workspace holds in the end. */
+int attention_intermediate(const struct lesson_case *item, const float *const *data, size_t unit,
+                           double *scratch, struct lesson_span *span)
+{
+    struct row row;
+    size_t kv_len = (size_t)item->extent[AT_KV_LEN];
+    if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE) return 0;
+    find_row(item, data, unit, &row);
+    struct ref_attention_row exact = {.out = scratch};
+    span->buffer = ATTENTION_WORKSPACE;
+    span->first = unit * kv_len;
+    span->count = kv_len;
+    for (size_t j = 0; j < kv_len; j++) {
+        span->expected[j] = 0.0;
+        span->bound[j] = BOUND_UNIT_F32;
+    }
+    ref_attention_row(&row.shape, (int)row.b, (int)row.h, (int)row.i, data[ATTENTION_Q], data[ATTENTION_K],
+                      data[ATTENTION_V], span->expected, &exact);
+    return 1;
 }
 
 size_t attention_units(const struct lesson_case *item)
@@ -275,9 +317,11 @@ int attention_holds(const struct lesson_case *item, const float *const *got, con
         int i = (int)(unit % (size_t)q_len), visible = i + 1 + item->extent[AT_KV_LEN] - q_len;
         if (visible > hidden_from) continue;
         for (size_t d = 0; d < head_dim; d++) {
-            float now = got[ATTENTION_OUT][unit * head_dim + d], then = got_before[ATTENTION_OUT][unit * head_dim + d];
+            float now = got[ATTENTION_OUT][unit * head_dim + d],
+                  then = got_before[ATTENTION_OUT][unit * head_dim + d];
             if (now == then || (isnan(now) && isnan(then))) continue;
-            snprintf(reason, size, "query row %d sees keys up to %d, but its output changed with keys from %d on", i,
+            snprintf(reason, size,
+                     "query row %d sees keys up to %d, but its output changed with keys from %d on", i,
                      visible - 1, hidden_from);
             return 0;
         }

@@ -81,7 +81,8 @@ static void take_occupancy(const struct check *check, const struct wire_result *
     m->launches = result->launches;
     for (uint32_t i = 0; i < result->kernel_count; i++) {
         const struct wire_kernel *kernel = &result->kernel[i];
-        double threads = (double)kernel->block[0] * kernel->block[1] * kernel->block[2] * kernel->blocks_per_sm;
+        double threads =
+            (double)kernel->block[0] * kernel->block[1] * kernel->block[2] * kernel->blocks_per_sm;
         double occupancy = threads / check->threads_per_sm;
         if (m->described && occupancy >= m->occupancy) continue;
         m->described = 1;
@@ -95,9 +96,15 @@ static void take_counters(const char *path, struct measurement *m)
 {
     FILE *file = fopen(path, "re");
     char line[1024];
-    uint64_t *const sums[] = {&m->load_requests, &m->load_sectors, &m->store_requests, &m->store_sectors,
-                              &m->shared_load_wavefronts, &m->shared_store_wavefronts, &m->bank_conflicts,
-                              &m->atomics, &m->barriers};
+    uint64_t *const sums[] = {&m->load_requests,
+                              &m->load_sectors,
+                              &m->store_requests,
+                              &m->store_sectors,
+                              &m->shared_load_wavefronts,
+                              &m->shared_store_wavefronts,
+                              &m->bank_conflicts,
+                              &m->atomics,
+                              &m->barriers};
     enum { SUMS = sizeof sums / sizeof sums[0], LEADING = CSV_FIELDS - SUMS };
     uint64_t rows = 0;
     if (file == NULL) return;
@@ -145,8 +152,10 @@ static void tell_limits(const struct check *check, const struct measurement *m)
     double gbps = m->cost.min_bytes / m->median_us * 1e-3, tflops = m->cost.flop / m->median_us * 1e-6;
     double copy = limit_of(check, "copy_gbps"), f32 = limit_of(check, "f32_tflops");
     double memory_share = copy > 0.0 ? gbps / copy : 0.0, compute_share = f32 > 0.0 ? tflops / f32 : 0.0;
-    if (copy > 0.0) printf("      %.1f%% of the copy rate measured here (%.0f GB/s)\n", 100.0 * memory_share, copy);
-    if (f32 > 0.0) printf("      %.1f%% of cuBLAS f32 measured here (%.1f TFLOP/s)\n", 100.0 * compute_share, f32);
+    if (copy > 0.0)
+        printf("      %.1f%% of the copy rate measured here (%.0f GB/s)\n", 100.0 * memory_share, copy);
+    if (f32 > 0.0)
+        printf("      %.1f%% of cuBLAS f32 measured here (%.1f TFLOP/s)\n", 100.0 * compute_share, f32);
     if (copy <= 0.0 || f32 <= 0.0) return;
     const char *what = memory_share < NEAR_LIMIT && compute_share < NEAR_LIMIT
                            ? "latency-bound: neither limit is near"
@@ -162,11 +171,12 @@ static void tell_times(const struct check *check, int index)
         printf("      time refused: %s (%.2f us)\n", m->refused, m->median_us);
         return;
     }
-    printf("      %.2f us (10%%: %.2f, 90%%: %.2f)  %.3f TFLOP/s  %.1f GB/s  %.2f flop/byte\n", m->median_us, m->p10_us,
-           m->p90_us, m->cost.flop / m->median_us * 1e-6, m->cost.min_bytes / m->median_us * 1e-3,
+    printf("      %.2f us (10%%: %.2f, 90%%: %.2f)  %.3f TFLOP/s  %.1f GB/s  %.2f flop/byte\n", m->median_us,
+           m->p10_us, m->p90_us, m->cost.flop / m->median_us * 1e-6, m->cost.min_bytes / m->median_us * 1e-3,
            m->cost.flop / m->cost.min_bytes);
     if (m->described)
-        printf("      %llu launches, theoretical occupancy %.0f%% (%u blocks a multiprocessor, the least of them)\n",
+        printf("      %llu launches, theoretical occupancy %.0f%% (%u blocks a multiprocessor, the least of "
+               "them)\n",
                (unsigned long long)m->launches, 100.0 * m->occupancy, m->blocks_per_sm);
     tell_limits(check, m);
     for (int i = 0; i < check->options.peer_count; i++) {
@@ -181,10 +191,13 @@ static void tell_counters(const struct measurement *m)
     printf("      load requests %llu, sectors %llu; store requests %llu, sectors %llu\n",
            (unsigned long long)m->load_requests, (unsigned long long)m->load_sectors,
            (unsigned long long)m->store_requests, (unsigned long long)m->store_sectors);
-    printf("      shared wavefronts: load %llu, store %llu; bank conflicts %llu; atomics %llu; barriers %llu\n",
-           (unsigned long long)m->shared_load_wavefronts, (unsigned long long)m->shared_store_wavefronts,
-           (unsigned long long)m->bank_conflicts, (unsigned long long)m->atomics, (unsigned long long)m->barriers);
-    printf("      %llu launches; loads and stores move %.2f times the least possible (%.0f bytes); %.2f flop/byte\n",
+    printf(
+        "      shared wavefronts: load %llu, store %llu; bank conflicts %llu; atomics %llu; barriers %llu\n",
+        (unsigned long long)m->shared_load_wavefronts, (unsigned long long)m->shared_store_wavefronts,
+        (unsigned long long)m->bank_conflicts, (unsigned long long)m->atomics,
+        (unsigned long long)m->barriers);
+    printf("      %llu launches; loads and stores move %.2f times the least possible (%.0f bytes); %.2f "
+           "flop/byte\n",
            (unsigned long long)m->launches,
            (double)(m->load_sectors + m->store_sectors) * 32.0 / m->cost.min_bytes, m->cost.min_bytes,
            m->cost.flop / m->cost.min_bytes);

@@ -16,10 +16,10 @@
 
 #include <math.h>
 
-#define BOUND_U_F32 0x1p-24      /* unit roundoff of float: half an ulp of 1 */
-#define BOUND_C 8.0              /* see above */
-#define BOUND_TINY 0x1p-126      /* results below the normal range may be flushed to zero */
-#define BOUND_UNIT_F32 1e-3      /* never looser than this on data of size 1 */
+#define BOUND_U_F32 0x1p-24 /* unit roundoff of float: half an ulp of 1 */
+#define BOUND_C 8.0         /* see above */
+#define BOUND_TINY 0x1p-126 /* results below the normal range may be flushed to zero */
+#define BOUND_UNIT_F32 1e-3 /* never looser than this on data of size 1 */
 
 /** @brief What may accumulate: error of a sum of @p terms products of total magnitude @p magnitude. */
 static inline double bound_sum(double terms, double magnitude)

@@ -27,7 +27,8 @@ static void make_item(const struct check *check, int case_index, int item_index,
 {
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *from = &check->cases[case_index];
-    *item = (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
+    *item =
+        (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
     item->settled.seed = rng_mix_text(rng_mix(check->seed, (uint64_t)lesson->number), from->name);
     item->settled.devices = (unsigned)check->options.device;
     if (from->repeat > 1) {
@@ -55,7 +56,8 @@ static void run_session(struct check *check, struct session *session)
 }
 
 /* Cases are measured one by one, so that what the software device counts is theirs. */
-static int fits(const struct check *check, const struct session *session, uint64_t bytes, const struct item *item)
+static int fits(const struct check *check, const struct session *session, uint64_t bytes,
+                const struct item *item)
 {
     if (session->count == 0) return 1;
     if (check->options.bench || session->count >= SESSION_ITEMS) return 0;
@@ -134,12 +136,14 @@ double check_points_max(const struct check *check, int index)
     for (int i = 0; i < check->case_count; i++)
         if (check->cases[i].part == part && (check->cases[i].devices & (unsigned)check->options.device))
             sum += check->cases[i].weight;
-    return sum == 0 ? 0.0 : (double)check->options.lesson->part[part].points * check->cases[index].weight / sum;
+    return sum == 0 ? 0.0
+                    : (double)check->options.lesson->part[part].points * check->cases[index].weight / sum;
 }
 
 double check_points(const struct check *check, int index)
 {
-    return check->chosen[index] && check->verdicts[index].state == STATE_PASS ? check_points_max(check, index) : 0.0;
+    return check->chosen[index] && check->verdicts[index].state == STATE_PASS ? check_points_max(check, index)
+                                                                              : 0.0;
 }
 
 enum state check_state(const struct check *check, int part)
@@ -156,7 +160,8 @@ enum state check_state(const struct check *check, int part)
     if (count[STATE_NOT_STARTED] == all) return STATE_NOT_STARTED;
     if (count[STATE_CRASH] > 0 && count[STATE_CRASH] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
         return STATE_CRASH;
-    if (count[STATE_TIMEOUT] > 0 && count[STATE_TIMEOUT] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
+    if (count[STATE_TIMEOUT] > 0 &&
+        count[STATE_TIMEOUT] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
         return STATE_TIMEOUT;
     return STATE_FAIL;
 }

@@ -9,7 +9,7 @@
 
 enum {
     CHECK_CASES = 512,
-    CHECK_NAMES = 16,     /* --case and --limit given at most so often */
+    CHECK_NAMES = 16, /* --case and --limit given at most so often */
     VERDICT_TEXT = 400
 };
 
@@ -20,7 +20,7 @@ enum state {
     STATE_CRASH,
     STATE_TIMEOUT,
     STATE_NO_DEVICE,
-    STATE_BROKEN,  /* the checker or the machine could not do its part: nobody's fault and nobody's points */
+    STATE_BROKEN, /* the checker or the machine could not do its part: nobody's fault and nobody's points */
     STATE_COUNT
 };
 
@@ -48,7 +48,7 @@ struct options {
     int case_count;
     uint64_t seed;
     const char *secret_seed_file;
-    double time_limit;    /* seconds a case */
+    double time_limit; /* seconds a case */
     int verbose, dump, bench, list, ctest;
     const char *csv, *json;
     const char *save_case, *save_file;
@@ -60,17 +60,17 @@ struct options {
 
 /** @brief Times or counters of a case. */
 struct measurement {
-    int timed;                  /**< 1: the three times are there */
+    int timed; /**< 1: the three times are there */
     double median_us, p10_us, p90_us;
-    const char *refused;        /**< why the time is not to be believed, or NULL */
-    int counted;                /**< 1: the counters of the software device are there */
+    const char *refused; /**< why the time is not to be believed, or NULL */
+    int counted;         /**< 1: the counters of the software device are there */
     uint64_t load_requests, load_sectors, store_requests, store_sectors;
     uint64_t shared_load_wavefronts, shared_store_wavefronts, bank_conflicts, atomics, barriers;
     uint64_t launches;
-    int described;              /**< 1: the kernels were described; the least of their occupancies: */
+    int described; /**< 1: the kernels were described; the least of their occupancies: */
     uint32_t blocks_per_sm;
     double occupancy;
-    double host_seconds;        /**< the runner's, on the software device */
+    double host_seconds; /**< the runner's, on the software device */
     struct lesson_cost cost;
     uint64_t workspace_bytes;
 };
@@ -78,27 +78,28 @@ struct measurement {
 /** @brief What came of one case. */
 struct verdict {
     enum state state;
-    double budget_share;        /**< largest error as a share of what is allowed */
+    double budget_share; /**< largest error as a share of what is allowed */
     char headline[VERDICT_TEXT];
     char pattern[VERDICT_TEXT];
     char detail[VERDICT_TEXT * 6]; /**< findings of the device, what the program printed */
     char shape[160];
-    size_t sampled, units;      /**< units compared where not all were; sampled is 0 where all were */
+    size_t sampled, units; /**< units compared where not all were; sampled is 0 where all were */
     struct measurement measurement;
 };
 
 /** @brief One run of the checker. */
 struct check {
     struct options options;
-    uint64_t seed;              /**< options.seed with the secret mixed in */
+    uint64_t seed; /**< options.seed with the secret mixed in */
     struct lesson_case cases[CHECK_CASES];
     struct verdict verdicts[CHECK_CASES];
-    int chosen[CHECK_CASES];    /**< 1: on this device and asked for */
+    int chosen[CHECK_CASES]; /**< 1: on this device and asked for */
     int case_count;
     char device_name[128];
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
-    char broken[VERDICT_TEXT];  /**< why the machine could not do its part */
+    int late;                   /**< cases that took too long so far */
+    char broken[VERDICT_TEXT]; /**< why the machine could not do its part */
 };
 
 /** @brief Runs and judges the chosen cases; fills the verdicts. */

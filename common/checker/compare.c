@@ -32,7 +32,8 @@ int judged_open(struct judged *judged, const struct session *session, int index)
     for (int b = 0; b < item->buffer_count; b++) {
         enum wire_role role = item->buffer[b].role;
         size_t elems = lesson_elems(&item->buffer[b]);
-        for (int run = 0; run < 2; run++) judged->got[run][b] = session_copy(session, index, b, is_output(role) ? run : 0);
+        for (int run = 0; run < 2; run++)
+            judged->got[run][b] = session_copy(session, index, b, is_output(role) ? run : 0);
         if (role == WIRE_WORKSPACE) judged->got[0][b] = judged->got[1][b] = NULL;
         if (!is_input(role)) continue;
         float *data = malloc(elems * sizeof *data);
@@ -86,16 +87,19 @@ static int guards_of(const struct judged *judged, int b, int run, char *reason, 
     size_t guard = session_guard_bytes(judged->session);
     if (guard == 0 || item->settled.null_buffer == b || lesson_elems(buffer) == 0) return 1;
     if (buffer->role == WIRE_WORKSPACE && wire->result.workspace_asked == 0) return 1;
-    const unsigned char *contents = (const unsigned char *)session_copy(judged->session, judged->index, b, run);
+    const unsigned char *contents =
+        (const unsigned char *)session_copy(judged->session, judged->index, b, run);
     int kept = buffer->role != WIRE_WORKSPACE || judged->session->check->options.dump;
     size_t bytes = lesson_elems(buffer) * sizeof(float);
     ptrdiff_t front = first_change(item->guard_seed, 2 * (unsigned)b, contents - guard, guard);
-    ptrdiff_t behind = first_change(item->guard_seed, 2 * (unsigned)b + 1, contents + (kept ? bytes : 0), guard);
+    ptrdiff_t behind =
+        first_change(item->guard_seed, 2 * (unsigned)b + 1, contents + (kept ? bytes : 0), guard);
     if (front >= 0)
         snprintf(reason, size, "guard zone hit: something wrote %td bytes before the start of %s",
                  (ptrdiff_t)guard - front, buffer->name);
     else if (behind >= 0)
-        snprintf(reason, size, "guard zone hit: something wrote %td bytes behind the end of %s (%zu elements)", behind,
+        snprintf(reason, size,
+                 "guard zone hit: something wrote %td bytes behind the end of %s (%zu elements)", behind,
                  buffer->name, lesson_elems(buffer));
     return front < 0 && behind < 0;
 }
@@ -176,7 +180,8 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
                  buffer->name, name);
     else
         snprintf(reason, size,
-                 "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, or memory read before "
+                 "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, or memory "
+                 "read before "
                  "it is written",
                  different, elems, buffer->name, name);
     return 0;

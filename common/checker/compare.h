@@ -18,21 +18,21 @@ enum { WRONG_KEPT = 4096 };
 /** @brief What the comparison of one buffer found. */
 struct buffer_comparison {
     size_t compared, wrong;
-    struct wrong *first;       /**< the first WRONG_KEPT wrong elements, in order of their index */
-    double share;              /**< largest error / bound */
+    struct wrong *first; /**< the first WRONG_KEPT wrong elements, in order of their index */
+    double share;        /**< largest error / bound */
     double largest_error, largest_plain_error, largest_floor;
 };
 
 /** @brief The data of one item, as the oracle and the diagnosis need them. */
 struct judged {
     const struct session *session;
-    int index;                             /**< of the item in the session */
+    int index; /**< of the item in the session */
     const struct item *item;
-    const float *inputs[WIRE_BUFFERS];     /**< made anew from the seed; NULL for other roles */
-    const float *got[2][WIRE_BUFFERS];     /**< what came back from each run */
+    const float *inputs[WIRE_BUFFERS]; /**< made anew from the seed; NULL for other roles */
+    const float *got[2][WIRE_BUFFERS]; /**< what came back from each run */
     struct buffer_comparison buffer[WIRE_BUFFERS];
-    size_t units, sampled;                 /**< units of the oracle; how many were compared if not all, else 0 */
-    double share;                          /**< largest over all buffers, both criteria */
+    size_t units, sampled; /**< units of the oracle; how many were compared if not all, else 0 */
+    double share;          /**< largest over all buffers, both criteria */
 };
 
 /** @brief Gathers the data of item @p index; 0 or -1 if memory is short. */

@@ -31,8 +31,7 @@ enum { PROCESSES_ABOVE_NOW = 512 };
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 #define REFUSE_CALL(number) SKIP_UNLESS(number, 1), REFUSE
 /* Allowed only if the first argument is this very process. */
-#define ONLY_ON_SELF(number, self) \
-    SKIP_UNLESS(number, 4), LOAD(args[0]), SKIP_UNLESS(self, 1), ALLOW, REFUSE
+#define ONLY_ON_SELF(number, self) SKIP_UNLESS(number, 4), LOAD(args[0]), SKIP_UNLESS(self, 1), ALLOW, REFUSE
 
 /* A runner may not signal, trace, read or limit another process, the checker least of all. Where the kernel
  * has no such filter the limits below are all there is. */

@@ -33,10 +33,12 @@ static int not_finite(const struct symptoms *s, char *text, size_t size)
     if (unexpected == s->kept)
         snprintf(text, size, "a NaN of the input was swallowed: it must come out where it belongs");
     else if (nans > 0)
-        snprintf(text, size, "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN let through the mask",
+        snprintf(text, size,
+                 "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN let through the mask",
                  nans == s->kept ? "all" : "some");
     else if (infinities == s->kept)
-        snprintf(text, size, "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
+        snprintf(text, size,
+                 "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
     return unexpected == s->kept || nans > 0 || infinities == s->kept;
 }
 
@@ -54,7 +56,8 @@ static int all_zero(const struct symptoms *s, char *text, size_t size)
 {
     for (size_t i = 0; i < s->kept; i++)
         if (s->found->first[i].got != 0.0) return 0;
-    snprintf(text, size, s->found->wrong == s->found->compared ? "all zero" : "the wrong elements are all zero");
+    snprintf(text, size,
+             s->found->wrong == s->found->compared ? "all zero" : "the wrong elements are all zero");
     return 1;
 }
 
@@ -82,7 +85,8 @@ static int copy_of_input(const struct symptoms *s, char *text, size_t size)
         if (input == NULL || s->kept < ENOUGH) continue;
         size_t elems = lesson_elems(&s->judged->item->buffer[b]), same = 0;
         for (size_t i = 0; i < s->kept; i++)
-            same += s->found->first[i].at < elems && (double)input[s->found->first[i].at] == s->found->first[i].got;
+            same += s->found->first[i].at < elems &&
+                    (double)input[s->found->first[i].at] == s->found->first[i].got;
         if (same < s->kept) continue;
         snprintf(text, size, "%s holds a copy of %s", s->shape->name, s->judged->item->buffer[b].name);
         return 1;
@@ -102,7 +106,8 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
         for (size_t i = 0; i < s->kept && fits; i += step) {
             const struct wrong *wrong = &s->found->first[i];
             double value;
-            known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message, sizeof message);
+            known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message,
+                                  sizeof message);
             if (known != 1) break;
             numbers += !isnan(value);
             fits = compare_element(wrong->got, value, 4.0 * wrong->bound + 1e-5 * fabs(value));
@@ -142,7 +147,9 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, char *t
     for (int i = 0; i < 5; i++) {
         size_t last = extent / tiles[i] * tiles[i];
         if (last == 0 || last == extent || low < last) continue;
-        snprintf(text, size, "only the %s of the last tile are wrong (from %zu of %zu on, as with tiles of %zu): is its tail handled?",
+        snprintf(text, size,
+                 "only the %s of the last tile are wrong (from %zu of %zu on, as with tiles of %zu): is its "
+                 "tail handled?",
                  what, last, extent, tiles[i]);
         return 1;
     }
@@ -165,7 +172,8 @@ static int tails(const struct symptoms *s, char *text, size_t size)
         range_on(s, 1, &low, &high);
         if (low > 0) return snprintf(text, size, "only heads from %zu on are wrong", low) > 0;
         range_on(s, 0, &low, &high);
-        if (low > 0) return snprintf(text, size, "only sequences of the batch from %zu on are wrong", low) > 0;
+        if (low > 0)
+            return snprintf(text, size, "only sequences of the batch from %zu on are wrong", low) > 0;
         return 0;
     }
     if (s->shape->rank == 2 && s->shape->column[0] == NULL)
@@ -185,7 +193,8 @@ static size_t swapped_place(const struct lesson_buffer *shape, size_t at, int fi
     size_t index[LESSON_RANK], flat = 0;
     size_t behind = 1;
     for (int axis = first + 2; axis < shape->rank; axis++) behind *= shape->extent[axis];
-    size_t inner = at % behind, pair = at / behind, rows = shape->extent[first], columns = shape->extent[first + 1];
+    size_t inner = at % behind, pair = at / behind, rows = shape->extent[first],
+           columns = shape->extent[first + 1];
     size_t front = pair / (rows * columns);
     index[0] = pair % (rows * columns) / rows;
     index[1] = pair % rows;
@@ -206,8 +215,8 @@ static int transposed(const struct symptoms *s, char *text, size_t size)
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
         if (known < ENOUGH || same < known) continue;
-        snprintf(text, size, "transposed: axes %d and %d of %s are stored the other way round", first, first + 1,
-                 s->shape->name);
+        snprintf(text, size, "transposed: axes %d and %d of %s are stored the other way round", first,
+                 first + 1, s->shape->name);
         return 1;
     }
     return 0;
@@ -224,7 +233,8 @@ static int growing(const struct symptoms *s, char *text, size_t size)
         late += fabs(s->found->first[s->kept - 1 - i].got - s->found->first[s->kept - 1 - i].expected);
     }
     if (!(late > 8.0 * early)) return 0;
-    snprintf(text, size, "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
+    snprintf(text, size,
+             "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
              s->shape->name);
     return 1;
 }

@@ -5,19 +5,20 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "compare.h"
 
 enum { SHOWN_ROWS = 12, SHOWN_COLUMNS = 8 };
 
-/* What the oracle says of every element of every buffer; NaN with known 0 where it says nothing. */
+/* What the oracle says of every element of a buffer; NULL where it says nothing. */
 struct answers {
     double *expected[WIRE_BUFFERS], *bound[WIRE_BUFFERS];
 };
 
-static void print_row(const struct lesson_buffer *buffer, const float *got, const double *expected, const double *bound,
-                      size_t row, size_t columns)
+static void print_row(const struct lesson_buffer *buffer, const float *got, const double *expected,
+                      const double *bound, size_t row, size_t columns)
 {
     char name[96];
     size_t shown = columns < SHOWN_COLUMNS ? columns : SHOWN_COLUMNS;
@@ -45,8 +46,22 @@ static void print_buffer(const struct lesson_buffer *buffer, const float *got, c
     size_t rows = elems / columns;
     static const char *const roles[] = {"input", "output", "in and out", "workspace after the call"};
     printf("  %s (%s, %zu rows of %zu)\n", buffer->name, roles[buffer->role], rows, columns);
-    for (size_t row = 0; row < rows && row < SHOWN_ROWS; row++) print_row(buffer, got, expected, bound, row, columns);
+    for (size_t row = 0; row < rows && row < SHOWN_ROWS; row++)
+        print_row(buffer, got, expected, bound, row, columns);
     if (rows > SHOWN_ROWS) printf("    ... and %zu more rows\n", rows - SHOWN_ROWS);
+}
+
+static void keep_span(const struct judged *judged, struct answers *answers, const struct lesson_span *span)
+{
+    int b = span->buffer;
+    size_t all = lesson_elems(&judged->item->buffer[b]);
+    if (answers->expected[b] == NULL) {
+        answers->expected[b] = calloc(all, sizeof(double));
+        answers->bound[b] = calloc(all, sizeof(double));
+    }
+    if (answers->expected[b] == NULL || answers->bound[b] == NULL) return;
+    memcpy(answers->expected[b] + span->first, span->expected, span->count * sizeof(double));
+    memcpy(answers->bound[b] + span->first, span->bound, span->count * sizeof(double));
 }
 
 static void ask_oracle(const struct judged *judged, struct answers *answers)
@@ -57,18 +72,10 @@ static void ask_oracle(const struct judged *judged, struct answers *answers)
     double *memory = compare_expectation(&e, lesson->unit_elems(settled));
     for (size_t unit = 0; memory != NULL && unit < lesson->units(settled); unit++) {
         lesson->expect(settled, judged->inputs, unit, &e);
-        for (int s = 0; s < e.span_count; s++) {
-            const struct lesson_span *span = &e.span[s];
-            if (answers->expected[span->buffer] == NULL) {
-                size_t all = lesson_elems(&judged->item->buffer[span->buffer]);
-                answers->expected[span->buffer] = calloc(all, sizeof(double));
-                answers->bound[span->buffer] = calloc(all, sizeof(double));
-            }
-            for (size_t i = 0; i < span->count; i++) {
-                answers->expected[span->buffer][span->first + i] = span->expected[i];
-                answers->bound[span->buffer][span->first + i] = span->bound[i];
-            }
-        }
+        for (int s = 0; s < e.span_count; s++) keep_span(judged, answers, &e.span[s]);
+        if (lesson->intermediate != NULL &&
+            lesson->intermediate(settled, judged->inputs, unit, e.scratch, &e.span[0]))
+            keep_span(judged, answers, &e.span[0]);
     }
     free(memory);
 }
@@ -78,7 +85,8 @@ void dump_item(struct session *session, int index)
     struct judged judged;
     struct answers answers = {0};
     const struct item *item = &session->item[index];
-    if (item->end != ITEM_ANSWERED || item->settled.expected != KERNEL_OK || judged_open(&judged, session, index) != 0)
+    if (item->end != ITEM_ANSWERED || item->settled.expected != KERNEL_OK ||
+        judged_open(&judged, session, index) != 0)
         return;
     char shape[160];
     session->check->options.lesson->describe(&item->settled, shape, sizeof shape);
@@ -86,7 +94,8 @@ void dump_item(struct session *session, int index)
     ask_oracle(&judged, &answers);
     for (int b = 0; b < item->buffer_count; b++) {
         if (item->settled.null_buffer == b) continue;
-        const float *got = item->buffer[b].role == WIRE_IN ? judged.inputs[b] : session_copy(session, index, b, 0);
+        const float *got =
+            item->buffer[b].role == WIRE_IN ? judged.inputs[b] : session_copy(session, index, b, 0);
         print_buffer(&item->buffer[b], got, answers.expected[b], answers.bound[b]);
     }
     for (int b = 0; b < WIRE_BUFFERS; b++) {

@@ -14,9 +14,9 @@
 /* How bad a state is; the worst item decides for its case. */
 static int rank_of(enum state state)
 {
-    static const int rank[STATE_COUNT] = {[STATE_PASS] = 0,      [STATE_NOT_STARTED] = 2, [STATE_FAIL] = 3,
-                                          [STATE_TIMEOUT] = 4,   [STATE_CRASH] = 5,       [STATE_NO_DEVICE] = 1,
-                                          [STATE_BROKEN] = 6};
+    static const int rank[STATE_COUNT] = {
+        [STATE_PASS] = 0,  [STATE_NOT_STARTED] = 2, [STATE_FAIL] = 3,  [STATE_TIMEOUT] = 4,
+        [STATE_CRASH] = 5, [STATE_NO_DEVICE] = 1,   [STATE_BROKEN] = 6};
     return rank[state];
 }
 
@@ -32,13 +32,18 @@ static void judge_crash(const struct item *item, struct verdict *verdict)
 {
     char text[VERDICT_TEXT];
     if (item->end == ITEM_LATE)
-        snprintf(text, sizeof text, "the time limit passed: an endless loop, a deadlock, or far too slow");
+        snprintf(text, sizeof text,
+                 item->host_seconds > 0.0
+                     ? "the time limit passed: an endless loop, a deadlock, or far too slow"
+                     : "not tried: the time limit passed before this case came to run");
     else if (item->end == ITEM_GREEDY)
         snprintf(text, sizeof text, "the runner took more memory of the host than any case needs");
     else if (item->signal != 0)
-        snprintf(text, sizeof text, "the runner was killed by signal %d (%s)", item->signal, strsignal(item->signal));
+        snprintf(text, sizeof text, "the runner was killed by signal %d (%s)", item->signal,
+                 strsignal(item->signal));
     else
-        snprintf(text, sizeof text, "the runner ended by itself (exit code %d) before it had answered", item->exit_code);
+        snprintf(text, sizeof text, "the runner ended by itself (exit code %d) before it had answered",
+                 item->exit_code);
     say(verdict, item->end == ITEM_LATE ? STATE_TIMEOUT : STATE_CRASH, text);
     snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
 }
@@ -52,7 +57,8 @@ static int answered(const struct session *session, int index, struct verdict *ve
         say(verdict, STATE_BROKEN, session->check->broken);
     } else if (item->end != ITEM_ANSWERED && item->end != ITEM_NOT_RUN) {
         judge_crash(item, verdict);
-    } else if (item->end == ITEM_NOT_RUN && session->header->no_device && session->check->options.device == DEVICE_GPU) {
+    } else if (item->end == ITEM_NOT_RUN && session->header->no_device &&
+               session->check->options.device == DEVICE_GPU) {
         say(verdict, STATE_NO_DEVICE, session->check->device_name);
     } else if (item->end == ITEM_NOT_RUN) {
         say(verdict, STATE_CRASH, "the runner gave up before it came to this case");
@@ -106,7 +112,8 @@ static int status_right(const struct session *session, int index, struct verdict
         snprintf(text, sizeof text, "returned %s, expected %s", kernel_status_name(status),
                  kernel_status_name(item->settled.expected));
         if (status == KERNEL_OUT_OF_MEMORY && contract != SIZE_MAX && result->workspace_asked > contract)
-            snprintf(text, sizeof text, "asked for %llu bytes of workspace, but was given the %zu of the contract",
+            snprintf(text, sizeof text,
+                     "asked for %llu bytes of workspace, but was given the %zu of the contract",
                      (unsigned long long)result->workspace_asked, contract);
         say(verdict, STATE_FAIL, text);
         return 0;
@@ -140,8 +147,8 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     double share = fabs(wrong->got - wrong->expected) / wrong->bound;
     if (isfinite(share)) snprintf(times, sizeof times, " (%.3gx the error budget)", share);
     verdict->state = STATE_FAIL;
-    snprintf(verdict->headline, sizeof verdict->headline, "%s = %s, expected %s%s; %zu of %zu wrong", name, got, expected,
-             times, found->wrong, found->compared);
+    snprintf(verdict->headline, sizeof verdict->headline, "%s = %s, expected %s%s; %zu of %zu wrong", name,
+             got, expected, times, found->wrong, found->compared);
     diagnose_item(judged, buffer, verdict->pattern, sizeof verdict->pattern);
 }
 
@@ -149,9 +156,10 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
 {
     const struct buffer_comparison *found = &judged->buffer[buffer];
     verdict->state = STATE_FAIL;
-    snprintf(verdict->headline, sizeof verdict->headline,
-             "largest error of %s is %.3g, a plain f32 computation has %.3g: more than twice that is too much",
-             judged->item->buffer[buffer].name, found->largest_error, found->largest_plain_error);
+    snprintf(
+        verdict->headline, sizeof verdict->headline,
+        "largest error of %s is %.3g, a plain f32 computation has %.3g: more than twice that is too much",
+        judged->item->buffer[buffer].name, found->largest_error, found->largest_plain_error);
     snprintf(verdict->pattern, sizeof verdict->pattern, "lower precision than asked for?");
 }
 
@@ -185,7 +193,9 @@ static void judge_property(struct session *session, const struct judged *judged,
     if (before->case_index != judged->item->case_index || before->end != ITEM_ANSWERED) return;
     const float *got_before[WIRE_BUFFERS] = {0};
     for (int b = 0; b < before->buffer_count; b++) got_before[b] = session_copy(session, index - 1, b, 0);
-    if (lesson->holds(&judged->item->settled, judged->got[0], &before->settled, got_before, reason, sizeof reason)) return;
+    if (lesson->holds(&judged->item->settled, judged->got[0], &before->settled, got_before, reason,
+                      sizeof reason))
+        return;
     say(verdict, STATE_FAIL, reason);
 }
 
@@ -205,7 +215,8 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
         judge_values(&judged, verdict);
         if (verdict->state == STATE_PASS) judge_property(session, &judged, verdict);
         if (verdict->state == STATE_PASS && session->timed > 0 &&
-            session_case(session, index)->result.sample_count > 0 && !compare_timed(&judged, reason, sizeof reason))
+            session_case(session, index)->result.sample_count > 0 &&
+            !compare_timed(&judged, reason, sizeof reason))
             say(verdict, STATE_FAIL, reason);
     }
     judged_close(&judged);

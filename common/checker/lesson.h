@@ -42,13 +42,13 @@ enum case_flags {
 
 /** @brief One case, or one item of a property. */
 struct lesson_case {
-    char name[LESSON_NAME];      /**< "part/name" */
+    char name[LESSON_NAME]; /**< "part/name" */
     enum case_group group;
-    int part;                    /**< index into the lesson's parts */
-    int weight;                  /**< share of the part's points: weight / sum of weights */
-    unsigned devices;            /**< set of enum device */
-    int extent[LESSON_EXTENTS];  /**< what the buffers are made for; meanings are the lesson's own */
-    int64_t value[WIRE_VALUES];  /**< what the kernel is told, right or wrong */
+    int part;                   /**< index into the lesson's parts */
+    int weight;                 /**< share of the part's points: weight / sum of weights */
+    unsigned devices;           /**< set of enum device */
+    int extent[LESSON_EXTENTS]; /**< what the buffers are made for; meanings are the lesson's own */
+    int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */
     double real[WIRE_REALS];
     int distribution;            /**< the lesson's own */
     unsigned flags;              /**< set of enum case_flags */
@@ -138,6 +138,10 @@ struct lesson {
     /** @brief The oracle, for one unit. @p data are the inputs by buffer index, NULL for others. */
     void (*expect)(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *expectation);
+    /** @brief For --dump: what @p unit leaves in the workspace, which is shown and not judged. NULL if unknown;
+     *         returns 0 if this item leaves nothing worth showing. @p scratch is unit_elems() long. */
+    int (*intermediate)(const struct lesson_case *item, const float *const *data, size_t unit,
+                        double *scratch, struct lesson_span *span);
     /** @brief What a property says beyond "equals the oracle". @p got are all buffers of this item and of
      *         the one before. Returns 1 if it holds, else 0 with the reason in @p reason. NULL if no more. */
     int (*holds)(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,

@@ -14,20 +14,21 @@
 
 void options_usage(FILE *file)
 {
-    fputs("usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
-          "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
-          "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
-          "  --time-limit S       seconds a case may take\n"
-          "  -v                   a line for every case\n"
-          "  --dump               what came back, beside what the oracle gives\n"
-          "  --bench              times (gpu) or counters (simt) of the speed cases\n"
-          "  --limit NAME=VALUE   measured copy_gbps, f32_tflops; theoretical peak_gbps, peak_tflops\n"
-          "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
-          "  --csv FILE --json FILE --ctest   records for programs\n"
-          "  --list               the cases; needs no runner\n"
-          "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
-          "exit status: 0 pass, 1 fail, 2 the check could not be made, 77 not started or no device\n",
-          file);
+    fputs(
+        "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
+        "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
+        "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
+        "  --time-limit S       seconds a case may take\n"
+        "  -v                   a line for every case\n"
+        "  --dump               what came back, beside what the oracle gives\n"
+        "  --bench              times (gpu) or counters (simt) of the speed cases\n"
+        "  --limit NAME=VALUE   measured copy_gbps, f32_tflops; theoretical peak_gbps, peak_tflops\n"
+        "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
+        "  --csv FILE --json FILE --ctest   records for programs\n"
+        "  --list               the cases; needs no runner\n"
+        "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
+        "exit status: 0 pass, 1 fail, 2 the check could not be made, 77 not started or no device\n",
+        file);
 }
 
 static int complain(const char *what, const char *value)
@@ -86,7 +87,8 @@ static int read_peer(struct options *options, const char *text)
 
 static int read_device(struct options *options, const char *text)
 {
-    if (strcmp(text, "simt") != 0 && strcmp(text, "gpu") != 0) return complain("device is neither simt nor gpu", text);
+    if (strcmp(text, "simt") != 0 && strcmp(text, "gpu") != 0)
+        return complain("device is neither simt nor gpu", text);
     options->device = text[0] == 's' ? DEVICE_SIMT : DEVICE_GPU;
     return 0;
 }
@@ -117,9 +119,13 @@ static int read_value(struct options *options, const char *name, const char *val
         if (read_number(value, &options->time_limit) == 0 && options->time_limit > 0.0) return 0;
         return complain("not a number of seconds", value);
     }
-    const struct { const char *name; const char **value; } texts[] = {
-        {"--runner", &options->runner}, {"--csv", &options->csv}, {"--json", &options->json},
-        {"--secret-seed-file", &options->secret_seed_file}};
+    const struct {
+        const char *name;
+        const char **value;
+    } texts[] = {{"--runner", &options->runner},
+                 {"--csv", &options->csv},
+                 {"--json", &options->json},
+                 {"--secret-seed-file", &options->secret_seed_file}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].value = value;
@@ -130,9 +136,12 @@ static int read_value(struct options *options, const char *name, const char *val
 
 static int read_flag(struct options *options, const char *name)
 {
-    const struct { const char *name; int *flag; } flags[] = {
-        {"-v", &options->verbose}, {"--verbose", &options->verbose}, {"--dump", &options->dump},
-        {"--bench", &options->bench}, {"--list", &options->list}, {"--ctest", &options->ctest}};
+    const struct {
+        const char *name;
+        int *flag;
+    } flags[] = {{"-v", &options->verbose},  {"--verbose", &options->verbose},
+                 {"--dump", &options->dump}, {"--bench", &options->bench},
+                 {"--list", &options->list}, {"--ctest", &options->ctest}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;
@@ -156,7 +165,8 @@ int options_read(struct options *options, int argc, char **argv)
         if (unknown > 0) return complain("unknown option, or its value is missing", argv[i]);
         i++;
     }
-    if (options->time_limit == 0.0) options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
+    if (options->time_limit == 0.0)
+        options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
     if (options->runner == NULL && !options->list && options->save_case == NULL)
         return complain("which runner?", "--runner is missing");

@@ -17,7 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_IMAGE = 3, CHILD_CONTROL = 4, CHILD_REPLY = 5, ABOVE_CHILD = 10, EXEC_FAILED = 126, LOOK_MS = 20 };
+enum {
+    CHILD_IMAGE = 3,
+    CHILD_CONTROL = 4,
+    CHILD_REPLY = 5,
+    ABOVE_CHILD = 10,
+    EXEC_FAILED = 126,
+    LOOK_MS = 20
+};
 
 static double now_seconds(void)
 {
@@ -69,9 +76,14 @@ int process_start(struct process *process, const char *path, int image, const st
                   const char *counters)
 {
     int control[2] = {-1, -1}, replies[2] = {-1, -1}, output[2] = {-1, -1};
-    *process = (struct process){.pid = -1, .control = -1, .replies = -1, .output = -1, .exit_code = -1,
+    *process = (struct process){.pid = -1,
+                                .control = -1,
+                                .replies = -1,
+                                .output = -1,
+                                .exit_code = -1,
                                 .resident_bytes = limits->resident_bytes};
-    int failed = pipe2(control, O_CLOEXEC) != 0 || pipe2(replies, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0;
+    int failed =
+        pipe2(control, O_CLOEXEC) != 0 || pipe2(replies, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0;
     fflush(NULL); /* the child must not inherit text that would be printed twice */
     if (!failed) process->pid = fork();
     if (process->pid == 0) become_runner(path, image, control[0], replies[1], output[1], limits, counters);
@@ -131,7 +143,8 @@ static int collect_reply(struct process *process, uint32_t kind, uint32_t index)
 static int has_ended(struct process *process)
 {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process->pid;
+    return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == process->pid;
 }
 
 /* Resident memory less what is shared, which is the image and libraries. */

@@ -19,8 +19,9 @@ enum { PROCESS_TEXT = 64 << 10 };
 /** @brief What a runner may use. */
 struct process_limits {
     double cpu_seconds;
-    uint64_t resident_bytes; /**< private memory in use; address space says nothing, both devices reserve far more */
-    uint64_t file_bytes;    /**< of any file it writes */
+    uint64_t
+        resident_bytes; /**< private memory in use; address space says nothing, both devices reserve far more */
+    uint64_t file_bytes; /**< of any file it writes */
 };
 
 /** @brief A running or ended runner. */
@@ -29,10 +30,10 @@ struct process {
     int control, replies, output; /**< our ends of the pipes, -1 when closed */
     char text[PROCESS_TEXT];      /**< the beginning of what it printed */
     size_t text_used;
-    size_t text_at_end;           /**< how much of it was there when its work was done */
-    int exit_code;                /**< -1 unless it exited by itself */
-    int signal;                   /**< 0 unless it was killed */
-    uint64_t resident_bytes;      /**< how much memory it may use */
+    size_t text_at_end;      /**< how much of it was there when its work was done */
+    int exit_code;           /**< -1 unless it exited by itself */
+    int signal;              /**< 0 unless it was killed */
+    uint64_t resident_bytes; /**< how much memory it may use */
 };
 
 enum process_event { PROCESS_REPLY, PROCESS_ENDED, PROCESS_LATE, PROCESS_GREEDY };

@@ -19,7 +19,7 @@ static void put_text(field_writer put, void *context, const char *name, const ch
 static void put_real(field_writer put, void *context, const char *name, double value, int known)
 {
     char text[40] = "";
-    if (known) snprintf(text, sizeof text, "%.6g", value);
+    if (known) snprintf(text, sizeof text, "%.9g", value);
     put(context, name, text, 1);
 }
 
@@ -176,21 +176,23 @@ int report_json(const struct check *check, const char *path)
         points += check_points(check, i);
         if (check->chosen[i]) most += check_points_max(check, i);
     }
-    fprintf(json.file, "{\n  \"lesson\": \"%02d_%s\", \"state\": \"%s\", \"points\": %.3f, \"points_max\": %.3f,\n",
+    fprintf(json.file,
+            "{\n  \"lesson\": \"%02d_%s\", \"state\": \"%s\", \"points\": %.3f, \"points_max\": %.3f,\n",
             lesson->number, lesson->topic, state_name(check_state(check, -1)), points, most);
     fprintf(json.file, "  \"device_name\": ");
     put_string(json.file, check->device_name);
     fprintf(json.file, ",\n  \"parts\": [");
     for (int part = 0; part < lesson->part_count; part++)
-        fprintf(json.file, "%s{\"name\": \"%s\", \"state\": \"%s\"}", part > 0 ? ", " : "", lesson->part[part].name,
-                state_name(check_state(check, part)));
+        fprintf(json.file, "%s{\"name\": \"%s\", \"state\": \"%s\"}", part > 0 ? ", " : "",
+                lesson->part[part].name, state_name(check_state(check, part)));
     fprintf(json.file, "],\n  \"cases\": [\n");
     for (int i = 0, rows = 0; i < check->case_count; i++) {
         if (!check->chosen[i]) continue;
         if (rows++ > 0) fprintf(json.file, ",\n");
         json.column = 0;
         put_case(put_json, &json, check, i);
-        if (check->verdicts[i].headline[0] != '\0') put_json(&json, "headline", check->verdicts[i].headline, 0);
+        if (check->verdicts[i].headline[0] != '\0')
+            put_json(&json, "headline", check->verdicts[i].headline, 0);
         if (check->verdicts[i].pattern[0] != '\0') put_json(&json, "pattern", check->verdicts[i].pattern, 0);
         fputc('}', json.file);
     }
@@ -202,7 +204,8 @@ int report_json(const struct check *check, const char *path)
 
 static void measurement(const char *case_name, const char *what, double value)
 {
-    printf("<CTestMeasurement type=\"numeric/double\" name=\"%s %s\">%.6g</CTestMeasurement>\n", case_name, what, value);
+    printf("<CTestMeasurement type=\"numeric/double\" name=\"%s %s\">%.15g</CTestMeasurement>\n", case_name,
+           what, value);
 }
 
 void report_ctest(const struct check *check)

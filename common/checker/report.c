@@ -13,7 +13,8 @@ enum { SHOWN_IN_FULL = 3, SHOWN_LINES = 14 };
 
 const char *report_group(enum case_group group)
 {
-    static const char *const names[GROUP_COUNT] = {"basic", "edges", "numerics", "bad_input", "properties", "speed"};
+    static const char *const names[GROUP_COUNT] = {"basic",     "edges",      "numerics",
+                                                   "bad_input", "properties", "speed"};
     return names[group];
 }
 
@@ -29,7 +30,11 @@ void report_untrusted(const char *text)
         printf("    | ");
         for (; *c != '\0' && *c != '\n'; c++) {
             unsigned char byte = (unsigned char)*c;
-            putchar(byte == '<' ? '(' : byte == '>' ? ')' : byte == '\t' ? ' ' : byte < ' ' || byte > 126 ? '?' : byte);
+            putchar(byte == '<'                ? '('
+                    : byte == '>'              ? ')'
+                    : byte == '\t'             ? ' '
+                    : byte < ' ' || byte > 126 ? '?'
+                                               : byte);
         }
         putchar('\n');
         if (*c == '\n') c++;
@@ -46,10 +51,11 @@ static void report_case(const struct check *check, int index)
     if (verdict->pattern[0] != '\0') printf("    %-12s %s\n", "pattern", verdict->pattern);
     const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
-    if (verdict->sampled > 0) printf("    %-12s %zu of %zu rows\n", "sampled", verdict->sampled, verdict->units);
+    if (verdict->sampled > 0)
+        printf("    %-12s %zu of %zu rows\n", "sampled", verdict->sampled, verdict->units);
     if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
-    printf("    %-12s build/bin/warpwise check %02d --case %s --device %s\n", "again", lesson->number, item->name,
-           device_name(check->options.device));
+    printf("    %-12s build/bin/warpwise check %02d --case %s --device %s\n", "again", lesson->number,
+           item->name, device_name(check->options.device));
 }
 
 /* One line about one part. */
@@ -78,7 +84,9 @@ static void report_failures(const struct check *check, int part)
     int shown = 0, more = 0;
     for (int i = 0; i < check->case_count; i++) {
         enum state state = check->verdicts[i].state;
-        if (!check->chosen[i] || check->cases[i].part != part || state == STATE_PASS || state == STATE_NO_DEVICE) continue;
+        if (!check->chosen[i] || check->cases[i].part != part || state == STATE_PASS ||
+            state == STATE_NO_DEVICE)
+            continue;
         if (state == STATE_NOT_STARTED && check_state(check, part) == STATE_NOT_STARTED) continue;
         if (shown < SHOWN_IN_FULL) {
             report_case(check, i);
@@ -124,7 +132,8 @@ void report_text(const struct check *check)
     const struct lesson *lesson = check->options.lesson;
     enum state state = check_state(check, -1);
     double points = 0.0, most = 0.0;
-    printf("%02d %s on %s: %s\n", lesson->number, lesson->topic, device_name(check->options.device), lesson->title);
+    printf("%02d %s on %s: %s\n", lesson->number, lesson->topic, device_name(check->options.device),
+           lesson->title);
     for (int part = 0; part < lesson->part_count; part++) {
         report_part(check, part);
         if (check->options.verbose) report_every_case(check, part);
@@ -136,9 +145,11 @@ void report_text(const struct check *check)
         points += check_points(check, i);
         if (check->chosen[i]) most += check_points_max(check, i);
     }
-    printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic, state_name(state), points, most);
+    printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic, state_name(state), points,
+           most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
-    if (state == STATE_NOT_STARTED) printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);
+    if (state == STATE_NOT_STARTED)
+        printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);
     putchar('\n');
 }
 
@@ -149,10 +160,12 @@ void report_list(const struct check *check)
         char shape[160];
         const struct lesson_case *item = &check->cases[i];
         lesson->describe(item, shape, sizeof shape);
-        printf("%-42s %-10s %5.2f points  %s", item->name, report_group(item->group), check_points_max(check, i), shape);
+        printf("%-42s %-10s %5.2f points  %s", item->name, report_group(item->group),
+               check_points_max(check, i), shape);
         if (item->repeat > 1) printf("; %d random inputs", item->repeat);
         if (item->expected != KERNEL_OK) printf("; expects %s", kernel_status_name(item->expected));
-        if (!(item->devices & (unsigned)check->options.device)) printf("; not on %s", device_name(check->options.device));
+        if (!(item->devices & (unsigned)check->options.device))
+            printf("; not on %s", device_name(check->options.device));
         putchar('\n');
     }
 }

@@ -14,19 +14,20 @@
 #include <unistd.h>
 
 enum {
-    GUARD_BYTES = 4096,      /* of each guard zone on a GPU */
+    GUARD_BYTES = 4096, /* of each guard zone on a GPU */
     WARM_UP = 5,
-    START_SECONDS = 60,      /* opening a GPU may take its time */
     END_SECONDS = 10,
-    DEATHS_BEFORE_READY = 3  /* then no more runners are started */
+    DEATHS_BEFORE_READY = 3, /* then no more runners are started */
+    LATE_CASES = 3           /* then no more are tried: each costs the whole time limit */
 };
 
 /* Room for findings and counters, far from enough to fill a disk. */
 #define FILE_BYTES (UINT64_C(64) << 20)
 /* Written between timed calls: twice the largest L2 there is. */
 #define FLUSH_BYTES (UINT64_C(256) << 20)
-/* Memory of the host that a runner may use beside what its cases need. */
-#define HOST_BYTES (UINT64_C(4) << 30)
+/* Memory of the host that a runner may use beside what its cases need: CUDA's own is large. */
+#define GPU_HOST_BYTES (UINT64_C(8) << 30)
+#define SIMT_HOST_BYTES (UINT64_C(2) << 30)
 
 static int has_contents(enum wire_role role)
 {
@@ -101,9 +102,8 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
 {
     enum wire_role role = item->buffer[index].role;
     struct wire_buffer *buffer = &wire->buffer[index];
-    *buffer = (struct wire_buffer){.role = role,
-                                   .null = item->settled.null_buffer == index,
-                                   .bytes = buffer_bytes(item, index)};
+    *buffer = (struct wire_buffer){
+        .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
     snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
     if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
     if (has_contents(role)) {
@@ -151,7 +151,8 @@ static int broken(struct session *session, const char *what)
 /* The size is sealed: a runner that could cut the file short could kill the checker with SIGBUS. */
 int session_open(struct session *session)
 {
-    uint64_t at = wire_round(sizeof(struct wire_header)) + (uint64_t)session->count * wire_round(sizeof(struct wire_case));
+    uint64_t at = wire_round(sizeof(struct wire_header)) +
+                  (uint64_t)session->count * wire_round(sizeof(struct wire_case));
     session->bytes = wire_round(sizeof(struct wire_header));
     for (int i = 0; i < session->count; i++) session->bytes += session_item_bytes(session, &session->item[i]);
     session->image = memfd_create("warpwise", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -188,7 +189,8 @@ int session_save(const struct session *session, const char *path)
 const float *session_copy(const struct session *session, int index, int buffer, int run)
 {
     const struct item *item = &session->item[index];
-    uint64_t at = wire_round(sizeof(struct wire_header)) + (uint64_t)session->count * wire_round(sizeof(struct wire_case));
+    uint64_t at = wire_round(sizeof(struct wire_header)) +
+                  (uint64_t)session->count * wire_round(sizeof(struct wire_case));
     /* Offsets are computed anew: those in the image may have been changed by the runner. */
     for (int i = 0; i <= index; i++)
         for (int b = 0; b < session->item[i].buffer_count; b++) {
@@ -196,7 +198,8 @@ const float *session_copy(const struct session *session, int index, int buffer, 
             if (has_contents(role)) at += wire_round(buffer_bytes(&session->item[i], b));
             if (i == index && b == buffer)
                 return (const float *)((const unsigned char *)session->header + at +
-                                       (uint64_t)run * copy_bytes(session, item, b) + session_guard_bytes(session));
+                                       (uint64_t)run * copy_bytes(session, item, b) +
+                                       session_guard_bytes(session));
             at += (uint64_t)copies_of(session, role) * copy_bytes(session, &session->item[i], b);
         }
     return NULL;
@@ -213,9 +216,10 @@ static double now_seconds(void)
 
 static int begins_finding(const char *line)
 {
-    static const char *const kinds[] = {"out-of-bounds", "misaligned", "uninitialized-read", "shared-race",
-                                        "global-race", "divergent-barrier", "deadlock", "missing-wait",
-                                        "use-after-free", "host-pointer", "leak", "unsupported"};
+    static const char *const kinds[] = {"out-of-bounds", "misaligned",   "uninitialized-read",
+                                        "shared-race",   "global-race",  "divergent-barrier",
+                                        "deadlock",      "missing-wait", "use-after-free",
+                                        "host-pointer",  "leak",         "unsupported"};
     if (strncmp(line, "simt: ", 6) != 0) return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t length = strlen(kinds[i]);
@@ -237,14 +241,16 @@ static void keep_text(struct item *item, const char *text)
 static struct process_limits limits_of(const struct session *session)
 {
     double seconds = session->check->options.time_limit * (double)(session->count + 1) * 4.0;
-    return (struct process_limits){seconds, HOST_BYTES + 4 * session->bytes, FILE_BYTES};
+    uint64_t own = session->check->options.device == DEVICE_GPU ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
+    return (struct process_limits){seconds, own + 4 * session->bytes, FILE_BYTES};
 }
 
 static void note_device(struct session *session)
 {
     struct check *check = session->check;
     const struct wire_header *header = session->header;
-    snprintf(check->device_name, sizeof check->device_name, "%.*s", (int)sizeof header->device - 1, header->device);
+    snprintf(check->device_name, sizeof check->device_name, "%.*s", (int)sizeof header->device - 1,
+             header->device);
     check->device_memory = header->memory_bytes;
     check->threads_per_sm = header->threads_per_sm;
     check->multiprocessors = header->multiprocessors;
@@ -253,10 +259,14 @@ static void note_device(struct session *session)
 static enum item_end end_of(enum process_event event)
 {
     switch (event) {
-    case PROCESS_REPLY: return ITEM_ANSWERED;
-    case PROCESS_LATE: return ITEM_LATE;
-    case PROCESS_GREEDY: return ITEM_GREEDY;
-    default: return ITEM_CRASHED;
+    case PROCESS_REPLY:
+        return ITEM_ANSWERED;
+    case PROCESS_LATE:
+        return ITEM_LATE;
+    case PROCESS_GREEDY:
+        return ITEM_GREEDY;
+    default:
+        return ITEM_CRASHED;
     }
 }
 
@@ -267,7 +277,8 @@ static int run_item(struct session *session, struct process *process, int index)
     size_t text_before = process->text_used;
     double begin = now_seconds();
     process_send(process, WIRE_RUN, (uint32_t)index);
-    enum process_event event = process_await(process, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
+    enum process_event event =
+        process_await(process, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
     item->end = end_of(event);
     process->text[process->text_used] = '\0';
@@ -293,7 +304,8 @@ static void close_runner(struct session *session, struct process *process, int f
     item->exit_code = process->exit_code;
     item->signal = process->signal;
     if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->text);
-    if (item->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS && !findings_known(session, first, last)) {
+    if (item->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS &&
+        !findings_known(session, first, last)) {
         keep_text(item, process->text + process->text_at_end);
         item->finding = 1;
     }
@@ -309,7 +321,7 @@ static int run_with_one(struct session *session, struct process *process, int fi
         broken(session, "the runner cannot be started");
         return session->count;
     }
-    enum process_event event = process_await(process, WIRE_READY, 0, START_SECONDS);
+    enum process_event event = process_await(process, WIRE_READY, 0, options->time_limit);
     if (event != PROCESS_REPLY) {
         session->item[first].end = end_of(event);
         close_runner(session, process, first, first);
@@ -327,25 +339,37 @@ static int run_with_one(struct session *session, struct process *process, int fi
     return next;
 }
 
-/* A runner that dies before it is ready costs an item; after a few such deaths none is started any more. */
+/* Items that are not tried any more share the fate of `fate`. */
+static void give_up(struct session *session, int next, const struct item *fate)
+{
+    for (; next < session->count; next++) {
+        struct item *item = &session->item[next];
+        item->end = fate->end;
+        item->exit_code = fate->exit_code;
+        item->signal = fate->signal;
+        memcpy(item->text, fate->text, sizeof item->text);
+    }
+}
+
+/* A runner that dies before it is ready costs an item. After a few such deaths none is started any more, and
+ * after a few cases that took too long none is tried. */
 void session_run(struct session *session)
 {
     struct process *process = malloc(sizeof *process);
+    struct check *check = session->check;
     int next = 0, deaths = 0;
-    while (process != NULL && next < session->count && session->check->broken[0] == '\0') {
-        int reached = run_with_one(session, process, next);
-        if (reached > next) {
-            next = reached;
-            continue;
-        }
-        const struct item *dead = &session->item[next++];
-        if (++deaths < DEATHS_BEFORE_READY) continue;
-        for (; next < session->count; next++) {
-            session->item[next].end = dead->end;
-            session->item[next].exit_code = dead->exit_code;
-            session->item[next].signal = dead->signal;
-            memcpy(session->item[next].text, dead->text, sizeof dead->text);
-        }
+    while (process != NULL && next < session->count && check->broken[0] == '\0' && check->late < LATE_CASES) {
+        int reached = run_with_one(session, process, next), ready = reached > next;
+        const struct item *last = &session->item[ready ? reached - 1 : next];
+        next = ready ? reached : next + 1;
+        check->late += last->end == ITEM_LATE;
+        deaths += !ready;
+        if (deaths < DEATHS_BEFORE_READY && (ready || last->end != ITEM_LATE)) continue;
+        if (!ready && last->end == ITEM_LATE) check->late = LATE_CASES;
+        give_up(session, next, last);
+        next = session->count;
     }
+    const struct item late = {.end = ITEM_LATE};
+    if (check->late >= LATE_CASES) give_up(session, next, &late);
     free(process);
 }

@@ -19,10 +19,10 @@ struct item {
     int buffer_count;
     struct lesson_buffer buffer[WIRE_BUFFERS];
     enum item_end end;
-    int exit_code, signal;     /**< of the runner that crashed on it */
-    int finding;               /**< 1: the software device printed a finding while it ran */
+    int exit_code, signal; /**< of the runner that crashed on it */
+    int finding;           /**< 1: the software device printed a finding while it ran */
     double host_seconds;
-    char text[ITEM_TEXT];      /**< what was printed while it ran */
+    char text[ITEM_TEXT]; /**< what was printed while it ran */
     uint64_t nonce[2];
     uint32_t poison[2];
     uint64_t guard_seed;
@@ -33,11 +33,11 @@ struct session {
     struct check *check;
     struct item *item;
     int count;
-    int image;                 /**< descriptor of the memory file */
+    int image; /**< descriptor of the memory file */
     struct wire_header *header;
     size_t bytes;
-    const char *counters;      /**< file for the software device's counters, or NULL */
-    int timed;                 /**< launches to time, 0 for none */
+    const char *counters; /**< file for the software device's counters, or NULL */
+    int timed;            /**< launches to time, 0 for none */
 };
 
 /** @brief Bytes of image that @p item needs beside the header. */

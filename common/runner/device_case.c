@@ -31,7 +31,8 @@ int note_error(struct wire_case *item, cudaError_t error, const char *where)
     struct wire_result *result = &item->result;
     if (result->cuda_error == 0) {
         result->cuda_error = (int32_t)error;
-        snprintf(result->cuda_message, sizeof result->cuda_message, "%s (%s)", cudaGetErrorString(error), where);
+        snprintf(result->cuda_message, sizeof result->cuda_message, "%s (%s)", cudaGetErrorString(error),
+                 where);
     }
     return -1;
 }
@@ -97,7 +98,8 @@ static int allocate(struct device_case *run, int set, unsigned index)
     buffer->allocated = wire->misalignment + 2 * guard + buffer->bytes;
     void *allocation = NULL;
     if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
-    if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") != 0)
+    if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") !=
+        0)
         return -1;
     buffer->allocation = allocation;
     buffer->start = buffer->allocation + wire->misalignment + guard;
@@ -134,7 +136,8 @@ int prepare_outputs(struct device_case *run, int set, uint32_t poison, int first
         if (buffer->start == NULL) continue;
         int failed = 0;
         if (wire->role == WIRE_OUT) failed = fill_words(run, buffer, poison);
-        if (wire->role == WIRE_WORKSPACE && run->item->poison_workspace) failed = fill_words(run, buffer, poison);
+        if (wire->role == WIRE_WORKSPACE && run->item->poison_workspace)
+            failed = fill_words(run, buffer, poison);
         if (wire->role == WIRE_INOUT && first_contents)
             failed = move(run, buffer->start, image_at(run, wire->contents), buffer->bytes, 0);
         if (failed) return -1;
@@ -221,8 +224,8 @@ void run_case(struct wire_header *image, struct wire_case *item)
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
         item->result.setup_failed = 1;
-    } else if ((run->sets == 2 ? run_both_at_once(run) : run_one_by_one(run)) == 0 && copy_inputs_back(run) == 0 &&
-               item->timed > 0 && item->result.status[0] == KERNEL_OK) {
+    } else if ((run->sets == 2 ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
+               copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
         time_case(run);
     }
     tear_down(run);

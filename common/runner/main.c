@@ -46,7 +46,8 @@ static struct wire_header *map_image(int descriptor, int flags)
 {
     struct stat info;
     if (fstat(descriptor, &info) != 0 || (size_t)info.st_size < sizeof(struct wire_header)) return NULL;
-    struct wire_header *image = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+    struct wire_header *image =
+        mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, flags, descriptor, 0);
     if (image == MAP_FAILED) return NULL;
     return image->magic == WIRE_MAGIC && image->image_bytes == (uint64_t)info.st_size ? image : NULL;
 }
@@ -104,7 +105,8 @@ static int by_hand(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "--session") == 0) return session(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    if (argc == 5 && strcmp(argv[1], "--session") == 0)
+        return session(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
     if (argc == 3 && strcmp(argv[1], "--case-file") == 0) return by_hand(argv[2]);
     fprintf(stderr, "usage: %s --case-file FILE\n", argv[0]);
     return EXIT_USAGE;

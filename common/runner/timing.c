@@ -31,12 +31,14 @@ static int open_watch(struct stopwatch *watch)
         if (item->buffer[i].role != WIRE_INOUT || watch->pointers[i] == NULL) continue;
         const unsigned char *contents = (const unsigned char *)watch->run->image + item->buffer[i].contents;
         if (check(watch, cudaMalloc(&watch->first[i], item->buffer[i].bytes)) != 0 ||
-            check(watch, cudaMemcpy(watch->first[i], contents, item->buffer[i].bytes, cudaMemcpyHostToDevice)) != 0)
+            check(watch,
+                  cudaMemcpy(watch->first[i], contents, item->buffer[i].bytes, cudaMemcpyHostToDevice)) != 0)
             return -1;
     }
     if (item->flush_bytes > 0 && check(watch, cudaMalloc(&watch->flush, item->flush_bytes)) != 0) return -1;
     for (unsigned i = 0; i < item->timed; i++)
-        if (check(watch, cudaEventCreate(&watch->begin[i])) != 0 || check(watch, cudaEventCreate(&watch->end[i])) != 0)
+        if (check(watch, cudaEventCreate(&watch->begin[i])) != 0 ||
+            check(watch, cudaEventCreate(&watch->end[i])) != 0)
             return -1;
     return 0;
 }
@@ -119,7 +121,8 @@ int time_case(struct device_case *run)
     watch = (struct stopwatch){.run = run};
     if (run->item->timed > WIRE_SAMPLES) run->item->timed = WIRE_SAMPLES;
     int failed = open_watch(&watch) != 0 || prepare_outputs(run, 0, run->item->poison[0], 0) != 0;
-    for (unsigned i = 0; i < run->item->warm_up && !failed; i++) failed = before_call(&watch) != 0 || call(&watch) != 0;
+    for (unsigned i = 0; i < run->item->warm_up && !failed; i++)
+        failed = before_call(&watch) != 0 || call(&watch) != 0;
     failed = failed || wall_time(&watch) != 0 || sample(&watch) != 0 || copy_back(run, 0, 2) != 0;
     close_watch(&watch);
     return failed ? -1 : 0;

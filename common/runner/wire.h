@@ -21,8 +21,8 @@
 #define WIRE_MAGIC UINT64_C(0x3153504157524157) /* changes with the layout of these structs */
 
 enum {
-    WIRE_BUFFERS = 8,    /* device buffers a case may have */
-    WIRE_VALUES = 16,    /* integers the lesson's marshalling may need */
+    WIRE_BUFFERS = 8, /* device buffers a case may have */
+    WIRE_VALUES = 16, /* integers the lesson's marshalling may need */
     WIRE_REALS = 2,
     WIRE_RUNS = 3,       /* two runs with different poison, and what the timing loop left */
     WIRE_SAMPLES = 256,  /* timed launches */
@@ -45,7 +45,7 @@ enum wire_flags {
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
 struct wire_buffer {
-    char name[16];            /**< as the contract calls it */
+    char name[16]; /**< as the contract calls it */
     uint32_t role;
     uint32_t null;            /**< 1: the kernel is given a null pointer */
     uint64_t bytes;           /**< without guard zones */
@@ -63,19 +63,19 @@ struct wire_kernel {
 
 /** @brief What came of a case. Only the runner writes here. */
 struct wire_result {
-    int32_t status[WIRE_RUNS];      /**< enum kernel_status */
-    int32_t cuda_error;             /**< first error of the CUDA runtime, 0 if none */
-    int32_t setup_failed;           /**< 1: the error came before the kernel was called */
+    int32_t status[WIRE_RUNS]; /**< enum kernel_status */
+    int32_t cuda_error;        /**< first error of the CUDA runtime, 0 if none */
+    int32_t setup_failed;      /**< 1: the error came before the kernel was called */
     char cuda_message[128];
-    uint64_t workspace_asked;       /**< what the lesson's ..._workspace_bytes() says */
-    uint32_t findings;              /**< of the software device during this case */
+    uint64_t workspace_asked; /**< what the lesson's ..._workspace_bytes() says */
+    uint32_t findings;        /**< of the software device during this case */
     uint32_t sample_count;
-    float sample_us[WIRE_SAMPLES];  /**< between the events around one call */
-    float wall_us;                  /**< shortest host time of a call and the wait for the whole device */
-    uint32_t launches;              /**< kernels of one call */
+    float sample_us[WIRE_SAMPLES]; /**< between the events around one call */
+    float wall_us;                 /**< shortest host time of a call and the wait for the whole device */
+    uint32_t launches;             /**< kernels of one call */
     uint32_t kernel_count;
     struct wire_kernel kernel[WIRE_KERNELS];
-    uint64_t stamp[2];              /**< the nonce of the case, written last */
+    uint64_t stamp[2]; /**< the nonce of the case, written last */
 };
 
 /** @brief One case, asked and answered. */
@@ -84,12 +84,12 @@ struct wire_case {
     uint32_t part, flags;
     int64_t value[WIRE_VALUES]; /**< what each means is the lesson's business */
     double real[WIRE_REALS];
-    uint64_t guard_bytes;       /**< of each guard zone; 0 where the device itself watches the borders */
+    uint64_t guard_bytes; /**< of each guard zone; 0 where the device itself watches the borders */
     uint64_t guard_seed;
-    uint32_t poison[2];         /**< word that outputs are filled with before run 0 and run 1 */
-    uint32_t poison_workspace;  /**< 1: also fill the workspace */
-    uint32_t warm_up, timed;    /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
-    uint64_t flush_bytes;       /**< device memory written between timed launches, so that L2 is cold */
+    uint32_t poison[2];        /**< word that outputs are filled with before run 0 and run 1 */
+    uint32_t poison_workspace; /**< 1: also fill the workspace */
+    uint32_t warm_up, timed;   /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
+    uint64_t flush_bytes;      /**< device memory written between timed launches, so that L2 is cold */
     uint32_t buffer_count;
     struct wire_buffer buffer[WIRE_BUFFERS];
     struct wire_result result;
@@ -100,11 +100,11 @@ struct wire_header {
     uint64_t magic;
     uint64_t image_bytes;
     uint32_t case_count;
-    uint32_t no_device;          /**< set by the runner: 1 if there is nothing to run on, and device says why */
-    uint64_t memory_bytes;       /**< set by the runner: size of device memory */
+    uint32_t no_device;    /**< set by the runner: 1 if there is nothing to run on, and device says why */
+    uint64_t memory_bytes; /**< set by the runner: size of device memory */
     uint64_t l2_bytes;
     uint32_t multiprocessors, threads_per_sm, compute_capability;
-    char device[128];            /**< its name */
+    char device[128]; /**< its name */
 };
 
 /** @brief A message on a pipe; a short write of it cannot be torn. */

@@ -15,10 +15,14 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     attention_args_of(item, buffers, &args);
     const struct attention_args *given = item->value[AT_NULL_ARGS] ? NULL : &args;
     switch (item->value[AT_KIND]) {
-    case ATTENTION_SCORES: return tiled_attention_scores_f32(given, buffers[ATTENTION_MATRIX], stream);
-    case ATTENTION_SOFTMAX: return tiled_attention_softmax_f32(given, buffers[ATTENTION_MATRIX], stream);
-    case ATTENTION_OUTPUT: return tiled_attention_output_f32(given, buffers[ATTENTION_MATRIX], stream);
-    default: return tiled_attention_f32(given, stream);
+    case ATTENTION_SCORES:
+        return tiled_attention_scores_f32(given, buffers[ATTENTION_MATRIX], stream);
+    case ATTENTION_SOFTMAX:
+        return tiled_attention_softmax_f32(given, buffers[ATTENTION_MATRIX], stream);
+    case ATTENTION_OUTPUT:
+        return tiled_attention_output_f32(given, buffers[ATTENTION_MATRIX], stream);
+    default:
+        return tiled_attention_f32(given, stream);
     }
 }
 

@@ -136,9 +136,15 @@ static const struct bad_row BAD[] = {
 
 static void start_case(struct lesson_case *item, const char *name, int part, int rows, int cols)
 {
-    *item = (struct lesson_case){.weight = 1, .part = part, .devices = DEVICE_ANY, .extent = {rows, cols},
-                                 .value = {rows, cols}, .null_buffer = -1, .misaligned_buffer = -1,
-                                 .group = GROUP_BAD_INPUT, .repeat = 1};
+    *item = (struct lesson_case){.weight = 1,
+                                 .part = part,
+                                 .devices = DEVICE_ANY,
+                                 .extent = {rows, cols},
+                                 .value = {rows, cols},
+                                 .null_buffer = -1,
+                                 .misaligned_buffer = -1,
+                                 .group = GROUP_BAD_INPUT,
+                                 .repeat = 1};
     snprintf(item->name, sizeof item->name, "%s", name);
 }
 
@@ -209,13 +215,20 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
 {
     double place = (double)at;
     switch (item->distribution) {
-    case LARGE: return (float)(1e4 * noise);
-    case LOW: return (float)(-1e4 + noise);
-    case EQUAL: return 2.5f;
-    case RISING: return (float)(0.05 * place + 0.01 * noise);
-    case FALLING: return (float)(0.05 * ((double)count - place) + 0.01 * noise);
-    case DOMINANT: return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
-    default: return (float)noise;
+    case LARGE:
+        return (float)(1e4 * noise);
+    case LOW:
+        return (float)(-1e4 + noise);
+    case EQUAL:
+        return 2.5f;
+    case RISING:
+        return (float)(0.05 * place + 0.01 * noise);
+    case FALLING:
+        return (float)(0.05 * ((double)count - place) + 0.01 * noise);
+    case DOMINANT:
+        return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
+    default:
+        return (float)noise;
     }
 }
 
@@ -293,7 +306,8 @@ static void expect_merge(const struct lesson_case *item, const float *const *dat
 }
 
 /* See attention_oracle.c: p_j moves by p_j (e_j - sum p_k e_k), e_j being the rounding of x_j - max. */
-static void expect_rows(const struct lesson_case *item, const float *in, size_t row, struct lesson_expectation *e)
+static void expect_rows(const struct lesson_case *item, const float *in, size_t row,
+                        struct lesson_expectation *e)
 {
     size_t cols = (size_t)item->extent[1];
     struct lesson_span *out = &e->span[0], *lse = &e->span[1];
@@ -329,12 +343,19 @@ static void expect_rows(const struct lesson_case *item, const float *in, size_t 
     e->span_count = 2;
 }
 
-static void expect(const struct lesson_case *item, const float *const *data, size_t unit, struct lesson_expectation *e)
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *e)
 {
     switch (item->part) {
-    case PART_MERGE: expect_merge(item, data, unit, e); break;
-    case PART_ROWS: expect_rows(item, data[ROWS_IN], unit, e); break;
-    default: attention_expect(item, data, unit, e); break;
+    case PART_MERGE:
+        expect_merge(item, data, unit, e);
+        break;
+    case PART_ROWS:
+        expect_rows(item, data[ROWS_IN], unit, e);
+        break;
+    default:
+        attention_expect(item, data, unit, e);
+        break;
     }
     for (int s = 0; item->part == PART_ROWS && (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++)
         for (size_t i = 0; i < e->span[s].count; i++)
@@ -374,10 +395,12 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size)
 {
-    if (item->part == PART_ATTENTION) return attention_guess(item, data, index, buffer, at, value, message, size);
-    static const char *const messages[] = {"only one of the two sums is rescaled to the common maximum",
-                                           "only one of the two sums is rescaled to the common maximum",
-                                           "the two sums are added without being rescaled to the common maximum"};
+    if (item->part == PART_ATTENTION)
+        return attention_guess(item, data, index, buffer, at, value, message, size);
+    static const char *const messages[] = {
+        "only one of the two sums is rescaled to the common maximum",
+        "only one of the two sums is rescaled to the common maximum",
+        "the two sums are added without being rescaled to the common maximum"};
     if (item->part != PART_MERGE || index > 2) return -1;
     const float *a = data[MERGE_A] + 2 * (at / 2), *b = data[MERGE_B] + 2 * (at / 2);
     if (at % 2 == 0) return 0;
@@ -391,8 +414,9 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {"only rows longer than 32 fail: does the reduction reach every warp?",
-                                           "only rows longer than 256 fail", "only rows longer than 1024 fail"};
+    static const char *const messages[] = {
+        "only rows longer than 32 fail: does the reduction reach every warp?",
+        "only rows longer than 256 fail", "only rows longer than 1024 fail"};
     static const int limit[] = {32, 256, 1024};
     if (item->part == PART_ATTENTION) return attention_trait(item, index, message);
     if (index > 2) return -1;
@@ -404,14 +428,20 @@ static const char *purpose(const struct lesson_case *item)
 {
     if (item->part == PART_ATTENTION) return attention_purpose(item);
     switch (item->distribution) {
-    case LARGE: return "values of magnitude 1e4: exp overflows unless the maximum is subtracted first";
-    case LOW: return "all values are far below zero: does the maximum begin at -infinity?";
-    case RISING: return "values rise along the row: is the sum rescaled whenever the maximum grows?";
-    case WITH_NAN: return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    case LARGE:
+        return "values of magnitude 1e4: exp overflows unless the maximum is subtracted first";
+    case LOW:
+        return "all values are far below zero: does the maximum begin at -infinity?";
+    case RISING:
+        return "values rise along the row: is the sum rescaled whenever the maximum grows?";
+    case WITH_NAN:
+        return "an input holds a NaN: it must come out where it belongs and nowhere else";
     case WITH_EMPTY:
-        return item->part == PART_MERGE ? "some pieces are empty, (-infinity, 0): merging them changes nothing"
-                                        : "some elements are -infinity, and some rows nothing else";
-    default: return NULL;
+        return item->part == PART_MERGE
+                   ? "some pieces are empty, (-infinity, 0): merging them changes nothing"
+                   : "some elements are -infinity, and some rows nothing else";
+    default:
+        return NULL;
     }
 }
 
@@ -425,8 +455,8 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
     if (item->part == PART_MERGE)
         *cost = (struct lesson_cost){.flop = 7.0 * rows, .min_bytes = 24.0 * rows, .oracle_ops = 50.0 * rows};
     else
-        *cost = (struct lesson_cost){.flop = 5.0 * elems, .min_bytes = 8.0 * elems + 4.0 * rows,
-                                     .oracle_ops = 50.0 * elems};
+        *cost = (struct lesson_cost){
+            .flop = 5.0 * elems, .min_bytes = 8.0 * elems + 4.0 * rows, .oracle_ops = 50.0 * elems};
 }
 
 static size_t workspace_bytes(const struct lesson_case *item)

@@ -5,8 +5,8 @@
 #
 # `// expect: KIND at line N` (or `at lines N, M`): exit code 86 and exactly one finding, of this kind, that
 # names every one of these lines, which are those that end in `// here`; without lines (a full stack) only the
-# kind is compared. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte, on
-# one worker and on two, and the finding be made in other orders of threads, too.
+# kind is compared. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
+# on one worker and on two, and the finding be made in other orders of threads, too.
 cmake_minimum_required(VERSION 3.20)
 
 foreach(name SIMTCC SOURCE WORKDIR)

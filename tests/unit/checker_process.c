@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "options.h"
 #include "process.h"
+#include "report.h"
 
 enum { CASES_OF_TWO = 2 };
 
@@ -33,6 +36,7 @@ static const struct trial {
     {"hang", DEVICE_SIMT, STATE_TIMEOUT, "time limit"},
     {"spin", DEVICE_SIMT, STATE_TIMEOUT, "time limit"},
     {"close", DEVICE_SIMT, STATE_CRASH, "exit code 2"},
+    {"hang_at_start", DEVICE_SIMT, STATE_TIMEOUT, "time limit"},
     {"crash", DEVICE_SIMT, STATE_CRASH, "signal 11"},
     {"abort", DEVICE_SIMT, STATE_CRASH, "signal 6"},
     {"kill_parent", DEVICE_SIMT, STATE_PASS, ""},
@@ -62,7 +66,7 @@ static const struct trial {
     {"no_device", DEVICE_SIMT, STATE_CRASH, "gave up"},
 };
 
-static int failures;
+static int failures, bench;
 
 static void expect(int holds, const char *behaviour, const char *what)
 {
@@ -71,16 +75,28 @@ static void expect(int holds, const char *behaviour, const char *what)
     printf("FAIL %s: %s\n", behaviour, what);
 }
 
+static int is_endless(const char *behaviour)
+{
+    return strncmp(behaviour, "hang", 4) == 0 || strcmp(behaviour, "spin") == 0;
+}
+
 static struct check *checked(const char *behaviour, enum device device, const char *one, const char *two)
 {
     struct check *check = calloc(1, sizeof *check);
     if (check == NULL) exit(2);
     setenv("FAKE", behaviour, 1);
-    check->options = (struct options){.lesson = options_lesson("03"), .runner = FAKE_RUNNER, .device = device,
-                                      .case_name = {one, two}, .case_count = two != NULL ? CASES_OF_TWO : 1,
-                                      .time_limit = strcmp(behaviour, "memory") == 0 ? 30.0 : 1.0};
+    check->options = (struct options){.lesson = options_lesson("03"),
+                                      .runner = FAKE_RUNNER,
+                                      .device = device,
+                                      .case_name = {one, two},
+                                      .case_count = two != NULL ? CASES_OF_TWO : 1,
+                                      .time_limit = is_endless(behaviour) ? 1.0 : 60.0};
+    check->options.bench = bench;
+    check->options.limit[0] = (struct limit){"peak_gbps", 0.001};
+    check->options.limit_count = bench == 2;
     check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
-    for (int i = 0; i < check->case_count; i++) check->chosen[i] = options_choose(&check->options, &check->cases[i]);
+    for (int i = 0; i < check->case_count; i++)
+        check->chosen[i] = options_choose(&check->options, &check->cases[i]);
     check_run(check);
     return check;
 }
@@ -100,7 +116,8 @@ static void try_all(void)
         const struct verdict *verdict = verdict_of(check, "merge/pairs_1000");
         char told[VERDICT_TEXT + 64];
         snprintf(told, sizeof told, "%s: %s", state_name(verdict->state), verdict->headline);
-        expect(verdict->state == trial->state && strstr(verdict->headline, trial->says) != NULL, trial->behaviour, told);
+        expect(verdict->state == trial->state && strstr(verdict->headline, trial->says) != NULL,
+               trial->behaviour, told);
         expect(waitpid(-1, NULL, WNOHANG) < 0, trial->behaviour, "left a process behind");
         free(check);
     }
@@ -111,21 +128,165 @@ static void try_two_cases(void)
 {
     struct check *check = checked("crash", DEVICE_SIMT, "merge/one", "merge/pairs_31");
     expect(verdict_of(check, "merge/one")->state == STATE_CRASH, "crash", "first case");
-    expect(verdict_of(check, "merge/pairs_31")->state == STATE_CRASH, "crash", "second case, in a runner of its own");
+    expect(verdict_of(check, "merge/pairs_31")->state == STATE_CRASH, "crash",
+           "second case, in a runner of its own");
     free(check);
     check = checked("finding_at_end", DEVICE_SIMT, "merge/one", "merge/pairs_31");
     expect(verdict_of(check, "merge/one")->state == STATE_PASS, "finding_at_end", "first case");
-    expect(verdict_of(check, "merge/pairs_31")->state == STATE_FAIL, "finding_at_end", "the last case answers for it");
+    expect(verdict_of(check, "merge/pairs_31")->state == STATE_FAIL, "finding_at_end",
+           "the last case answers for it");
     free(check);
     check = checked("refused_but_written", DEVICE_SIMT, "merge/count_zero", NULL);
     const struct verdict *verdict = verdict_of(check, "merge/count_zero");
-    expect(verdict->state == STATE_FAIL && strstr(verdict->headline, "was written") != NULL, "refused_but_written",
-           verdict->headline);
+    expect(verdict->state == STATE_FAIL && strstr(verdict->headline, "was written") != NULL,
+           "refused_but_written", verdict->headline);
     free(check);
     check = checked("good", DEVICE_SIMT, "merge/count_zero", "merge/property_random");
     expect(verdict_of(check, "merge/count_zero")->state == STATE_PASS, "good", "refused as it should be");
     verdict = verdict_of(check, "merge/property_random");
     expect(verdict->state == STATE_PASS, "good", verdict->headline);
+    free(check);
+}
+
+/* Cases that hang cost the time limit a few times, not once each. */
+static void try_many_late(void)
+{
+    time_t begin = time(NULL);
+    struct check *check = checked("hang", DEVICE_SIMT, "merge/property_random", "merge/large");
+    expect(verdict_of(check, "merge/property_random")->state == STATE_TIMEOUT, "hang", "the first");
+    expect(verdict_of(check, "merge/large")->state == STATE_TIMEOUT, "hang", "the last");
+    expect(time(NULL) - begin < 30, "hang", "took the time limit for every case");
+    free(check);
+}
+
+/* Times are taken from a run whose outputs were checked again, and doubted. */
+static void try_timing(void)
+{
+    static const struct {
+        const char *behaviour;
+        int bench; /* 2: with a memory limit that nothing can keep */
+        enum state state;
+        const char *refused;
+    } rows[] = {{"good", 1, STATE_PASS, NULL},
+                {"timed_other", 1, STATE_FAIL, NULL},
+                {"no_time", 1, STATE_PASS, "no time passed"},
+                {"late_work", 1, STATE_PASS, "worked on"},
+                {"good", 2, STATE_PASS, "memory"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bench = rows[i].bench;
+        struct check *check = checked(rows[i].behaviour, DEVICE_GPU, "merge/pairs_1000", NULL);
+        const struct verdict *verdict = verdict_of(check, "merge/pairs_1000");
+        const struct measurement *m = &verdict->measurement;
+        expect(verdict->state == rows[i].state, rows[i].behaviour, verdict->headline);
+        expect(m->timed == (rows[i].state == STATE_PASS), rows[i].behaviour, "timed");
+        int refused =
+            m->refused != NULL && rows[i].refused != NULL && strstr(m->refused, rows[i].refused) != NULL;
+        expect(refused || (m->refused == NULL && rows[i].refused == NULL), rows[i].behaviour, "refusal");
+        if (i == 0)
+            expect(m->median_us == 59.5 && m->p10_us == 20.0 && m->p90_us == 99.0 && m->occupancy == 0.75,
+                   "times", "wrong median, percentiles or occupancy");
+        free(check);
+    }
+    bench = 0;
+    struct check *check = checked("many_kernels", DEVICE_GPU, "merge/one", NULL);
+    expect(verdict_of(check, "merge/one")->state == STATE_PASS, "many_kernels", "a count beyond its array");
+    free(check);
+}
+
+/* ---- reports --------------------------------------------------------------------------------------------- */
+
+static char *contents(const char *path)
+{
+    static char text[1 << 18];
+    FILE *file = fopen(path, "r");
+    size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) fclose(file);
+    text[length] = '\0';
+    return text;
+}
+
+/* What the report prints to stdout, as text. */
+static char *printed(const struct check *check, void (*report)(const struct check *))
+{
+    char path[] = "/tmp/warpwise_unit_XXXXXX";
+    int file = mkstemp(path), kept = dup(STDOUT_FILENO);
+    fflush(stdout);
+    if (file < 0 || kept < 0 || dup2(file, STDOUT_FILENO) < 0) exit(2);
+    report(check);
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+    close(file);
+    char *text = contents(path);
+    unlink(path);
+    return text;
+}
+
+static int commas_in(const char *line)
+{
+    int commas = 0, quoted = 0;
+    for (; *line != '\0' && *line != '\n'; line++) {
+        if (*line == '"') quoted = !quoted;
+        commas += *line == ',' && !quoted;
+    }
+    return commas;
+}
+
+static void try_records(const struct check *check)
+{
+    char path[] = "/tmp/warpwise_unit_XXXXXX";
+    int file = mkstemp(path);
+    if (file < 0) exit(2);
+    close(file);
+    expect(report_csv(check, path) == 0, "report_csv", "cannot write");
+    const char *text = contents(path), *second = strchr(text, '\n');
+    expect(commas_in(text) == 29 && second != NULL && commas_in(second + 1) == 29, "report_csv", text);
+    expect(report_json(check, path) == 0, "report_json", "cannot write");
+    text = contents(path);
+    expect(strstr(text, "\"state\": \"CRASH\"") != NULL && strchr(text, '\033') == NULL, "report_json", text);
+    unlink(path);
+    FILE *kept = stderr;
+    stderr = fopen("/dev/null", "w");
+    expect(report_csv(check, "/nowhere/x.csv") != 0 && report_json(check, "/nowhere/x") != 0, "records",
+           "no error");
+    fclose(stderr);
+    stderr = kept;
+}
+
+/* What a runner prints must neither be taken for a measurement nor reach a terminal raw. */
+static void try_reports(void)
+{
+    struct check *check = checked("prints_and_crashes", DEVICE_SIMT, "merge/one", "merge/pairs_31");
+    check->options.verbose = 1;
+    char *text = printed(check, report_text);
+    expect(strstr(text, "<CTest") == NULL && strstr(text, "(CTestMeasurement") != NULL, "report_text", text);
+    expect(strchr(text, '\033') == NULL && strstr(text, "CRASH") != NULL, "report_text", text);
+    expect(strstr(text, "check 03 --case merge/one --device simt") != NULL, "report_text",
+           "how to repeat it");
+    expect(strstr(printed(check, report_list), "merge/count_negative") != NULL, "report_list",
+           "a case is missing");
+    try_records(check);
+    free(check);
+    check = checked("good", DEVICE_SIMT, "merge/one", NULL);
+    check->verdicts[0].measurement = (struct measurement){.timed = 1,
+                                                          .median_us = 2.5,
+                                                          .counted = 1,
+                                                          .described = 1,
+                                                          .load_sectors = 1u << 31,
+                                                          .cost = {10.0, 20.0, 0.0, 0.0}};
+    check->options.limit[0] = (struct limit){"copy_gbps", 4000.0};
+    check->options.limit[1] = (struct limit){"f32_tflops", 50.0};
+    check->options.limit_count = 2;
+    check->options.peer[0] = (struct peer){"a peer", "merge/one", 5.0};
+    check->options.peer_count = 1;
+    text = printed(check, report_ctest);
+    expect(strstr(text, ">2147483648<") != NULL && strstr(text, "median_us\">2.5<") != NULL, "report_ctest",
+           text);
+    text = printed(check, bench_report);
+    expect(strstr(text, "2.00 times as fast as a peer") != NULL && strstr(text, "latency-bound") != NULL,
+           "bench_report", text);
+    check->verdicts[0].measurement.refused = "a reason";
+    expect(strstr(printed(check, bench_report), "time refused: a reason") != NULL, "bench_report", "refusal");
     free(check);
 }
 
@@ -136,7 +297,8 @@ static void try_missing_runner(void)
     if (process == NULL || process_start(process, "/nowhere/runner", 0, &limits, NULL) != 0) exit(2);
     expect(process_await(process, WIRE_READY, 0, 5.0) == PROCESS_ENDED, "missing runner", "ends at once");
     process_end(process, 1.0);
-    expect(process->exit_code == 126 && strstr(process->text, "cannot start") != NULL, "missing runner", process->text);
+    expect(process->exit_code == 126 && strstr(process->text, "cannot start") != NULL, "missing runner",
+           process->text);
     free(process);
 }
 
@@ -145,6 +307,9 @@ int main(void)
     process_prepare();
     try_all();
     try_two_cases();
+    try_many_late();
+    try_timing();
+    try_reports();
     try_missing_runner();
     printf("checker_process: %d failures\n", failures);
     return failures == 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 /**
- * half and bfloat16 against their definitions: every one of the 65536 numbers widened, every rounding boundary
- * between two neighbours narrowed, and arithmetic on pairs of numbers of all magnitudes. Plain CUDA: what holds
- * on the software device was seen to hold on hardware.
+ * half and bfloat16 against their definitions: every one of the 65536 numbers widened, every rounding
+ * boundary between two neighbours narrowed, and arithmetic on pairs of numbers of all magnitudes. It is plain
+ * CUDA, so that hardware can be asked the same.
  */
 #include "../simt/testing.h"
 
@@ -19,9 +19,12 @@ struct format {
 };
 static const struct format half_format = {"half", 10, 15}, bfloat16_format = {"bfloat16", 7, 127};
 
-/* ---- the definitions, in double ---------------------------------------------------------------------------- */
+/* ---- the definitions, in double ------------------------------------------------------------------------ */
 
-static int infinity_of(const struct format *f) { return (2 * f->bias + 1) << f->fraction_bits; }
+static int infinity_of(const struct format *f)
+{
+    return (2 * f->bias + 1) << f->fraction_bits;
+}
 
 /** The value of a pattern without sign below infinity's; of infinity's, what the next number would be. */
 static double magnitude_of(const struct format *f, int pattern)
@@ -40,8 +43,10 @@ static unsigned short nearest(const struct format *f, long double x)
     if (magnitude >= magnitude_of(f, high)) return (unsigned short)(sign | high);
     while (high - low > 1) {
         int middle = (low + high) / 2;
-        if (magnitude_of(f, middle) <= magnitude) low = middle;
-        else high = middle;
+        if (magnitude_of(f, middle) <= magnitude)
+            low = middle;
+        else
+            high = middle;
     }
     long double above = magnitude_of(f, high) - magnitude, below = magnitude - magnitude_of(f, low);
     int up = above < below || (above == below && (low & 1));
@@ -56,7 +61,10 @@ static double value_of(const struct format *f, unsigned short pattern)
     return pattern & 0x8000 ? -value : value;
 }
 
-static int is_nan_pattern(const struct format *f, unsigned short pattern) { return (pattern & 0x7fff) > infinity_of(f); }
+static int is_nan_pattern(const struct format *f, unsigned short pattern)
+{
+    return (pattern & 0x7fff) > infinity_of(f);
+}
 
 static void expect_pattern(const char *what, size_t index, unsigned short got, unsigned short expected)
 {
@@ -64,21 +72,51 @@ static void expect_pattern(const char *what, size_t index, unsigned short got, u
     if (g_failures++ < 10) fprintf(stderr, "%s[%zu] is 0x%04x, not 0x%04x\n", what, index, got, expected);
 }
 
-/* ---- the same by the device --------------------------------------------------------------------------------- */
+/* ---- the same by the device ---------------------------------------------------------------------------- */
 
 template <typename T> static __device__ T from_bits(unsigned short bits);
-template <> __device__ __half from_bits<__half>(unsigned short bits) { return __ushort_as_half(bits); }
-template <> __device__ __nv_bfloat16 from_bits<__nv_bfloat16>(unsigned short bits) { return __ushort_as_bfloat16(bits); }
-static __device__ unsigned short to_bits(__half x) { return __half_as_ushort(x); }
-static __device__ unsigned short to_bits(__nv_bfloat16 x) { return __bfloat16_as_ushort(x); }
-static __device__ float widen(__half x) { return __half2float(x); }
-static __device__ float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
+template <> __device__ __half from_bits<__half>(unsigned short bits)
+{
+    return __ushort_as_half(bits);
+}
+template <> __device__ __nv_bfloat16 from_bits<__nv_bfloat16>(unsigned short bits)
+{
+    return __ushort_as_bfloat16(bits);
+}
+static __device__ unsigned short to_bits(__half x)
+{
+    return __half_as_ushort(x);
+}
+static __device__ unsigned short to_bits(__nv_bfloat16 x)
+{
+    return __bfloat16_as_ushort(x);
+}
+static __device__ float widen(__half x)
+{
+    return __half2float(x);
+}
+static __device__ float widen(__nv_bfloat16 x)
+{
+    return __bfloat162float(x);
+}
 template <typename T> static __device__ T narrow(float x);
-template <> __device__ __half narrow<__half>(float x) { return __float2half_rn(x); }
-template <> __device__ __nv_bfloat16 narrow<__nv_bfloat16>(float x) { return __float2bfloat16_rn(x); }
+template <> __device__ __half narrow<__half>(float x)
+{
+    return __float2half_rn(x);
+}
+template <> __device__ __nv_bfloat16 narrow<__nv_bfloat16>(float x)
+{
+    return __float2bfloat16_rn(x);
+}
 template <typename T> static __device__ T narrow_double(double x);
-template <> __device__ __half narrow_double<__half>(double x) { return __double2half(x); }
-template <> __device__ __nv_bfloat16 narrow_double<__nv_bfloat16>(double x) { return __double2bfloat16(x); }
+template <> __device__ __half narrow_double<__half>(double x)
+{
+    return __double2half(x);
+}
+template <> __device__ __nv_bfloat16 narrow_double<__nv_bfloat16>(double x)
+{
+    return __double2bfloat16(x);
+}
 
 template <typename T> static __global__ void widen_kernel(float *out) /* [PATTERNS] */
 {
@@ -92,14 +130,16 @@ template <typename T> static __global__ void narrow_kernel(const float *in, unsi
     if (i < count) out[i] = to_bits(narrow<T>(in[i]));
 }
 
-template <typename T> static __global__ void narrow_double_kernel(const double *in, unsigned short *out, int count)
+template <typename T>
+static __global__ void narrow_double_kernel(const double *in, unsigned short *out, int count)
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i < count) out[i] = to_bits(narrow_double<T>(in[i]));
 }
 
 /** Directed rounding exists for half in both of CUDA's versions. */
-static __global__ void narrow_directed_kernel(const float *in, unsigned short *out, int count) /* [3, count] */
+static __global__ void narrow_directed_kernel(const float *in, unsigned short *out,
+                                              int count) /* [3, count] */
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= count) return;
@@ -109,7 +149,8 @@ static __global__ void narrow_directed_kernel(const float *in, unsigned short *o
 }
 
 template <typename T>
-static __global__ void arithmetic_kernel(const unsigned short *a, const unsigned short *b, const unsigned short *c,
+static __global__ void arithmetic_kernel(const unsigned short *a, const unsigned short *b,
+                                         const unsigned short *c,
                                          unsigned short *out) /* [OPERATIONS, PAIRS] */
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -121,7 +162,7 @@ static __global__ void arithmetic_kernel(const unsigned short *a, const unsigned
     out[4 * PAIRS + i] = to_bits(__hmax(x, y));
 }
 
-/* ---- widening ------------------------------------------------------------------------------------------------ */
+/* ---- widening ------------------------------------------------------------------------------------------ */
 
 template <typename T> static void check_widening(const struct format *f)
 {
@@ -131,16 +172,17 @@ template <typename T> static void check_widening(const struct format *f)
     download(host, device, PATTERNS);
     for (int i = 0; i < PATTERNS; i++) {
         double expected = value_of(f, (unsigned short)i);
-        int same = isnan(expected) ? isnan(host[i]) : host[i] == (float)expected && signbit(host[i]) == signbit(expected);
+        int same = isnan(expected) ? isnan(host[i])
+                                   : host[i] == (float)expected && signbit(host[i]) == signbit(expected);
         expect_equal(f->name, (size_t)i, same, 1);
     }
     free(host);
     release(device);
 }
 
-/* ---- narrowing: around every boundary between two neighbours --------------------------------------------------- */
+/* ---- narrowing: around every boundary between two neighbours ------------------------------------------- */
 
-/** Five inputs for every pattern: itself, half way to the next, and the closest doubles or floats around that. */
+/** Five inputs for every pattern: itself, half way to the next, and the closest numbers around that. */
 enum { PROBES = 5 };
 
 static double probe_of(const struct format *f, int pattern, int probe, int in_float)
@@ -170,7 +212,8 @@ template <typename T> struct narrow_launch<double, T> {
 
 template <typename In, typename T> static void check_narrowing(const struct format *f)
 {
-    static const double special[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e-300, 0.0, -0.0, 65519.99, 65520.0};
+    static const double special[] = {NAN,    INFINITY, -INFINITY, 1e300,    -1e300,
+                                     1e-300, 0.0,      -0.0,      65519.99, 65520.0};
     const int specials = sizeof special / sizeof special[0], finite = infinity_of(f);
     const int count = 2 * finite * PROBES + specials;
     In *in = host_array<In>((size_t)count);
@@ -200,7 +243,8 @@ static void check_directed(void)
     float *in = host_array<float>((size_t)count);
     unsigned short *out = host_array<unsigned short>((size_t)count * 3);
     for (int i = 0; i < count; i++) {
-        int pattern = i / PROBES < count / PROBES / 2 ? i / PROBES : 0x8000 | (i / PROBES - count / PROBES / 2);
+        int pattern =
+            i / PROBES < count / PROBES / 2 ? i / PROBES : 0x8000 | (i / PROBES - count / PROBES / 2);
         in[i] = (float)probe_of(f, pattern, i % PROBES, 1);
     }
     float *device_in = upload(in, (size_t)count);
@@ -211,9 +255,11 @@ static void check_directed(void)
     for (int i = 0; i < count; i++) {
         const double x = in[i], zero = value_of(f, out[i]), up = value_of(f, out[count + i]);
         const double down = value_of(f, out[2 * count + i]);
-        int one_step = up == down ? up == x : out[count + i] - out[2 * count + i] == (x < 0.0 ? -1 : 1) || up == -down;
+        int one_step =
+            up == down ? up == x : out[count + i] - out[2 * count + i] == (x < 0.0 ? -1 : 1) || up == -down;
         int ok = down <= x && x <= up && one_step && zero == (x < 0.0 ? up : down);
-        if (fabs(x) < magnitude_of(f, infinity_of(f) - 1)) expect_equal("directed rounding", (size_t)i, ok, 1);
+        if (fabs(x) < magnitude_of(f, infinity_of(f) - 1))
+            expect_equal("directed rounding", (size_t)i, ok, 1);
     }
     free(in);
     free(out);
@@ -221,7 +267,7 @@ static void check_directed(void)
     release(device_out);
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic ---------------------------------------------------------------------------------------- */
 
 /** a + b, moved off a boundary of the narrow format if bits were lost. */
 static long double sum_with_rest(long double a, long double b)
@@ -234,10 +280,14 @@ static long double sum_with_rest(long double a, long double b)
 static long double exact(int operation, double x, double y, double z)
 {
     switch (operation) {
-    case 0: return (long double)x + y;
-    case 1: return (long double)x - y;
-    case 2: return (long double)x * y;
-    default: return sum_with_rest((long double)x * y, z);
+    case 0:
+        return (long double)x + y;
+    case 1:
+        return (long double)x - y;
+    case 2:
+        return (long double)x * y;
+    default:
+        return sum_with_rest((long double)x * y, z);
     }
 }
 
@@ -253,7 +303,9 @@ static void fill_operands(unsigned short *a, unsigned short *b, unsigned short *
         /* near cancellation, and addends far below the product's last bit, are where double rounding shows */
         if (i % 4 == 1) c[i] = nearest(f, -value_of(f, a[i]) * value_of(f, b[i]));
         if (i % 4 == 2) c[i] = (unsigned short)((more & 0x8000) | (more % 32));
-        if (i % 4 == 3) b[i] = (unsigned short)((b[i] & 0x8000) | ((f->bias - 2 + (more & 3)) << f->fraction_bits) | (more >> 8 & 7));
+        if (i % 4 == 3)
+            b[i] = (unsigned short)((b[i] & 0x8000) | ((f->bias - 2 + (more & 3)) << f->fraction_bits) |
+                                    (more >> 8 & 7));
     }
 }
 
@@ -261,7 +313,8 @@ template <typename T> static void check_arithmetic(const struct format *f)
 {
     static const char *const names[OPERATIONS] = {"__hadd", "__hsub", "__hmul", "__hfma", "__hmax"};
     unsigned short *a = host_array<unsigned short>(PAIRS), *b = host_array<unsigned short>(PAIRS);
-    unsigned short *c = host_array<unsigned short>(PAIRS), *out = host_array<unsigned short>(OPERATIONS * PAIRS);
+    unsigned short *c = host_array<unsigned short>(PAIRS),
+                   *out = host_array<unsigned short>(OPERATIONS * PAIRS);
     fill_operands(a, b, c, f);
     unsigned short *device_a = upload(a, PAIRS), *device_b = upload(b, PAIRS), *device_c = upload(c, PAIRS);
     unsigned short *device_out = device_array<unsigned short>(OPERATIONS * PAIRS);
@@ -275,9 +328,15 @@ template <typename T> static void check_arithmetic(const struct format *f)
             const int zeros = (expected & 0x7fff) == 0 && (out[op * PAIRS + i] & 0x7fff) == 0;
             if (!zeros) expect_pattern(names[op], (size_t)i, out[op * PAIRS + i], expected);
         }
-        if (!isnan(x) && !isnan(y)) expect_pattern(names[4], (size_t)i, out[4 * PAIRS + i], x == y ? out[4 * PAIRS + i] : x > y ? a[i] : b[i]);
-        else if (isnan(x) && isnan(y)) expect_equal(names[4], (size_t)i, is_nan_pattern(f, out[4 * PAIRS + i]), 1);
-        else expect_pattern(names[4], (size_t)i, out[4 * PAIRS + i], isnan(x) ? b[i] : a[i]);
+        if (!isnan(x) && !isnan(y))
+            expect_pattern(names[4], (size_t)i, out[4 * PAIRS + i],
+                           x == y  ? out[4 * PAIRS + i]
+                           : x > y ? a[i]
+                                   : b[i]);
+        else if (isnan(x) && isnan(y))
+            expect_equal(names[4], (size_t)i, is_nan_pattern(f, out[4 * PAIRS + i]), 1);
+        else
+            expect_pattern(names[4], (size_t)i, out[4 * PAIRS + i], isnan(x) ? b[i] : a[i]);
     }
     free(a);
     free(b);

@@ -1,9 +1,9 @@
 /**
  * The machine behind the software device, without CUDA's headers: kernels written in C against machine.h.
  *
- * Each test runs in a process of its own, in every order of threads and on 1, 2 and 4 workers. The findings it
- * prints must contain the expected words (or there must be none), and be the same bytes whatever the workers.
- * This file is compiled with the flags of kernel files, so that the compiler reports its accesses.
+ * Each test runs in a process of its own, in every order of threads and on 1, 2 and 4 workers. The findings
+ * it prints must contain the expected words (or there must be none), and be the same bytes whatever the
+ * workers. This file is compiled with the flags of kernel files, so that the compiler reports its accesses.
  */
 #include "machine.h"
 
@@ -23,20 +23,29 @@ enum { OUTPUT_BYTES = 1 << 16 };
 #define SITE(variable, name) static const struct simt_site variable = {__FILE__, __LINE__, name}
 /** For what stands in the CUDA headers, where the compiler does not instrument either. */
 #define UNWATCHED __attribute__((no_sanitize("thread"), noinline))
-#define REQUIRE(condition)                                                                                          \
-    do {                                                                                                            \
-        if (!(condition)) {                                                                                         \
-            printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                        \
-            fflush(stdout);                                                                                         \
-            _exit(1);                                                                                               \
-        }                                                                                                           \
+#define REQUIRE(condition)                                                                                   \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                 \
+            fflush(stdout);                                                                                  \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
     } while (0)
 
-/* ---- helpers for kernels --------------------------------------------------------------------------------- */
+/* ---- helpers for kernels ------------------------------------------------------------------------------ */
 
-static unsigned thread_index(void) { return simt_self()->thread.x; }
-static unsigned block_index(void) { return simt_self()->block.x; }
-static unsigned global_index(void) { return block_index() * simt_self()->block_dim.x + thread_index(); }
+static unsigned thread_index(void)
+{
+    return simt_self()->thread.x;
+}
+static unsigned block_index(void)
+{
+    return simt_self()->block.x;
+}
+static unsigned global_index(void)
+{
+    return block_index() * simt_self()->block_dim.x + thread_index();
+}
 
 static void sync_threads(void)
 {
@@ -93,8 +102,12 @@ struct arguments {
 static int launch(const char *name, void (*entry)(const void *), const void *arguments, unsigned blocks,
                   unsigned threads, size_t dynamic_bytes)
 {
-    struct simt_launch launch = {.kernel = name, .site = {__FILE__, __LINE__, "launch"}, .grid = {blocks, 1, 1},
-                                 .block = {threads, 1, 1}, .dynamic_shared_bytes = dynamic_bytes, .entry = entry,
+    struct simt_launch launch = {.kernel = name,
+                                 .site = {__FILE__, __LINE__, "launch"},
+                                 .grid = {blocks, 1, 1},
+                                 .block = {threads, 1, 1},
+                                 .dynamic_shared_bytes = dynamic_bytes,
+                                 .entry = entry,
                                  .args = arguments};
     return simt_run(&launch);
 }
@@ -111,7 +124,7 @@ static int *device_ints(int count, bool written)
     return memory;
 }
 
-/* ---- kernels that are right ------------------------------------------------------------------------------ */
+/* ---- kernels that are right --------------------------------------------------------------------------- */
 
 static void copy_kernel(const void *p)
 {
@@ -154,7 +167,8 @@ static void test_reduce(void)
 {
     int *out = device_ints(4096, false);
     struct arguments a = {NULL, out, 0};
-    for (int repeat = 0; repeat < 3; repeat++) REQUIRE(launch("reduce_kernel", reduce_kernel, &a, 4, 1024, 0) == 0);
+    for (int repeat = 0; repeat < 3; repeat++)
+        REQUIRE(launch("reduce_kernel", reduce_kernel, &a, 4, 1024, 0) == 0);
     int got[4096];
     copy_bytes(got, out, sizeof got);
     for (int i = 0; i < 4096; i++) REQUIRE(got[i] == 1023 * 1024 / 2 + 342);
@@ -272,7 +286,10 @@ static void test_sub_warps(void)
     simt_device_free(out);
 }
 
-static void nothing_kernel(const void *p) { (void)p; }
+static void nothing_kernel(const void *p)
+{
+    (void)p;
+}
 
 static void test_many_blocks(void)
 {
@@ -297,16 +314,19 @@ static void test_device_memory(void)
     simt_device_memory(&before, &total);
     char *a = simt_device_alloc(1000, "a", NULL), *b = simt_device_alloc(1, NULL, NULL);
     REQUIRE((uintptr_t)a % 256 == 0 && (uintptr_t)b % 256 == 0 && b - a >= 1256);
-    REQUIRE(simt_device_contains(a + 1, 999) && !simt_device_contains(a + 1, 1000) && !simt_device_contains(a - 1, 1));
+    REQUIRE(simt_device_contains(a + 1, 999) && !simt_device_contains(a + 1, 1000) &&
+            !simt_device_contains(a - 1, 1));
     REQUIRE(simt_is_device_pointer(a) && !simt_is_device_pointer(&total));
     REQUIRE(simt_device_contains(&tickets, sizeof tickets) && !simt_device_contains(&total, sizeof total));
     simt_device_written(a, 500);
     simt_device_copied(a + 600, a + 400, 200);
-    REQUIRE(simt_device_first_uninitialized(a, 700) == 500 && simt_device_first_uninitialized(a + 600, 200) == 100);
+    REQUIRE(simt_device_first_uninitialized(a, 700) == 500 &&
+            simt_device_first_uninitialized(a + 600, 200) == 100);
     REQUIRE(simt_device_alloc((size_t)1 << 40, "too much", NULL) == NULL);
     REQUIRE(simt_device_free(a + 1) == -1 && simt_device_free(b) == 0 && simt_device_free(a) == 0);
     REQUIRE(simt_device_freed(a) && !simt_device_freed(&total));
-    for (int i = 0; i < 40; i++) { /* more than the quarantine holds, and all of it more than the device has */
+    for (int i = 0; i < 40;
+         i++) { /* more than the quarantine holds, and all of it more than the device has */
         char *large = simt_device_alloc((size_t)1 << 26, "large", NULL);
         REQUIRE(large != NULL && simt_device_free(large) == 0);
     }
@@ -316,7 +336,7 @@ static void test_device_memory(void)
     REQUIRE(before == after);
 }
 
-/* ---- kernels that are wrong ------------------------------------------------------------------------------ */
+/* ---- kernels that are wrong --------------------------------------------------------------------------- */
 
 static void overrun_kernel(const void *p)
 {
@@ -373,7 +393,10 @@ static void test_unwritten(void)
     simt_device_free(a.out);
 }
 
-static void touched_by_host(int *device) { device[3] = 1; }
+static void touched_by_host(int *device)
+{
+    device[3] = 1;
+}
 
 static void test_host_touches_device(void)
 {
@@ -551,10 +574,13 @@ static void test_two_sites(void)
     REQUIRE(launch("two_sites_kernel", two_sites_kernel, NULL, 2, 64, 0) == 0);
 }
 
+static int deepest = 1 << 30;
+
 static int recurse(int depth)
 {
     volatile int frame[64];
     frame[depth % 64] = depth;
+    if (depth == deepest) return 0;
     return recurse(depth + 1) + frame[(depth + 1) % 64];
 }
 
@@ -595,10 +621,14 @@ static int flag;
 static void spin_kernel(const void *p)
 {
     (void)p;
-    while (__atomic_load_n(&flag, __ATOMIC_ACQUIRE) == 0) {}
+    while (__atomic_load_n(&flag, __ATOMIC_ACQUIRE) == 0) {
+    }
 }
 
-static void test_spin(void) { REQUIRE(launch("spin_kernel", spin_kernel, NULL, 1, 1, 0) == 702); }
+static void test_spin(void)
+{
+    REQUIRE(launch("spin_kernel", spin_kernel, NULL, 1, 1, 0) == 702);
+}
 
 static void stop_kernel(const void *p)
 {
@@ -607,9 +637,15 @@ static void stop_kernel(const void *p)
     if (global_index() == 40) simt_stop(&site, "assert", "the count is %d", 40);
 }
 
-static void test_stop(void) { REQUIRE(launch("stop_kernel", stop_kernel, NULL, 3, 32, 0) == 710); }
+static void test_stop(void)
+{
+    REQUIRE(launch("stop_kernel", stop_kernel, NULL, 3, 32, 0) == 710);
+}
 
-static void test_leak(void) { (void)device_ints(10, true); }
+static void test_leak(void)
+{
+    (void)device_ints(10, true);
+}
 
 static void test_reset(void)
 {
@@ -617,7 +653,7 @@ static void test_reset(void)
     simt_device_reset();
 }
 
-/* ---- the table, and the runs ----------------------------------------------------------------------------- */
+/* ---- the table, and the runs -------------------------------------------------------------------------- */
 
 static const struct test {
     const char *name;
@@ -633,17 +669,25 @@ static const struct test {
     {"many_blocks", test_many_blocks, {NULL}},
     {"after_fork", test_after_fork, {NULL}},
     {"device_memory", test_device_memory, {NULL}},
-    {"overrun", test_overrun, {"simt: out-of-bounds: data[1", "after the end of the 400 bytes made at", "simt_machine.c"}},
+    {"overrun",
+     test_overrun,
+     {"simt: out-of-bounds: data[1", "after the end of the 400 bytes made at", "simt_machine.c"}},
     {"use_after_free", test_use_after_free, {"simt: use-after-free: data["}},
     {"host_pointer", test_host_pointer, {"simt: host-pointer: ", "host memory"}},
     {"null_pointer", test_null_pointer, {"simt: out-of-bounds: ", "null"}},
     {"misaligned", test_misaligned, {"simt: misaligned: data["}},
     {"unwritten", test_unwritten, {"simt: uninitialized-read: data[", "seen 64 times"}},
-    {"host_touches_device", test_host_touches_device, {"simt: host-pointer: host code writes device memory: data[3]"}},
-    {"missing_barrier", test_missing_barrier, {"simt: shared-race: tile[", "write by block", "read by block"}},
+    {"host_touches_device",
+     test_host_touches_device,
+     {"simt: host-pointer: host code writes device memory: data[3]"}},
+    {"missing_barrier",
+     test_missing_barrier,
+     {"simt: shared-race: tile[", "write by block", "read by block"}},
     {"bytes", test_bytes, {"simt: shared-race: bytes["}},
     {"unwritten_shared", test_unwritten_shared, {"simt: uninitialized-read: partial[63]", "seen 2 times"}},
-    {"dynamic_overrun", test_dynamic_overrun, {"simt: out-of-bounds: stage[63]", "0 bytes after the end of its 252 bytes"}},
+    {"dynamic_overrun",
+     test_dynamic_overrun,
+     {"simt: out-of-bounds: stage[63]", "0 bytes after the end of its 252 bytes"}},
     {"static_overrun", test_static_overrun, {"simt: out-of-bounds: row[64]"}},
     {"two_blocks", test_two_blocks, {"simt: global-race: data[", "seen 512 times"}},
     {"inside_block", test_inside_block, {"simt: global-race: data["}},
@@ -694,7 +738,8 @@ static bool as_expected(const struct test *test, int code, const char *output)
 
 static int check_test(const char *program, const struct test *test)
 {
-    static const char *const orders[] = {"forward", "reverse", "random:7"}, *const workers[] = {"1", "2", "4"};
+    static const char *const orders[] = {"forward", "reverse", "random:7"}, *const workers[] = {"1", "2",
+                                                                                                "4"};
     static char output[OUTPUT_BYTES], first[OUTPUT_BYTES];
     int failures = 0;
     for (int order = 0; order < 3; order++) {
@@ -705,8 +750,8 @@ static int check_test(const char *program, const struct test *test)
             if (w == 0) strcpy(first, output);
             const bool same = strcmp(first, output) == 0;
             if (as_expected(test, code, output) && same) continue;
-            printf("%s (order %s, workers %s): exit code %d%s\n%s\n", test->name, orders[order], workers[w], code,
-                   same ? "" : ", another report than with 1 worker", output);
+            printf("%s (order %s, workers %s): exit code %d%s\n%s\n", test->name, orders[order], workers[w],
+                   code, same ? "" : ", another report than with 1 worker", output);
             failures++;
         }
     }
@@ -716,8 +761,9 @@ static int check_test(const char *program, const struct test *test)
 /* A wrong setting ends the program before main(), with one sentence. */
 static int check_settings(const char *program)
 {
-    static const char *const wrong[][2] = {{"SIMT_ORDER", "sideways"}, {"SIMT_ORDER", "random:"}, {"SIMT_WORKERS", "0"},
-                                           {"SIMT_WORKERS", "two"}, {"SIMT_CHECK", "maybe"}, {"SIMT_DEVICE", "sm_42"}};
+    static const char *const wrong[][2] = {{"SIMT_ORDER", "sideways"}, {"SIMT_ORDER", "random:"},
+                                           {"SIMT_WORKERS", "0"},      {"SIMT_WORKERS", "two"},
+                                           {"SIMT_CHECK", "maybe"},    {"SIMT_DEVICE", "sm_42"}};
     static char output[OUTPUT_BYTES];
     int failures = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

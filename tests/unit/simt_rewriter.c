@@ -28,56 +28,62 @@ static const struct rewriting launches[] = {
     {"nested template arguments", "n::k<A<B<int>>><<<1, f<3>(x)>>>(y)",
      "simt_launch_of(" SITE("k") ", n::k<A<B<int>>>, simt_configure(1, f<3>(x)))(y)"},
     {"global scope", "::k<<<1, 2>>>(x)", "simt_launch_of(" SITE("k") ", ::k, simt_configure(1, 2))(x)"},
-    {"member of a template", "S<3>::k<<<1, 2>>>(x)", "simt_launch_of(" SITE("k") ", S<3>::k, simt_configure(1, 2))(x)"},
-    {"pointer in a structure", "p->k<<<1, 2>>>(x)", "simt_launch_of(" SITE("k") ", p->k, simt_configure(1, 2))(x)"},
-    {"array of pointers", "ks[i]<<<1, 2>>>(x)", "simt_launch_of(" SITE("ks") ", ks[i], simt_configure(1, 2))(x)"},
-    {"result of a call", "pick(n)<<<1, 2>>>(x)", "simt_launch_of(" SITE("pick") ", pick(n), simt_configure(1, 2))(x)"},
+    {"member of a template", "S<3>::k<<<1, 2>>>(x)",
+     "simt_launch_of(" SITE("k") ", S<3>::k, simt_configure(1, 2))(x)"},
+    {"pointer in a structure", "p->k<<<1, 2>>>(x)",
+     "simt_launch_of(" SITE("k") ", p->k, simt_configure(1, 2))(x)"},
+    {"array of pointers", "ks[i]<<<1, 2>>>(x)",
+     "simt_launch_of(" SITE("ks") ", ks[i], simt_configure(1, 2))(x)"},
+    {"result of a call", "pick(n)<<<1, 2>>>(x)",
+     "simt_launch_of(" SITE("pick") ", pick(n), simt_configure(1, 2))(x)"},
     {"parenthesised", "(*k)<<<1, 2>>>(x)", "simt_launch_of(" SITE("k") ", (*k), simt_configure(1, 2))(x)"},
     {"after if", "if (a) k<<<1, 2>>>(x); else return;",
      "if (a) simt_launch_of(" SITE("k") ", k, simt_configure(1, 2))(x); else return;"},
     {"macro body", "#define RUN(k, ...) \\\n  k<<<1, 2>>>(__VA_ARGS__)\nint a;",
      "#define RUN(k, ...) \\\n  simt_launch_of(" SITE("k") ", k, simt_configure(1, 2))(__VA_ARGS__)\nint a;"},
     {"two in a line", "a<<<1, 2>>>(x); b<<<3, 4>>>(y);",
-     "simt_launch_of(" SITE("a") ", a, simt_configure(1, 2))(x); simt_launch_of(" SITE("b") ", b, simt_configure(3, 4))(y);"},
-    {"declared first",
-     "__global__ void k(int *p);\nk<<<1, 2>>>(0);",
+     "simt_launch_of(" SITE("a") ", a, simt_configure(1, 2))(x); simt_launch_of(" SITE(
+         "b") ", b, simt_configure(3, 4))(y);"},
+    {"declared first", "__global__ void k(int *p);\nk<<<1, 2>>>(0);",
      "__global__ void k(int *p);\nsimt_launch_of(" SITE("k") ", k, simt_configure(1, 2))(0);"},
-    {"deduced template",
-     "template <typename T> __global__ void k(T *p, int *q) {}\nk<<<1, 2>>>(p, NULL);",
-     "template <typename T> __global__ void k(T *p, int *q) {}\nsimt_launch_deduced(" SITE("k")
-     ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p, nullptr);"},
-    {"explicit template",
-     "template <int N, class T = float> __global__ void k(T *p) {}\nk<3><<<1, 2>>>(p);",
-     "template <int N, class T = float> __global__ void k(T *p) {}\nsimt_launch_of(" SITE("k")
-     ", k<3>, simt_configure(1, 2))(p);"},
-    {"partly deduced template",
-     "template <int N, class T>\n__global__ void k(T *p) {}\nk<3><<<1, 2>>>(p);",
-     "template <int N, class T>\n__global__ void k(T *p) {}\nsimt_launch_deduced(" SITE("k")
-     ", [](auto... simt_a) { k<3>(simt_a...); }, simt_configure(1, 2))(p);"},
-    {"template parameter pack",
-     "template <int... N> __global__ void k(int *p) {}\nk<3, 4><<<1, 2>>>(p);",
-     "template <int... N> __global__ void k(int *p) {}\nsimt_launch_deduced(" SITE("k")
-     ", [](auto... simt_a) { k<3, 4>(simt_a...); }, simt_configure(1, 2))(p);"},
+    {"deduced template", "template <typename T> __global__ void k(T *p, int *q) {}\nk<<<1, 2>>>(p, NULL);",
+     "template <typename T> __global__ void k(T *p, int *q) {}\nsimt_launch_deduced(" SITE(
+         "k") ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p, nullptr);"},
+    {"explicit template", "template <int N, class T = float> __global__ void k(T *p) {}\nk<3><<<1, 2>>>(p);",
+     "template <int N, class T = float> __global__ void k(T *p) {}\nsimt_launch_of(" SITE(
+         "k") ", k<3>, simt_configure(1, 2))(p);"},
+    {"partly deduced template", "template <int N, class T>\n__global__ void k(T *p) {}\nk<3><<<1, 2>>>(p);",
+     "template <int N, class T>\n__global__ void k(T *p) {}\nsimt_launch_deduced(" SITE(
+         "k") ", [](auto... simt_a) { k<3>(simt_a...); }, simt_configure(1, 2))(p);"},
+    {"template parameter pack", "template <int... N> __global__ void k(int *p) {}\nk<3, 4><<<1, 2>>>(p);",
+     "template <int... N> __global__ void k(int *p) {}\nsimt_launch_deduced(" SITE(
+         "k") ", [](auto... simt_a) { k<3, 4>(simt_a...); }, simt_configure(1, 2))(p);"},
     {"overloads",
      "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) {}\nk<<<1, 2>>>(p);",
-     "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) {}\nsimt_launch_deduced(" SITE("k")
-     ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p);"},
-    {"default argument left out",
-     "__global__ void k(int *p, int n = 3);\nk<<<1, 2>>>(p); k<<<1, 2>>>(p, 4);",
-     "__global__ void k(int *p, int n = 3);\nsimt_launch_deduced(" SITE("k")
-     ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p); simt_launch_of(" SITE("k")
-     ", k, simt_configure(1, 2))(p, 4);"},
+     "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) "
+     "{}\nsimt_launch_deduced(" SITE(
+         "k") ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p);"},
+    {"default argument left out", "__global__ void k(int *p, int n = 3);\nk<<<1, 2>>>(p); k<<<1, 2>>>(p, 4);",
+     "__global__ void k(int *p, int n = 3);\nsimt_launch_deduced(" SITE("k") ", [](auto... simt_a) { "
+                                                                             "k(simt_a...); }, "
+                                                                             "simt_configure(1, 2))(p); "
+                                                                             "simt_launch_of(" SITE(
+                                                                                 "k") ", k, "
+                                                                                      "simt_configure(1, "
+                                                                                      "2))(p, 4);"},
     {"specialisation of a template",
      "template <int N> __global__ void k() {}\ntemplate <> __global__ void k<3>() {}\nk<3><<<1, 2>>>();",
-     "template <int N> __global__ void k() {}\ntemplate <> __global__ void k<3>() {}\nsimt_launch_of(" SITE("k")
-     ", k<3>, simt_configure(1, 2))();"},
+     "template <int N> __global__ void k() {}\ntemplate <> __global__ void k<3>() {}\nsimt_launch_of(" SITE(
+         "k") ", k<3>, simt_configure(1, 2))();"},
     {"cudaLaunchKernel", "cudaLaunchKernel((const void *)k, g, b, args);",
      "simt_launch_by_array(" SITE("k") ",        k, g, b, args);"},
     {"cudaLaunchKernel with a C++ cast", "cudaLaunchKernel(reinterpret_cast<void *>(&n::k<3>), g, b, args);",
      "simt_launch_by_array(" SITE("k") ",       (&n::k<3>), g, b, args);"},
     {"no launch: shifts and comparisons", "a << b << c; d < e; f > g >> h;", NULL},
     {"no launch: comment, string, raw string",
-     "// k<<<1, 2>>>(x)\n/* k<<<1, 2>>>(x) */ \"k<<<1, 2>>>(x) \\\" <<<\"; R\"q(k<<<1, 2>>>(x) )\" )q\"; '\"'; u8\"<<<\";", NULL},
+     "// k<<<1, 2>>>(x)\n/* k<<<1, 2>>>(x) */ \"k<<<1, 2>>>(x) \\\" <<<\"; R\"q(k<<<1, 2>>>(x) )\" )q\"; "
+     "'\"'; u8\"<<<\";",
+     NULL},
     {"no launch: continued comment", "// a \\\nk<<<1, 2>>>(x)\n", NULL},
     {"no launch: other directives", "#if 0 <<< 1\n#error k<<<1, 2>>>(x) \\\n k<<<1, 2>>>(x)\n#endif\n", NULL},
     {"numbers with quotes", "int a = 1'000'000; k<<<1'0, 1.5e-3>>>(x);",
@@ -91,31 +97,40 @@ static const struct rewriting variables[] = {
     {"static and volatile", "{ static __shared__ volatile int a; }", "{ " SHARED "    volatile int a; }"},
     {"alignment goes to the front", "{ __shared__ alignas(16) half a[N * (M + 1)]; }",
      "{ SIMT_RED_ZONE; alignas ( 16 ) SIMT_SHARED        half a[N * (M + 1)]; }"},
-    {"structure defined in place", "{ __shared__ struct { int a, b; } s, t; }", "{ " SHARED "  struct { int a, b; } s, t; }"},
-    {"in a macro", "#define TILE(n) __shared__ float n[2]\nint x;", "#define TILE(n) " SHARED "  float n[2]\nint x;"},
-    {"after a label", "switch (a) { case 3: __shared__ int x; }", "switch (a) { case 3: " SHARED "  int x; }"},
+    {"structure defined in place", "{ __shared__ struct { int a, b; } s, t; }",
+     "{ " SHARED "  struct { int a, b; } s, t; }"},
+    {"in a macro", "#define TILE(n) __shared__ float n[2]\nint x;",
+     "#define TILE(n) " SHARED "  float n[2]\nint x;"},
+    {"after a label", "switch (a) { case 3: __shared__ int x; }",
+     "switch (a) { case 3: " SHARED "  int x; }"},
     {"at file scope", "namespace n {\n__shared__ int a;\n}", "namespace n {\n" SHARED "  int a;\n}"},
     {"dynamic", "void f() { extern __shared__ float4 s[]; }",
      "void f() {     float4 *const s = (float4 *)simt_dynamic_shared(\"s\", sizeof(float4 )); }"},
     {"dynamic, aligned", "void f() { extern __shared__ __align__(16) unsigned char s[]; }",
-     "void f() {          unsigned char *const s = (unsigned char *)simt_dynamic_shared(\"s\", sizeof(unsigned char )); }"},
+     "void f() {          unsigned char *const s = (unsigned char *)simt_dynamic_shared(\"s\", "
+     "sizeof(unsigned char )); }"},
     {"dynamic, of rows", "void f() { extern __shared__ float s[][33]; }",
-     "void f() {     float (*const s)[33] = (float (*)[33])simt_dynamic_shared(\"s\", sizeof(float [33])); }"},
+     "void f() {     float (*const s)[33] = (float (*)[33])simt_dynamic_shared(\"s\", sizeof(float [33])); "
+     "}"},
     {"dynamic, at file scope", "extern \"C\" { extern __shared__ int s[]; }",
      "extern \"C\" {       __attribute__((unused)) static const simt_dynamic_array<int > s{\"s\"}; }"},
     {"file scope after branches that open one brace",
      "#if A\nvoid f(int) {\n#else\nvoid f() {\n#endif\n}\nextern __shared__ int s[];",
-     "#if A\nvoid f(int) {\n#else\nvoid f() {\n#endif\n}\n      __attribute__((unused)) static const simt_dynamic_array<int > s{\"s\"};"},
+     "#if A\nvoid f(int) {\n#else\nvoid f() {\n#endif\n}\n      __attribute__((unused)) static const "
+     "simt_dynamic_array<int > s{\"s\"};"},
     {"device variable", "__device__ int a; static __device__ float b[3] = {1};",
      "simt_device_variable int a; static simt_device_variable float b[3] = {1};"},
     {"pointer to constants", "__device__ const float *p;", "simt_device_variable const float *p;"},
     {"not device variables",
-     "__device__ const int a = 3; __device__ constexpr int b = 4; __device__ int f(int); __device__ __constant__ int c;\n"
-     "#define DEV static __device__ __forceinline__\n__device__ operator int() const; auto g = [] __device__(int i) { return i; };",
+     "__device__ const int a = 3; __device__ constexpr int b = 4; __device__ int f(int); __device__ "
+     "__constant__ int c;\n"
+     "#define DEV static __device__ __forceinline__\n__device__ operator int() const; auto g = [] "
+     "__device__(int i) { return i; };",
      NULL},
     {"noinline", "__device__ __noinline__ int f(); __attribute__((__noinline__)) int g();",
      "__device__ __attribute__((noinline)) int f(); __attribute__((__noinline__)) int g();"},
-    {"inline PTX", "asm volatile(\"bar.sync 0;\" : : \"r\"(a));", "simt_inline_ptx  (\"bar.sync 0;\" : : \"r\"(a));"},
+    {"inline PTX", "asm volatile(\"bar.sync 0;\" : : \"r\"(a));",
+     "simt_inline_ptx  (\"bar.sync 0;\" : : \"r\"(a));"},
     {"names in assembly", "int f() __asm__(\"g\");", NULL},
 };
 
@@ -171,7 +186,8 @@ static int shared_initializer(void)
 
 static int includes(void)
 {
-    struct tokens tokens = tokens_of("#include \"a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include <a.cuh>\n");
+    struct tokens tokens =
+        tokens_of("#include \"a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include <a.cuh>\n");
     struct kernels kernels = {0};
     size_t changed;
     struct text got = rewrite(&tokens, &kernels, include_header, NULL, &changed);
@@ -186,7 +202,8 @@ static int includes(void)
 int main(void)
 {
     int failures = run(launches, sizeof(launches) / sizeof(launches[0])) +
-                   run(variables, sizeof(variables) / sizeof(variables[0])) + shared_initializer() + includes();
+                   run(variables, sizeof(variables) / sizeof(variables[0])) + shared_initializer() +
+                   includes();
     printf("simt_rewriter: %d failures\n", failures);
     return failures != 0;
 }

@@ -5,3 +5,29 @@ set(course ${unit}/../../common/course)
 add_unit_test(course SOURCES ${unit}/course.c ${course}/text.c ${course}/sha256.c ${course}/results.c
               ${course}/terminal.c ${course}/process.c)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
+add_unit_test(checker SOURCES ${unit}/checker.c LIBRARIES checker_parts)
+add_executable(fake_runner ${unit}/fake_runner.c)
+target_compile_definitions(fake_runner PRIVATE _GNU_SOURCE)
+target_link_libraries(fake_runner PRIVATE warpwise_options m)
+target_include_directories(fake_runner PRIVATE ${PROJECT_SOURCE_DIR}/common ${PROJECT_SOURCE_DIR}/common/runner)
+add_unit_test(checker_process SOURCES ${unit}/checker_process.c LIBRARIES checker_parts)
+target_compile_definitions(unit_checker_process PRIVATE FAKE_RUNNER="$<TARGET_FILE:fake_runner>")
+add_dependencies(unit_checker_process fake_runner)
+if(WARPWISE_WITH_SIMT)
+    add_test(NAME unit.simtcc COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc>
+                                      -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simtcc -P ${unit}/simtcc.cmake)
+    add_test(NAME unit.simt_half COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${unit}/simt_half.cu
+                                         -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_half
+                                         -P ${unit}/../simt/run_programs.cmake)
+endif()
+# The kernels in this one are C, built as simtcc builds kernel files, so that the compiler reports their accesses.
+if(WARPWISE_WITH_SIMT AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_executable(unit_simt_machine ${unit}/simt_machine.c)
+    target_compile_definitions(unit_simt_machine PRIVATE _GNU_SOURCE)
+    target_compile_options(unit_simt_machine PRIVATE -O2 -g -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
+                           -fno-pie -fno-stack-protector -fno-optimize-sibling-calls -Wall -Wextra)
+    target_link_options(unit_simt_machine PRIVATE -no-pie)
+    target_link_libraries(unit_simt_machine PRIVATE simt)
+    add_test(NAME unit.simt_machine COMMAND unit_simt_machine)
+    set_tests_properties(unit.simt_machine PROPERTIES TIMEOUT 240)
+endif()

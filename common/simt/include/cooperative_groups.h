@@ -5,6 +5,6 @@
 #ifndef WARPWISE_SIMT_COOPERATIVE_GROUPS_H
 #define WARPWISE_SIMT_COOPERATIVE_GROUPS_H
 
-#error "cooperative_groups.h: cooperative groups are not supported on the software device: use __syncthreads, __syncwarp and the _sync intrinsics"
+#error "cooperative_groups.h: not on the software device; use __syncthreads and the _sync intrinsics"
 
 #endif

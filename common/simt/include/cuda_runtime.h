@@ -22,16 +22,17 @@
 #include "vector_functions.h"
 
 /* Wrappers count as part of the student's line in the debugging information, hence "artificial". */
-#define SIMT_WRAPPER template <typename T> static inline __attribute__((always_inline, artificial)) cudaError_t
+#define SIMT_WRAPPER                                                                                         \
+    template <typename T> static inline __attribute__((always_inline, artificial)) cudaError_t
 
 extern "C" {
-cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes, size_t offset,
-                                enum cudaMemcpyKind kind, const char *call);
-cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes, size_t offset,
-                                  enum cudaMemcpyKind kind, const char *call);
+cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
+                                size_t offset, enum cudaMemcpyKind kind, const char *call);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
+                                  size_t offset, enum cudaMemcpyKind kind, const char *call);
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
-                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context), void *context,
-                                 int limit);
+                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context),
+                                 void *context, int limit);
 }
 
 SIMT_WRAPPER (cudaMalloc)(T **pointer, size_t bytes) { return (cudaMalloc)((void **)pointer, bytes); }
@@ -68,12 +69,14 @@ SIMT_WRAPPER cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes,
 SIMT_WRAPPER cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
                                      enum cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0)
 {
-    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind, "cudaMemcpyToSymbolAsync");
+    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind,
+                               "cudaMemcpyToSymbolAsync");
 }
 SIMT_WRAPPER cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                   enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
-    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind, "cudaMemcpyFromSymbol");
+    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind,
+                                 "cudaMemcpyFromSymbol");
 }
 SIMT_WRAPPER cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                        enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0)
@@ -120,8 +123,8 @@ static inline __attribute__((always_inline, artificial)) cudaError_t
 cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid_blocks, int *block_threads, T *function,
                                                F block_size_to_bytes, int limit = 0)
 {
-    return simt_best_block_size(grid_blocks, block_threads, (const void *)function, simt_call_size_of_block<F>,
-                                &block_size_to_bytes, limit);
+    return simt_best_block_size(grid_blocks, block_threads, (const void *)function,
+                                simt_call_size_of_block<F>, &block_size_to_bytes, limit);
 }
 SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_threads, T *function,
                                                 size_t dynamic_shared_bytes = 0, int limit = 0)
@@ -133,7 +136,8 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
 SIMT_WRAPPER cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **arguments,
                                          size_t dynamic_shared_bytes = 0, cudaStream_t stream = 0)
 {
-    return cudaLaunchCooperativeKernel((const void *)function, grid, block, arguments, dynamic_shared_bytes, stream);
+    return cudaLaunchCooperativeKernel((const void *)function, grid, block, arguments, dynamic_shared_bytes,
+                                       stream);
 }
 
 #undef SIMT_WRAPPER

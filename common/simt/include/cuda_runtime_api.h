@@ -33,14 +33,14 @@ extern "C" {
 #define SIMT_DEFAULT(value)
 #endif
 
-/* ---- errors ---------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 
-/* ---- the device ------------------------------------------------------------------------------------------ */
+/* ---- the device ---------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
@@ -62,12 +62,13 @@ cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 
-/* ---- memory ---------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes);
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream);
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height);
-cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags SIMT_DEFAULT(cudaMemAttachGlobal));
+cudaError_t cudaMallocManaged(void **pointer, size_t bytes,
+                              unsigned int flags SIMT_DEFAULT(cudaMemAttachGlobal));
 cudaError_t cudaFree(void *pointer);
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream);
 cudaError_t cudaMallocHost(void **pointer, size_t bytes);
@@ -105,7 +106,7 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
  */
 void simt_name_next_allocation(const char *text, const char *file, int line);
 
-/* ---- streams and events ---------------------------------------------------------------------------------- */
+/* ---- streams and events -------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
@@ -130,19 +131,19 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 
-/* ---- kernels --------------------------------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config);
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
-                                                          size_t dynamic_shared_bytes);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+                                                          int block_threads, size_t dynamic_shared_bytes);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function,
                                                                    int block_threads,
                                                                    size_t dynamic_shared_bytes,
                                                                    unsigned int flags);
 
-/* ---- refused --------------------------------------------------------------------------------------------- */
+/* ---- refused ------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                                         size_t dynamic_shared_bytes, cudaStream_t stream);

@@ -1,6 +1,6 @@
 /**
  * @file driver_types.h
- * @brief Types, constants and error codes of the CUDA runtime, as far as the software device has them. C and C++.
+ * @brief Types, constants and error codes of the CUDA runtime, as far as this device has them. C and C++.
  */
 #ifndef WARPWISE_SIMT_DRIVER_TYPES_H
 #define WARPWISE_SIMT_DRIVER_TYPES_H
@@ -30,7 +30,12 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
 enum { cudaStreamDefault = 0x00, cudaStreamNonBlocking = 0x01 };
-enum { cudaEventDefault = 0x00, cudaEventBlockingSync = 0x01, cudaEventDisableTiming = 0x02, cudaEventInterprocess = 0x04 };
+enum {
+    cudaEventDefault = 0x00,
+    cudaEventBlockingSync = 0x01,
+    cudaEventDisableTiming = 0x02,
+    cudaEventInterprocess = 0x04
+};
 enum { cudaEventRecordDefault = 0x00, cudaEventRecordExternal = 0x01, cudaEventWaitDefault = 0x00 };
 enum {
     cudaHostAllocDefault = 0x00,

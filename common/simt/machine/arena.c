@@ -19,8 +19,8 @@ enum { ALIGNMENT = 256, CHUNK = 1 << 16 };
 enum state { STATE_FREE, STATE_LIVE, STATE_RESTING };
 
 struct extent {
-    size_t start, span;  /* offset in the arena; bytes including the red zones */
-    size_t bytes;        /* as asked for, from start + RED_ZONE_BYTES */
+    size_t start, span; /* offset in the arena; bytes including the red zones */
+    size_t bytes;       /* as asked for, from start + RED_ZONE_BYTES */
     enum state state;
     unsigned long freed; /* when */
     bool host_too;       /* the host may touch it */
@@ -36,7 +36,10 @@ static struct vector extents; /* struct extent */
 static size_t top, live_bytes, resting_bytes;
 static unsigned long frees;
 
-static struct extent *extent_at(size_t i) { return (struct extent *)extents.data + i; }
+static struct extent *extent_at(size_t i)
+{
+    return (struct extent *)extents.data + i;
+}
 
 void simt_arena_open(void)
 {
@@ -44,8 +47,9 @@ void simt_arena_open(void)
     void *arena = mmap((void *)ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (arena != (void *)ARENA_BASE)
-        simt_die("cannot reserve 16 GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
-                 (size_t)ARENA_BASE);
+        simt_die(
+            "cannot reserve 16 GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
+            (size_t)ARENA_BASE);
     simt_shadow = simt_reserve(ARENA_BYTES, "the device's shadow");
 }
 
@@ -63,7 +67,10 @@ static size_t covering(size_t offset)
     return low > 0 && offset - extent_at(low - 1)->start < extent_at(low - 1)->span ? low - 1 : extents.count;
 }
 
-static size_t user_start(const struct extent *e) { return e->start + RED_ZONE_BYTES; }
+static size_t user_start(const struct extent *e)
+{
+    return e->start + RED_ZONE_BYTES;
+}
 
 /* Whole pages of memory and shadow go back to the operating system; of the rest, the shadow is cleared. */
 static void give_back(size_t start, size_t bytes)
@@ -191,9 +198,12 @@ int simt_device_free(void *pointer)
     return status;
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------- */
+/* ---- questions ---------------------------------------------------------------------------------------- */
 
-int simt_is_device_pointer(const void *pointer) { return (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES; }
+int simt_is_device_pointer(const void *pointer)
+{
+    return (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES;
+}
 
 static bool is_inside(const struct extent *e, size_t offset, size_t bytes)
 {
@@ -249,7 +259,8 @@ void simt_device_copied(void *to, const void *from, size_t bytes)
 {
     if (!simt_is_device_pointer(to)) return;
     uint8_t *shadow = simt_shadow + ((uintptr_t)to - ARENA_BASE);
-    const uint8_t *source = simt_is_device_pointer(from) ? simt_shadow + ((uintptr_t)from - ARENA_BASE) : NULL;
+    const uint8_t *source =
+        simt_is_device_pointer(from) ? simt_shadow + ((uintptr_t)from - ARENA_BASE) : NULL;
     const bool backwards = source != NULL && source < shadow; /* overlapping ranges copy like memmove */
     for (size_t n = 0; n < bytes; n++) {
         const size_t i = backwards ? bytes - 1 - n : n;
@@ -275,12 +286,13 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- reports --------------------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------------------ */
 
 static void describe_site(const struct extent *e, char *text, size_t size)
 {
     text[0] = '\0';
-    if (e->site.file != NULL) snprintf(text, size, " made at %s:%d", simt_short_path(e->site.file), e->site.line);
+    if (e->site.file != NULL)
+        snprintf(text, size, " made at %s:%d", simt_short_path(e->site.file), e->site.line);
 }
 
 /* The name of an allocation: a variable if the caller knew one. */
@@ -296,7 +308,8 @@ void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size
     size_t i = covering(offset);
     if (i < extents.count && extent_at(i)->state == STATE_FREE) i = extents.count;
     if (i == extents.count) {
-        snprintf(text, size, "device address 0x%zx (%zu bytes), in no allocation", ARENA_BASE + offset, bytes);
+        snprintf(text, size, "device address 0x%zx (%zu bytes), in no allocation", ARENA_BASE + offset,
+                 bytes);
         pthread_mutex_unlock(&lock);
         return;
     }
@@ -305,7 +318,8 @@ void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size
     describe_site(e, site, sizeof site);
     const char *what = e->state == STATE_RESTING ? " freed" : "";
     const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
-    const ptrdiff_t index = from >= 0 ? from / (ptrdiff_t)bytes : -((-from + (ptrdiff_t)bytes - 1) / (ptrdiff_t)bytes);
+    const ptrdiff_t index =
+        from >= 0 ? from / (ptrdiff_t)bytes : -((-from + (ptrdiff_t)bytes - 1) / (ptrdiff_t)bytes);
     char where[80] = "in";
     if (from < 0)
         snprintf(where, sizeof where, "%td bytes before", -from);

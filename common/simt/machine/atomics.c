@@ -2,10 +2,11 @@
  * @file atomics.c
  * @brief Atomic operations and fences.
  *
- * All threads of a block run on one OS thread, so within a block a plain read-modify-write is atomic. Between
- * blocks, atomics are what makes results depend on timing: a block that comes to one on global memory waits until
- * all blocks before it are done, so results are those of one worker. A write that was fenced before an atomic,
- * and read by a later block after an atomic of its own, is not a race (between.c): blocks keep count of phases.
+ * All threads of a block run on one OS thread, so within a block a plain read-modify-write is atomic.
+ * Between blocks, atomics are what makes results depend on timing: a block that comes to one on global
+ * memory waits until all blocks before it are done, so results are those of one worker. A write that was
+ * fenced before an atomic, and read by a later block after an atomic of its own, is not a race (between.c):
+ * blocks keep count of phases.
  */
 #include "internal.h"
 
@@ -50,7 +51,10 @@ void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
     if (simt_tls_watch != NULL) simt_check(address, bytes, SIMT_ATOMIC, true, return_address);
 }
 
-void simt_atomic_end(void *address, size_t bytes) { (void)address, (void)bytes; }
+void simt_atomic_end(void *address, size_t bytes)
+{
+    (void)address, (void)bytes;
+}
 
 void simt_fence(void)
 {
@@ -60,63 +64,63 @@ void simt_fence(void)
     w->fence_phase = w->phase;
 }
 
-/* ---- std::atomic and the compiler's builtins, in kernels and in host code ---------------------------------- */
+/* ---- std::atomic and the compiler's builtins, in kernels and in host code ----------------------------- */
 
 #define BEGIN(p) simt_atomic_begin((void *)(uintptr_t)(p), sizeof *(p), __builtin_return_address(0))
-#define EXCHANGED(bits, type, name)                                                                                 \
-    type __tsan_atomic##bits##_##name(volatile type *p, type value, int order)                                      \
-    {                                                                                                               \
-        (void)order;                                                                                                \
-        BEGIN(p);                                                                                                   \
-        return __atomic_##name(p, value, __ATOMIC_SEQ_CST);                                                         \
+#define EXCHANGED(bits, type, name)                                                                          \
+    type __tsan_atomic##bits##_##name(volatile type *p, type value, int order)                               \
+    {                                                                                                        \
+        (void)order;                                                                                         \
+        BEGIN(p);                                                                                            \
+        return __atomic_##name(p, value, __ATOMIC_SEQ_CST);                                                  \
     }
 
-#define ATOMICS(bits, type)                                                                                         \
-    type __tsan_atomic##bits##_load(const volatile type *p, int order)                                              \
-    {                                                                                                               \
-        (void)order;                                                                                                \
-        BEGIN(p);                                                                                                   \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                \
-    }                                                                                                               \
-    void __tsan_atomic##bits##_store(volatile type *p, type value, int order)                                       \
-    {                                                                                                               \
-        (void)order;                                                                                                \
-        BEGIN(p);                                                                                                   \
-        __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                               \
-    }                                                                                                               \
-    type __tsan_atomic##bits##_exchange(volatile type *p, type value, int order)                                    \
-    {                                                                                                               \
-        (void)order;                                                                                                \
-        BEGIN(p);                                                                                                   \
-        return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                     \
-    }                                                                                                               \
-    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *expected, type value, int order,      \
-                                                      int failure)                                                  \
-    {                                                                                                               \
-        (void)order, (void)failure;                                                                                 \
-        BEGIN(p);                                                                                                   \
-        return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);              \
-    }                                                                                                               \
-    int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *expected, type value, int order,        \
-                                                    int failure)                                                    \
-    {                                                                                                               \
-        (void)order, (void)failure;                                                                                 \
-        BEGIN(p);                                                                                                   \
-        return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);              \
-    }                                                                                                               \
-    type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type value, int order,         \
-                                                    int failure)                                                    \
-    {                                                                                                               \
-        (void)order, (void)failure;                                                                                 \
-        BEGIN(p);                                                                                                   \
-        __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
-        return expected;                                                                                            \
-    }                                                                                                               \
-    EXCHANGED(bits, type, fetch_add)                                                                                \
-    EXCHANGED(bits, type, fetch_sub)                                                                                \
-    EXCHANGED(bits, type, fetch_and)                                                                                \
-    EXCHANGED(bits, type, fetch_or)                                                                                 \
-    EXCHANGED(bits, type, fetch_xor)                                                                                \
+#define ATOMICS(bits, type)                                                                                  \
+    type __tsan_atomic##bits##_load(const volatile type *p, int order)                                       \
+    {                                                                                                        \
+        (void)order;                                                                                         \
+        BEGIN(p);                                                                                            \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
+    }                                                                                                        \
+    void __tsan_atomic##bits##_store(volatile type *p, type value, int order)                                \
+    {                                                                                                        \
+        (void)order;                                                                                         \
+        BEGIN(p);                                                                                            \
+        __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                        \
+    }                                                                                                        \
+    type __tsan_atomic##bits##_exchange(volatile type *p, type value, int order)                             \
+    {                                                                                                        \
+        (void)order;                                                                                         \
+        BEGIN(p);                                                                                            \
+        return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                              \
+    }                                                                                                        \
+    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *expected, type value,          \
+                                                      int order, int failure)                                \
+    {                                                                                                        \
+        (void)order, (void)failure;                                                                          \
+        BEGIN(p);                                                                                            \
+        return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+    }                                                                                                        \
+    int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *expected, type value, int order, \
+                                                    int failure)                                             \
+    {                                                                                                        \
+        (void)order, (void)failure;                                                                          \
+        BEGIN(p);                                                                                            \
+        return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+    }                                                                                                        \
+    type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type value, int order,  \
+                                                    int failure)                                             \
+    {                                                                                                        \
+        (void)order, (void)failure;                                                                          \
+        BEGIN(p);                                                                                            \
+        __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
+        return expected;                                                                                     \
+    }                                                                                                        \
+    EXCHANGED(bits, type, fetch_add)                                                                         \
+    EXCHANGED(bits, type, fetch_sub)                                                                         \
+    EXCHANGED(bits, type, fetch_and)                                                                         \
+    EXCHANGED(bits, type, fetch_or)                                                                          \
+    EXCHANGED(bits, type, fetch_xor)                                                                         \
     EXCHANGED(bits, type, fetch_nand)
 
 #pragma GCC diagnostic push
@@ -132,5 +136,8 @@ void __tsan_atomic_thread_fence(int order)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     simt_fence();
 }
-void __tsan_atomic_signal_fence(int order) { (void)order; }
+void __tsan_atomic_signal_fence(int order)
+{
+    (void)order;
+}
 #pragma GCC diagnostic pop

@@ -2,9 +2,10 @@
  * @file between.c
  * @brief Races between blocks, and global memory read before it was written.
  *
- * While it runs, a block only lists the words it touched (cells.c). The lists are taken up here one at a time in
- * block order, so what is found does not depend on which blocks ran at the same time. Of each word the first
- * writing and the first reading block are kept: if either does not race with a later block, then none does.
+ * While it runs, a block only lists the words it touched (cells.c). The lists are taken up here one at a
+ * time in block order, so what is found does not depend on which blocks ran at the same time. Of each word
+ * the first writing and the first reading block are kept: if either does not race with a later block, then
+ * none does.
  */
 #include "internal.h"
 
@@ -49,7 +50,7 @@ void simt_between_begin(void)
     launch++;
 }
 
-/* ---- findings -------------------------------------------------------------------------------------------- */
+/* ---- findings ----------------------------------------------------------------------------------------- */
 
 /** A touch, and what its block's result says about it. */
 struct taking {
@@ -64,13 +65,16 @@ static int access_of(const struct touch *touch)
     return touch->kind & TOUCH_ATOMIC ? SIMT_ATOMIC : touch->kind & TOUCH_WRITE ? SIMT_WRITE : SIMT_READ;
 }
 
-static void add_finding(const struct taking *now, const char *kind, const char *remark, const struct side *other,
-                        int other_access)
+static void add_finding(const struct taking *now, const char *kind, const char *remark,
+                        const struct side *other, int other_access)
 {
     const struct touch *touch = now->touch;
-    struct finding f = {.kind = kind, .place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA, .remark = remark,
+    struct finding f = {.kind = kind,
+                        .place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA,
+                        .remark = remark,
                         .where = 4 * (uintptr_t)touch->word + (unsigned)__builtin_ctz(touch->mask),
-                        .bytes = (uint32_t)__builtin_popcount(touch->mask), .seen = 1};
+                        .bytes = (uint32_t)__builtin_popcount(touch->mask),
+                        .seen = 1};
     if (f.place == PLACE_DATA) f.where += simt_image.data;
     const struct actor me = {now->block, touch->pc, touch->thread, (uint8_t)access_of(touch), NULL};
     f.actor[other != NULL] = me;
@@ -93,7 +97,7 @@ static void check_written(const struct taking *now)
         add_finding(now, "uninitialized-read", "this device memory was never written", NULL, 0);
 }
 
-/* ---- meetings -------------------------------------------------------------------------------------------- */
+/* ---- meetings ----------------------------------------------------------------------------------------- */
 
 static bool races_with(const struct taking *now, const struct side *other)
 {
@@ -117,7 +121,8 @@ static void meet(const struct taking *now, struct meeting *m)
 {
     const bool reads = (now->touch->kind & TOUCH_READ) != 0;
     if (races_with(now, &m->writer))
-        add_finding(now, "global-race", NOTHING_ORDERS, &m->writer, m->writer.flags & ATOMIC ? SIMT_ATOMIC : SIMT_WRITE);
+        add_finding(now, "global-race", NOTHING_ORDERS, &m->writer,
+                    m->writer.flags & ATOMIC ? SIMT_ATOMIC : SIMT_WRITE);
     else if (!reads && races_with(now, &m->reader))
         add_finding(now, "global-race", NOTHING_ORDERS, &m->reader, SIMT_READ);
     note(reads ? &m->reader : &m->writer, now);

@@ -3,8 +3,9 @@
  * @brief Races between the threads of one block, and shared memory read before it was written.
  *
  * An access is ordered before the one made now if it was made by the same thread, before the last
- * __syncthreads(), or in the same warp before a __syncwarp() that both lanes took part in. Two accesses that are
- * not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to run in.
+ * __syncthreads(), or in the same warp before a __syncwarp() that both lanes took part in. Two accesses that
+ * are not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to
+ * run in.
  */
 #include "internal.h"
 
@@ -21,9 +22,10 @@ struct doing {
     bool reported; /**< one race an access is enough */
 };
 
-static const char *const NO_BARRIER = "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
+static const char *const NO_BARRIER =
+    "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
 
-/* ---- order ----------------------------------------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------------------------------------- */
 
 /* The last tick of another lane of this warp that the running lane is ordered after. */
 static uint32_t known_of(const struct worker *w, unsigned lane)
@@ -43,24 +45,37 @@ static bool is_ordered(const struct worker *w, uint32_t tick, unsigned thread)
 
 enum { VOLATILE_READER = 0x8000 };
 
-static unsigned thread_of(unsigned reader) { return reader & ~(unsigned)VOLATILE_READER; }
+static unsigned thread_of(unsigned reader)
+{
+    return reader & ~(unsigned)VOLATILE_READER;
+}
 
-static bool same_warp(unsigned a, unsigned b) { return thread_of(a) / WARP_LANES == thread_of(b) / WARP_LANES; }
+static bool same_warp(unsigned a, unsigned b)
+{
+    return thread_of(a) / WARP_LANES == thread_of(b) / WARP_LANES;
+}
 
-static bool is_shared(const struct doing *now) { return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC; }
+static bool is_shared(const struct doing *now)
+{
+    return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
+}
 
-/* ---- findings -------------------------------------------------------------------------------------------- */
+/* ---- findings ----------------------------------------------------------------------------------------- */
 
 static void found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc)
 {
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    struct finding f = {.kind = is_shared(now) ? "shared-race" : "global-race", .place = now->place,
-                        .bytes = (uint32_t)now->bytes, .where = now->offset, .remark = NO_BARRIER, .seen = 1};
+    struct finding f = {.kind = is_shared(now) ? "shared-race" : "global-race",
+                        .place = now->place,
+                        .bytes = (uint32_t)now->bytes,
+                        .where = now->offset,
+                        .remark = NO_BARRIER,
+                        .seen = 1};
     f.actor[0] = (struct actor){w->block, other_pc, (uint16_t)other_thread, (uint8_t)other_access, NULL};
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
+                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
 }
 
@@ -69,19 +84,23 @@ static void found_unwritten(struct doing *now)
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    struct finding f = {.kind = "uninitialized-read", .place = now->place, .bytes = (uint32_t)now->bytes,
-                        .where = now->offset, .seen = 1,
+    struct finding f = {.kind = "uninitialized-read",
+                        .place = now->place,
+                        .bytes = (uint32_t)now->bytes,
+                        .where = now->offset,
+                        .seen = 1,
                         .remark = "nothing was written there since the block began"};
-    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)(now->access & ACCESS_KINDS),
-                                NULL};
+    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
+                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
 }
 
-/* ---- one cell -------------------------------------------------------------------------------------------- */
+/* ---- one cell ----------------------------------------------------------------------------------------- */
 
 static void set_reader(const struct doing *now, struct cell *c, int slot)
 {
-    c->reader[slot] = (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
+    c->reader[slot] =
+        (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
     c->read_tick[slot] = now->w->tick;
     c->read_pc[slot] = now->pc;
 }
@@ -131,7 +150,8 @@ static void write_cell(struct doing *now, struct cell *c)
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
         if (c->read_tick[slot] < w->last_barrier || is_ordered(w, c->read_tick[slot], reader)) continue;
-        if (!(atomic && c->reader[slot] & VOLATILE_READER)) found_race(now, SIMT_READ, reader, c->read_pc[slot]);
+        if (!(atomic && c->reader[slot] & VOLATILE_READER))
+            found_race(now, SIMT_READ, reader, c->read_pc[slot]);
     }
     c->write_tick = w->tick;
     c->write_pc = now->pc;
@@ -140,9 +160,10 @@ static void write_cell(struct doing *now, struct cell *c)
 }
 
 /*
- * The number that makes further reads of this cell skip it, or 0. With readers of two warps since the barrier any
- * later writer meets one of another warp, until the next barrier; with two of this warp since its last __syncwarp
- * a further one of this warp adds nothing. The last write must be ordered before all of them.
+ * The number that makes further reads of this cell skip it, or 0. With readers of two warps since the
+ * barrier any later writer meets one of another warp, until the next barrier; with two of this warp since
+ * its last __syncwarp a further one of this warp adds nothing. The last write must be ordered before all of
+ * them.
  */
 static uint32_t quiet_number(const struct worker *w, const struct cell *c)
 {
@@ -153,7 +174,7 @@ static uint32_t quiet_number(const struct worker *w, const struct cell *c)
     return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? w->warp_quiet : 0;
 }
 
-/* ---- the block's list of what it touched ----------------------------------------------------------------- */
+/* ---- the block's list of what it touched -------------------------------------------------------------- */
 
 /* 1 if this kind of access to the cell is new in this phase. */
 static int newly_touched(struct worker *w, struct cell *c, enum touch_kind kind)
@@ -171,8 +192,11 @@ static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsi
 {
     struct worker *w = now->w;
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
-    *touch = (struct touch){.word = (uint32_t)word, .pc = now->pc, .phase = w->phase,
-                            .thread = (uint16_t)w->thread_index, .mask = (uint8_t)mask,
+    *touch = (struct touch){.word = (uint32_t)word,
+                            .pc = now->pc,
+                            .phase = w->phase,
+                            .thread = (uint16_t)w->thread_index,
+                            .mask = (uint8_t)mask,
                             .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
                                               (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
                                               (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0))};
@@ -185,7 +209,7 @@ static enum touch_kind touch_kind(int access)
     return access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ;
 }
 
-/* ---- words and their bytes ------------------------------------------------------------------------------- */
+/* ---- words and their bytes ---------------------------------------------------------------------------- */
 
 static bool is_live(const struct worker *w, const struct cell *c)
 {
@@ -236,7 +260,8 @@ static void access_bytes(struct doing *now, struct space *s, size_t word, unsign
     }
     if (fresh != 0) add_touch(now, word, kind, fresh);
     for (unsigned half = 0; half < 2; half++)
-        if (mask >> 2 * half & 3) s->quiet[2 * word + half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
+        if (mask >> 2 * half & 3)
+            s->quiet[2 * word + half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
     if (mask == 15 && (kind != TOUCH_READ || !global)) join_bytes(w, c, bytes, kind != TOUCH_READ);
 }
 
@@ -255,12 +280,12 @@ static void access_word(struct doing *now, struct space *s, size_t word, unsigne
         write_cell(now, c);
     else if (read_cell(now, c))
         quiet = quiet_number(w, c);
-    if (!is_shared(now) && newly_touched(w, c, kind))
-        add_touch(now, word, kind, mask);
+    if (!is_shared(now) && newly_touched(w, c, kind)) add_touch(now, word, kind, mask);
     s->quiet[2 * word] = s->quiet[2 * word + 1] = quiet;
 }
 
-void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access, uint32_t pc)
+void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
+                       uint32_t pc)
 {
     struct doing now = {w, place, offset, bytes, access, pc, false};
     struct space *s = &w->space[place];
@@ -273,7 +298,7 @@ void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, siz
     }
 }
 
-/* ---- barriers as cells see them -------------------------------------------------------------------------- */
+/* ---- barriers as cells see them ----------------------------------------------------------------------- */
 
 void simt_order_all(struct worker *w)
 {
@@ -292,7 +317,8 @@ void simt_new_phase(struct worker *w)
 {
     w->phase++;
     w->touch_tick = ++w->clock;
-    w->block_quiet = ++w->clock; /* what was quiet must be looked at once more, to be listed in the new phase */
+    w->block_quiet =
+        ++w->clock; /* what was quiet must be looked at once more, to be listed in the new phase */
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].quiet = ++w->clock;
     if (w->warp != NULL) w->warp_quiet = w->warp->quiet;
 }

@@ -2,9 +2,9 @@
  * @file check.c
  * @brief Every access the compiler tells us of: is it allowed, and who must know of it?
  *
- * `g++ -fsanitize=thread` puts a call to one of the functions at the end of this file before each load and store.
- * They are the hottest code of the machine: reads that can find nothing new end after a few comparisons, see
- * struct space. Local variables (on the fiber's stack) are nobody's business.
+ * `g++ -fsanitize=thread` puts a call to one of the functions at the end of this file before each load and
+ * store. They are the hottest code of the machine: reads that can find nothing new end after a few
+ * comparisons, see struct space. Local variables (on the fiber's stack) are nobody's business.
  */
 #include "internal.h"
 
@@ -27,11 +27,15 @@ enum place simt_place_of(const struct worker *w, uintptr_t address)
     return PLACE_OTHER;
 }
 
-void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access, const void *pc,
-                 const char *remark)
+void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
+                 const void *pc, const char *remark)
 {
-    struct finding f = {.kind = kind, .place = simt_place_of(w, address), .bytes = (uint32_t)bytes,
-                        .where = address, .remark = remark, .seen = 1};
+    struct finding f = {.kind = kind,
+                        .place = simt_place_of(w, address),
+                        .bytes = (uint32_t)bytes,
+                        .where = address,
+                        .remark = remark,
+                        .seen = 1};
     if (f.place == PLACE_ARENA)
         f.where -= ARENA_BASE;
     else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC)
@@ -42,13 +46,14 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
     simt_abandon(w, strcmp(kind, "misaligned") == 0 ? 716 : strcmp(kind, "deadlock") == 0 ? 702 : 700);
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------- */
 
 static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     if (simt_arena_live(address - ARENA_BASE, bytes)) return;
     if (simt_device_freed((void *)address))
-        simt_refuse(w, "use-after-free", address, bytes, access, pc, "the memory was freed before the launch");
+        simt_refuse(w, "use-after-free", address, bytes, access, pc,
+                    "the memory was freed before the launch");
     simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
 }
 
@@ -71,7 +76,8 @@ static void check_variable(struct worker *w, uintptr_t address, size_t bytes, in
         simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
     w->last_variable = symbol;
     if (!(access & SIMT_READ) && simt_image_constant(address))
-        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "a kernel cannot write __constant__ memory");
+        simt_refuse(w, "out-of-bounds", address, bytes, access, pc,
+                    "a kernel cannot write __constant__ memory");
 }
 
 static bool is_mapped(uintptr_t address)
@@ -88,7 +94,8 @@ static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int
     if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
     if (access & SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
     if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
-    if (address < 4096) simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "the pointer is null, or nearly");
+    if (address < 4096)
+        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "the pointer is null, or nearly");
     if (is_mapped(address))
         simt_refuse(w, "host-pointer", address, bytes, access, pc,
                     "this is host memory; a kernel needs device memory (cudaMalloc)");
@@ -103,9 +110,11 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
     case PLACE_ARENA:
         if (!all_live(address, bytes)) check_arena(w, address, bytes, access, pc);
         break;
-    case PLACE_DATA: check_variable(w, address, bytes, access, pc); break;
+    case PLACE_DATA:
+        check_variable(w, address, bytes, access, pc);
+        break;
     case PLACE_SHARED:
-        if (simt_image.tls_owner[offset] == 0 || offset + bytes > simt_image.tls_bytes ||
+        if (simt_image.tls_owner[offset] == OWNER_NONE || offset + bytes > simt_image.tls_bytes ||
             simt_image.tls_owner[offset] != simt_image.tls_owner[offset + bytes - 1])
             simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
         break;
@@ -114,11 +123,12 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
             simt_refuse(w, "out-of-bounds", address, bytes, access, pc,
                         "the launch asked for less dynamic shared memory");
         break;
-    default: check_foreign(w, address, bytes, access, pc);
+    default:
+        check_foreign(w, address, bytes, access, pc);
     }
 }
 
-/* ---- the host -------------------------------------------------------------------------------------------- */
+/* ---- the host ----------------------------------------------------------------------------------------- */
 
 /* Host code touched device memory. It works here, and would not on a GPU. */
 static void found_on_host(uintptr_t address, size_t bytes, int access, const void *pc)
@@ -139,17 +149,20 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     if (known) return;
     simt_locate(pc, &site);
     simt_arena_describe(address - ARENA_BASE, bytes, text, sizeof text);
-    simt_finding("host-pointer", &site, "host code %s device memory: %s", access & SIMT_READ ? "reads" : "writes",
-                 text);
+    simt_finding("host-pointer", &site, "host code %s device memory: %s",
+                 access & SIMT_READ ? "reads" : "writes", text);
 }
 
-/* ---- the way of an access -------------------------------------------------------------------------------- */
+/* ---- the way of an access ----------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) void look_closely(struct worker *w, enum place place, uintptr_t address,
                                                    size_t bytes, int access, bool aligned, const void *pc)
 {
+    if (place == PLACE_SHARED && simt_image.tls_owner[address - w->space[place].base] == OWNER_MACHINE)
+        return;
     if (w->checking) {
-        if (aligned && address % bytes != 0) simt_refuse(w, "misaligned", address, bytes, access, pc, NEEDS_ALIGNMENT);
+        if (aligned && address % bytes != 0)
+            simt_refuse(w, "misaligned", address, bytes, access, pc, NEEDS_ALIGNMENT);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
             simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
@@ -173,13 +186,14 @@ static inline bool is_quiet(const struct worker *w, const struct space *s, uintp
     return true;
 }
 
-static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access, bool aligned,
-                                                      const void *pc)
+static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
+                                                      bool aligned, const void *pc)
 {
     struct worker *w = simt_tls_watch;
     const uintptr_t address = (uintptr_t)pointer;
     if (w == NULL) {
-        if (__builtin_expect(address - ARENA_BASE < ARENA_BYTES, 0)) found_on_host(address, bytes, access, pc);
+        if (__builtin_expect(address - ARENA_BASE < ARENA_BYTES, 0))
+            found_on_host(address, bytes, access, pc);
         return;
     }
     enum place place = PLACE_OTHER;
@@ -224,30 +238,60 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
     simt_check(address, bytes, access, false, return_address);
 }
 
-/* ---- what the compiler calls ----------------------------------------------------------------------------- */
+/* ---- what the compiler calls -------------------------------------------------------------------------- */
 
 #define CALLER __builtin_return_address(0)
 
-#define CALLBACKS(bytes)                                                                                            \
-    void __tsan_read##bytes(void *p) { see(p, bytes, SIMT_READ, true, CALLER); }                                    \
-    void __tsan_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, true, CALLER); }                                  \
-    void __tsan_read##bytes##_pc(void *p, void *pc) { see(p, bytes, SIMT_READ, true, pc); }                         \
-    void __tsan_write##bytes##_pc(void *p, void *pc) { see(p, bytes, SIMT_WRITE, true, pc); }                       \
-    void __tsan_unaligned_read##bytes(void *p) { see(p, bytes, SIMT_READ, false, CALLER); }                         \
-    void __tsan_unaligned_write##bytes(void *p) { see(p, bytes, SIMT_WRITE, false, CALLER); }                       \
-    void __tsan_volatile_write##bytes(void *p) { see_volatile(p, bytes, SIMT_WRITE, true, CALLER); }                \
-    void __tsan_unaligned_volatile_write##bytes(void *p) { see_volatile(p, bytes, SIMT_WRITE, false, CALLER); }     \
-    void __tsan_volatile_read##bytes(void *p) { see_volatile(p, bytes, SIMT_READ, true, CALLER); }                  \
-    void __tsan_unaligned_volatile_read##bytes(void *p) { see_volatile(p, bytes, SIMT_READ, false, CALLER); }       \
-    void __tsan_read_write##bytes(void *p)                                                                          \
-    {                                                                                                               \
-        see(p, bytes, SIMT_READ, true, CALLER);                                                                     \
-        see(p, bytes, SIMT_WRITE, true, CALLER);                                                                    \
-    }                                                                                                               \
-    void __tsan_unaligned_read_write##bytes(void *p)                                                                \
-    {                                                                                                               \
-        see(p, bytes, SIMT_READ, false, CALLER);                                                                    \
-        see(p, bytes, SIMT_WRITE, false, CALLER);                                                                   \
+#define CALLBACKS(bytes)                                                                                     \
+    void __tsan_read##bytes(void *p)                                                                         \
+    {                                                                                                        \
+        see(p, bytes, SIMT_READ, true, CALLER);                                                              \
+    }                                                                                                        \
+    void __tsan_write##bytes(void *p)                                                                        \
+    {                                                                                                        \
+        see(p, bytes, SIMT_WRITE, true, CALLER);                                                             \
+    }                                                                                                        \
+    void __tsan_read##bytes##_pc(void *p, void *pc)                                                          \
+    {                                                                                                        \
+        see(p, bytes, SIMT_READ, true, pc);                                                                  \
+    }                                                                                                        \
+    void __tsan_write##bytes##_pc(void *p, void *pc)                                                         \
+    {                                                                                                        \
+        see(p, bytes, SIMT_WRITE, true, pc);                                                                 \
+    }                                                                                                        \
+    void __tsan_unaligned_read##bytes(void *p)                                                               \
+    {                                                                                                        \
+        see(p, bytes, SIMT_READ, false, CALLER);                                                             \
+    }                                                                                                        \
+    void __tsan_unaligned_write##bytes(void *p)                                                              \
+    {                                                                                                        \
+        see(p, bytes, SIMT_WRITE, false, CALLER);                                                            \
+    }                                                                                                        \
+    void __tsan_volatile_write##bytes(void *p)                                                               \
+    {                                                                                                        \
+        see_volatile(p, bytes, SIMT_WRITE, true, CALLER);                                                    \
+    }                                                                                                        \
+    void __tsan_unaligned_volatile_write##bytes(void *p)                                                     \
+    {                                                                                                        \
+        see_volatile(p, bytes, SIMT_WRITE, false, CALLER);                                                   \
+    }                                                                                                        \
+    void __tsan_volatile_read##bytes(void *p)                                                                \
+    {                                                                                                        \
+        see_volatile(p, bytes, SIMT_READ, true, CALLER);                                                     \
+    }                                                                                                        \
+    void __tsan_unaligned_volatile_read##bytes(void *p)                                                      \
+    {                                                                                                        \
+        see_volatile(p, bytes, SIMT_READ, false, CALLER);                                                    \
+    }                                                                                                        \
+    void __tsan_read_write##bytes(void *p)                                                                   \
+    {                                                                                                        \
+        see(p, bytes, SIMT_READ, true, CALLER);                                                              \
+        see(p, bytes, SIMT_WRITE, true, CALLER);                                                             \
+    }                                                                                                        \
+    void __tsan_unaligned_read_write##bytes(void *p)                                                         \
+    {                                                                                                        \
+        see(p, bytes, SIMT_READ, false, CALLER);                                                             \
+        see(p, bytes, SIMT_WRITE, false, CALLER);                                                            \
     }
 
 #pragma GCC diagnostic push
@@ -258,16 +302,28 @@ CALLBACKS(4)
 CALLBACKS(8)
 CALLBACKS(16)
 
-void __tsan_read_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE, false, CALLER); }
-void __tsan_write_range(void *p, size_t bytes) { simt_check(p, bytes, SIMT_WRITE, false, CALLER); }
+void __tsan_read_range(void *p, size_t bytes)
+{
+    simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE, false, CALLER);
+}
+void __tsan_write_range(void *p, size_t bytes)
+{
+    simt_check(p, bytes, SIMT_WRITE, false, CALLER);
+}
 void __tsan_vptr_update(void **p, void *value)
 {
     (void)value;
     see(p, sizeof *p, SIMT_WRITE, true, CALLER);
 }
-void __tsan_vptr_read(void **p) { see(p, sizeof *p, SIMT_READ, true, CALLER); }
+void __tsan_vptr_read(void **p)
+{
+    see(p, sizeof *p, SIMT_READ, true, CALLER);
+}
 void __tsan_init(void) {}
-void __tsan_func_entry(void *pc) { (void)pc; }
+void __tsan_func_entry(void *pc)
+{
+    (void)pc;
+}
 void __tsan_func_exit(void) {}
 
 void *__tsan_memcpy(void *to, const void *from, size_t bytes)
@@ -290,7 +346,7 @@ void *__tsan_memset(void *to, int value, size_t bytes)
     return memset(to, value, bytes);
 }
 
-/* From -fsanitize-coverage=trace-pc: a basic block was entered. Lanes that enter it together were active together. */
+/* From -fsanitize-coverage=trace-pc: a basic block was entered. Lanes that enter it together are active lanes. */
 void __sanitizer_cov_trace_pc(void)
 {
     struct worker *w = simt_tls_watch;

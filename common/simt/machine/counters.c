@@ -2,9 +2,9 @@
  * @file counters.c
  * @brief What a profiler counts: requests and sectors of global memory, wavefronts of shared memory.
  *
- * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs its
- * accesses; when no lane of the warp can go on, the n-th execution of an instruction by one lane belongs with the
- * n-th of the others. Counting of executions starts anew at each such point, as lanes meet there.
+ * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs
+ * its accesses; when no lane of the warp can go on, the n-th execution of an instruction by one lane belongs
+ * with the n-th of the others. Counting of executions starts anew at each such point, as lanes meet there.
  */
 #include "internal.h"
 
@@ -21,7 +21,7 @@ struct request {
     size_t bytes;
 };
 
-/* ---- the rules of the hardware --------------------------------------------------------------------------- */
+/* ---- the rules of the hardware ------------------------------------------------------------------------ */
 
 /* Distinct 32-byte sectors. */
 static unsigned sectors_of_request(const struct request *r)
@@ -33,7 +33,7 @@ static unsigned sectors_of_request(const struct request *r)
         for (uintptr_t s = r->address[i] / 32; s <= last; s++) {
             bool new = true;
             if (s <= highest) /* addresses mostly ascend: then nothing need be searched */
-                for (unsigned k = count; new && k-- > 0;) new = sector[k] != s;
+                for (unsigned k = count; new &&k-- > 0;) new = sector[k] != s;
             if (new) sector[count++] = s;
             if (s > highest) highest = s;
         }
@@ -52,7 +52,7 @@ static unsigned passes(const struct request *r, unsigned first, unsigned end)
         for (uintptr_t word = r->address[i] / 4; word <= last; word++) {
             const unsigned bank = word % 32;
             bool new = true;
-            for (unsigned k = used[bank]; new && k-- > 0;) new = words[bank][k] != (uint32_t)word;
+            for (unsigned k = used[bank]; new &&k-- > 0;) new = words[bank][k] != (uint32_t)word;
             if (!new) continue;
             words[bank][used[bank]++] = (uint32_t)word;
             if (used[bank] > most) most = used[bank];
@@ -61,25 +61,39 @@ static unsigned passes(const struct request *r, unsigned first, unsigned end)
     return most;
 }
 
-/* Every pair of lanes (2i, 2i + 1) has one address between them, or one of the two is idle. */
-static bool pairs_share(const struct request *r)
+/* Whether each lane i of a group and lane i ^ apart have one address between them, or one of the two is idle. */
+static bool partners_share(const struct request *r, unsigned first, unsigned end, unsigned apart)
 {
-    for (unsigned i = 1; i < r->count; i++)
-        if (r->lane[i] / 2 == r->lane[i - 1] / 2 && r->address[i] != r->address[i - 1]) return false;
+    for (unsigned i = first; i < end; i++)
+        for (unsigned k = i + 1; k < end && r->lane[k] <= (r->lane[i] | apart); k++)
+            if (r->lane[k] == (r->lane[i] ^ apart) && r->address[k] != r->address[i]) return false;
     return true;
 }
 
-/*
- * 8-byte accesses go by half warps and 16-byte ones by quarter warps, or by twice as many lanes where pairs of
- * lanes share (measured on an H200; the ideal is one wavefront for each group that has a lane).
- */
-static unsigned wavefronts_of_request(const struct request *r, unsigned *ideal)
+/* End of the lanes that are in the same group of @p lanes as lane @p first. */
+static unsigned end_of_group(const struct request *r, unsigned first, unsigned lanes)
 {
-    unsigned lanes = r->bytes <= 4 ? 32 : r->bytes <= 8 ? 16 : 8, wavefronts = 0;
-    if (lanes < 32 && pairs_share(r)) lanes *= 2;
+    unsigned end = first;
+    while (end < r->count && r->lane[end] / lanes == r->lane[first] / lanes) end++;
+    return end;
+}
+
+/*
+ * Up to 4 bytes a lane, the warp goes at once. 8-byte accesses go by half warps, 16-byte ones by quarter warps;
+ * but a load takes two of those together where all lanes share with lane i ^ 1, or all with lane i ^ 2. Measured
+ * on an H200 (docs/counters.md). Ideal is one wavefront for each group that has a lane.
+ */
+static unsigned wavefronts_of_request(const struct request *r, bool load, unsigned *ideal)
+{
+    const unsigned lanes = r->bytes <= 4 ? 32 : r->bytes <= 8 ? 16 : 8;
+    unsigned wavefronts = 0;
     *ideal = 0;
     for (unsigned first = 0, end; first < r->count; first = end) {
-        for (end = first; end < r->count && r->lane[end] / lanes == r->lane[first] / lanes;) end++;
+        end = end_of_group(r, first, lanes);
+        if (lanes < 32 && load) {
+            const unsigned both = end_of_group(r, first, 2 * lanes);
+            if (partners_share(r, first, both, 1) || partners_share(r, first, both, 2)) end = both;
+        }
         wavefronts += passes(r, first, end);
         ++*ideal;
     }
@@ -113,15 +127,16 @@ static void count_request(struct counters *c, const struct request *r, int acces
         else
             c->load_requests++, c->load_sectors += sectors;
     } else {
-        wavefronts = wavefronts_of_request(r, &ideal);
+        wavefronts = wavefronts_of_request(r, !(access & SIMT_WRITE), &ideal);
         *(access & SIMT_WRITE ? &c->store_wavefronts : &c->load_wavefronts) += wavefronts;
         c->conflicts += wavefronts - ideal;
     }
 }
 
-/* ---- logging --------------------------------------------------------------------------------------------- */
+/* ---- logging ------------------------------------------------------------------------------------------ */
 
-void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place, const void *pc)
+void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
+                const void *pc)
 {
     const unsigned lane = w->thread_index % WARP_LANES;
     if (place == PLACE_DATA && simt_image_constant(address)) return; /* has a cache of its own */
@@ -132,8 +147,10 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
             simt_suspend(w);
         }
         struct lane_log *log = &w->log[lane];
-        log->entry[log->count++] = (struct log_entry){.address = address, .pc = simt_pack_pc(pc),
-                                                      .bytes = (uint16_t)part, .access = (uint8_t)access,
+        log->entry[log->count++] = (struct log_entry){.address = address,
+                                                      .pc = simt_pack_pc(pc),
+                                                      .bytes = (uint16_t)part,
+                                                      .access = (uint8_t)access,
                                                       .place = (uint8_t)place};
         address += part;
         bytes -= part;
@@ -148,7 +165,7 @@ static uint64_t key_of(const struct log_entry *entry)
     return key;
 }
 
-/* Adds the entries at one index of all logs, for as long as all lanes did the same. Returns the index reached. */
+/* Counts the entries at one index of all logs, while all lanes did the same. Returns the index reached. */
 static unsigned flush_in_step(struct worker *w)
 {
     const struct lane_log *log = w->log;
@@ -176,7 +193,7 @@ static unsigned flush_in_step(struct worker *w)
     return i;
 }
 
-/* ---- lanes that went different ways ---------------------------------------------------------------------- */
+/* ---- lanes that went different ways ------------------------------------------------------------------- */
 
 /** An instruction some lanes executed, and how often each. */
 struct site {
@@ -262,7 +279,8 @@ static void keep_incomplete(struct worker *w, const struct sorter *s, unsigned f
         for (unsigned i = from; i < log->count; i++) {
             const struct site *site = &s->site[s->site_of[lane][i]];
             unsigned complete = site->limit < site->count[lane] ? site->limit : site->count[lane];
-            if (complete == 0 || s->sorted[lane][site->start[lane] + complete - 1] < i) log->entry[kept++] = log->entry[i];
+            if (complete == 0 || s->sorted[lane][site->start[lane] + complete - 1] < i)
+                log->entry[kept++] = log->entry[i];
         }
         log->count = kept;
     }
@@ -302,7 +320,7 @@ void simt_counters_flush(struct worker *w, unsigned paused)
     for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;
 }
 
-/* ---- sums and the file ----------------------------------------------------------------------------------- */
+/* ---- sums and the file -------------------------------------------------------------------------------- */
 
 void simt_counters_add(struct counters *sum, const struct counters *part)
 {
@@ -315,9 +333,10 @@ static FILE *open_counters(bool traced)
 {
     FILE *file = strcmp(simt_settings.counters, "-") == 0 ? stderr : fopen(simt_settings.counters, "we");
     if (file == NULL) simt_die("cannot write the counters to %s.", simt_settings.counters);
-    fprintf(file, "launch,kernel,grid,block,global_load_requests,global_load_sectors,global_store_requests,"
-                  "global_store_sectors,shared_load_wavefronts,shared_store_wavefronts,shared_bank_conflicts,"
-                  "atomics,barriers%s\n",
+    fprintf(file,
+            "launch,kernel,grid,block,global_load_requests,global_load_sectors,global_store_requests,"
+            "global_store_sectors,shared_load_wavefronts,shared_store_wavefronts,shared_bank_conflicts,"
+            "atomics,barriers%s\n",
             traced ? ",active_lanes_per_instruction" : "");
     return file;
 }
@@ -333,8 +352,8 @@ void simt_counters_write(const struct simt_launch *launch, const struct counters
     }
     const uint64_t *value = (const uint64_t *)sum;
     const char *quote = strpbrk(launch->kernel, ",\"") != NULL ? "\"" : "";
-    fprintf(file, "%lu,%s%s%s,%ux%ux%u,%ux%ux%u", number++, quote, launch->kernel, quote, launch->grid.x, launch->grid.y,
-            launch->grid.z, launch->block.x, launch->block.y, launch->block.z);
+    fprintf(file, "%lu,%s%s%s,%ux%ux%u,%ux%ux%u", number++, quote, launch->kernel, quote, launch->grid.x,
+            launch->grid.y, launch->grid.z, launch->block.x, launch->block.y, launch->block.z);
     for (int i = 0; i < 9; i++) fprintf(file, ",%llu", (unsigned long long)value[i]);
     if (traced) fprintf(file, ",%.2f", sum->traced ? (double)sum->traced_lanes / (double)sum->traced : 0.0);
     fputc('\n', file);

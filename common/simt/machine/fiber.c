@@ -2,9 +2,9 @@
  * @file fiber.c
  * @brief Switching between stacks: what a thread of the device is made of.
  *
- * A context is a stack pointer; everything a function call must preserve lies on the stack above it. The assembly
- * switch takes some 10 ns; ucontext, the fallback for other processors (or with SIMT_FIBER_UCONTEXT, to test it),
- * some 200 ns, as it makes a system call for the signal mask.
+ * A context is a stack pointer; everything a function call must preserve lies on the stack above it. The
+ * assembly switch takes some 10 ns; ucontext, the fallback for other processors (or with
+ * SIMT_FIBER_UCONTEXT, to test it), some 200 ns, as it makes a system call for the signal mask.
  */
 #include "internal.h"
 

@@ -2,9 +2,9 @@
  * @file image.c
  * @brief What the program's own ELF file says: where its variables lie and what they are called.
  *
- * A `__shared__` variable is a thread_local one, so its symbol gives its offset in the TLS block of the worker;
- * a `__device__` variable is a global one. Symbols are the only bounds there are; a stripped program runs, but
- * is not checked for overruns from one variable into the next.
+ * A `__shared__` variable is a thread_local one, so its symbol gives its offset in the TLS block of the
+ * worker; a `__device__` variable is a global one. Symbols are the only bounds there are; a stripped program
+ * runs, but is not checked for overruns from one variable into the next.
  */
 #include "internal.h"
 
@@ -19,17 +19,17 @@
 
 struct image simt_image;
 
-static const ElfW(Sym) *all_symbols;
+static const ElfW(Sym) * all_symbols;
 static size_t all_count;
 static const char *strings;
 
 extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 
-/* ---- names ----------------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------------------- */
 
 /*
- * "_ZZ14softmax_kernelPKfE4tile" and "_ZL4tile" end in a length and that many characters; a second variable of
- * the name in the same function gets "_0", one made by an optimisation ".constprop.0".
+ * "_ZZ14softmax_kernelPKfE4tile" and "_ZL4tile" end in a length and that many characters; a second variable
+ * of the name in the same function gets "_0", one made by an optimisation ".constprop.0".
  */
 static char *plain_name(const char *linker_name)
 {
@@ -53,7 +53,7 @@ static int by_start(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static void add_symbol(struct vector *list, const ElfW(Sym) *symbol, uintptr_t start)
+static void add_symbol(struct vector *list, const ElfW(Sym) * symbol, uintptr_t start)
 {
     struct symbol *new = simt_vector_grow(list, sizeof *new);
     new->start = start;
@@ -62,47 +62,57 @@ static void add_symbol(struct vector *list, const ElfW(Sym) *symbol, uintptr_t s
     new->name = plain_name(new->linker_name);
 }
 
-/* The machine's own thread-local variables, and the gaps between the shared ones. */
-static bool is_shared_name(const char *linker_name)
+/* The gaps between the shared variables are variables, too. */
+static bool is_red_zone(const char *linker_name)
 {
-    return strstr(linker_name, "simt_red_zone") == NULL && strncmp(linker_name, "simt_", 5) != 0;
+    return strstr(linker_name, "simt_red_zone") != NULL;
+}
+
+/* threadIdx and the like, which kernels may read. */
+static bool is_machines(const char *linker_name)
+{
+    return strncmp(linker_name, "simt_", 5) == 0 && !is_red_zone(linker_name);
+}
+
+static void map_tls_owners(const struct vector *shared, const struct vector *machines)
+{
+    uint16_t *owner = simt_image.tls_owner = calloc(simt_image.tls_bytes + 1, sizeof *owner);
+    if (owner == NULL) simt_die("out of host memory.");
+    for (size_t b = 0; all_count == 0 && b < simt_image.tls_bytes; b++)
+        owner[b] = OWNER_UNKNOWN; /* stripped */
+    const struct symbol *symbol = shared->data;
+    for (size_t i = 0; i < shared->count && i + 1 < OWNER_MACHINE; i++)
+        for (size_t b = 0; b < symbol[i].bytes; b++) owner[symbol[i].start + b] = (uint16_t)(i + 1);
+    symbol = machines->data;
+    for (size_t i = 0; i < machines->count; i++)
+        for (size_t b = 0; b < symbol[i].bytes; b++) owner[symbol[i].start + b] = OWNER_MACHINE;
 }
 
 static void sort_symbols(void)
 {
-    struct vector shared = {0}, device = {0};
+    struct vector shared = {0}, machines = {0}, device = {0};
     for (size_t i = 0; i < all_count; i++) {
         const ElfW(Sym) *symbol = &all_symbols[i];
         const unsigned type = ELF64_ST_TYPE(symbol->st_info);
         const uintptr_t address = symbol->st_value + simt_image.bias;
         if (symbol->st_size == 0 || symbol->st_shndx == SHN_UNDEF) continue;
         if (type == STT_TLS && symbol->st_value + symbol->st_size <= simt_image.tls_bytes &&
-            is_shared_name(strings + symbol->st_name))
-            add_symbol(&shared, symbol, symbol->st_value);
+            !is_red_zone(strings + symbol->st_name))
+            add_symbol(is_machines(strings + symbol->st_name) ? &machines : &shared, symbol,
+                       symbol->st_value);
         if (type == STT_OBJECT && address >= simt_image.data && address < simt_image.data_end)
             add_symbol(&device, symbol, address);
     }
     qsort(shared.data, shared.count, sizeof(struct symbol), by_start);
     qsort(device.data, device.count, sizeof(struct symbol), by_start);
+    map_tls_owners(&shared, &machines);
     simt_image.shared = shared.data;
     simt_image.shared_count = shared.count;
     simt_image.device = device.data;
     simt_image.device_count = device.count;
 }
 
-static void map_tls_owners(void)
-{
-    simt_image.tls_owner = calloc(simt_image.tls_bytes + 1, sizeof *simt_image.tls_owner);
-    if (simt_image.tls_owner == NULL) simt_die("out of host memory.");
-    for (size_t i = 0; i < simt_image.shared_count && i < UINT16_MAX; i++) {
-        const struct symbol *symbol = &simt_image.shared[i];
-        for (size_t b = 0; b < symbol->bytes; b++) simt_image.tls_owner[symbol->start + b] = (uint16_t)(i + 1);
-    }
-    if (all_count == 0) /* stripped: one variable without a name */
-        for (size_t b = 0; b < simt_image.tls_bytes; b++) simt_image.tls_owner[b] = UINT16_MAX;
-}
-
-/* ---- the file -------------------------------------------------------------------------------------------- */
+/* ---- the file ----------------------------------------------------------------------------------------- */
 
 static int note_segments(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -149,7 +159,6 @@ void simt_image_load(void)
     }
     if (file >= 0) close(file);
     sort_symbols();
-    map_tls_owners();
 }
 
 static int note_tls(struct dl_phdr_info *info, size_t size, void *tls)
@@ -166,7 +175,7 @@ uintptr_t simt_image_tls(void)
     return tls;
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------- */
+/* ---- questions ---------------------------------------------------------------------------------------- */
 
 const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t count, uintptr_t address)
 {

@@ -28,20 +28,20 @@ enum {
     WARP_LANES = 32,
     MAX_THREADS = 1024,
     MAX_WARPS = MAX_THREADS / WARP_LANES,
-    STACK_BYTES = 64 << 10,         /* local memory of a thread */
+    STACK_BYTES = 64 << 10, /* local memory of a thread */
     DYNAMIC_SHARED_BYTES = 227 << 10,
     RED_ZONE_BYTES = 256,
     FRAMES = 8,
-    LOG_ENTRIES = 1024,             /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
+    LOG_ENTRIES = 1024, /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
 };
 
-/* ---- settings.c ------------------------------------------------------------------------------------------ */
+/* ---- settings.c --------------------------------------------------------------------------------------- */
 
 enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
 
 struct settings {
     enum order order;
-    uint64_t seed;        /**< of ORDER_RANDOM */
+    uint64_t seed; /**< of ORDER_RANDOM */
     int workers;
     bool check;
     int device;           /**< 75, 80 or 90 */
@@ -52,7 +52,7 @@ extern struct settings simt_settings;
 /** @brief One sentence on stderr, then exit code 2. */
 void simt_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* ---- small tools (tools.c) ------------------------------------------------------------------------------- */
+/* ---- small tools (tools.c) ---------------------------------------------------------------------------- */
 
 /** @brief A growing array: bytes, so that one implementation serves all. */
 struct vector {
@@ -61,20 +61,20 @@ struct vector {
 };
 /** @brief Room for one more element of @p element_bytes; its address. Memory running out ends the program. */
 void *simt_vector_grow(struct vector *v, size_t element_bytes);
-void *simt_reserve(size_t bytes, const char *what);  /**< zero pages that cost nothing until touched */
-void simt_forget(void *pages, size_t bytes);         /**< makes them zero and free again */
-uint64_t simt_mix(uint64_t value);                   /**< a good 64-bit hash */
+void *simt_reserve(size_t bytes, const char *what); /**< zero pages that cost nothing until touched */
+void simt_forget(void *pages, size_t bytes);        /**< makes them zero and free again */
+uint64_t simt_mix(uint64_t value);                  /**< a good 64-bit hash */
 /** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
 uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
 
-/* ---- fiber.c --------------------------------------------------------------------------------------------- */
+/* ---- fiber.c ------------------------------------------------------------------------------------------ */
 
 /** @brief A context that will run @p function (which never returns) on the stack that ends at @p top. */
 void *simt_fiber_prepare(void *top, void (*function)(void));
 /** @brief Leaves the running context in *save and goes on with @p load. */
 void simt_fiber_switch(void **save, void *load);
 
-/* ---- image.c: the program's own file --------------------------------------------------------------------- */
+/* ---- image.c: the program's own file ------------------------------------------------------------------ */
 
 struct symbol {
     uintptr_t start; /**< offset in the TLS block, or address */
@@ -83,12 +83,14 @@ struct symbol {
     char *name; /**< last component: "tile" */
 };
 
+enum owner { OWNER_NONE = 0, OWNER_MACHINE = UINT16_MAX - 1, OWNER_UNKNOWN = UINT16_MAX };
+
 struct image {
-    uintptr_t bias;                 /**< load address minus link address */
-    uintptr_t low, high;            /**< all segments */
-    uintptr_t data, data_end;       /**< the writable segments: `__device__` variables live here */
+    uintptr_t bias;           /**< load address minus link address */
+    uintptr_t low, high;      /**< all segments */
+    uintptr_t data, data_end; /**< the writable segments: `__device__` variables live here */
     size_t tls_bytes;
-    uint16_t *tls_owner;            /**< a byte of the TLS block: 1 + index in shared, or 0 */
+    uint16_t *tls_owner;            /**< a byte of the TLS block: 1 + index in shared, or enum owner */
     struct symbol *shared, *device; /**< sorted by start */
     size_t shared_count, device_count;
 };
@@ -103,19 +105,22 @@ const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t cou
 int simt_image_variable(uintptr_t address, size_t bytes);
 int simt_image_constant(uintptr_t address);
 
-/* ---- places and findings --------------------------------------------------------------------------------- */
+/* ---- places and findings ------------------------------------------------------------------------------ */
 
 enum place { PLACE_ARENA, PLACE_DATA, PLACE_SHARED, PLACE_DYNAMIC, PLACE_COUNT, PLACE_OTHER, PLACE_NONE };
 
 /** @brief Return addresses are kept as 32-bit offsets from the image. */
-static inline uint32_t simt_pack_pc(const void *pc) { return (uint32_t)((uintptr_t)pc - simt_image.bias); }
+static inline uint32_t simt_pack_pc(const void *pc)
+{
+    return (uint32_t)((uintptr_t)pc - simt_image.bias);
+}
 
 /** @brief Who did what where: one half of a race, or all of another finding. */
 struct actor {
     uint64_t block; /**< linear index */
     uint32_t pc;    /**< packed return address, 0 if unknown */
     uint16_t thread;
-    uint8_t access; /**< enum simt_access, 0: this actor is not there */
+    uint8_t access;               /**< enum simt_access, 0: this actor is not there */
     const struct simt_site *site; /**< instead of pc where the source named itself */
 };
 
@@ -123,15 +128,16 @@ struct finding {
     const char *kind;
     enum place place;
     uint32_t bytes;
-    uintptr_t where;     /**< offset in the place, or the address itself */
+    uintptr_t where; /**< offset in the place, or the address itself */
     struct actor actor[2];
-    const char *remark;  /**< what is missing or what to do; a constant string */
-    char *text;          /**< replaces the description of the place; allocated */
-    uint32_t frame[FRAMES]; /**< where a fault happened in code that is not the student's: the calls to there */
+    const char *remark; /**< what is missing or what to do; a constant string */
+    char *text;         /**< replaces the description of the place; allocated */
+    uint32_t
+        frame[FRAMES]; /**< where a fault happened in code that is not the student's: the calls to there */
     uint64_t seen;
 };
 
-/* ---- report.c, lines.c ----------------------------------------------------------------------------------- */
+/* ---- report.c, lines.c -------------------------------------------------------------------------------- */
 
 /** @brief Adds a copy of @p finding (taking its text) to @p list, or counts it if one like it is there. */
 void simt_finding_add(struct vector *list, const struct finding *finding);
@@ -147,14 +153,14 @@ const char *simt_short_path(const char *file);
 const char *simt_line_text(uint32_t pc);
 bool simt_line_known(uint32_t pc);
 
-/* ---- arena.c: device memory ------------------------------------------------------------------------------ */
+/* ---- arena.c: device memory --------------------------------------------------------------------------- */
 
 #define ARENA_BASE ((uintptr_t)0x10000000000)
 #define ARENA_BYTES ((size_t)16 << 30)
 
 /**
- * Shadow of a device byte. LIVE is set a chunk at a time on the first access there, so that the shadow of a large
- * allocation costs memory only where it is used; without it, the extents know.
+ * Shadow of a device byte. LIVE is set a chunk at a time on the first access there, so that the shadow of a
+ * large allocation costs memory only where it is used; without it, the extents know.
  */
 enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2 };
 extern uint8_t *simt_shadow;
@@ -166,27 +172,27 @@ void simt_arena_open(void);
 /** @brief Writes what an arena address is, for a report: `scores[12]`, or how far from which allocation. */
 void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size);
 
-/* ---- cells.c: races within a block ----------------------------------------------------------------------- */
+/* ---- cells.c: races within a block -------------------------------------------------------------------- */
 
 /**
  * @brief The last accesses of one word (or byte) in this block.
  *
- * Ticks never go back on a worker, so a cell left by an earlier block is recognised by its age and nothing is
- * ever cleared. Two readers are kept, of different warps where there are, so that a later writer meets one that
- * is not itself.
+ * Ticks never go back on a worker, so a cell left by an earlier block is recognised by its age and nothing
+ * is ever cleared. Two readers are kept, of different warps where there are, so that a later writer meets
+ * one that is not itself.
  */
 struct cell {
     uint32_t write_tick, write_pc;
     uint32_t read_tick[2], read_pc[2];
     uint16_t reader[2], writer; /**< a reader's highest bit: it read a volatile */
     uint8_t write_atomic;
-    uint8_t touched;       /**< enum touch_kind already in the block's list, since touch_tick */
+    uint8_t touched; /**< enum touch_kind already in the block's list, since touch_tick */
     uint32_t touch_tick;
-    uint32_t split;        /**< index of four byte cells, 0: the word is one cell */
+    uint32_t split; /**< index of four byte cells, 0: the word is one cell */
 };
 
 /**
- * @brief Memory whose races are watched. quiet has a number per half word: if it is the running block's or warp's
+ * @brief Memory whose races are watched. quiet has a number a half word: if that is the running block's or warp's
  *        current one, then a further read there can find nothing new, and is over after one comparison.
  */
 struct space {
@@ -203,7 +209,14 @@ struct touch {
     uint8_t kind; /**< enum touch_kind, and TOUCH_DATA */
     uint8_t mask; /**< of its four bytes */
 };
-enum touch_kind { TOUCH_READ = 1, TOUCH_WRITE = 2, TOUCH_ATOMIC = 4, TOUCH_DATA = 8, TOUCH_VOLATILE = 16, TOUCH_WHOLE = 32 };
+enum touch_kind {
+    TOUCH_READ = 1,
+    TOUCH_WRITE = 2,
+    TOUCH_ATOMIC = 4,
+    TOUCH_DATA = 8,
+    TOUCH_VOLATILE = 16,
+    TOUCH_WHOLE = 32
+};
 
 /** Further kinds of access, beside enum simt_access. */
 enum {
@@ -212,7 +225,7 @@ enum {
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
-/* ---- counters.c ------------------------------------------------------------------------------------------ */
+/* ---- counters.c --------------------------------------------------------------------------------------- */
 
 struct counters {
     uint64_t load_requests, load_sectors, store_requests, store_sectors;
@@ -233,32 +246,33 @@ struct lane_log {
 };
 
 struct worker;
-void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place, const void *pc);
+void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
+                const void *pc);
 void simt_counters_flush(struct worker *w, unsigned paused);
 void simt_counters_add(struct counters *sum, const struct counters *part);
 void simt_counters_write(const struct simt_launch *launch, const struct counters *sum);
 
-/* ---- what a block leaves behind -------------------------------------------------------------------------- */
+/* ---- what a block leaves behind ----------------------------------------------------------------------- */
 
 struct result {
     uint64_t order;
     bool done;
-    int error;               /**< cudaError_t; the block stopped there */
-    struct vector findings;  /**< struct finding */
-    struct vector touches;   /**< struct touch */
-    struct vector text;      /**< printf output */
-    uint32_t acquired_from;  /**< phase of the first atomic; UINT32_MAX: none */
+    int error;                /**< cudaError_t; the block stopped there */
+    struct vector findings;   /**< struct finding */
+    struct vector touches;    /**< struct touch */
+    struct vector text;       /**< printf output */
+    uint32_t acquired_from;   /**< phase of the first atomic; UINT32_MAX: none */
     uint32_t released_before; /**< phases before it were fenced, then followed by an atomic */
     struct counters counters;
 };
 
-/* ---- schedule.c, meet.c ---------------------------------------------------------------------------------- */
+/* ---- schedule.c, meet.c ------------------------------------------------------------------------------- */
 
 struct fiber {
     void *context; /**< while no thread is on it, or before its first */
     char *stack;
     struct fiber *next_free;
-    unsigned colour; /**< stack tops of fibers lie at different places in their pages, else they share cache sets */
+    unsigned colour; /**< shifts the top of its stack, else all stacks share a few cache sets */
 };
 
 enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK };
@@ -280,14 +294,14 @@ struct thread {
 };
 
 struct warp {
-    unsigned lanes;    /**< lanes it was born with */
+    unsigned lanes;                /**< lanes it was born with */
     unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
     unsigned gathering, at_barrier, asking, at_block_barrier;
     unsigned paused, spinning;
-    uint32_t tick;     /**< of the accesses it makes now */
-    uint32_t known;    /**< __syncwarp of all lanes: everything up to here is ordered */
+    uint32_t tick;  /**< of the accesses it makes now */
+    uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
     uint32_t quiet;
-    bool partial;      /**< clock is in use: some __syncwarp named only a part of the lanes */
+    bool partial; /**< clock is in use: some __syncwarp named only a part of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
 };
 
@@ -299,7 +313,7 @@ struct worker {
     uint32_t block_quiet, warp_quiet;
     bool counting, checking;
     unsigned thread_index;
-    uint32_t tick;        /**< tick of the running warp */
+    uint32_t tick; /**< tick of the running warp */
     uint32_t block_start, last_barrier;
     uint32_t touch_tick, phase;
 
@@ -307,8 +321,8 @@ struct worker {
     struct warp *warp;
     struct result *result;
     const struct simt_launch *launch;
-    void *scheduler;      /**< context of the OS thread itself */
-    bool abandoned;       /**< the block ended at a finding */
+    void *scheduler; /**< context of the OS thread itself */
+    bool abandoned;  /**< the block ended at a finding */
 
     uint32_t clock;       /**< the last tick given out */
     uint32_t fence_phase; /**< of a fence no atomic has followed yet; 0: none */
@@ -316,7 +330,7 @@ struct worker {
     size_t touched;       /**< words since the cells were last given back */
     uint64_t block;       /**< linear index of the running block */
     unsigned threads, warps;
-    struct vector split;  /**< groups of four byte cells */
+    struct vector split; /**< groups of four byte cells */
     const char *dynamic_name;
     uintptr_t args;
     const struct symbol *last_variable;
@@ -355,7 +369,7 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp);
 bool simt_resolve_block(struct worker *w);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
 
-/* ---- launch.c, between.c, trap.c ------------------------------------------------------------------------- */
+/* ---- launch.c, between.c, trap.c ---------------------------------------------------------------------- */
 
 extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
 uint64_t simt_block_of_order(uint64_t order, uint64_t blocks);
@@ -370,13 +384,14 @@ void simt_between_begin(void);
 void simt_trap_install(void);
 void simt_trap_stack(void); /**< an alternate signal stack for the calling OS thread */
 
-/* ---- check.c --------------------------------------------------------------------------------------------- */
+/* ---- check.c ------------------------------------------------------------------------------------------ */
 
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc);
 enum place simt_place_of(const struct worker *w, uintptr_t address);
-void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access, uint32_t pc);
+void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
+                       uint32_t pc);
 /** @brief Ends the block at an access that hardware would refuse. */
-void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access, const void *pc,
-                 const char *remark) __attribute__((noreturn));
+void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
+                 const void *pc, const char *remark) __attribute__((noreturn));
 
 #endif

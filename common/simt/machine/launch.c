@@ -2,10 +2,10 @@
  * @file launch.c
  * @brief Blocks over OS threads, and their results in block order.
  *
- * The thread that launches works too; the others are started when they are first of use and wait for the next
- * launch ever after. A block takes a slot in a ring for its result. When a block ends, all results that are
- * complete up to there are taken up, in order: printf output, findings, counters. So nothing anyone sees depends
- * on the number of workers, and a grid of 2^31 blocks needs no more memory than one of 64.
+ * The thread that launches works too; the others are started when they are first of use and wait for the
+ * next launch ever after. A block takes a slot in a ring for its result. When a block ends, all results that
+ * are complete up to there are taken up, in order: printf output, findings, counters. So nothing anyone sees
+ * depends on the number of workers, and a grid of 2^31 blocks needs no more memory than one of 64.
  */
 #include "internal.h"
 
@@ -20,12 +20,12 @@ enum { RING = 64, MAX_WORKERS = 256 };
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool running;          /* workers may join */
+    bool running; /* workers may join */
     unsigned long number;
-    int busy;              /* pool threads at work */
+    int busy; /* pool threads at work */
     uint64_t blocks, next, retired;
-    bool retiring;         /* somebody is taking up results */
-    atomic_bool stopped;   /* a block ended at a finding: later ones do not count */
+    bool retiring;       /* somebody is taking up results */
+    atomic_bool stopped; /* a block ended at a finding: later ones do not count */
     int error;
     const struct simt_launch *launch;
     struct result ring[RING];
@@ -39,7 +39,7 @@ static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers[MAX_WORKERS];
 static int started; /* pool threads: workers 1 .. started */
 
-/* ---- blocks ---------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------- */
 
 uint64_t simt_block_of_order(uint64_t order, uint64_t blocks)
 {
@@ -129,7 +129,7 @@ static void work(struct worker *w)
     }
 }
 
-/* ---- the pool -------------------------------------------------------------------------------------------- */
+/* ---- the pool ----------------------------------------------------------------------------------------- */
 
 static void *pool_thread(void *worker)
 {
@@ -166,7 +166,8 @@ static void start_threads(int wanted)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     while (started < wanted) {
         pthread_t thread;
-        if (pthread_create(&thread, &attributes, pool_thread, worker_at(started + 1)) != 0) break; /* fewer, then */
+        if (pthread_create(&thread, &attributes, pool_thread, worker_at(started + 1)) != 0)
+            break; /* fewer, then */
         started++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -183,7 +184,7 @@ static void after_fork(void)
     now.running = false;
 }
 
-/* ---- launching ------------------------------------------------------------------------------------------- */
+/* ---- launching ---------------------------------------------------------------------------------------- */
 
 static void begin(const struct simt_launch *launch)
 {
@@ -213,9 +214,16 @@ int simt_run(const struct simt_launch *launch)
 {
     if (simt_tls_worker != NULL)
         simt_stop(&launch->site, "unsupported", "a kernel launches %s; only the host can", launch->kernel);
+    const struct simt_extent grid = launch->grid;
+    if ((double)grid.x * grid.y * grid.z >= UINT32_MAX) { /* would run for hours */
+        simt_finding("unsupported", &launch->site, "%s is launched with more than 2^32 blocks",
+                     launch->kernel);
+        return 719;
+    }
     pthread_mutex_lock(&one_launch);
     begin(launch);
-    const uint64_t useful = now.blocks < (uint64_t)simt_settings.workers ? now.blocks : (uint64_t)simt_settings.workers;
+    const uint64_t useful =
+        now.blocks < (uint64_t)simt_settings.workers ? now.blocks : (uint64_t)simt_settings.workers;
     start_threads((int)useful - 1);
     pthread_mutex_lock(&now.lock);
     now.running = true;
@@ -235,7 +243,7 @@ int simt_run(const struct simt_launch *launch)
     return error;
 }
 
-/* ---- output ---------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------- */
 
 int simt_vprintf(const char *format, va_list arguments)
 {
@@ -254,7 +262,10 @@ int simt_vprintf(const char *format, va_list arguments)
     return length;
 }
 
-static int error_of_kind(const char *kind) { return strcmp(kind, "assert") == 0 ? 710 : 719; }
+static int error_of_kind(const char *kind)
+{
+    return strcmp(kind, "assert") == 0 ? 710 : 719;
+}
 
 void simt_stop(const struct simt_site *site, const char *kind, const char *format, ...)
 {

@@ -2,8 +2,8 @@
  * @file lines.c
  * @brief From an address in the program to a line of the source, through addr2line.
  *
- * Addresses are looked up when a report is printed, all in one run of addr2line, and remembered. Where there is
- * no addr2line, reports give the address and say so.
+ * Addresses are looked up when a report is printed, all in one run of addr2line, and remembered. Where there
+ * is no addr2line, reports give the address and say so.
  */
 #include "internal.h"
 
@@ -133,7 +133,8 @@ void simt_lines_load(const uint32_t *pcs, size_t count)
         struct line *line = (struct line *)known.data + i;
         char text[64];
         if (line->text != NULL) continue;
-        snprintf(text, sizeof text, "address 0x%lx (no line known)", (unsigned long)(line->pc + simt_image.bias - 1));
+        snprintf(text, sizeof text, "address 0x%lx (no line known)",
+                 (unsigned long)(line->pc + simt_image.bias - 1));
         line->text = strdup(text);
     }
 }

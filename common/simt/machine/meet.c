@@ -1,17 +1,20 @@
 /**
  * @file meet.c
- * @brief Where threads wait for each other: warp operations, __syncwarp, __syncthreads, and waits without end.
+ * @brief Where threads wait for each other: warp operations, __syncwarp, __syncthreads; and endless waits.
  *
- * A thread that comes to such a place is suspended. Only when no lane of its warp can go on is it decided who
- * has met whom (simt_resolve_warp), and only when no warp can, whether the block has met (simt_resolve_block);
- * so what meets does not depend on the order in which threads ran.
+ * A thread that comes to such a place is suspended. Only when no lane of its warp can go on is it decided
+ * who has met whom (simt_resolve_warp), and only when no warp can, whether the block has met
+ * (simt_resolve_block); so what meets does not depend on the order in which threads ran.
  */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned lane_of(const struct worker *w) { return w->thread_index % WARP_LANES; }
+static unsigned lane_of(const struct worker *w)
+{
+    return w->thread_index % WARP_LANES;
+}
 
 static struct thread *lane_thread(struct worker *w, const struct warp *warp, unsigned lane)
 {
@@ -25,12 +28,13 @@ static void make_ready(struct worker *w, struct warp *warp, unsigned lanes)
     warp->ready |= lanes;
 }
 
-/* ---- coming to a meeting --------------------------------------------------------------------------------- */
+/* ---- coming to a meeting ------------------------------------------------------------------------------ */
 
 /* Device code only: the host has nobody to meet. */
 static struct worker *running(const struct simt_site *site)
 {
-    if (simt_tls_worker == NULL) simt_die("%s was called by host code at %s:%d.", site->what, site->file, site->line);
+    if (simt_tls_worker == NULL)
+        simt_die("%s was called by host code at %s:%d.", site->what, site->file, site->line);
     return simt_tls_worker;
 }
 
@@ -42,8 +46,8 @@ static void wait_here(struct worker *w, enum wait wait, const struct simt_site *
     simt_suspend(w);
 }
 
-static void found_at(struct worker *w, const char *kind, const struct simt_site *site, unsigned thread, char *text,
-                     const char *remark)
+static void found_at(struct worker *w, const char *kind, const struct simt_site *site, unsigned thread,
+                     char *text, const char *remark)
 {
     struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
     f.actor[0] = (struct actor){w->block, 0, (uint16_t)thread, SIMT_READ, site};
@@ -66,7 +70,8 @@ static void check_own_lane(struct worker *w, const struct simt_site *site, unsig
 {
     if (mask >> lane_of(w) & 1) return;
     found_at(w, "deadlock", site, w->thread_index,
-             printed("%s with mask 0x%08x by lane %u, which the mask does not name,", site->what, mask, lane_of(w)),
+             printed("%s with mask 0x%08x by lane %u, which the mask does not name,", site->what, mask,
+                     lane_of(w)),
              "a lane may only take part in an operation whose mask names it");
     simt_abandon(w, 719);
 }
@@ -111,10 +116,11 @@ int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int pr
     return w->thread[w->thread_index].predicate;
 }
 
-/* ---- meetings of a warp ---------------------------------------------------------------------------------- */
+/* ---- meetings of a warp ------------------------------------------------------------------------------- */
 
 /* Lanes among `waiting` that wait for the same meeting as thread t. */
-static unsigned companions(struct worker *w, const struct warp *warp, unsigned waiting, const struct thread *t)
+static unsigned companions(struct worker *w, const struct warp *warp, unsigned waiting,
+                           const struct thread *t)
 {
     unsigned lanes = 0;
     for (unsigned rest = waiting; rest != 0; rest &= rest - 1) {
@@ -144,8 +150,8 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
 static void found_exited(struct worker *w, const struct warp *warp, const struct thread *t)
 {
     found_at(w, "deadlock", t->site, (unsigned)(t - w->thread),
-             printed("%s with mask 0x%08x, but lanes 0x%08x of the warp have returned,", t->site->what, t->mask,
-                     t->mask & warp->exited),
+             printed("%s with mask 0x%08x, but lanes 0x%08x of the warp have returned,", t->site->what,
+                     t->mask, t->mask & warp->exited),
              "all lanes named in the mask must come to the operation: let no thread return before it");
     w->abandoned = true;
     w->result->error = 702;
@@ -182,7 +188,8 @@ static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
                 const uint32_t clock = warp->clock[__builtin_ctz(rest)][other];
                 if (clock > latest) latest = clock;
             }
-            for (unsigned rest = lanes; rest != 0; rest &= rest - 1) warp->clock[__builtin_ctz(rest)][other] = latest;
+            for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
+                warp->clock[__builtin_ctz(rest)][other] = latest;
         }
     }
     warp->tick = w->tick = ++w->clock;
@@ -206,7 +213,8 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
 static void resolve_active_masks(struct worker *w, struct warp *warp)
 {
     while (warp->asking != 0) {
-        const unsigned lanes = companions(w, warp, warp->asking, lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
+        const unsigned lanes =
+            companions(w, warp, warp->asking, lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
         for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
             lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->mask = lanes;
         warp->asking &= ~lanes;
@@ -224,9 +232,9 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
     return warp->ready != 0;
 }
 
-/* ---- meetings of the block ------------------------------------------------------------------------------- */
+/* ---- meetings of the block ---------------------------------------------------------------------------- */
 
-/* Adds "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place where threads wait. */
+/* Adds "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place. */
 static char *who_waits_where(struct worker *w, unsigned *places)
 {
     bool told[MAX_THREADS] = {false};

@@ -2,8 +2,8 @@
  * @file report.c
  * @brief Findings: collected without being formatted, merged by where they happened, printed as sentences.
  *
- * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are therefore
- * merged twice: by address while the kernel runs, by line when they are printed.
+ * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are
+ * therefore merged twice: by address while the kernel runs, by line when they are printed.
  */
 #include "internal.h"
 
@@ -18,9 +18,12 @@ enum {
 
 static atomic_int findings;
 
-int simt_finding_count(void) { return findings; }
+int simt_finding_count(void)
+{
+    return findings;
+}
 
-/* ---- collecting ------------------------------------------------------------------------------------------ */
+/* ---- collecting --------------------------------------------------------------------------------------- */
 
 static bool same_actor(const struct actor *a, const struct actor *b)
 {
@@ -54,7 +57,7 @@ void simt_finding_drop(struct vector *list)
     list->count = 0;
 }
 
-/* ---- wording --------------------------------------------------------------------------------------------- */
+/* ---- wording ------------------------------------------------------------------------------------------ */
 
 static const char *access_name(int access)
 {
@@ -67,7 +70,8 @@ static void describe_variable(const char *name, size_t offset, size_t bytes, siz
 {
     int n = snprintf(text, TEXT, "%s[%zu] (%zu bytes)", name, offset / bytes, bytes);
     if (offset >= size)
-        snprintf(text + n, TEXT - (size_t)n, ", %zu bytes after the end of its %zu bytes,", offset - size, size);
+        snprintf(text + n, TEXT - (size_t)n, ", %zu bytes after the end of its %zu bytes,", offset - size,
+                 size);
     else if (offset + bytes > size)
         snprintf(text + n, TEXT - (size_t)n, ", across the end of its %zu bytes,", size);
 }
@@ -84,9 +88,15 @@ static void describe_symbol(const struct symbol *symbols, size_t count, const st
 static void describe_place(const struct finding *f, const struct simt_launch *launch, char *text)
 {
     switch (f->place) {
-    case PLACE_ARENA: simt_arena_describe(f->where, f->bytes, text, TEXT); break;
-    case PLACE_DATA: describe_symbol(simt_image.device, simt_image.device_count, f, text); break;
-    case PLACE_SHARED: describe_symbol(simt_image.shared, simt_image.shared_count, f, text); break;
+    case PLACE_ARENA:
+        simt_arena_describe(f->where, f->bytes, text, TEXT);
+        break;
+    case PLACE_DATA:
+        describe_symbol(simt_image.device, simt_image.device_count, f, text);
+        break;
+    case PLACE_SHARED:
+        describe_symbol(simt_image.shared, simt_image.shared_count, f, text);
+        break;
     case PLACE_DYNAMIC:
         describe_variable(f->text != NULL ? f->text : "dynamic shared memory", f->where, f->bytes,
                           launch->dynamic_shared_bytes, text);
@@ -144,8 +154,8 @@ static void print_actor(const struct finding *f, int which, const struct simt_la
         fputs("  by", stderr);
     else
         fprintf(stderr, "  %s by", access_name(actor->access));
-    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s\n", block.x, block.y, block.z, thread.x, thread.y,
-            thread.z, place);
+    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s\n", block.x, block.y, block.z, thread.x,
+            thread.y, thread.z, place);
 }
 
 static void print_finding(const struct finding *f, const struct simt_launch *launch)
@@ -159,14 +169,15 @@ static void print_finding(const struct finding *f, const struct simt_launch *lau
     if (f->seen > 1) fprintf(stderr, "  seen %llu times\n", (unsigned long long)f->seen);
 }
 
-/* ---- printing -------------------------------------------------------------------------------------------- */
+/* ---- printing ----------------------------------------------------------------------------------------- */
 
 static void load_lines(const struct finding *f, size_t count)
 {
     struct vector pcs = {0};
     for (size_t i = 0; i < count; i++) {
         for (int a = 0; a < 2; a++)
-            if (f[i].actor[a].pc != 0) *(uint32_t *)simt_vector_grow(&pcs, sizeof(uint32_t)) = f[i].actor[a].pc;
+            if (f[i].actor[a].pc != 0)
+                *(uint32_t *)simt_vector_grow(&pcs, sizeof(uint32_t)) = f[i].actor[a].pc;
         for (int k = 0; k < FRAMES && f[i].frame[k] != 0; k++)
             *(uint32_t *)simt_vector_grow(&pcs, sizeof(uint32_t)) = f[i].frame[k];
     }
@@ -189,7 +200,8 @@ static bool reads_the_same(const struct finding *a, const struct finding *b)
 {
     if (strcmp(a->kind, b->kind) != 0 || a->place != b->place) return false;
     if (same_line(&a->actor[0], &b->actor[0]) && same_line(&a->actor[1], &b->actor[1])) return true;
-    return a->actor[1].access != 0 && same_line(&a->actor[0], &b->actor[1]) && same_line(&a->actor[1], &b->actor[0]);
+    return a->actor[1].access != 0 && same_line(&a->actor[0], &b->actor[1]) &&
+           same_line(&a->actor[1], &b->actor[0]);
 }
 
 /* A race explains why the same line read what was not yet written. */
@@ -200,7 +212,7 @@ static bool explains(const struct finding *race, const struct finding *f)
     return same_line(&race->actor[0], &f->actor[0]) || same_line(&race->actor[1], &f->actor[0]);
 }
 
-/* Leaves one of those findings that read the same, and none that another one explains. Returns how many remain. */
+/* Leaves one of those that read the same, and none that another one explains. Returns how many remain. */
 static int merge(struct finding *f, size_t count)
 {
     int different = 0;

@@ -2,9 +2,9 @@
  * @file schedule.c
  * @brief Runs one block: its warps in order, of each warp the lanes that can run, each until it must wait.
  *
- * Lanes hand over to each other directly; the scheduler, on the OS thread's own stack, gets the word back when no
- * lane of the warp is ready. A fiber that finished its thread takes the next fresh lane, so that a kernel in which
- * nobody waits runs on one fiber.
+ * Lanes hand over to each other directly; the scheduler, on the OS thread's own stack, gets the word back
+ * when no lane of the warp is ready. A fiber that finished its thread takes the next fresh lane, so that a
+ * kernel in which nobody waits runs on one fiber.
  */
 #include "internal.h"
 
@@ -16,9 +16,12 @@
 SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
 static SIMT_HOT const struct simt_identity *simt_tls_self;
 
-const struct simt_identity *simt_self(void) { return simt_tls_self; }
+const struct simt_identity *simt_self(void)
+{
+    return simt_tls_self;
+}
 
-/* ---- a worker -------------------------------------------------------------------------------------------- */
+/* ---- a worker ----------------------------------------------------------------------------------------- */
 
 static void open_space(struct space *s, uintptr_t base, size_t bytes)
 {
@@ -63,7 +66,7 @@ void simt_worker_attach(struct worker *w)
     simt_trap_stack();
 }
 
-/* ---- fibers ---------------------------------------------------------------------------------------------- */
+/* ---- fibers ------------------------------------------------------------------------------------------- */
 
 static void fiber_main(void);
 
@@ -96,7 +99,7 @@ static void give_fiber(struct worker *w, struct fiber *fiber)
     w->free_fibers = fiber;
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------------------- */
+/* ---- lanes -------------------------------------------------------------------------------------------- */
 
 /* The next ready lane of the running warp in SIMT_ORDER, or -1. */
 static int next_lane(const struct worker *w)
@@ -184,9 +187,12 @@ void simt_spin(struct worker *w, const void *pc)
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
     if (++t->pauses == PAUSES) {
-        struct finding f = {.kind = "deadlock", .place = PLACE_OTHER, .seen = 1,
+        struct finding f = {.kind = "deadlock",
+                            .place = PLACE_OTHER,
+                            .seen = 1,
                             .text = strdup("a thread waits for ever for a value to change,"),
-                            .remark = "a block must not wait for what a later block does: it may not have begun"};
+                            .remark =
+                                "a block must not wait for what a later block does: it may not have begun"};
         f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, SIMT_ATOMIC, NULL};
         simt_found(w, &f);
         simt_abandon(w, 702);
@@ -210,7 +216,7 @@ void *simt_dynamic_shared(const char *name, size_t element_bytes)
     return (void *)w->space[PLACE_DYNAMIC].base;
 }
 
-/* ---- a block --------------------------------------------------------------------------------------------- */
+/* ---- a block ------------------------------------------------------------------------------------------ */
 
 static void shuffle(uint8_t *order, unsigned count, uint64_t seed)
 {
@@ -241,12 +247,14 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 static void begin_block(struct worker *w)
 {
     const struct simt_extent grid = w->launch->grid;
-    if (w->clock > 0xf0000000u || w->touched > (8u << 20)) { /* ticks run out, or memory is better given back */
+    if (w->clock > 0xf0000000u ||
+        w->touched > (8u << 20)) { /* ticks run out, or memory is better given back */
         forget_cells(w);
         if (w->clock > 0xf0000000u) w->clock = 0;
     }
-    simt_block_index = (struct simt_extent){(unsigned)(w->block % grid.x), (unsigned)(w->block / grid.x % grid.y),
-                                            (unsigned)(w->block / grid.x / grid.y)};
+    simt_block_index =
+        (struct simt_extent){(unsigned)(w->block % grid.x), (unsigned)(w->block / grid.x % grid.y),
+                             (unsigned)(w->block / grid.x / grid.y)};
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         const unsigned lanes = w->threads - i * WARP_LANES;
@@ -316,7 +324,8 @@ void simt_run_block(struct worker *w)
     simt_tls_watch = w->checking || w->counting ? w : NULL;
     do {
         ran = false;
-        for (unsigned i = 0; i < w->warps && !w->abandoned; i++) ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
+        for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
+            ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) take_back_fibers(w);

@@ -50,7 +50,8 @@ static void read_order(const char *text)
         simt_settings.order = ORDER_RANDOM;
         simt_settings.seed = (uint64_t)number(text + 7);
     } else {
-        simt_die("SIMT_ORDER is \"%s\"; it must be forward, reverse or random:SEED with a whole number.", text);
+        simt_die("SIMT_ORDER is \"%s\"; it must be forward, reverse or random:SEED with a whole number.",
+                 text);
     }
 }
 
@@ -86,6 +87,12 @@ __attribute__((constructor)) static void read_settings(void)
     if (text != NULL && *text != '\0') simt_settings.counters = text;
 }
 
-int simt_compute_capability(void) { return simt_settings.device; }
+int simt_compute_capability(void)
+{
+    return simt_settings.device;
+}
 
-int simt_workers(void) { return simt_settings.workers; }
+int simt_workers(void)
+{
+    return simt_settings.workers;
+}

@@ -24,11 +24,15 @@ void *simt_reserve(size_t bytes, const char *what)
     void *pages =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED)
-        simt_die("cannot reserve %zu MiB of address space for %s; is there a limit (ulimit -v)?", bytes >> 20, what);
+        simt_die("cannot reserve %zu MiB of address space for %s; is there a limit (ulimit -v)?", bytes >> 20,
+                 what);
     return pages;
 }
 
-void simt_forget(void *pages, size_t bytes) { madvise(pages, bytes, MADV_DONTNEED); }
+void simt_forget(void *pages, size_t bytes)
+{
+    madvise(pages, bytes, MADV_DONTNEED);
+}
 
 uint64_t simt_mix(uint64_t value)
 {
@@ -39,8 +43,8 @@ uint64_t simt_mix(uint64_t value)
 }
 
 /*
- * A Feistel network permutes 0 .. 4^bits-1; walking along its cycle until a value below count turns up permutes
- * 0 .. count-1. Less than four steps on average, as count is more than a quarter of the range.
+ * A Feistel network permutes 0 .. 4^bits-1; walking along its cycle until a value below count turns up
+ * permutes 0 .. count-1. Less than four steps on average, as count is more than a quarter of the range.
  */
 uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed)
 {

@@ -32,7 +32,8 @@ static uintptr_t instruction(const ucontext_t *context)
 static bool is_guard_page(const struct worker *w, uintptr_t address)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return address - w->stack_base < w->stack_bytes && (address - w->stack_base) % (STACK_BYTES + page) < page;
+    return address - w->stack_base < w->stack_bytes &&
+           (address - w->stack_base) % (STACK_BYTES + page) < page;
 }
 
 struct walk {
@@ -52,18 +53,21 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
     return walk->count < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-/* The fault may have come in code that is not the student's, such as our own checks: keep the calls to there. */
-static void found_fault(struct worker *w, const char *kind, const char *text, const char *remark, uintptr_t pc)
+/* The fault may have come in code that is not the student's, such as our own checks: keep the calls. */
+static void found_fault(struct worker *w, const char *kind, const char *text, const char *remark,
+                        uintptr_t pc)
 {
-    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = strdup(text), .remark = remark, .seen = 1};
+    struct finding f = {
+        .kind = kind, .place = PLACE_OTHER, .text = strdup(text), .remark = remark, .seen = 1};
     struct walk walk = {pc, &f, 0};
-    f.actor[0] = (struct actor){w->block, simt_pack_pc((void *)pc), (uint16_t)w->thread_index, SIMT_WRITE, NULL};
+    f.actor[0] =
+        (struct actor){w->block, simt_pack_pc((void *)pc), (uint16_t)w->thread_index, SIMT_WRITE, NULL};
     _Unwind_Backtrace(note_frame, &walk);
     simt_found(w, &f);
     simt_abandon(w, strcmp(kind, "unsupported") == 0 ? 719 : 700);
 }
 
-/* A fault of the host's own is not ours: what was there before handles it, when the instruction runs again. */
+/* A fault of the host's own is for what was there before, when the instruction runs again. */
 static void pass_on(int signal)
 {
     for (int i = 0; i < SIGNAL_COUNT; i++)
@@ -73,7 +77,8 @@ static void pass_on(int signal)
 static void handle(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = simt_tls_worker;
-    const uintptr_t address = (uintptr_t)info->si_addr, pc = instruction(context) + 1; /* as a return address */
+    const uintptr_t address = (uintptr_t)info->si_addr,
+                    pc = instruction(context) + 1; /* as a return address */
     if (w == NULL || w->abandoned || pc - simt_image.low >= simt_image.high - simt_image.low) {
         pass_on(signal);
         return;

@@ -48,10 +48,12 @@ const char *cudaGetErrorName(cudaError_t error)
 {
     switch ((int)error) {
 #define NAME_CASE(name, value, text)                                                                         \
-    case value: return #name;
+    case value:                                                                                              \
+        return #name;
         SIMT_ERRORS(NAME_CASE)
 #undef NAME_CASE
-    default: return "unrecognized error code";
+    default:
+        return "unrecognized error code";
     }
 }
 
@@ -59,10 +61,12 @@ const char *cudaGetErrorString(cudaError_t error)
 {
     switch ((int)error) {
 #define TEXT_CASE(name, value, text)                                                                         \
-    case value: return text;
+    case value:                                                                                              \
+        return text;
         SIMT_ERRORS(TEXT_CASE)
 #undef TEXT_CASE
-    default: return "unrecognized error code";
+    default:
+        return "unrecognized error code";
     }
 }
 

@@ -9,7 +9,7 @@
 #include "../include/texture_types.h"
 #include "runtime.h"
 
-/* ---- attributes ---------------------------------------------------------------------------------------------- */
+/* ---- attributes ---------------------------------------------------------------------------------------- */
 
 /** A kernel whose attributes were set. */
 struct function_entry {
@@ -109,7 +109,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
     return runtime_result(function != NULL ? cudaSuccess : cudaErrorInvalidDeviceFunction);
 }
 
-/* ---- launch -------------------------------------------------------------------------------------------------- */
+/* ---- launch -------------------------------------------------------------------------------------------- */
 
 /** The limits that hardware checks before anything runs. */
 static cudaError_t check_launch(const struct simt_launch *launch)
@@ -117,7 +117,8 @@ static cudaError_t check_launch(const struct simt_launch *launch)
     const struct simt_extent *g = &launch->grid, *b = &launch->block;
     if (g->x == 0 || g->y == 0 || g->z == 0 || b->x == 0 || b->y == 0 || b->z == 0)
         return cudaErrorInvalidConfiguration;
-    if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT) return cudaErrorInvalidConfiguration;
+    if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT)
+        return cudaErrorInvalidConfiguration;
     if (b->x > THREADS_PER_BLOCK || b->y > THREADS_PER_BLOCK || b->z > BLOCK_Z_LIMIT ||
         (uint64_t)b->x * b->y * b->z > THREADS_PER_BLOCK)
         return cudaErrorInvalidConfiguration;
@@ -139,8 +140,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream)
 {
     if (simt_self() != NULL)
-        simt_stop(&launch->site, "unsupported", "a kernel launches the kernel %s: dynamic parallelism is not supported",
-                  launch->kernel);
+        simt_stop(&launch->site, "unsupported",
+                  "a kernel launches the kernel %s: dynamic parallelism is not supported", launch->kernel);
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = check_launch(launch);
@@ -149,12 +150,14 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     return runtime_result(runtime_perform(&operation));
 }
 
-/* The rewriter drops the cast to void * that cudaLaunchKernel is usually given; where it cannot, this is left. */
+/* The rewriter drops the cast to void * that cudaLaunchKernel is usually given; this is where it cannot. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
 
 cudaError_t simt_launch_untyped(const struct simt_site *site)
 {
-    simt_finding("unsupported", site, "cudaLaunchKernel: the kernel's type is lost in a void pointer; name the kernel in the call");
+    simt_finding(
+        "unsupported", site,
+        "cudaLaunchKernel: the kernel's type is lost in a void pointer; name the kernel in the call");
     return runtime_result(cudaErrorInvalidDeviceFunction);
 }
 
@@ -170,7 +173,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
     return runtime_refuse(CALLER_SITE("cudaLaunchCooperativeKernel"), "grid-wide synchronisation is");
 }
 
-/* ---- occupancy: threads, blocks and shared memory; there are no registers to run out of --------------------------- */
+/* ---- occupancy: threads, blocks and shared memory; there are no registers to run out of ---------------- */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -183,7 +186,8 @@ static size_t resident_blocks(const void *function, int block_threads, size_t dy
     enum { SHARED_GRANULE = 128 };
     const struct device_limits *limits = device_limits();
     size_t static_bytes = simt_static_shared_bytes(NULL, function);
-    if (block_threads > THREADS_PER_BLOCK || dynamic_bytes > function_dynamic_limit(function, static_bytes)) return 0;
+    if (block_threads > THREADS_PER_BLOCK || dynamic_bytes > function_dynamic_limit(function, static_bytes))
+        return 0;
     size_t warps = ((size_t)block_threads + WARP_LANES - 1) / WARP_LANES;
     size_t blocks = smaller((size_t)limits->threads_per_multiprocessor / WARP_LANES / warps,
                             (size_t)limits->blocks_per_multiprocessor);
@@ -205,21 +209,21 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
     return cudaSuccess;
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
-                                                          size_t dynamic_shared_bytes)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+                                                          int block_threads, size_t dynamic_shared_bytes)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_threads,
                                                                   dynamic_shared_bytes, cudaOccupancyDefault);
 }
 
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
-                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context), void *context,
-                                 int limit);
+                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context),
+                                 void *context, int limit);
 
 /** The largest block among those that keep the most threads resident. */
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
-                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context), void *context,
-                                 int limit)
+                                 size_t (*dynamic_shared_bytes)(int block_threads, void *context),
+                                 void *context, int limit)
 {
     RETURN_IF_LOST();
     if (grid_blocks == NULL || block_threads == NULL) return runtime_result(cudaErrorInvalidValue);
@@ -237,7 +241,7 @@ cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const voi
     return cudaSuccess;
 }
 
-/* ---- textures: refused --------------------------------------------------------------------------------------- */
+/* ---- textures: refused --------------------------------------------------------------------------------- */
 
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct cudaResourceDesc *resource,
                                     const struct cudaTextureDesc *description,

@@ -15,7 +15,7 @@
 #undef cudaMalloc
 #undef cudaMallocAsync
 
-/* ---- names of allocations ------------------------------------------------------------------------------------ */
+/* ---- names of allocations ------------------------------------------------------------------------------ */
 
 enum { NAME_BYTES = 64 };
 
@@ -43,7 +43,7 @@ void simt_name_next_allocation(const char *text, const char *file, int line)
     next_site = (struct simt_site){file, line, "cudaMalloc"};
 }
 
-/* ---- allocation ------------------------------------------------------------------------------------------------ */
+/* ---- allocation ---------------------------------------------------------------------------------------- */
 
 static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
 {
@@ -93,7 +93,7 @@ static cudaError_t release(void *pointer, struct simt_site site)
         simt_device_describe(pointer, 1, what, sizeof(what));
         simt_finding("use-after-free", &site, "%s: freed before: %s", site.what, what);
     } else if (!simt_is_device_pointer(pointer)) {
-        simt_finding("host-pointer", &site, "%s: %p is not device memory", site.what, pointer);
+        simt_finding("host-pointer", &site, "%s: the pointer is not device memory", site.what);
     } else {
         simt_device_describe(pointer, 1, what, sizeof(what));
         simt_finding("out-of-bounds", &site, "%s: not the start of an allocation: %s", site.what, what);
@@ -120,7 +120,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     return cudaSuccess;
 }
 
-/* ---- pinned host memory: ordinary memory that is remembered ------------------------------------------------------ */
+/* ---- pinned host memory: ordinary memory that is remembered -------------------------------------------- */
 
 struct pinned {
     char *start;
@@ -243,7 +243,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     return cudaSuccess;
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+/* ---- ranges -------------------------------------------------------------------------------------------- */
 
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role)
 {
@@ -257,8 +257,8 @@ int device_range_is_valid(struct simt_site site, const void *pointer, size_t byt
         simt_device_describe(pointer, bytes, what, sizeof(what));
         simt_finding("out-of-bounds", &site, "%s %s %zu bytes: %s", site.what, role, bytes, what);
     } else {
-        simt_finding("host-pointer", &site, "%s %s %zu bytes at %p, which is host memory, not device memory",
-                     site.what, role, bytes, pointer);
+        simt_finding("host-pointer", &site, "%s %s %zu bytes of host memory as if it were device memory",
+                     site.what, role, bytes);
     }
     return 0;
 }
@@ -267,12 +267,14 @@ static int host_range_is_valid(struct simt_site site, const void *pointer, const
 {
     if (pointer == NULL) return 0;
     if (!simt_is_device_pointer(pointer)) return 1;
-    simt_finding("host-pointer", &site, "%s %s %p as host memory, but that is device memory", site.what, role,
-                 pointer);
+    char what[256];
+    simt_device_describe(pointer, 1, what, sizeof(what));
+    simt_finding("host-pointer", &site, "%s %s device memory as if it were host memory: %s", site.what, role,
+                 what);
     return 0;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------ */
+/* ---- copies -------------------------------------------------------------------------------------------- */
 
 static int to_device(enum cudaMemcpyKind kind)
 {
@@ -298,13 +300,14 @@ static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct sim
     if ((unsigned)c.kind > cudaMemcpyDefault) return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     if (c.width == 0 || c.rows == 0) return cudaSuccess;
-    if (c.rows > 1 && (c.width > c.to_pitch || c.width > c.from_pitch)) return runtime_result(cudaErrorInvalidPitchValue);
+    if (c.rows > 1 && (c.width > c.to_pitch || c.width > c.from_pitch))
+        return runtime_result(cudaErrorInvalidPitchValue);
     if (c.kind == cudaMemcpyDefault) c.kind = infer_kind(c.to, c.from);
     size_t to_bytes = (c.rows - 1) * c.to_pitch + c.width, from_bytes = (c.rows - 1) * c.from_pitch + c.width;
     int to_ok = to_device(c.kind) ? device_range_is_valid(site, c.to, to_bytes, "writes")
-                                  : host_range_is_valid(site, c.to, "is given for writing");
+                                  : host_range_is_valid(site, c.to, "writes");
     int from_ok = from_device(c.kind) ? device_range_is_valid(site, c.from, from_bytes, "reads")
-                                      : host_range_is_valid(site, c.from, "is given for reading");
+                                      : host_range_is_valid(site, c.from, "reads");
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_COPY, site, stream, {.copy = c}};
     return runtime_result(runtime_perform(&operation));
@@ -320,7 +323,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
     return copy(one_row(to, from, bytes, kind), NULL, CALLER_SITE("cudaMemcpy"));
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
 {
     return copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
 }
@@ -339,7 +343,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return copy(c, stream, CALLER_SITE("cudaMemcpy2DAsync"));
 }
 
-/* ---- variables ----------------------------------------------------------------------------------------------------- */
+/* ---- variables ----------------------------------------------------------------------------------------- */
 
 /** 1 if @p symbol is a `__device__` or `__constant__` variable; else says what it is. */
 static int is_symbol(struct simt_site site, const void *symbol)
@@ -349,8 +353,8 @@ static int is_symbol(struct simt_site site, const void *symbol)
     return 0;
 }
 
-cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes, size_t offset,
-                                enum cudaMemcpyKind kind, const char *call)
+cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
+                                size_t offset, enum cudaMemcpyKind kind, const char *call)
 {
     struct simt_site site = CALLER_SITE(call);
     RETURN_IF_LOST();
@@ -358,15 +362,15 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
-        simt_finding("out-of-bounds", &site, "%s writes %zu bytes at offset %zu of a variable of %zu bytes", call,
-                     bytes, offset, symbol_bytes);
+        simt_finding("out-of-bounds", &site, "%s writes %zu bytes at offset %zu of a variable of %zu bytes",
+                     call, bytes, offset, symbol_bytes);
         return runtime_result(cudaErrorInvalidValue);
     }
     return copy(one_row((char *)symbol + offset, from, bytes, kind), NULL, site);
 }
 
-cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes, size_t offset,
-                                  enum cudaMemcpyKind kind, const char *call)
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
+                                  size_t offset, enum cudaMemcpyKind kind, const char *call)
 {
     struct simt_site site = CALLER_SITE(call);
     RETURN_IF_LOST();
@@ -374,8 +378,8 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
-        simt_finding("out-of-bounds", &site, "%s reads %zu bytes at offset %zu of a variable of %zu bytes", call,
-                     bytes, offset, symbol_bytes);
+        simt_finding("out-of-bounds", &site, "%s reads %zu bytes at offset %zu of a variable of %zu bytes",
+                     call, bytes, offset, symbol_bytes);
         return runtime_result(cudaErrorInvalidValue);
     }
     return copy(one_row(to, (const char *)symbol + offset, bytes, kind), NULL, site);
@@ -396,7 +400,7 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
                 CALLER_SITE("cudaMemcpyFromSymbol"));
 }
 
-/* ---- fills ----------------------------------------------------------------------------------------------------------- */
+/* ---- fills --------------------------------------------------------------------------------------------- */
 
 static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_site site)
 {
@@ -417,12 +421,14 @@ cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
-    return set((struct set_operation){pointer, value, bytes, bytes, 1}, stream, CALLER_SITE("cudaMemsetAsync"));
+    return set((struct set_operation){pointer, value, bytes, bytes, 1}, stream,
+               CALLER_SITE("cudaMemsetAsync"));
 }
 
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)
 {
-    return set((struct set_operation){pointer, value, pitch, width, height}, NULL, CALLER_SITE("cudaMemset2D"));
+    return set((struct set_operation){pointer, value, pitch, width, height}, NULL,
+               CALLER_SITE("cudaMemset2D"));
 }
 
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height,

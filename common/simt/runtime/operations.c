@@ -27,7 +27,8 @@ static void check_initialized(const struct operation *operation, const char *fro
     ptrdiff_t first = simt_device_first_uninitialized(from, bytes);
     if (first < 0) return;
     simt_device_describe(from + first, 1, what, sizeof(what));
-    simt_finding("uninitialized-read", &operation->site, "%s copies %zu bytes to the host, of which byte %td was never written: %s",
+    simt_finding("uninitialized-read", &operation->site,
+                 "%s copies %zu bytes to the host, of which byte %td was never written: %s",
                  operation->site.what, bytes, first, what);
 }
 
@@ -66,11 +67,21 @@ cudaError_t runtime_perform(const struct operation *operation)
     pthread_once(&device_lock_once, make_device_lock);
     pthread_mutex_lock(&device_lock);
     switch (operation->kind) {
-    case OPERATION_LAUNCH: perform_launch(operation->as.launch.launch); break;
-    case OPERATION_COPY: perform_copy(operation); break;
-    case OPERATION_SET: perform_set(&operation->as.set); break;
-    case OPERATION_RECORD: event_record_now(operation->as.record); break;
-    case OPERATION_HOST_FUNCTION: operation->as.host.function(operation->as.host.user_data); break;
+    case OPERATION_LAUNCH:
+        perform_launch(operation->as.launch.launch);
+        break;
+    case OPERATION_COPY:
+        perform_copy(operation);
+        break;
+    case OPERATION_SET:
+        perform_set(&operation->as.set);
+        break;
+    case OPERATION_RECORD:
+        event_record_now(operation->as.record);
+        break;
+    case OPERATION_HOST_FUNCTION:
+        operation->as.host.function(operation->as.host.user_data);
+        break;
     }
     pthread_mutex_unlock(&device_lock);
     return cudaSuccess;

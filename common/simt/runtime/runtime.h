@@ -12,7 +12,7 @@
 #include "../include/cuda_runtime_api.h"
 #include "../machine.h"
 
-/* ---- errors ------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 /** @brief Remembers @p error as the thread's last error, if it is one, and returns it. */
 cudaError_t runtime_result(cudaError_t error);
@@ -34,11 +34,11 @@ struct simt_site runtime_site(const void *return_address, const char *call);
 /** @brief Prints an `unsupported` finding and gives ::cudaErrorNotSupported. */
 cudaError_t runtime_refuse(struct simt_site site, const char *what);
 
-/* ---- the device -------------------------------------------------------------------------------------------- */
+/* ---- the device ---------------------------------------------------------------------------------------- */
 
 /** @brief What SIMT_DEVICE decides. Sizes in bytes. */
 struct device_limits {
-    int capability;           /**< 75, 80, 90 */
+    int capability; /**< 75, 80, 90 */
     int multiprocessors;
     int threads_per_multiprocessor;
     int blocks_per_multiprocessor;
@@ -62,11 +62,20 @@ enum {
 /** @brief Largest dynamic shared memory a launch of @p function may ask for. */
 size_t function_dynamic_limit(const void *function, size_t static_bytes);
 
-/* ---- operations -------------------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------------- */
 
-enum operation_kind { OPERATION_LAUNCH, OPERATION_COPY, OPERATION_SET, OPERATION_RECORD, OPERATION_HOST_FUNCTION };
+enum operation_kind {
+    OPERATION_LAUNCH,
+    OPERATION_COPY,
+    OPERATION_SET,
+    OPERATION_RECORD,
+    OPERATION_HOST_FUNCTION
+};
 
-struct launch_operation { const struct simt_launch *launch; size_t args_bytes; };
+struct launch_operation {
+    const struct simt_launch *launch;
+    size_t args_bytes;
+};
 /** @brief Rows of @c width bytes; a plain copy is one row. */
 struct copy_operation {
     char *to;
@@ -74,8 +83,15 @@ struct copy_operation {
     size_t to_pitch, from_pitch, width, rows;
     enum cudaMemcpyKind kind; /**< never cudaMemcpyDefault */
 };
-struct set_operation { char *to; int value; size_t pitch, width, rows; };
-struct host_operation { void (*function)(void *); void *user_data; };
+struct set_operation {
+    char *to;
+    int value;
+    size_t pitch, width, rows;
+};
+struct host_operation {
+    void (*function)(void *);
+    void *user_data;
+};
 
 /** @brief One thing a stream does. */
 struct operation {

@@ -1,6 +1,6 @@
 /**
  * @file streams.c
- * @brief Streams and events. Work is done when it is asked for, so a stream is always idle and waiting is free.
+ * @brief Streams and events. Work is done when it is asked for: a stream is always idle, waiting is free.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static struct CUstream_st *streams;
 static struct CUevent_st *events;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- streams ------------------------------------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------------------------------------- */
 
 int stream_is_valid(cudaStream_t stream)
 {
@@ -116,13 +116,17 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     RETURN_IF_LOST();
     if (function == NULL) return runtime_result(cudaErrorInvalidValue);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {OPERATION_HOST_FUNCTION, CALLER_SITE("cudaLaunchHostFunc"), stream,
-                                  {.host = {function, user_data}}};
+    struct operation operation = {
+        OPERATION_HOST_FUNCTION, CALLER_SITE("cudaLaunchHostFunc"), stream, {.host = {function, user_data}}};
     return runtime_perform(&operation);
 }
 
 /** A stream callback with its own arguments, as a host function. */
-struct callback { cudaStreamCallback_t function; cudaStream_t stream; void *user_data; };
+struct callback {
+    cudaStreamCallback_t function;
+    cudaStream_t stream;
+    void *user_data;
+};
 
 static void run_callback(void *data)
 {
@@ -138,7 +142,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     return cudaLaunchHostFunc(stream, run_callback, &c);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 static int event_is_valid(cudaEvent_t event)
 {
@@ -196,8 +200,10 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 {
     RETURN_IF_LOST();
     if (flags != cudaEventRecordDefault) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(event) || !stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.record = event}};
+    if (!event_is_valid(event) || !stream_is_valid(stream))
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    struct operation operation = {
+        OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.record = event}};
     return runtime_perform(&operation);
 }
 
@@ -239,7 +245,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     return cudaSuccess;
 }
 
-/* ---- graphs: their place ------------------------------------------------------------------------------------ */
+/* ---- graphs: their place ------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {

@@ -26,12 +26,17 @@ unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind 
                                 unsigned long long value, unsigned int lane, int width);
 unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsigned int mask, int predicate);
 unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, unsigned long long value);
-unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value, int *same);
-unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsigned int mask, unsigned int value);
+unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value,
+                            int *same);
+unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsigned int mask,
+                         unsigned int value);
 
-struct operand { uint64_t value; unsigned source; };
+struct operand {
+    uint64_t value;
+    unsigned source;
+};
 
-/* ---- shuffles -------------------------------------------------------------------------------------------------- */
+/* ---- shuffles ------------------------------------------------------------------------------------------ */
 
 /**
  * The lane to read from. The warp falls into segments of @p width lanes (a power of two); up, down and xor
@@ -41,10 +46,14 @@ static unsigned source_lane(enum shuffle_kind kind, unsigned self, unsigned lane
 {
     unsigned first = self & ~(width - 1), last = first + width - 1;
     switch (kind) {
-    case SHUFFLE_INDEX: return first + (lane & (width - 1));
-    case SHUFFLE_UP: return self - first >= lane ? self - lane : self;
-    case SHUFFLE_DOWN: return last - self >= lane ? self + lane : self;
-    case SHUFFLE_XOR: return (self ^ lane) <= last ? self ^ lane : self;
+    case SHUFFLE_INDEX:
+        return first + (lane & (width - 1));
+    case SHUFFLE_UP:
+        return self - first >= lane ? self - lane : self;
+    case SHUFFLE_DOWN:
+        return last - self >= lane ? self + lane : self;
+    case SHUFFLE_XOR:
+        return (self ^ lane) <= last ? self ^ lane : self;
     }
     return self;
 }
@@ -72,7 +81,7 @@ unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind 
     return result;
 }
 
-/* ---- votes and matches ------------------------------------------------------------------------------------------- */
+/* ---- votes and matches --------------------------------------------------------------------------------- */
 
 /** Lanes that brought something but zero. */
 static void complete_ballot(void *const operand[32], void *const result[32], unsigned mask, void *context)
@@ -95,9 +104,12 @@ unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsign
     simt_warp_gather(site, mask, complete_ballot, NULL, &operand, &result);
     unsigned set = (unsigned)result, present = (unsigned)(result >> 32);
     switch (kind) {
-    case VOTE_BALLOT: return set;
-    case VOTE_ALL: return set == present;
-    case VOTE_ANY: return set != 0;
+    case VOTE_BALLOT:
+        return set;
+    case VOTE_ALL:
+        return set == present;
+    case VOTE_ANY:
+        return set != 0;
     }
     return 0;
 }
@@ -112,7 +124,8 @@ static void complete_match(void *const operand[32], void *const result[32], unsi
         for (unsigned other = 0; other < WARP_LANES; other++) {
             if (!(mask >> other & 1) || operand[other] == NULL) continue;
             present |= 1u << other;
-            if (((const struct operand *)operand[other])->value == ((const struct operand *)operand[lane])->value)
+            if (((const struct operand *)operand[other])->value ==
+                ((const struct operand *)operand[lane])->value)
                 same |= 1u << other;
         }
         *(uint64_t *)result[lane] = present << 32 | same;
@@ -127,7 +140,8 @@ unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, uns
     return (unsigned)result;
 }
 
-unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value, int *same)
+unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value,
+                            int *same)
 {
     struct operand operand = {value, 0};
     uint64_t result = 0;
@@ -136,19 +150,27 @@ unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, uns
     return *same ? (unsigned)result : 0;
 }
 
-/* ---- reductions --------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------------------- */
 
 static unsigned combine(enum reduction kind, unsigned a, unsigned b)
 {
     switch (kind) {
-    case REDUCE_ADD: return a + b;
-    case REDUCE_MIN_SIGNED: return (int)a < (int)b ? a : b;
-    case REDUCE_MIN_UNSIGNED: return a < b ? a : b;
-    case REDUCE_MAX_SIGNED: return (int)a > (int)b ? a : b;
-    case REDUCE_MAX_UNSIGNED: return a > b ? a : b;
-    case REDUCE_AND: return a & b;
-    case REDUCE_OR: return a | b;
-    case REDUCE_XOR: return a ^ b;
+    case REDUCE_ADD:
+        return a + b;
+    case REDUCE_MIN_SIGNED:
+        return (int)a < (int)b ? a : b;
+    case REDUCE_MIN_UNSIGNED:
+        return a < b ? a : b;
+    case REDUCE_MAX_SIGNED:
+        return (int)a > (int)b ? a : b;
+    case REDUCE_MAX_UNSIGNED:
+        return a > b ? a : b;
+    case REDUCE_AND:
+        return a & b;
+    case REDUCE_OR:
+        return a | b;
+    case REDUCE_XOR:
+        return a ^ b;
     }
     return a;
 }
@@ -167,7 +189,8 @@ static void complete_reduction(void *const operand[32], void *const result[32], 
         if ((mask >> lane & 1) && operand[lane] != NULL) *(uint64_t *)result[lane] = sum;
 }
 
-unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsigned int mask, unsigned int value)
+unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsigned int mask,
+                         unsigned int value)
 {
     struct operand operand = {value, 0};
     uint64_t result = 0;

@@ -8,7 +8,7 @@
 
 #include "rewriter.h"
 
-/* ---- declarations of kernels ----------------------------------------------------------------------------------- */
+/* ---- declarations of kernels --------------------------------------------------------------------------- */
 
 const struct kernel *kernels_find(const struct kernels *kernels, const char *name, size_t length)
 {
@@ -25,14 +25,17 @@ void kernels_drop(struct kernels *kernels)
     *kernels = (struct kernels){0};
 }
 
-/** Items between brackets at @p open and @p close, commas inside further brackets or templates not counted. */
+/** Items between brackets at @p open and @p close; commas inside further brackets do not count. */
 static int count_items(const struct tokens *t, size_t open, size_t close)
 {
     int items = close > open + 1;
     for (size_t i = open + 1; i < close; i++) {
-        if (is_opening(t, i)) i = match_forward(t, i);
-        else if (token_is(t, i, "<") && match_angle_forward(t, i) < close) i = match_angle_forward(t, i);
-        else items += token_is(t, i, ",");
+        if (is_opening(t, i))
+            i = match_forward(t, i);
+        else if (token_is(t, i, "<") && match_angle_forward(t, i) < close)
+            i = match_angle_forward(t, i);
+        else
+            items += token_is(t, i, ",");
     }
     return items;
 }
@@ -43,9 +46,12 @@ static int count_required(const struct tokens *t, size_t open, size_t close)
     int required = 0, has_default = 0;
     for (size_t i = open + 1; i <= close; i++) {
         if (i + 2 < close && token_is(t, i, ".") && token_is(t, i + 1, ".")) return INT_MAX;
-        if (is_opening(t, i)) i = match_forward(t, i);
-        else if (token_is(t, i, "<") && match_angle_forward(t, i) < close) i = match_angle_forward(t, i);
-        else if (token_is(t, i, "=")) has_default = 1;
+        if (is_opening(t, i))
+            i = match_forward(t, i);
+        else if (token_is(t, i, "<") && match_angle_forward(t, i) < close)
+            i = match_angle_forward(t, i);
+        else if (token_is(t, i, "="))
+            has_default = 1;
         else if (token_is(t, i, ",") || i == close) {
             required += !has_default && close > open + 1;
             has_default = 0;
@@ -57,8 +63,10 @@ static int count_required(const struct tokens *t, size_t open, size_t close)
 static int has_default_argument(const struct tokens *t, size_t open, size_t close)
 {
     for (size_t i = open + 1; i < close; i++) {
-        if (is_opening(t, i)) i = match_forward(t, i);
-        else if (token_is(t, i, "=")) return 1;
+        if (is_opening(t, i))
+            i = match_forward(t, i);
+        else if (token_is(t, i, "="))
+            return 1;
     }
     return 0;
 }
@@ -75,8 +83,10 @@ static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t n
     }
     known->definitions += found.definitions;
     known->has_defaults |= found.has_defaults;
-    if (known->parameters != found.parameters) known->definitions += 2; /* overloads, of which one is only declared */
-    if (found.template_parameters > known->template_parameters) known->template_parameters = found.template_parameters;
+    if (known->parameters != found.parameters)
+        known->definitions += 2; /* overloads, of which one is only declared */
+    if (found.template_parameters > known->template_parameters)
+        known->template_parameters = found.template_parameters;
 }
 
 /** The declaration around the `__global__` at @p i. */
@@ -89,7 +99,8 @@ static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i
         if (close == first + 2) return; /* template <>: the general template is declared elsewhere */
         found.template_parameters = count_required(t, first + 1, close);
     }
-    while (!is_boundary(t, name) && !(t->list[name].kind == TOKEN_WORD && token_is(t, name + 1, "(") && !takes_parentheses(t, name)))
+    while (!is_boundary(t, name) &&
+           !(t->list[name].kind == TOKEN_WORD && token_is(t, name + 1, "(") && !takes_parentheses(t, name)))
         name = takes_parentheses(t, name) ? match_forward(t, name + 1) + 1 : name + 1;
     if (is_boundary(t, name)) return;
     size_t close = match_forward(t, name + 1), after = close + 1;
@@ -106,7 +117,7 @@ void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
         if (token_is(tokens, i, "__global__")) collect_at(kernels, tokens, i);
 }
 
-/* ---- launches -------------------------------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------------------------------------ */
 
 /** What stands before `<<<`. */
 struct callee {
@@ -138,9 +149,12 @@ static struct callee find_callee(const struct tokens *t, size_t launch)
         c.simple &= scope;
         c.first = i - 1;
         if (i < 2) return c;
-        if (scope && token_is(t, i - 2, ">")) i = match_angle_backward(t, i - 2) - 1;
-        else if (t->list[i - 2].kind == TOKEN_WORD || is_closing(t, i - 2)) i = i - 2;
-        else return c; /* ::kernel */
+        if (scope && token_is(t, i - 2, ">"))
+            i = match_angle_backward(t, i - 2) - 1;
+        else if (t->list[i - 2].kind == TOKEN_WORD || is_closing(t, i - 2))
+            i = i - 2;
+        else
+            return c; /* ::kernel */
         c.first = i;
     }
 }
@@ -149,8 +163,10 @@ static struct callee find_callee(const struct tokens *t, size_t launch)
 static size_t find_end(const struct tokens *t, size_t launch)
 {
     for (size_t i = launch + 1; i < t->count && !is_boundary(t, i); i++) {
-        if (is_opening(t, i)) i = match_forward(t, i);
-        else if (token_is(t, i, ">>>") && i + 1 < t->count && token_is(t, i + 1, "(")) return i;
+        if (is_opening(t, i))
+            i = match_forward(t, i);
+        else if (token_is(t, i, ">>>") && i + 1 < t->count && token_is(t, i + 1, "("))
+            return i;
     }
     return 0;
 }
@@ -160,7 +176,8 @@ static int is_deduced(const struct rewriter *r, const struct callee *c, size_t a
 {
     const struct tokens *t = r->tokens;
     if (!c->simple) return 0;
-    const struct kernel *k = kernels_find(r->kernels, t->source + t->list[c->name].start, t->list[c->name].length);
+    const struct kernel *k =
+        kernels_find(r->kernels, t->source + t->list[c->name].start, t->list[c->name].length);
     if (k == NULL) return 0;
     if (k->template_parameters > (c->template_arguments < 0 ? 0 : c->template_arguments)) return 1;
     if (k->template_parameters >= 0 && c->template_arguments < 0) return 1;
@@ -189,8 +206,9 @@ void rewrite_launch(struct rewriter *r, size_t i)
         for (c.name = c.first; t->list[c.name].kind != TOKEN_WORD && c.name < i - 1;) c.name++;
     const struct token *name = &t->list[c.name];
     edit_add(r, t->list[c.first].start, 0,
-             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\"}, %s", deduced ? "simt_launch_deduced" : "simt_launch_of",
-                           (int)name->length, t->source + name->start, deduced ? "[](auto... simt_a) { " : ""));
+             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\"}, %s",
+                           deduced ? "simt_launch_deduced" : "simt_launch_of", (int)name->length,
+                           t->source + name->start, deduced ? "[](auto... simt_a) { " : ""));
     edit_add(r, t->list[i].start, t->list[i].length,
              format_string("%s, simt_configure(", deduced ? "(simt_a...); }" : ""));
     edit_add(r, t->list[end].start, t->list[end].length, format_string("))"));
@@ -217,6 +235,6 @@ void rewrite_launch_call(struct rewriter *r, size_t i)
     while (token_is(t, first, "&") || token_is(t, first, "(")) first++;
     for (last = first; token_is(t, last + 1, "::") && t->list[last + 2].kind == TOKEN_WORD;) last += 2;
     edit_add(r, t->list[i].start, token_end(t, i + 1) - t->list[i].start,
-             format_string("simt_launch_by_array(simt_site{__FILE__, __LINE__, \"%.*s\"}, ", (int)t->list[last].length,
-                           t->source + t->list[last].start));
+             format_string("simt_launch_by_array(simt_site{__FILE__, __LINE__, \"%.*s\"}, ",
+                           (int)t->list[last].length, t->source + t->list[last].start));
 }

@@ -11,9 +11,9 @@
 
 struct lexer {
     struct tokens tokens;
-    const char *at;   /**< what comes next */
-    int line_start;   /**< only blanks since the line began: a `#` here begins a directive */
-    int in_define;    /**< the end of the line ends the body */
+    const char *at; /**< what comes next */
+    int line_start; /**< only blanks since the line began: a `#` here begins a directive */
+    int in_define;  /**< the end of the line ends the body */
 };
 
 static void add_token(struct lexer *l, enum token_kind kind, const char *start, const char *end)
@@ -107,7 +107,9 @@ static void read_directive(struct lexer *l)
 /** Digits, letters, points, digit separators, and the sign of an exponent. */
 static const char *skip_number(const char *s)
 {
-    for (; isalnum((unsigned char)*s) || *s == '.' || *s == '_' || (*s == '\'' && isalnum((unsigned char)s[1])); s++)
+    for (;
+         isalnum((unsigned char)*s) || *s == '.' || *s == '_' || (*s == '\'' && isalnum((unsigned char)s[1]));
+         s++)
         if (strchr("eEpP", *s) != NULL && (s[1] == '+' || s[1] == '-')) s++;
     return s;
 }

@@ -11,14 +11,14 @@
 #include <stddef.h>
 
 enum token_kind {
-    TOKEN_WORD,         /**< identifier or keyword */
+    TOKEN_WORD, /**< identifier or keyword */
     TOKEN_NUMBER,
-    TOKEN_LITERAL,      /**< string or character */
-    TOKEN_PUNCTUATION,  /**< one character, or `::` `->` `<<<` `>>>` */
-    TOKEN_DIRECTIVE,    /**< a preprocessor line other than `#define`, continuations included */
-    TOKEN_DEFINE,       /**< `#define NAME(parameters)`; its body follows */
-    TOKEN_DEFINE_END,   /**< empty */
-    TOKEN_END           /**< empty; the last token */
+    TOKEN_LITERAL,     /**< string or character */
+    TOKEN_PUNCTUATION, /**< one character, or `::` `->` `<<<` `>>>` */
+    TOKEN_DIRECTIVE,   /**< a preprocessor line other than `#define`, continuations included */
+    TOKEN_DEFINE,      /**< `#define NAME(parameters)`; its body follows */
+    TOKEN_DEFINE_END,  /**< empty */
+    TOKEN_END          /**< empty; the last token */
 };
 
 struct token {

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* ---- temporary folder ------------------------------------------------------------------------------------------ */
+/* ---- temporary folder ---------------------------------------------------------------------------------- */
 
 static char *folder;
 static struct string_list temporary_files;
@@ -39,9 +39,11 @@ static void make_folder(void)
     atexit(remove_temporaries);
 }
 
-/* ---- where the device lies -------------------------------------------------------------------------------------- */
+/* ---- where the device lies ----------------------------------------------------------------------------- */
 
-struct installation { char *include, *library; };
+struct installation {
+    char *include, *library;
+};
 
 static char *existing(char *path)
 {
@@ -65,7 +67,8 @@ static struct installation find_installation(int need_library)
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     const char *root = getenv("WARPWISE_SIMT_ROOT");
     if (root != NULL && root[0] != '\0') look_below(&in, root);
-    for (int up = 0; length > 0 && up < 4; up++) { /* build/bin/simtcc: first bin, then build, then the tree */
+    for (int up = 0; length > 0 && up < 4;
+         up++) { /* build/bin/simtcc: first bin, then build, then the tree */
         program[length] = '\0';
         char *slash = strrchr(program, '/');
         if (slash == NULL) break;
@@ -80,13 +83,15 @@ static struct installation find_installation(int need_library)
     if (in.library == NULL) in.library = existing(format_string("%s/libsimt.a", SIMT_LIB_DIR));
 #endif
     if (in.include == NULL)
-        die("the headers of the software device are not where they were built; set WARPWISE_SIMT_ROOT to the course's folder");
+        die("the headers of the software device are not where they were built; set WARPWISE_SIMT_ROOT to the "
+            "course's folder");
     if (need_library && in.library == NULL)
-        die("libsimt.a is not found; build it (cmake --build build), or set WARPWISE_SIMT_ROOT to the course's folder");
+        die("libsimt.a is not found; build it (cmake --build build), or set WARPWISE_SIMT_ROOT to the "
+            "course's folder");
     return in;
 }
 
-/* ---- the compiler ------------------------------------------------------------------------------------------------ */
+/* ---- the compiler -------------------------------------------------------------------------------------- */
 
 struct compiler {
     struct string_list command; /**< CXX may be several words: "ccache g++" */
@@ -115,18 +120,22 @@ static struct compiler find_compiler(void)
     const char *wanted = getenv("CXX");
     if (wanted != NULL && wanted[0] != '\0') {
         char *words = format_string("%s", wanted);
-        for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) list_add(&c.command, word);
+        for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
+            list_add(&c.command, word);
         if (c.command.count == 0 || !is_on_path(c.command.items[0]))
             die("the C++ compiler that CXX names, %s, is not there; install g++ or unset CXX", wanted);
     }
     for (size_t i = 0; i < 3 && c.command.count == 0; i++)
         if (is_on_path(usual[i])) list_add(&c.command, usual[i]);
-    if (c.command.count == 0) die("there is no C++ compiler; install g++ (apt install g++, dnf install gcc-c++)");
+    if (c.command.count == 0)
+        die("there is no C++ compiler; install g++ (apt install g++, dnf install gcc-c++)");
     const char *name = c.command.items[c.command.count - 1];
     c.is_clang = strstr(name, "clang") != NULL;
     if (c.is_clang)
-        fprintf(stderr, "simtcc: %s splits 16-byte accesses: results and findings are right, counters are approximate\n",
-                name);
+        fprintf(
+            stderr,
+            "simtcc: %s splits 16-byte accesses: results and findings are right, counters are approximate\n",
+            name);
     return c;
 }
 
@@ -139,7 +148,8 @@ static int cpu_has_half_and_fma(void)
     size_t capacity = 0;
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file != NULL && !found && getline(&line, &capacity, file) > 0)
-        found = strncmp(line, "flags", 5) == 0 && strstr(line, " f16c") != NULL && strstr(line, " fma") != NULL;
+        found =
+            strncmp(line, "flags", 5) == 0 && strstr(line, " f16c") != NULL && strstr(line, " fma") != NULL;
     if (file != NULL) fclose(file);
     free(line);
 #endif
@@ -149,10 +159,19 @@ static int cpu_has_half_and_fma(void)
 /** What makes the compiler report every memory access, one by one as they are written. */
 static void add_device_flags(struct string_list *command, const struct compiler *compiler)
 {
-    static const char *const both[] = {"-g", "-fsanitize=thread", "-ffp-contract=fast", "-fno-pie",
-                                       "-fno-stack-protector", "-fno-strict-aliasing", "-fno-optimize-sibling-calls",
-                                       "-fno-builtin-printf", "-fno-builtin-memcpy", "-fno-builtin-memmove",
-                                       "-fno-builtin-memset", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",
+    static const char *const both[] = {"-g",
+                                       "-fsanitize=thread",
+                                       "-ffp-contract=fast",
+                                       "-fno-pie",
+                                       "-fno-stack-protector",
+                                       "-fno-strict-aliasing",
+                                       "-fno-optimize-sibling-calls",
+                                       "-fno-builtin-printf",
+                                       "-fno-builtin-memcpy",
+                                       "-fno-builtin-memmove",
+                                       "-fno-builtin-memset",
+                                       "-U_FORTIFY_SOURCE",
+                                       "-Wno-unknown-pragmas",
                                        "-Wno-attributes"};
     static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",
@@ -190,7 +209,7 @@ static int run(struct string_list *command, int verbose)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+/* ---- compiling ----------------------------------------------------------------------------------------- */
 
 static int has_suffix(const char *name, const char *suffix)
 {
@@ -246,7 +265,8 @@ struct job {
     struct installation where;
 };
 
-static void add_dependencies(const struct job *job, struct string_list *command, const char *object, const char *depfile)
+static void add_dependencies(const struct job *job, struct string_list *command, const char *object,
+                             const char *depfile)
 {
     list_add(command, "-MD");
     list_add(command, "-MF");
@@ -255,27 +275,31 @@ static void add_dependencies(const struct job *job, struct string_list *command,
     list_add(command, job->options->dep_target != NULL ? job->options->dep_target : object);
 }
 
-static int compile_kernel_file(const struct job *job, const char *source, const char *object, const char *depfile)
+static int compile_kernel_file(const struct job *job, const char *source, const char *object,
+                               const char *depfile)
 {
     const struct options *o = job->options;
     struct string_list command = {0};
-    struct project project = {.folder = folder, .include_folders = o->include_folders.items,
+    struct project project = {.folder = folder,
+                              .include_folders = o->include_folders.items,
                               .include_folder_count = o->include_folders.count};
     char *own_depfile = format_string("%s/depfile", folder);
     const char *copy = project_rewrite(&project, source);
     for (size_t i = 0; i < project.count; i++)
-        if (project.files[i]->copy != NULL) list_add(&temporary_files, format_string("%s", project.files[i]->copy));
+        if (project.files[i]->copy != NULL)
+            list_add(&temporary_files, format_string("%s", project.files[i]->copy));
     add_all(&command, &job->compiler->command);
     list_add(&command, format_string("-std=%s", o->standard));
     if (!o->optimise) list_add(&command, "-O2");
     add_all(&command, &o->compile);
     add_device_flags(&command, job->compiler);
     list_add(&command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
-    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-include", "cuda_runtime.h",
-                                        "-isystem"};
+    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1",   "-iquote", ".",
+                                        "-include",       "cuda_runtime.h", "-isystem"};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(&command, fixed[i]);
     list_add(&command, job->where.include);
-    list_add(&command, format_string("-fdebug-prefix-map=%s=%s", copy, source)); /* else findings name the copy */
+    list_add(&command,
+             format_string("-fdebug-prefix-map=%s=%s", copy, source)); /* else findings name the copy */
     if (depfile != NULL) {
         list_add(&temporary_files, own_depfile);
         add_dependencies(job, &command, object, own_depfile);
@@ -289,7 +313,8 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
 }
 
 /** C and C++ files are the host's: compiled as they are, with the runtime's headers in reach. */
-static int compile_host_file(const struct job *job, const char *source, const char *object, const char *depfile)
+static int compile_host_file(const struct job *job, const char *source, const char *object,
+                             const char *depfile)
 {
     struct string_list command = {0};
     add_all(&command, &job->compiler->command);
@@ -315,12 +340,13 @@ static int compile(const struct job *job, const char *source, const char *object
     const struct options *o = job->options;
     const char *depfile = NULL;
     if (access(source, R_OK) != 0) die("cannot read %s", source);
-    if (o->depend || o->depfile != NULL) depfile = o->depfile != NULL ? o->depfile : object_name(object, ".d");
+    if (o->depend || o->depfile != NULL)
+        depfile = o->depfile != NULL ? o->depfile : object_name(object, ".d");
     return is_kernel_file(source) ? compile_kernel_file(job, source, object, depfile)
                                   : compile_host_file(job, source, object, depfile);
 }
 
-/* ---- linking ----------------------------------------------------------------------------------------------------------- */
+/* ---- linking ------------------------------------------------------------------------------------------- */
 
 static int link_program(const struct job *job, const struct string_list *objects)
 {
@@ -328,6 +354,9 @@ static int link_program(const struct job *job, const struct string_list *objects
     struct string_list command = {0};
     add_all(&command, &job->compiler->command);
     list_add(&command, "-no-pie");
+#ifdef SIMT_LINK_OPTION /* --coverage, when the library was built with it */
+    list_add(&command, SIMT_LINK_OPTION);
+#endif
     add_all(&command, &job->options->link);
     add_all(&command, objects);
     list_add(&command, job->where.library);
@@ -339,12 +368,14 @@ static int link_program(const struct job *job, const struct string_list *objects
 
 static void show(const struct options *o)
 {
-    struct project project = {.folder = folder, .include_folders = o->include_folders.items,
+    struct project project = {.folder = folder,
+                              .include_folders = o->include_folders.items,
                               .include_folder_count = o->include_folders.count};
     struct text text = {0};
     const char *copy = project_rewrite(&project, o->inputs.items[0]);
     for (size_t i = 0; i < project.count; i++)
-        if (project.files[i]->copy != NULL) list_add(&temporary_files, format_string("%s", project.files[i]->copy));
+        if (project.files[i]->copy != NULL)
+            list_add(&temporary_files, format_string("%s", project.files[i]->copy));
     if (text_read_file(&text, copy)) fwrite(text.data, 1, text.length, stdout);
     text_drop(&text);
     project_drop(&project);

@@ -37,7 +37,10 @@ void list_add(struct string_list *list, const char *item)
 }
 
 /** Where the arguments are read. */
-struct reader { int argc, at; char **argv; };
+struct reader {
+    int argc, at;
+    char **argv;
+};
 
 static int begins(const char *text, const char *start)
 {
@@ -70,12 +73,24 @@ static void read_architecture(struct options *o, const char *value)
 /** Options of nvcc that mean nothing here. */
 static int is_ignored(struct reader *in)
 {
-    static const char *const alone[] = {"-lineinfo", "--generate-line-info", "--use_fast_math", "-use_fast_math",
-                                        "--extended-lambda", "-extended-lambda", "--expt-extended-lambda",
-                                        "--expt-relaxed-constexpr", "-expt-relaxed-constexpr", "-lcudart",
-                                        "-lcudart_static", "-G", "-dc", "-cudart=static"};
-    static const char *const start[] = {"-rdc=", "--relocatable-device-code", "-gencode=", "--generate-code=",
-                                        "-maxrregcount", "--maxrregcount", "-Xptxas=", "--ptxas-options="};
+    static const char *const alone[] = {"-lineinfo",
+                                        "--generate-line-info",
+                                        "--use_fast_math",
+                                        "-use_fast_math",
+                                        "--extended-lambda",
+                                        "-extended-lambda",
+                                        "--expt-extended-lambda",
+                                        "--expt-relaxed-constexpr",
+                                        "-expt-relaxed-constexpr",
+                                        "-lcudart",
+                                        "-lcudart_static",
+                                        "-G",
+                                        "-dc",
+                                        "-cudart=static"};
+    static const char *const start[] = {"-rdc=",         "--relocatable-device-code",
+                                        "-gencode=",     "--generate-code=",
+                                        "-maxrregcount", "--maxrregcount",
+                                        "-Xptxas=",      "--ptxas-options="};
     const char *argument = in->argv[in->at];
     for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
         if (strcmp(argument, alone[i]) == 0) return 1;
@@ -96,7 +111,8 @@ static int read_compiler_option(struct options *o, struct reader *in)
         const char *value = value_of(in, valued[i]);
         list_add(&o->compile, valued[i]);
         list_add(&o->compile, value);
-        if (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-iquote") == 0) list_add(&o->include_folders, value);
+        if (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-iquote") == 0)
+            list_add(&o->include_folders, value);
         return 1;
     }
     return 0;
@@ -105,10 +121,14 @@ static int read_compiler_option(struct options *o, struct reader *in)
 static int read_dependency_option(struct options *o, struct reader *in)
 {
     const char *argument = in->argv[in->at];
-    if (strcmp(argument, "-MD") == 0 || strcmp(argument, "-MMD") == 0) o->depend = 1;
-    else if (begins(argument, "-MF")) o->depfile = value_of(in, "-MF");
-    else if (begins(argument, "-MT") || begins(argument, "-MQ")) o->dep_target = value_of(in, "-MT");
-    else if (strcmp(argument, "-MP") != 0) return 0;
+    if (strcmp(argument, "-MD") == 0 || strcmp(argument, "-MMD") == 0)
+        o->depend = 1;
+    else if (begins(argument, "-MF"))
+        o->depfile = value_of(in, "-MF");
+    else if (begins(argument, "-MT") || begins(argument, "-MQ"))
+        o->dep_target = value_of(in, "-MT");
+    else if (strcmp(argument, "-MP") != 0)
+        return 0;
     return 1;
 }
 
@@ -125,15 +145,20 @@ static void read_option(struct options *o, struct reader *in)
 {
     const char *argument = in->argv[in->at];
     if (is_ignored(in) || read_compiler_option(o, in) || read_dependency_option(o, in)) return;
-    if (strcmp(argument, "-c") == 0) o->compile_only = 1;
-    else if (strcmp(argument, "-v") == 0) o->verbose = 1;
-    else if (strcmp(argument, "--rewritten") == 0) o->show = 1;
+    if (strcmp(argument, "-c") == 0)
+        o->compile_only = 1;
+    else if (strcmp(argument, "-v") == 0)
+        o->verbose = 1;
+    else if (strcmp(argument, "--rewritten") == 0)
+        o->show = 1;
     else if (begins(argument, "-arch") || begins(argument, "--gpu-architecture"))
         read_architecture(o, value_of(in, begins(argument, "-arch") ? "-arch" : "--gpu-architecture"));
     else if (begins(argument, "-std") || begins(argument, "--std"))
         read_standard(o, value_of(in, begins(argument, "-std") ? "-std" : "--std"));
-    else if (strcmp(argument, "-Xcompiler") == 0) list_add(&o->compile, next_argument(in));
-    else if (begins(argument, "-o")) o->output = value_of(in, "-o");
+    else if (strcmp(argument, "-Xcompiler") == 0)
+        list_add(&o->compile, next_argument(in));
+    else if (begins(argument, "-o"))
+        o->output = value_of(in, "-o");
     else if (begins(argument, "-l")) {
         list_add(&o->inputs, "-l");
         list_add(&o->inputs, value_of(in, "-l"));
@@ -145,8 +170,9 @@ static void read_option(struct options *o, struct reader *in)
     } else if (begins(argument, "-O")) {
         o->optimise = 1;
         list_add(&o->compile, argument);
-    } else if (begins(argument, "-W") || begins(argument, "-f") || begins(argument, "-m") || begins(argument, "-g") ||
-               begins(argument, "-pedantic") || strcmp(argument, "-w") == 0 || strcmp(argument, "-pthread") == 0) {
+    } else if (begins(argument, "-W") || begins(argument, "-f") || begins(argument, "-m") ||
+               begins(argument, "-g") || begins(argument, "-pedantic") || strcmp(argument, "-w") == 0 ||
+               strcmp(argument, "-pthread") == 0) {
         list_add(&o->compile, argument);
     } else {
         die("unknown option %s (see simtcc --help)", argument);
@@ -166,8 +192,10 @@ struct options options_read(int argc, char **argv)
             puts("simtcc 1.0 (Warpwise software device)");
             exit(0);
         }
-        if (argv[in.at][0] == '-' && argv[in.at][1] != '\0') read_option(&o, &in);
-        else list_add(&o.inputs, argv[in.at]);
+        if (argv[in.at][0] == '-' && argv[in.at][1] != '\0')
+            read_option(&o, &in);
+        else
+            list_add(&o.inputs, argv[in.at]);
     }
     if (o.inputs.count == 0) die("no input files (see simtcc --help)");
     return o;

@@ -14,15 +14,15 @@ struct string_list {
 void list_add(struct string_list *list, const char *item);
 
 struct options {
-    struct string_list inputs;    /**< sources, objects, archives, and -l in their order */
-    struct string_list compile;   /**< passed to the compiler: -I -D -U -W -f -m -O ... */
-    struct string_list link;      /**< passed to the linker: -L -Wl, ... */
+    struct string_list inputs;  /**< sources, objects, archives, and -l in their order */
+    struct string_list compile; /**< passed to the compiler: -I -D -U -W -f -m -O ... */
+    struct string_list link;    /**< passed to the linker: -L -Wl, ... */
     struct string_list include_folders;
     const char *output;
     const char *depfile, *dep_target;
-    const char *standard;         /**< "c++17" */
-    int optimise;                 /**< -O was given */
-    int architecture;             /**< 900 stands for sm_90 */
+    const char *standard; /**< "c++17" */
+    int optimise;         /**< -O was given */
+    int architecture;     /**< 900 stands for sm_90 */
     int compile_only, depend, show;
     int verbose;
 };

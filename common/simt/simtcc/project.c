@@ -15,7 +15,7 @@ static struct source_file *find_file(const struct project *p, const char *path)
     return NULL;
 }
 
-/** `#include "name"` in @p from: beside it, then in the include folders; NULL if it is not a project header. */
+/** `#include "name"` in @p from: beside it, then in the include folders; NULL: not a project header. */
 static char *resolve(const struct project *p, const char *from, const char *name)
 {
     const char *slash = name[0] == '/' ? NULL : strrchr(from, '/');
@@ -102,9 +102,12 @@ static void plan_copies(struct project *p)
     }
 }
 
-struct including { const struct project *project; const struct source_file *file; };
+struct including {
+    const struct project *project;
+    const struct source_file *file;
+};
 
-/** From a copy the compiler cannot find what lies beside the original, so every project header is named in full. */
+/** From a copy the compiler cannot find what lies beside the original: every project header gets its path. */
 static char *redirect(void *context, const char *name)
 {
     const struct including *c = context;

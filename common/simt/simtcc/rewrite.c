@@ -7,13 +7,13 @@
 
 #include "rewriter.h"
 
-/* ---- scopes -------------------------------------------------------------------------------------------------- */
+/* ---- scopes -------------------------------------------------------------------------------------------- */
 
-/** Braces around the current token. `#if` branches may each open the same brace, so depths are kept for them. */
+/** Braces around the current token. Branches of an `#if` may each open the same brace: depths are kept. */
 struct scopes {
-    char *transparent;      /**< for each open brace: 1 for a namespace or extern "C" */
+    char *transparent; /**< for each open brace: 1 for a namespace or extern "C" */
     size_t count, capacity;
-    size_t *conditional;    /**< for each open #if: the number of braces at its start */
+    size_t *conditional; /**< for each open #if: the number of braces at its start */
     size_t conditional_count, conditional_capacity;
 };
 
@@ -35,7 +35,8 @@ static int directive_is(const struct tokens *t, size_t i, const char *name)
 static void follow_conditional(struct scopes *s, const struct tokens *t, size_t i)
 {
     if (directive_is(t, i, "if")) {
-        s->conditional = array_grow(s->conditional, &s->conditional_capacity, s->conditional_count, sizeof(size_t));
+        s->conditional =
+            array_grow(s->conditional, &s->conditional_capacity, s->conditional_count, sizeof(size_t));
         s->conditional[s->conditional_count++] = s->count;
     } else if (s->conditional_count > 0 && directive_is(t, i, "el")) {
         size_t start = s->conditional[s->conditional_count - 1];
@@ -62,14 +63,15 @@ static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
     }
 }
 
-/* ---- single words -------------------------------------------------------------------------------------------- */
+/* ---- single words -------------------------------------------------------------------------------------- */
 
 /** `asm volatile("...")` becomes a macro that is an error if the preprocessor keeps it. */
 static void rewrite_assembly(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
     size_t open = i + 1;
-    while (token_is(t, open, "volatile") || token_is(t, open, "__volatile__") || token_is(t, open, "goto")) open++;
+    while (token_is(t, open, "volatile") || token_is(t, open, "__volatile__") || token_is(t, open, "goto"))
+        open++;
     int is_label = open == i + 1 && i > 0 && (token_is(t, i - 1, ")") || t->list[i - 1].kind == TOKEN_WORD);
     if (!token_is(t, open, "(") || is_label) return;
     edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_inline_ptx"));
@@ -104,7 +106,7 @@ static int rewrite_include(struct rewriter *r, size_t i, include_function *inclu
     return 1;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static int compare_edits(const void *a, const void *b)
 {

@@ -29,7 +29,7 @@ struct kernel {
     int template_parameters; /**< that have no default; -1: not a template, INT_MAX: a pack */
     int definitions;         /**< more than one: overloads, or namespaces */
     int parameters;
-    int has_defaults;        /**< some parameter has a default argument */
+    int has_defaults; /**< some parameter has a default argument */
 };
 struct kernels {
     struct kernel *list;

@@ -19,7 +19,7 @@ struct rewriter {
     const struct kernels *kernels;
     struct edit *edits;
     size_t edit_count, edit_capacity;
-    int function_depth;  /**< braces around, other than those of namespaces; 0: file scope */
+    int function_depth; /**< braces around, other than those of namespaces; 0: file scope */
 };
 
 /** @brief Replaces @p length bytes at @p start by @p text, which becomes the rewriter's. */
@@ -34,7 +34,7 @@ size_t match_forward(const struct tokens *tokens, size_t open);
 size_t match_backward(const struct tokens *tokens, size_t close);
 /** @brief Index of the `<` that opens the template arguments that end at @p close, or @p close. */
 size_t match_angle_backward(const struct tokens *tokens, size_t close);
-/** @brief Index of the `>` that closes the template arguments or parameters that open at @p open, or @p open. */
+/** @brief Index of the `>` that closes the template list that opens at @p open, or @p open. */
 size_t match_angle_forward(const struct tokens *tokens, size_t open);
 int is_opening(const struct tokens *tokens, size_t i);
 int is_closing(const struct tokens *tokens, size_t i);

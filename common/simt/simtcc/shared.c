@@ -101,20 +101,19 @@ static void rewrite_dynamic(struct rewriter *r, size_t i, size_t end, const char
     int rest_length = (int)(token_end(t, end - 1) - token_end(t, close));
     size_t start = t->list[i].start, length = token_end(t, end - 1) - start;
     if (r->function_depth == 0) {
-        edit_add(r, start, length,
-                 format_string("%.*s{\"%.*s\"}", name_length, name, name_length, name));
+        edit_add(r, start, length, format_string("%.*s{\"%.*s\"}", name_length, name, name_length, name));
         return;
     }
     if (rest_length == 0) {
         edit_add(r, start, length,
-                 format_string("*const %.*s = (%s*)simt_dynamic_shared(\"%.*s\", sizeof(%s))", name_length, name, type,
-                               name_length, name, type));
+                 format_string("*const %.*s = (%s*)simt_dynamic_shared(\"%.*s\", sizeof(%s))", name_length,
+                               name, type, name_length, name, type));
         return;
     }
     edit_add(r, start, length,
-             format_string("(*const %.*s)%.*s = (%s(*)%.*s)simt_dynamic_shared(\"%.*s\", sizeof(%s%.*s))", name_length,
-                           name, rest_length, rest, type, rest_length, rest, name_length, name, type, rest_length,
-                           rest));
+             format_string("(*const %.*s)%.*s = (%s(*)%.*s)simt_dynamic_shared(\"%.*s\", sizeof(%s%.*s))",
+                           name_length, name, rest_length, rest, type, rest_length, rest, name_length, name,
+                           type, rest_length, rest));
 }
 
 /** At file scope the type of an extern array is an object that finds the memory of the running block. */
@@ -129,16 +128,18 @@ static void rewrite_dynamic_type(struct rewriter *r, const struct declaration *d
     int rest_length = (int)(token_end(t, rest - 1) - token_end(t, close));
     edit_remove_tokens(r, d->first, d->declarators - 1);
     edit_add(r, t->list[d->declarators].start, 0,
-             format_string("__attribute__((unused)) static const simt_dynamic_array<%s%.*s> ", type, rest_length,
-                           t->source + token_end(t, close)));
+             format_string("__attribute__((unused)) static const simt_dynamic_array<%s%.*s> ", type,
+                           rest_length, t->source + token_end(t, close)));
 }
 
 static void rewrite_extern(struct rewriter *r, const struct declaration *d)
 {
     const struct tokens *t = r->tokens;
     char *type = spell_specifiers(t, d, 0);
-    if (r->function_depth == 0) rewrite_dynamic_type(r, d, type);
-    else remove_dropped(r, d);
+    if (r->function_depth == 0)
+        rewrite_dynamic_type(r, d, type);
+    else
+        remove_dropped(r, d);
     for (size_t i = d->declarators; i < d->end;) {
         size_t end = declarator_end(t, i, d->end);
         rewrite_dynamic(r, i, end, type);
@@ -153,8 +154,7 @@ static void rewrite_static(struct rewriter *r, const struct declaration *d)
     const struct tokens *t = r->tokens;
     char *type = spell_specifiers(t, d, 0), *alignment = spell_specifiers(t, d, 1);
     remove_dropped(r, d);
-    edit_add(r, t->list[d->first].start, 0,
-             format_string("SIMT_RED_ZONE; %sSIMT_SHARED ", alignment));
+    edit_add(r, t->list[d->first].start, 0, format_string("SIMT_RED_ZONE; %sSIMT_SHARED ", alignment));
     for (size_t i = d->declarators; i < d->end && !d->has_body;) {
         i = declarator_end(t, i, d->end);
         if (i >= d->end) break;
@@ -171,9 +171,12 @@ size_t rewrite_shared(struct rewriter *r, size_t i)
     struct declaration d = take_apart(r->tokens, i);
     if (d.initializer != 0 && !d.is_extern)
         edit_insert(r, r->tokens->list[d.first].start,
-                    "_Pragma(\"GCC error \\\"a __shared__ variable cannot have an initializer: its value is undefined until a thread writes it\\\"\") ");
-    if (d.is_extern) rewrite_extern(r, &d);
-    else rewrite_static(r, &d);
+                    "_Pragma(\"GCC error \\\"a __shared__ variable cannot have an initializer: its value is "
+                    "undefined until a thread writes it\\\"\") ");
+    if (d.is_extern)
+        rewrite_extern(r, &d);
+    else
+        rewrite_static(r, &d);
     return d.end > i ? d.end - 1 : i;
 }
 
@@ -183,15 +186,24 @@ static int is_writable_variable(const struct tokens *t, size_t first, size_t i)
     int is_const = 0;
     size_t j = first;
     for (; !is_boundary(t, j); j++) {
-        if (takes_parentheses(t, j)) j = match_forward(t, j + 1);
-        else if (token_is(t, j, "<") && match_angle_forward(t, j) > j) j = match_angle_forward(t, j);
-        else if (token_is(t, j, "(")) return 0; /* a function */
-        else if (token_is(t, j, "__constant__") || token_is(t, j, "__shared__") || token_is(t, j, "constexpr") || token_is(t, j, "operator")) return 0;
-        else if (token_is(t, j, "const")) is_const = 1;
-        else if (token_is(t, j, "*")) is_const = 0;
-        else if (token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ",")) break;
+        if (takes_parentheses(t, j))
+            j = match_forward(t, j + 1);
+        else if (token_is(t, j, "<") && match_angle_forward(t, j) > j)
+            j = match_angle_forward(t, j);
+        else if (token_is(t, j, "("))
+            return 0; /* a function */
+        else if (token_is(t, j, "__constant__") || token_is(t, j, "__shared__") ||
+                 token_is(t, j, "constexpr") || token_is(t, j, "operator"))
+            return 0;
+        else if (token_is(t, j, "const"))
+            is_const = 1;
+        else if (token_is(t, j, "*"))
+            is_const = 0;
+        else if (token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ","))
+            break;
     }
-    int is_variable = token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ",") || token_is(t, j, ";");
+    int is_variable =
+        token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ",") || token_is(t, j, ";");
     return is_variable && !is_const && j > i + 1;
 }
 

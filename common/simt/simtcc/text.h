@@ -25,7 +25,7 @@ void *array_grow(void *array, size_t *capacity, size_t count, size_t element_byt
 /** @brief A new string as printf makes it. */
 char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** @brief "simtcc: ..." on stderr, then exit code 2: the request or the machine is at fault, not the program. */
+/** @brief "simtcc: ..." on stderr, then exit code 2: the request or the machine is at fault. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

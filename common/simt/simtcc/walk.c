@@ -7,7 +7,7 @@
 
 #include "rewriter.h"
 
-/* ---- brackets ------------------------------------------------------------------------------------------------ */
+/* ---- brackets ------------------------------------------------------------------------------------------ */
 
 static int is_one_of(const struct tokens *t, size_t i, const char *characters)
 {
@@ -76,7 +76,7 @@ size_t match_angle_forward(const struct tokens *t, size_t open)
     return open;
 }
 
-/* ---- declarations -------------------------------------------------------------------------------------------- */
+/* ---- declarations -------------------------------------------------------------------------------------- */
 
 int is_boundary(const struct tokens *t, size_t i)
 {
@@ -90,16 +90,17 @@ size_t declaration_start(const struct tokens *t, size_t i)
     while (i > 0 && !is_boundary(t, i - 1)) i--;
     /* a label, `case 3:` or `public:`, is not part of it */
     for (size_t j = i; !is_boundary(t, j); j++)
-        if (token_is(t, j, ":") && j > i && (token_is(t, i, "public") || token_is(t, i, "private") || token_is(t, i, "case") ||
-                                            token_is(t, i, "default") || token_is(t, i, "protected")))
+        if (token_is(t, j, ":") && j > i &&
+            (token_is(t, i, "public") || token_is(t, i, "private") || token_is(t, i, "case") ||
+             token_is(t, i, "default") || token_is(t, i, "protected")))
             return j + 1;
     return i;
 }
 
 int takes_parentheses(const struct tokens *t, size_t i)
 {
-    static const char *const words[] = {"alignas", "__align__", "__builtin_align__", "__attribute__", "decltype",
-                                        "__launch_bounds__", "__typeof__", "typeof"};
+    static const char *const words[] = {"alignas",  "__align__",         "__builtin_align__", "__attribute__",
+                                        "decltype", "__launch_bounds__", "__typeof__",        "typeof"};
     for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
         if (token_is(t, i, words[w])) return i + 1 < t->count && token_is(t, i + 1, "(");
     return 0;
@@ -110,7 +111,7 @@ size_t token_end(const struct tokens *t, size_t i)
     return t->list[i].start + t->list[i].length;
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------------------------------- */
 
 void edit_add(struct rewriter *r, size_t start, size_t length, char *text)
 {
@@ -127,5 +128,6 @@ void edit_insert(struct rewriter *r, size_t at, const char *text)
 void edit_remove_tokens(struct rewriter *r, size_t first, size_t last)
 {
     const struct tokens *t = r->tokens;
-    for (size_t i = first; i <= last; i++) edit_add(r, t->list[i].start, t->list[i].length, format_string(" "));
+    for (size_t i = first; i <= last; i++)
+        edit_add(r, t->list[i].start, t->list[i].length, format_string(" "));
 }

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Holds the counters of the device in software against those of Nsight Compute and writes docs/counters.md.
 
-    compare_with_ncu.py --hardware ./counters_nvcc --software ./counters_simtcc --out docs/counters.md
+    compare_with_ncu.py --section "TITLE=PREFIX" [--section ...] --out docs/counters.md
 
-measures both programs here. Where the GPU is in another machine, measure there and give the files instead:
-
-    compare_with_ncu.py --print-commands
-    compare_with_ncu.py --ncu-csv F ... --sass F --simt-csv F ... --out docs/counters.md
+Each section is one program, measured before: PREFIX.ncu is what ncu wrote for the one that nvcc built (with the
+arguments that --print-ncu prints), PREFIX.sass what `cuobjdump -sass` wrote for it, PREFIX.simt what SIMT_COUNTERS
+wrote for the one that simtcc built. tests/gpu/verify.sh does all of it.
 
 Only the standard library is used. The first launch of a kernel counts, on both sides. Exit status 1 if a
 figure of global memory differs, or one of shared memory that no entry of MERGED explains.
@@ -24,11 +23,8 @@ Where the figures come from:
 """
 import argparse
 import csv
-import os
 import re
-import subprocess
 import sys
-import tempfile
 
 GLOBAL = "pipe_lsu_mem_global_op"
 METRICS = [f"l1tex__t_{what}_{GLOBAL}_{op}.sum"
@@ -60,16 +56,16 @@ Rules found by these kernels and followed by the device, a warp's instruction at
 - global memory: one request; as many sectors as there are different 32-byte sectors among the active lanes,
   whatever the width of the access;
 - shared memory, up to 32 bits a lane: as many wavefronts as the fullest of the 32 banks has different words;
-- 64 bits a lane: half warps one after the other, 128 bits: quarter warps; two of these parts go together when
-  in every pair of neighbouring lanes both have the same address or one is not active;
+- 64 bits a lane: half warps one after the other, 128 bits: quarter warps; a load takes two of these parts
+  together when every lane shares its address with lane i ^ 1, or every lane with lane i ^ 2 (idle partners count
+  as sharing), a store never does;
 - a bank conflict is a wavefront beyond the one that each part needs;
 - an atomic on shared memory: as many wavefronts as the fullest bank has lanes.
 """
 
 
-def ncu_command(program):
-    return ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--print-metric-instances", "details",
-            "--metrics", ",".join(METRICS), program]
+NCU = ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--print-metric-instances", "details",
+       "--metrics", ",".join(METRICS)]
 
 
 def number(text):
@@ -85,8 +81,9 @@ def instances(text):
         return []
     found = []
     for part in match.group(1).split(";"):
-        label, _, value = part.rpartition(":")
-        found.append((label.strip(), int(value.strip().replace(",", ""))))
+        entry = re.match(r"(?:(.*):)?\s*([\d,]+)\s*$", part.strip())
+        if entry:
+            found.append((entry.group(1) or "", int(entry.group(2).replace(",", ""))))
     return found
 
 
@@ -95,19 +92,14 @@ def base_name(kernel):
     return re.sub(r"<.*", "", kernel.split("(")[0]).split()[-1]
 
 
-def read_ncu(paths):
-    """{kernel: {metric: text}} of the first launch of each kernel, the files' columns joined."""
+def read_ncu(path):
+    """{kernel: {metric: text}} of the first launch of each kernel."""
     kernels = {}
-    for path in paths:
-        seen = set()
-        with open(path, newline="") as file:
-            rows = list(csv.reader(line for line in file if line.startswith('"')))
-        for row in rows[2:]:  # names, units
-            values = dict(zip(rows[0], row))
-            name = base_name(values["Kernel Name"])
-            if name not in seen:
-                kernels.setdefault(name, {}).update({k: v for k, v in values.items() if v != ""})
-            seen.add(name)
+    with open(path, newline="") as file:
+        rows = list(csv.reader(line for line in file if line.startswith('"')))
+    for row in rows[2:]:  # names, units
+        values = dict(zip(rows[0], row))
+        kernels.setdefault(base_name(values["Kernel Name"]), values)
     return kernels
 
 
@@ -172,12 +164,12 @@ def hardware_figures(values, instructions):
     }
 
 
-def read_simt(paths):
+def read_simt(path):
+    """{kernel: {column: text}} of the first launch of each kernel."""
     kernels = {}
-    for path in paths:
-        with open(path, newline="") as file:
-            for row in csv.DictReader(file):
-                kernels.setdefault(base_name(row["kernel"]), row)
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            kernels.setdefault(base_name(row["kernel"]), row)
     return kernels
 
 
@@ -202,47 +194,28 @@ def compare(hardware, sass, software):
     return rows, wrong, kernels
 
 
-def measure(arguments, folder):
-    """Runs both programs where no files were given, and fills their paths in."""
-    if not arguments.ncu_csv:
-        arguments.ncu_csv = [os.path.join(folder, "ncu.csv")]
-        arguments.sass = os.path.join(folder, "sass.txt")
-        with open(arguments.ncu_csv[0], "w") as file:
-            subprocess.run(ncu_command(arguments.hardware), stdout=file, check=True)
-        with open(arguments.sass, "w") as file:
-            subprocess.run(["cuobjdump", "-sass", arguments.hardware], stdout=file, check=True)
-    if not arguments.simt_csv:
-        arguments.simt_csv = [os.path.join(folder, "simt.csv")]
-        environment = {**os.environ, "SIMT_COUNTERS": arguments.simt_csv[0]}
-        subprocess.run([arguments.software], env=environment, check=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--hardware", default="./counters_nvcc", help="program built by nvcc")
-    parser.add_argument("--software", default="./counters_simtcc", help="program built by simtcc")
-    parser.add_argument("--ncu-csv", action="append", default=[], help="what ncu wrote; may be repeated")
-    parser.add_argument("--sass", help="what cuobjdump -sass wrote for the same program")
-    parser.add_argument("--simt-csv", action="append", default=[],
-                        help="what SIMT_COUNTERS wrote; may be repeated")
+    parser.add_argument("--section", action="append", default=[], metavar="TITLE=PREFIX",
+                        help="one measured program; may be repeated")
     parser.add_argument("--out", default="docs/counters.md")
-    parser.add_argument("--print-commands", action="store_true",
-                        help="say how to measure on another machine")
+    parser.add_argument("--print-ncu", action="store_true", help="print how ncu has to be called, and end")
     arguments = parser.parse_args()
-    if arguments.print_commands:
-        print(" ".join(ncu_command("./counters")), ">ncu.csv")
-        print("cuobjdump -sass ./counters >sass.txt")
+    if arguments.print_ncu:
+        print(" ".join(NCU))
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        measure(arguments, folder)
-        sass = read_sass(arguments.sass) if arguments.sass else {}
-        rows, wrong, kernels = compare(read_ncu(arguments.ncu_csv), sass, read_simt(arguments.simt_csv))
+    tables, figures, wrong, kernels = [], 0, 0, 0
+    for section in arguments.section:
+        title, _, prefix = section.rpartition("=")
+        rows, unexplained, compared = compare(read_ncu(prefix + ".ncu"), read_sass(prefix + ".sass"),
+                                              read_simt(prefix + ".simt"))
+        tables.append(f"\n## {title}\n\n| kernel | figure | H200 | ours | equal? |\n|---|---|---:|---:|---|\n" +
+                      "\n".join(rows) + "\n")
+        figures, wrong, kernels = figures + len(rows), wrong + unexplained, kernels + compared
+    summary = f"{kernels} kernels, {figures} figures, {wrong} differences not explained"
     with open(arguments.out, "w") as file:
-        file.write(INTRODUCTION)
-        file.write(f"\n{kernels} kernels, {len(rows)} figures, {wrong} differences not explained.\n\n")
-        file.write("| kernel | figure | H200 | ours | equal? |\n|---|---|---:|---:|---|\n")
-        file.write("\n".join(rows) + "\n")
-    print(f"{arguments.out}: {kernels} kernels, {len(rows)} figures, {wrong} differences not explained")
+        file.write(INTRODUCTION + f"\nIn all: {summary}.\n" + "".join(tables))
+    print(f"{arguments.out}: {summary}")
     return 0 if wrong == 0 and kernels > 0 else 1
 
 

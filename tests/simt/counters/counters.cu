@@ -990,11 +990,9 @@ static int same(int i)
     return i;
 }
 
-static void run_loads(void)
+static void run_scalar_loads(void)
 {
     const float *in = g_in_float;
-    const float2 *in2 = (const float2 *)g_in_float;
-    const float4 *in4 = (const float4 *)g_in_float;
     load_coalesced_kernel<<<BLOCKS, THREADS>>>(in, g_out);
     expect("load_coalesced", 1, same);
     load_reversed_kernel<<<BLOCKS, THREADS>>>(in, g_out);
@@ -1025,6 +1023,12 @@ static void run_loads(void)
     expect("load_double", 1, same);
     load_double_stride_4_kernel<<<BLOCKS, THREADS>>>(g_in_double, g_out);
     expect("load_double_stride_4", 1, [](int i) { return 4 * i; });
+}
+
+static void run_vector_loads(void)
+{
+    const float2 *in2 = (const float2 *)g_in_float;
+    const float4 *in4 = (const float4 *)g_in_float;
     load_float2_coalesced_kernel<<<BLOCKS, THREADS>>>(in2, g_out);
     expect("load_float2_coalesced", 2, same);
     load_float2_sector_across_halves_kernel<<<BLOCKS, THREADS>>>(in2, g_out);
@@ -1047,6 +1051,12 @@ static void run_loads(void)
     expect("load_float4_permuted", 4, [](int i) { return i / 32 * 32 + i * 5 % 32; });
     load_float4_17_lanes_kernel<<<BLOCKS, THREADS>>>(in4, g_out);
     expect("load_float4_17_lanes", 4, [](int i) { return i % 32 < 17 ? i : -1; });
+}
+
+/* What lanes of a warp do differently: two places of load, and a loop that ends earlier for some. */
+static void run_divergent_loads(void)
+{
+    const float *in = g_in_float;
     load_divergent_two_sites_kernel<<<BLOCKS, THREADS>>>(in, in + COUNT, g_out);
     collect("load_divergent_two_sites");
     for (int i = 0; i < COUNT; i++) {
@@ -1360,7 +1370,9 @@ int main(void)
     g_out = device_array<float>(ELEMS);
     require(cudaMemset(g_out, 0, sizeof g_host), "cudaMemset");
 
-    run_loads();
+    run_scalar_loads();
+    run_vector_loads();
+    run_divergent_loads();
     run_stores();
     run_shared_loads();
     run_shared_float2_loads();

@@ -11,7 +11,7 @@
 
 #include "language.h"
 
-/** @brief Defines one atomic and its block- and system-wide forms; @p expression gives the new value of `old`. */
+/** @brief Defines an atomic and its block- and system-wide forms; @p expression gives the new value. */
 #define SIMT_ATOMIC_AS(name, T, expression)                                                                  \
     SIMT_OUTLINE T name(T *address, T value)                                                                 \
     {                                                                                                        \

@@ -1,6 +1,6 @@
 /**
  * @file language.h
- * @brief The words CUDA adds to C++, as far as they need no rewriting: qualifiers, built-in variables, barriers.
+ * @brief The words CUDA adds to C++ that need no rewriting: qualifiers, built-in variables, barriers.
  *
  * simtcc's rewriter does the rest: launches, `__shared__` variables (each gets a red zone), `__device__`
  * variables, `__noinline__` and inline PTX.
@@ -14,7 +14,7 @@
 #include "../vector_types.h"
 
 /* Helpers that only compute become part of the caller. Helpers that touch memory for the student stay out of
- * line and uninstrumented: they report to the machine by name, and their return address is the student's line. */
+ * line and uninstrumented: they call the machine by name, and their return address is the student's line. */
 #define SIMT_INLINE static inline __attribute__((always_inline))
 #define SIMT_OUTLINE static __attribute__((noinline, no_sanitize("thread"), unused))
 #define SIMT_CALLER __builtin_return_address(0)
@@ -53,8 +53,8 @@
 #define simt_device_variable __attribute__((used, section("simt_device")))
 /** @brief What the rewriter makes of `asm(...)`: an error where the preprocessor lets it stand. */
 #define simt_inline_ptx(...)                                                                                 \
-    _Pragma("GCC error \"inline PTX cannot run on the software device: use an intrinsic, or keep it under #ifndef __SIMT__\"") \
-        ((void)0)
+    _Pragma("GCC error \"inline PTX cannot run on the software device: keep it under #ifndef __SIMT__\"")    \
+    ((void)0)
 
 /** @brief A static description of the place where it is written. */
 #define SIMT_SITE(what)                                                                                      \
@@ -63,7 +63,7 @@
         &simt_here;                                                                                          \
     }))
 
-/** @brief blockDim and gridDim: plain data, so that the compiler reads them once and never instruments them. */
+/** @brief blockDim and gridDim: plain data, so that the compiler reads them once and reports no access. */
 struct simt_dim3 {
     unsigned int x, y, z;
     operator dim3() const { return dim3(x, y, z); }
@@ -76,7 +76,7 @@ extern __thread const struct simt_dim3 blockDim __asm__("simt_block_extent");
 extern __thread const struct simt_dim3 gridDim __asm__("simt_grid_extent");
 static constexpr int warpSize = 32;
 
-/* ---- barriers and fences --------------------------------------------------------------------------------- */
+/* ---- barriers and fences ------------------------------------------------------------------------------- */
 
 #define __syncthreads() ((void)simt_block_barrier(SIMT_SITE("__syncthreads"), SIMT_VOTE_NONE, 0))
 #define __syncthreads_count(predicate)                                                                       \
@@ -97,7 +97,7 @@ SIMT_INLINE void __threadfence_system() { simt_fence(); }
 /** @brief Within a block only barriers order memory for the race detector, so this does nothing. */
 SIMT_INLINE void __threadfence_block() {}
 
-/* ---- stopping, waiting, asking --------------------------------------------------------------------------- */
+/* ---- stopping, waiting, asking ------------------------------------------------------------------------- */
 
 #define __trap() simt_stop(SIMT_SITE("__trap"), "trap", "__trap() was called")
 #define __brkpt() ((void)0)
@@ -110,23 +110,26 @@ extern "C" long long simt_clock(void);
 SIMT_INLINE long long clock64() { return simt_clock(); }
 SIMT_INLINE unsigned long long __globaltimer() { return (unsigned long long)simt_clock(); }
 
-SIMT_INLINE unsigned int __isShared(const void *pointer) { return simt_self() && !simt_is_device_pointer(pointer); }
+SIMT_INLINE unsigned int __isShared(const void *pointer)
+{
+    return simt_self() != nullptr && !simt_is_device_pointer(pointer);
+}
 SIMT_INLINE unsigned int __isGlobal(const void *pointer) { return simt_is_device_pointer(pointer) != 0; }
-SIMT_INLINE unsigned long long __cvta_generic_to_shared(const void *pointer) { return (unsigned long long)pointer; }
-SIMT_INLINE unsigned long long __cvta_generic_to_global(const void *pointer) { return (unsigned long long)pointer; }
+SIMT_INLINE size_t __cvta_generic_to_shared(const void *pointer) { return (size_t)pointer; }
+SIMT_INLINE size_t __cvta_generic_to_global(const void *pointer) { return (size_t)pointer; }
 
-/* ---- shared memory --------------------------------------------------------------------------------------- */
+/* ---- shared memory ------------------------------------------------------------------------------------- */
 
 extern "C" void *simt_dynamic_shared(const char *name, size_t element_bytes);
 
-/** @brief What `extern __shared__ T name[]` becomes outside a function: acts as an array in the functions below. */
+/** @brief What `extern __shared__ T name[]` becomes outside a function: acts as an array in functions. */
 template <typename T> struct simt_dynamic_array {
     const char *name;
     operator T *() const { return static_cast<T *>(simt_dynamic_shared(name, sizeof(T))); }
     template <typename U> explicit operator U *() const { return (U *)simt_dynamic_shared(name, sizeof(T)); }
 };
 
-/* ---- the C library in kernels ---------------------------------------------------------------------------- */
+/* ---- the C library in kernels -------------------------------------------------------------------------- */
 
 extern "C" {
 int printf(const char *__restrict format, ...) __asm__("simt_printf") __attribute__((format(printf, 1, 2)));

@@ -16,7 +16,7 @@
 #define SIMT_UNCHECKED __attribute__((no_sanitize("thread")))
 
 extern "C" {
-/** @brief Checks the launch against the device's limits and runs it; @p args_bytes lets a graph copy the arguments. */
+/** @brief Checks the launch against the device's limits and runs it; a graph can copy its @p args_bytes. */
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
 /** @brief Refuses a kernel that is only a void pointer. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
@@ -37,7 +37,8 @@ SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dyna
 
 /** @brief The arguments of a launch, one after the other. */
 template <typename... P> struct simt_arguments {
-    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, const Before &...before) const
+    template <typename F, typename... Before>
+    SIMT_UNCHECKED void apply(F function, const Before &...before) const
     {
         function(before...);
     }
@@ -46,7 +47,8 @@ template <typename First, typename... Rest> struct simt_arguments<First, Rest...
     First first;
     simt_arguments<Rest...> rest;
     simt_arguments(First f, Rest... r) : first(f), rest(r...) {}
-    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, const Before &...before) const
+    template <typename F, typename... Before>
+    SIMT_UNCHECKED void apply(F function, const Before &...before) const
     {
         rest.apply(function, before..., first);
     }
@@ -65,8 +67,8 @@ template <typename F, typename... P> struct simt_call {
 };
 
 template <typename F, typename... P>
-SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configuration &c, const void *key, F function,
-                                   P... arguments)
+SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configuration &c, const void *key,
+                                   F function, P... arguments)
 {
     simt_call<F, P...> call(function, arguments...);
     struct simt_launch launch = {};
@@ -93,7 +95,8 @@ template <typename... P> struct simt_launcher {
 };
 
 template <typename... P>
-SIMT_INLINE simt_launcher<P...> simt_launch_of(simt_site site, void (*kernel)(P...), simt_configuration configuration)
+SIMT_INLINE simt_launcher<P...> simt_launch_of(simt_site site, void (*kernel)(P...),
+                                               simt_configuration configuration)
 {
     return simt_launcher<P...>{site, configuration, kernel};
 }
@@ -110,20 +113,21 @@ template <typename F> struct simt_deduced_launcher {
 };
 
 template <typename F>
-SIMT_INLINE simt_deduced_launcher<F> simt_launch_deduced(simt_site site, F call, simt_configuration configuration)
+SIMT_INLINE simt_deduced_launcher<F> simt_launch_deduced(simt_site site, F call,
+                                                         simt_configuration configuration)
 {
     return simt_deduced_launcher<F>{site, configuration, call};
 }
 
-/* ---- cudaLaunchKernel: the rewriter drops the cast to void *, so the parameter types are known ------------------ */
+/* ---- cudaLaunchKernel: the rewriter drops the cast to void *, so the parameter types are known --------- */
 
 template <size_t... I> struct simt_indices {};
 template <size_t N, size_t... I> struct simt_count_to : simt_count_to<N - 1, N - 1, I...> {};
 template <size_t... I> struct simt_count_to<0, I...> { typedef simt_indices<I...> type; };
 
 template <typename... P, size_t... I>
-SIMT_INLINE cudaError_t simt_launch_array(const simt_site &site, const simt_configuration &c, void (*kernel)(P...),
-                                          void **arguments, simt_indices<I...>)
+SIMT_INLINE cudaError_t simt_launch_array(const simt_site &site, const simt_configuration &c,
+                                          void (*kernel)(P...), void **arguments, simt_indices<I...>)
 {
     (void)arguments;
     return simt_start(site, c, (const void *)kernel, kernel, *static_cast<P *>(arguments[I])...);
@@ -134,7 +138,8 @@ SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, void (*kernel)(P...
                                              void **arguments, size_t dynamic_shared_bytes = 0,
                                              cudaStream_t stream = 0)
 {
-    return simt_launch_array(site, simt_configure(grid, block, dynamic_shared_bytes, stream), kernel, arguments,
+    simt_configuration configuration = simt_configure(grid, block, dynamic_shared_bytes, stream);
+    return simt_launch_array(site, configuration, kernel, arguments,
                              typename simt_count_to<sizeof...(P)>::type());
 }
 

@@ -1,6 +1,6 @@
 /**
  * @file math.h
- * @brief The device math functions that the C library does not have, and the integer and conversion intrinsics.
+ * @brief The device math functions that the C library does not have; integer and conversion intrinsics.
  *
  * The fast forms (__expf and its like) are computed as the exact ones: a lesson's error bound must hold for
  * both. Directed rounding is offered for conversions only.
@@ -15,7 +15,7 @@
 
 #include "language.h"
 
-/* ---- min and max: every mixture of types that CUDA has ---------------------------------------------------- */
+/* ---- min and max: every mixture of types that CUDA has ------------------------------------------------- */
 
 #define SIMT_MIN_MAX(T, A, B)                                                                                \
     SIMT_INLINE T min(A a, B b) { return (T)a < (T)b ? (T)a : (T)b; }                                        \
@@ -45,7 +45,7 @@ SIMT_INLINE long long llmax(long long a, long long b) { return a > b ? a : b; }
 SIMT_INLINE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
 SIMT_INLINE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
 
-/* ---- float and double functions --------------------------------------------------------------------------- */
+/* ---- float and double functions ------------------------------------------------------------------------ */
 
 SIMT_INLINE float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 SIMT_INLINE double rsqrt(double x) { return 1.0 / sqrt(x); }
@@ -57,7 +57,10 @@ SIMT_INLINE double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
 SIMT_INLINE float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
 SIMT_INLINE double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
 SIMT_INLINE float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
-SIMT_INLINE double norm4d(double a, double b, double c, double d) { return sqrt(a * a + b * b + c * c + d * d); }
+SIMT_INLINE double norm4d(double a, double b, double c, double d)
+{
+    return sqrt(a * a + b * b + c * c + d * d);
+}
 SIMT_INLINE float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
 SIMT_INLINE float fdividef(float a, float b) { return a / b; }
 SIMT_INLINE double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
@@ -149,7 +152,7 @@ SIMT_INLINE double __drcp_rn(double x) { return 1.0 / x; }
 SIMT_INLINE double __dsqrt_rn(double x) { return sqrt(x); }
 SIMT_INLINE double __ddiv_rn(double a, double b) { return a / b; }
 
-/* ---- bits --------------------------------------------------------------------------------------------------- */
+/* ---- bits ---------------------------------------------------------------------------------------------- */
 
 template <typename To, typename From> SIMT_INLINE To simt_same_bits(From from)
 {
@@ -168,7 +171,7 @@ SIMT_INLINE int __double2hiint(double x) { return (int)(__double_as_longlong(x) 
 SIMT_INLINE int __double2loint(double x) { return (int)__double_as_longlong(x); }
 SIMT_INLINE double __hiloint2double(int high, int low)
 {
-    return __longlong_as_double((long long)(((unsigned long long)(unsigned int)high << 32) | (unsigned int)low));
+    return __longlong_as_double((long long)high << 32 | (long long)(unsigned int)low);
 }
 
 SIMT_INLINE int __popc(unsigned int x) { return __builtin_popcount(x); }
@@ -226,10 +229,10 @@ SIMT_INLINE unsigned int __funnelshift_rc(unsigned int low, unsigned int high, u
     return shift >= 32 ? high : __funnelshift_r(low, high, shift);
 }
 
-/* ---- integer arithmetic --------------------------------------------------------------------------------------- */
+/* ---- integer arithmetic -------------------------------------------------------------------------------- */
 
-SIMT_INLINE int __mul24(int a, int b) { return (int)(((long long)(a << 8) >> 8) * ((long long)(b << 8) >> 8)); }
-SIMT_INLINE unsigned int __umul24(unsigned int a, unsigned int b) { return (a & 0xffffffu) * (b & 0xffffffu); }
+SIMT_INLINE int __mul24(int a, int b) { return (int)((long long)(a << 8 >> 8) * (long long)(b << 8 >> 8)); }
+SIMT_INLINE unsigned int __umul24(unsigned int a, unsigned int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 SIMT_INLINE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 SIMT_INLINE unsigned int __umulhi(unsigned int a, unsigned int b)
 {
@@ -254,7 +257,10 @@ SIMT_INLINE unsigned int __sad(int a, int b, unsigned int c)
 {
     return (a > b ? (unsigned int)a - (unsigned int)b : (unsigned int)b - (unsigned int)a) + c;
 }
-SIMT_INLINE unsigned int __usad(unsigned int a, unsigned int b, unsigned int c) { return (a > b ? a - b : b - a) + c; }
+SIMT_INLINE unsigned int __usad(unsigned int a, unsigned int b, unsigned int c)
+{
+    return (a > b ? a - b : b - a) + c;
+}
 
 SIMT_INLINE int __dp4a(int a, int b, int c)
 {
@@ -273,7 +279,7 @@ SIMT_INLINE unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int c)
            (unsigned int)(a.w * b.w);
 }
 
-/* ---- conversions: they saturate, and NaN becomes 0 (the 64-bit ones give the lowest value) --------------------- */
+/* ---- conversions: they saturate, and NaN becomes 0 (the 64-bit ones give the lowest value) ------------- */
 
 template <typename T> SIMT_INLINE T simt_saturate(double x)
 {

@@ -16,7 +16,7 @@
 
 enum simt_rounding { SIMT_ROUND_NEAREST, SIMT_ROUND_ZERO, SIMT_ROUND_UP, SIMT_ROUND_DOWN };
 
-/* ---- any format, any direction ------------------------------------------------------------------------------ */
+/* ---- any format, any direction ------------------------------------------------------------------------- */
 
 /** @brief 1 if a magnitude cut to an odd or even @p kept, with @p rest of @p unit cut off, goes up. */
 SIMT_INLINE int simt_goes_up(enum simt_rounding rounding, int negative, unsigned long long kept,
@@ -47,7 +47,8 @@ static inline unsigned short simt_round_to(double value, int fraction_bits, int 
     unsigned long long kept = fraction >> shift, unit = 1ull << shift, rest = fraction & (unit - 1);
     kept += (unsigned long long)simt_goes_up(rounding, negative, kept, rest, unit);
     /* the leading bit of kept adds one to the exponent, and a carry does so too */
-    unsigned long long result = exponent < least ? kept : ((unsigned long long)(exponent - least) << fraction_bits) + kept;
+    unsigned long long result = kept;
+    if (exponent >= least) result += (unsigned long long)(exponent - least) << fraction_bits;
     if (result >= infinity) {
         int stays = rounding == SIMT_ROUND_ZERO || (rounding == SIMT_ROUND_UP && negative) ||
                     (rounding == SIMT_ROUND_DOWN && !negative);
@@ -76,7 +77,7 @@ SIMT_INLINE double simt_odd_sum(double a, double b)
     return __longlong_as_double(bits);
 }
 
-/* ---- half: 5 exponent bits, 10 fraction bits ------------------------------------------------------------------ */
+/* ---- half: 5 exponent bits, 10 fraction bits ----------------------------------------------------------- */
 
 #if defined(__F16C__)
 typedef float simt_float4_bits __attribute__((vector_size(16)));
@@ -89,7 +90,8 @@ SIMT_INLINE unsigned short simt_half_of(float x)
 }
 SIMT_INLINE float simt_float_of_half(unsigned short bits)
 {
-    return ((simt_float4_bits)__builtin_ia32_vcvtph2ps((simt_short8_bits){(short)bits, 0, 0, 0, 0, 0, 0, 0}))[0];
+    simt_short8_bits packed = {(short)bits, 0, 0, 0, 0, 0, 0, 0};
+    return ((simt_float4_bits)__builtin_ia32_vcvtph2ps(packed))[0];
 }
 #elif defined(__ARM_FP16_FORMAT_IEEE)
 SIMT_INLINE unsigned short simt_half_of(float x)
@@ -98,7 +100,10 @@ SIMT_INLINE unsigned short simt_half_of(float x)
 }
 SIMT_INLINE float simt_float_of_half(unsigned short bits) { return (float)simt_same_bits<__fp16>(bits); }
 #else
-SIMT_INLINE unsigned short simt_half_of(float x) { return simt_round_to((double)x, 10, 15, SIMT_ROUND_NEAREST); }
+SIMT_INLINE unsigned short simt_half_of(float x)
+{
+    return simt_round_to((double)x, 10, 15, SIMT_ROUND_NEAREST);
+}
 SIMT_INLINE float simt_float_of_half(unsigned short bits)
 {
     unsigned int sign = (unsigned int)(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
@@ -109,7 +114,10 @@ SIMT_INLINE float simt_float_of_half(unsigned short bits)
 #endif
 
 struct simt_half_format {
-    static unsigned short narrow(double x, enum simt_rounding rounding) { return simt_round_to(x, 10, 15, rounding); }
+    static unsigned short narrow(double x, enum simt_rounding rounding)
+    {
+        return simt_round_to(x, 10, 15, rounding);
+    }
     SIMT_INLINE unsigned short narrow(float x) { return simt_half_of(x); }
     SIMT_INLINE float widen(unsigned short bits) { return simt_float_of_half(bits); }
     /** Here the sum in double is exact wherever the last rounding could tell. */
@@ -121,17 +129,23 @@ struct simt_half_format {
     enum { LOWEST_NAN = 0x7c01, INFINITE = 0x7c00 };
 };
 
-/* ---- bfloat16: the upper half of a float ------------------------------------------------------------------------ */
+/* ---- bfloat16: the upper half of a float --------------------------------------------------------------- */
 
 SIMT_INLINE unsigned short simt_bfloat16_of(float x)
 {
     unsigned int bits = __float_as_uint(x);
     return x == x ? (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16) : 0x7fff;
 }
-SIMT_INLINE float simt_float_of_bfloat16(unsigned short bits) { return __uint_as_float((unsigned int)bits << 16); }
+SIMT_INLINE float simt_float_of_bfloat16(unsigned short bits)
+{
+    return __uint_as_float((unsigned int)bits << 16);
+}
 
 struct simt_bfloat16_format {
-    static unsigned short narrow(double x, enum simt_rounding rounding) { return simt_round_to(x, 7, 127, rounding); }
+    static unsigned short narrow(double x, enum simt_rounding rounding)
+    {
+        return simt_round_to(x, 7, 127, rounding);
+    }
     SIMT_INLINE unsigned short narrow(float x) { return simt_bfloat16_of(x); }
     SIMT_INLINE float widen(unsigned short bits) { return simt_float_of_bfloat16(bits); }
     SIMT_INLINE unsigned short fma(float a, float b, float c)

@@ -1,16 +1,16 @@
 /**
  * @file small_float_type.h
- * @brief A 16-bit number type, its pair, and all functions on them. Included once for half, once for bfloat16.
+ * @brief A 16-bit number type, its pair, and all functions on them. Included for half and for bfloat16.
  *
  * The includer defines SIMT_F and SIMT_F2 (the two types), SIMT_FORMAT (struct with narrow, widen, fma), and
- * SIMT_NAME and SIMT_NAME2 (the words in function names: half, half2). No guard: it is meant to be included twice.
+ * SIMT_NAME and SIMT_NAME2 (the words in function names: half, half2). It is meant to be included twice.
  */
 #pragma GCC system_header
 
 #define SIMT_JOIN_(a, b, c) a##b##c
 #define SIMT_JOIN(a, b, c) SIMT_JOIN_(a, b, c)
 
-/* ---- the number ------------------------------------------------------------------------------------------------ */
+/* ---- the number ---------------------------------------------------------------------------------------- */
 
 struct SIMT_JOIN(SIMT_F, _, raw) { unsigned short x; };
 struct __attribute__((aligned(4))) SIMT_JOIN(SIMT_F2, _, raw) { unsigned short x, y; };
@@ -61,7 +61,7 @@ SIMT_INLINE SIMT_F SIMT_JOIN(__ushort_as_, SIMT_NAME, )(unsigned short bits)
 #define SIMT_FLOAT(a) SIMT_FORMAT::widen((a).__x)
 #define SIMT_ROUNDED(expression) SIMT_BITS(SIMT_FORMAT::narrow(expression))
 
-/* ---- conversions ------------------------------------------------------------------------------------------------- */
+/* ---- conversions --------------------------------------------------------------------------------------- */
 
 SIMT_INLINE SIMT_F SIMT_JOIN(__short_as_, SIMT_NAME, )(short bits) { return SIMT_BITS((unsigned short)bits); }
 SIMT_INLINE unsigned short SIMT_JOIN(__, SIMT_NAME, _as_ushort)(SIMT_F a) { return a.__x; }
@@ -120,12 +120,15 @@ SIMT_INTEGER(ll, long long)
 SIMT_INTEGER(ull, unsigned long long)
 #undef SIMT_INTEGER
 
-/* ---- pairs --------------------------------------------------------------------------------------------------------- */
+/* ---- pairs --------------------------------------------------------------------------------------------- */
 
 SIMT_INLINE SIMT_F2 SIMT_JOIN(make_, SIMT_NAME2, )(SIMT_F a, SIMT_F b) { return SIMT_F2(a, b); }
 SIMT_INLINE SIMT_F2 SIMT_JOIN(__halves2, SIMT_NAME2, )(SIMT_F a, SIMT_F b) { return SIMT_F2(a, b); }
 SIMT_INLINE SIMT_F2 SIMT_JOIN(SIMT_JOIN(__, SIMT_NAME, 2), SIMT_NAME2, )(SIMT_F a) { return SIMT_F2(a, a); }
-SIMT_INLINE SIMT_F2 SIMT_JOIN(__float2, SIMT_NAME2, _rn)(float x) { return SIMT_F2(SIMT_ROUNDED(x), SIMT_ROUNDED(x)); }
+SIMT_INLINE SIMT_F2 SIMT_JOIN(__float2, SIMT_NAME2, _rn)(float x)
+{
+    return SIMT_F2(SIMT_ROUNDED(x), SIMT_ROUNDED(x));
+}
 SIMT_INLINE SIMT_F2 SIMT_JOIN(__floats2, SIMT_NAME2, _rn)(float a, float b)
 {
     return SIMT_F2(SIMT_ROUNDED(a), SIMT_ROUNDED(b));
@@ -134,7 +137,10 @@ SIMT_INLINE SIMT_F2 SIMT_JOIN(__float22, SIMT_NAME2, _rn)(float2 v)
 {
     return SIMT_F2(SIMT_ROUNDED(v.x), SIMT_ROUNDED(v.y));
 }
-SIMT_INLINE float2 SIMT_JOIN(__, SIMT_NAME2, 2float2)(SIMT_F2 a) { return float2{SIMT_FLOAT(a.x), SIMT_FLOAT(a.y)}; }
+SIMT_INLINE float2 SIMT_JOIN(__, SIMT_NAME2, 2float2)(SIMT_F2 a)
+{
+    return float2{SIMT_FLOAT(a.x), SIMT_FLOAT(a.y)};
+}
 SIMT_INLINE float __low2float(SIMT_F2 a) { return SIMT_FLOAT(a.x); }
 SIMT_INLINE float __high2float(SIMT_F2 a) { return SIMT_FLOAT(a.y); }
 SIMT_INLINE SIMT_F SIMT_JOIN(__low2, SIMT_NAME, )(SIMT_F2 a) { return a.x; }
@@ -145,11 +151,14 @@ SIMT_INLINE SIMT_F2 SIMT_JOIN(__lows2, SIMT_NAME2, )(SIMT_F2 a, SIMT_F2 b) { ret
 SIMT_INLINE SIMT_F2 SIMT_JOIN(__highs2, SIMT_NAME2, )(SIMT_F2 a, SIMT_F2 b) { return SIMT_F2(a.y, b.y); }
 SIMT_INLINE SIMT_F2 __lowhigh2highlow(SIMT_F2 a) { return SIMT_F2(a.y, a.x); }
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic ---------------------------------------------------------------------------------------- */
 
 SIMT_INLINE SIMT_F __hadd(SIMT_F a, SIMT_F b) { return SIMT_ROUNDED(SIMT_FLOAT(a) + SIMT_FLOAT(b)); }
 SIMT_INLINE SIMT_F __hsub(SIMT_F a, SIMT_F b) { return SIMT_ROUNDED(SIMT_FLOAT(a) - SIMT_FLOAT(b)); }
-SIMT_INLINE SIMT_F __hmul(SIMT_F a, SIMT_F b) { return SIMT_BITS(SIMT_FORMAT::product(SIMT_FLOAT(a), SIMT_FLOAT(b))); }
+SIMT_INLINE SIMT_F __hmul(SIMT_F a, SIMT_F b)
+{
+    return SIMT_BITS(SIMT_FORMAT::product(SIMT_FLOAT(a), SIMT_FLOAT(b)));
+}
 SIMT_INLINE SIMT_F __hdiv(SIMT_F a, SIMT_F b) { return SIMT_ROUNDED(SIMT_FLOAT(a) / SIMT_FLOAT(b)); }
 SIMT_INLINE SIMT_F __hfma(SIMT_F a, SIMT_F b, SIMT_F c)
 {
@@ -227,7 +236,7 @@ SIMT_INLINE SIMT_F2 simt_rectified(SIMT_F2 a) { return SIMT_F2(simt_rectified(a.
 SIMT_FORMS(SIMT_F2, 2)
 #undef SIMT_FORMS
 
-/* ---- comparisons ------------------------------------------------------------------------------------------------------ */
+/* ---- comparisons --------------------------------------------------------------------------------------- */
 
 SIMT_INLINE SIMT_F simt_truth(bool is_true, SIMT_F) { return SIMT_ROUNDED(is_true ? 1.0f : 0.0f); }
 
@@ -249,7 +258,10 @@ SIMT_INLINE SIMT_F simt_truth(bool is_true, SIMT_F) { return SIMT_ROUNDED(is_tru
     {                                                                                                        \
         return SIMT_F2(simt_truth(__h##word##u(a.x, b.x), a.x), simt_truth(__h##word##u(a.y, b.y), a.y));    \
     }                                                                                                        \
-    SIMT_INLINE bool __hb##word##2(SIMT_F2 a, SIMT_F2 b) { return __h##word(a.x, b.x) && __h##word(a.y, b.y); } \
+    SIMT_INLINE bool __hb##word##2(SIMT_F2 a, SIMT_F2 b)                                                     \
+    {                                                                                                        \
+        return __h##word(a.x, b.x) && __h##word(a.y, b.y);                                                   \
+    }                                                                                                        \
     SIMT_INLINE bool __hb##word##u2(SIMT_F2 a, SIMT_F2 b)                                                    \
     {                                                                                                        \
         return __h##word##u(a.x, b.x) && __h##word##u(a.y, b.y);                                             \
@@ -270,7 +282,7 @@ SIMT_INLINE SIMT_F2 __hisnan2(SIMT_F2 a)
     return SIMT_F2(simt_truth(__hisnan(a.x), a.x), simt_truth(__hisnan(a.y), a.y));
 }
 
-/* ---- operators ---------------------------------------------------------------------------------------------------------- */
+/* ---- operators ----------------------------------------------------------------------------------------- */
 
 #define SIMT_OPERATOR(T, op, function)                                                                       \
     SIMT_INLINE T operator op(const T &a, const T &b) { return function(a, b); }                             \
@@ -315,7 +327,7 @@ SIMT_OPERATOR(>, gt)
 SIMT_OPERATOR(>=, ge)
 #undef SIMT_OPERATOR
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------------------------------------- */
 
 #define SIMT_FUNCTION(name, expression)                                                                      \
     SIMT_INLINE SIMT_F h##name(SIMT_F a)                                                                     \
@@ -342,7 +354,7 @@ SIMT_FUNCTION(trunc, truncf(x))
 SIMT_FUNCTION(rint, rintf(x))
 #undef SIMT_FUNCTION
 
-/* ---- atomics ---------------------------------------------------------------------------------------------------------------- */
+/* ---- atomics ------------------------------------------------------------------------------------------- */
 
 SIMT_ATOMIC(atomicAdd, SIMT_F, __hadd(old, value))
 SIMT_ATOMIC(atomicAdd, SIMT_F2, __hadd2(old, value))

@@ -2,7 +2,7 @@
  * @file warp.h
  * @brief Shuffles, votes, matches and reductions of a warp.
  *
- * Each is a macro because the machine gathers lanes by the place where they stand. The values travel as 64-bit
+ * Each is a macro because the machine gathers lanes by the place where they stand. Values travel as 64-bit
  * words; runtime/warp.c holds the rules.
  */
 #ifndef WARPWISE_SIMT_WARP_H
@@ -28,9 +28,11 @@ enum simt_reduction {
 extern "C" {
 unsigned long long simt_shuffle(const struct simt_site *site, enum simt_shuffle_kind kind, unsigned int mask,
                                 unsigned long long value, unsigned int lane, int width);
-unsigned int simt_vote(const struct simt_site *site, enum simt_vote_kind kind, unsigned int mask, int predicate);
+unsigned int simt_vote(const struct simt_site *site, enum simt_vote_kind kind, unsigned int mask,
+                       int predicate);
 unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, unsigned long long value);
-unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value, int *same);
+unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value,
+                            int *same);
 unsigned int simt_reduce(const struct simt_site *site, enum simt_reduction kind, unsigned int mask,
                          unsigned int value);
 }
@@ -57,13 +59,15 @@ SIMT_INLINE T simt_shuffle_value(const struct simt_site *site, enum simt_shuffle
     return simt_from_word<T>(simt_shuffle(site, kind, mask, simt_to_word(value), lane, width));
 }
 
-template <typename T> SIMT_INLINE unsigned int simt_match_any_value(const struct simt_site *site, unsigned int mask, T value)
+template <typename T>
+SIMT_INLINE unsigned int simt_match_any_value(const struct simt_site *site, unsigned int mask, T value)
 {
     return simt_match_any(site, mask, simt_to_word(value));
 }
 
 template <typename T>
-SIMT_INLINE unsigned int simt_match_all_value(const struct simt_site *site, unsigned int mask, T value, int *same)
+SIMT_INLINE unsigned int simt_match_all_value(const struct simt_site *site, unsigned int mask, T value,
+                                              int *same)
 {
     int flag = 0;
     unsigned int lanes = simt_match_all(site, mask, simt_to_word(value), &flag);
@@ -73,7 +77,8 @@ SIMT_INLINE unsigned int simt_match_all_value(const struct simt_site *site, unsi
 
 #define __shfl_sync(...) simt_shuffle_value(SIMT_SITE("__shfl_sync"), SIMT_SHUFFLE_INDEX, __VA_ARGS__)
 #define __shfl_up_sync(...) simt_shuffle_value(SIMT_SITE("__shfl_up_sync"), SIMT_SHUFFLE_UP, __VA_ARGS__)
-#define __shfl_down_sync(...) simt_shuffle_value(SIMT_SITE("__shfl_down_sync"), SIMT_SHUFFLE_DOWN, __VA_ARGS__)
+#define __shfl_down_sync(...)                                                                                \
+    simt_shuffle_value(SIMT_SITE("__shfl_down_sync"), SIMT_SHUFFLE_DOWN, __VA_ARGS__)
 #define __shfl_xor_sync(...) simt_shuffle_value(SIMT_SITE("__shfl_xor_sync"), SIMT_SHUFFLE_XOR, __VA_ARGS__)
 
 #define __ballot_sync(mask, predicate)                                                                       \
@@ -103,11 +108,16 @@ template <enum simt_reduction SIGNED, enum simt_reduction UNSIGNED> struct simt_
 #define __reduce_add_sync(...)                                                                               \
     (simt_reducer<SIMT_REDUCE_ADD, SIMT_REDUCE_ADD>{SIMT_SITE("__reduce_add_sync")})(__VA_ARGS__)
 #define __reduce_min_sync(...)                                                                               \
-    (simt_reducer<SIMT_REDUCE_MIN_SIGNED, SIMT_REDUCE_MIN_UNSIGNED>{SIMT_SITE("__reduce_min_sync")})(__VA_ARGS__)
+    (simt_reducer<SIMT_REDUCE_MIN_SIGNED, SIMT_REDUCE_MIN_UNSIGNED>{SIMT_SITE("__reduce_min_sync")})         \
+    (__VA_ARGS__)
 #define __reduce_max_sync(...)                                                                               \
-    (simt_reducer<SIMT_REDUCE_MAX_SIGNED, SIMT_REDUCE_MAX_UNSIGNED>{SIMT_SITE("__reduce_max_sync")})(__VA_ARGS__)
-#define __reduce_and_sync(mask, value) simt_reduce(SIMT_SITE("__reduce_and_sync"), SIMT_REDUCE_AND, mask, value)
-#define __reduce_or_sync(mask, value) simt_reduce(SIMT_SITE("__reduce_or_sync"), SIMT_REDUCE_OR, mask, value)
-#define __reduce_xor_sync(mask, value) simt_reduce(SIMT_SITE("__reduce_xor_sync"), SIMT_REDUCE_XOR, mask, value)
+    (simt_reducer<SIMT_REDUCE_MAX_SIGNED, SIMT_REDUCE_MAX_UNSIGNED>{SIMT_SITE("__reduce_max_sync")})         \
+    (__VA_ARGS__)
+#define __reduce_and_sync(mask, value)                                                                       \
+    simt_reduce(SIMT_SITE("__reduce_and_sync"), SIMT_REDUCE_AND, mask, value)
+#define __reduce_or_sync(mask, value)                                                                        \
+    simt_reduce(SIMT_SITE("__reduce_or_sync"), SIMT_REDUCE_OR, mask, value)
+#define __reduce_xor_sync(mask, value)                                                                       \
+    simt_reduce(SIMT_SITE("__reduce_xor_sync"), SIMT_REDUCE_XOR, mask, value)
 
 #endif

@@ -1,0 +1,117 @@
+# The program simtcc: what it says of bad requests and bad sources, and that it builds programs of several files.
+#
+#   cmake -DSIMTCC=build/bin/simtcc -DWORKDIR=DIR -P simtcc.cmake
+cmake_minimum_required(VERSION 3.20)
+file(REMOVE_RECURSE "${WORKDIR}")
+file(MAKE_DIRECTORY "${WORKDIR}/include" "${WORKDIR}/tmp")
+set(ENV{TMPDIR} "${WORKDIR}/tmp")
+
+# expect(NAME CODE REGEX arguments...): simtcc ends with CODE, and its output matches.
+function(expect name expected_code expected_output)
+    execute_process(COMMAND "${SIMTCC}" ${ARGN} WORKING_DIRECTORY "${WORKDIR}" RESULT_VARIABLE code
+                    OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+    string(APPEND output "${errors}")
+    if(NOT code STREQUAL expected_code OR NOT output MATCHES "${expected_output}")
+        message(SEND_ERROR "${name}: code ${code}, expected ${expected_code} and '${expected_output}':\n${output}")
+    endif()
+    file(GLOB left "${WORKDIR}/tmp/*")
+    if(left)
+        message(SEND_ERROR "${name}: temporary files are left: ${left}")
+    endif()
+endfunction()
+
+function(expect_run name expected_code expected_output)
+    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${WORKDIR}" RESULT_VARIABLE code OUTPUT_VARIABLE output
+                    ERROR_VARIABLE output)
+    if(NOT code STREQUAL expected_code OR NOT output MATCHES "${expected_output}")
+        message(SEND_ERROR "${name}: code ${code}, expected ${expected_code} and '${expected_output}':\n${output}")
+    endif()
+endfunction()
+
+# ---- requests ---------------------------------------------------------------------------------------------------
+expect("help" 0 "-arch=sm_XX" --help)
+expect("version" 0 "^simtcc [0-9]" --version)
+expect("nothing to do" 2 "simtcc: no input files")
+expect("unknown option" 2 "simtcc: unknown option --frobnicate" --frobnicate x.cu)
+expect("option without its value" 2 "simtcc: -o needs a value" -o)
+expect("no such architecture" 2 "-arch=sm_1 is not an architecture" -arch=sm_1 x.cu)
+expect("no such file" 2 "simtcc: cannot read missing.cu" missing.cu)
+
+# ---- sources that must be refused, with the place ---------------------------------------------------------------
+file(WRITE "${WORKDIR}/ptx.cu" "__global__ void k(int *p)\n{\n    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(*p));\n}\n")
+expect("inline PTX" 1 "ptx.cu:3:.*inline PTX cannot run" -c ptx.cu)
+file(WRITE "${WORKDIR}/guarded.cu" "__global__ void k(int *p)\n{\n#ifndef __SIMT__\n    asm(\"exit;\");\n#endif\n    *p = 1;\n}\n")
+expect("inline PTX kept away from this device" 0 "" -c guarded.cu)
+file(WRITE "${WORKDIR}/managed.cu" "\n__managed__ int counter;\n")
+expect("managed variable" 1 "managed.cu:2:.*managed memory" -c managed.cu)
+file(WRITE "${WORKDIR}/initialised.cu" "__global__ void k()\n{\n    __shared__ int a = 3;\n}\n")
+expect("initialised shared variable" 1 "initialised.cu:3:.*cannot have an initializer" -c initialised.cu)
+file(WRITE "${WORKDIR}/later.cu" "#include <mma.h>\n")
+expect("what comes later" 1 "mma.h: warp matrix operations" -c later.cu)
+file(WRITE "${WORKDIR}/arguments.cu" "__global__ void k(float *p) {}\nvoid f()\n{\n    k<<<1, 1>>>(3, 4);\n}\n")
+expect("wrong arguments of a launch" 1 "arguments.cu:4:" -c arguments.cu)
+file(WRITE "${WORKDIR}/undeclared.cu" "#include \"include/undeclared.cuh\"\n")
+file(WRITE "${WORKDIR}/include/undeclared.cuh" "\n__device__ int counter;\nstatic __device__ int f() { return nothing; }\n")
+expect("an error in a header that is rewritten" 1 "include/undeclared.cuh:3:.*nothing" -c undeclared.cu)
+
+# ---- the machine ------------------------------------------------------------------------------------------------
+set(saved_compiler "$ENV{CXX}")
+set(ENV{CXX} "/nonexistent/g++")
+expect("CXX names nothing" 2 "simtcc: the C\\+\\+ compiler that CXX names, /nonexistent/g\\+\\+, is not there" -c guarded.cu)
+set(ENV{CXX} "${saved_compiler}")
+if(saved_compiler STREQUAL "")
+    set(saved_path "$ENV{PATH}")
+    set(ENV{PATH} "/nonexistent")
+    expect("no compiler" 2 "simtcc: there is no C\\+\\+ compiler; install g\\+\\+" -c guarded.cu)
+    set(ENV{PATH} "${saved_path}")
+endif()
+
+# ---- a program of several files ---------------------------------------------------------------------------------
+file(WRITE "${WORKDIR}/include/scale.cuh" [=[
+#pragma once
+#include "one.h"
+template <typename T> __global__ void scale_kernel(T *x, T factor)
+{
+    __shared__ T tile[32];
+    tile[threadIdx.x] = x[threadIdx.x];
+    x[threadIdx.x] = tile[threadIdx.x] * factor + one();
+}
+static inline void scale(float *x) { scale_kernel<<<1, 32>>>(x, 2.0f); }
+]=])
+file(WRITE "${WORKDIR}/include/one.h" "static __device__ __noinline__ float one() { return 1.0f; }\n")
+file(WRITE "${WORKDIR}/part.c" [=[
+#include <cuda_runtime_api.h>
+int first_element(float *x);
+int first_element(float *x)
+{
+    float first;
+    if (cudaMemcpy(&first, x, sizeof first, cudaMemcpyDeviceToHost) != cudaSuccess) return -1;
+    return (int)first;
+}
+]=])
+file(WRITE "${WORKDIR}/main.cu" [=[
+#include "scale.cuh"
+#include <stdio.h>
+extern "C" int first_element(float *x);
+extern "C" int answer(void);
+int main()
+{
+    float *x;
+    if (cudaMalloc(&x, 32 * sizeof(float)) != cudaSuccess) return 1;
+    cudaMemset(x, 0, 32 * sizeof(float));
+    scale(x);
+    printf("%d %d %d\n", first_element(x), answer(), __CUDA_ARCH__);
+    cudaFree(x);
+}
+]=])
+file(WRITE "${WORKDIR}/answer.cpp" "extern \"C\" int answer() { return 42; }\n")
+expect("an object of a C++ file" 0 "" -c answer.cpp -o answer.o)
+expect("a program of several files" 0 "" -arch=sm_80 -Iinclude -MD -MF main.d -MT target main.cu part.c answer.o -o prog)
+expect_run("it runs" 0 "^1 42 800\n$" ./prog)
+expect("dependencies" 0 "" -Iinclude -c main.cu -MD -MF main.d -MT main.o -o main.o)
+file(READ "${WORKDIR}/main.d" dependencies)
+if(NOT dependencies MATCHES "^main.o: main.cu" OR NOT dependencies MATCHES "include/scale.cuh" OR
+   NOT dependencies MATCHES "include/one.h" OR dependencies MATCHES "simtcc-")
+    message(SEND_ERROR "dependencies: ${dependencies}")
+endif()
+expect("rewritten" 0 "^#line 1 \"main.cu\"\n.*int main" --rewritten -Iinclude main.cu)
