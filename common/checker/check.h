@@ -98,7 +98,7 @@ struct check {
     char device_name[128];
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
-    int late;                   /**< cases that took too long so far */
+    int late;                  /**< cases that took too long so far */
     char broken[VERDICT_TEXT]; /**< why the machine could not do its part */
 };
 

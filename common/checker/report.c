@@ -62,12 +62,13 @@ static void report_case(const struct check *check, int index)
 static void report_part(const struct check *check, int part)
 {
     const struct lesson *lesson = check->options.lesson;
-    int cases = 0, passed = 0;
+    int cases = 0, passed = 0, sampled = 0;
     double points = 0.0, share = 0.0;
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || check->cases[i].part != part) continue;
         cases++;
         passed += check->verdicts[i].state == STATE_PASS;
+        sampled += check->verdicts[i].sampled > 0;
         points += check_points(check, i);
         if (check->verdicts[i].budget_share > share) share = check->verdicts[i].budget_share;
     }
@@ -75,6 +76,7 @@ static void report_part(const struct check *check, int part)
     printf("  %-11s %-11s %5.1f/%d points, %d of %d cases", lesson->part[part].name,
            state_name(check_state(check, part)), points, lesson->part[part].points, passed, cases);
     if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
+    if (sampled > 0) printf(", %d sampled", sampled);
     putchar('\n');
 }
 

@@ -240,6 +240,73 @@ static void test_last_block(void)
     simt_device_free(out);
 }
 
+/* The compiler's atomics, of every size, on one value; the same in kernels and in host code. */
+#define USE_ATOMICS(type)                                                                                    \
+    static bool use_##type(type *value)                                                                      \
+    {                                                                                                        \
+        type expected = 7;                                                                                   \
+        __atomic_store_n(value, 5, __ATOMIC_SEQ_CST);                                                        \
+        bool good = __atomic_fetch_add(value, 3, __ATOMIC_SEQ_CST) == 5;                                     \
+        good &= __atomic_fetch_sub(value, 1, __ATOMIC_SEQ_CST) == 8;                                         \
+        good &= __atomic_compare_exchange_n(value, &expected, 12, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+        good &= !__atomic_compare_exchange_n(value, &expected, 1, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+        good &= __atomic_fetch_and(value, 10, __ATOMIC_SEQ_CST) == 12;                                       \
+        good &= __atomic_fetch_or(value, 3, __ATOMIC_SEQ_CST) == 8;                                          \
+        good &= __atomic_fetch_xor(value, 1, __ATOMIC_SEQ_CST) == 11;                                        \
+        good &= __atomic_fetch_nand(value, 2, __ATOMIC_SEQ_CST) == 10;                                       \
+        good &= __atomic_exchange_n(value, 9, __ATOMIC_SEQ_CST) == (type)~2;                                 \
+        return good && __atomic_load_n(value, __ATOMIC_SEQ_CST) == 9;                                        \
+    }
+USE_ATOMICS(uint8_t)
+USE_ATOMICS(uint16_t)
+USE_ATOMICS(uint32_t)
+USE_ATOMICS(uint64_t)
+
+static bool use_all_atomics(uint64_t *value)
+{
+    return use_uint8_t((uint8_t *)value) && use_uint16_t((uint16_t *)value + 1) && use_uint64_t(value + 1) &&
+           use_uint32_t((uint32_t *)value + 1);
+}
+
+static void atomics_kernel(const void *p)
+{
+    const struct arguments *a = p;
+    a->out[block_index()] = use_all_atomics((uint64_t *)a->in);
+}
+
+static void test_atomics(void)
+{
+    uint64_t host[2] = {0};
+    struct arguments a = {device_ints(4, true), device_ints(5, false), 0};
+    int good[5];
+    REQUIRE(use_all_atomics(host));
+    REQUIRE(launch("atomics_kernel", atomics_kernel, &a, 5, 1, 0) == 0);
+    copy_bytes(good, a.out, sizeof good);
+    for (int block = 0; block < 5; block++) REQUIRE(good[block]);
+    simt_device_free(a.in);
+    simt_device_free(a.out);
+}
+
+static void test_describe(void)
+{
+    char text[640];
+    int *memory = device_ints(10, true);
+    simt_device_describe(memory + 10, 4, text, sizeof text);
+    REQUIRE(strstr(text, "data[10] (4 bytes") != NULL &&
+            strstr(text, "0 bytes after the end of the 40 bytes") != NULL);
+    simt_device_describe((char *)memory - 8, 4, text, sizeof text);
+    REQUIRE(strstr(text, "data[-2]") != NULL && strstr(text, "8 bytes before the 40 bytes") != NULL);
+    simt_device_free(memory);
+    simt_device_describe(memory, 4, text, sizeof text);
+    REQUIRE(strstr(text, "in the freed 40 bytes") != NULL);
+    simt_device_describe((char *)memory + (1 << 30), 4, text, sizeof text);
+    REQUIRE(strstr(text, "in no allocation") != NULL);
+    simt_device_describe(&tickets, 4, text, sizeof text);
+    REQUIRE(strcmp(text, "tickets[0] (4 bytes)") == 0);
+    simt_device_describe(text, 4, text, sizeof text);
+    REQUIRE(strstr(text, "not device memory") != NULL);
+}
+
 static int lock_word, guarded;
 
 /* A lock that lanes of a warp contend for while one holds it across a pause. */
@@ -664,6 +731,8 @@ static const struct test {
     {"reduce", test_reduce, {NULL}},
     {"stage", test_stage, {NULL}},
     {"last_block", test_last_block, {NULL}},
+    {"atomics", test_atomics, {NULL}},
+    {"describe", test_describe, {NULL}},
     {"lock", test_lock, {NULL}},
     {"sub_warps", test_sub_warps, {NULL}},
     {"many_blocks", test_many_blocks, {NULL}},

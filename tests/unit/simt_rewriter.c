@@ -120,6 +120,8 @@ static const struct rewriting variables[] = {
      "simt_dynamic_array<int > s{\"s\"};"},
     {"device variable", "__device__ int a; static __device__ float b[3] = {1};",
      "simt_device_variable int a; static simt_device_variable float b[3] = {1};"},
+    {"pointer to a function", "__device__ int (*p)(const int *) = f;",
+     "simt_device_variable int (*p)(const int *) = f;"},
     {"pointer to constants", "__device__ const float *p;", "simt_device_variable const float *p;"},
     {"not device variables",
      "__device__ const int a = 3; __device__ constexpr int b = 4; __device__ int f(int); __device__ "

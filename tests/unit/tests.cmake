@@ -19,6 +19,10 @@ if(WARPWISE_WITH_SIMT)
     add_test(NAME unit.simt_half COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${unit}/simt_half.cu
                                          -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_half
                                          -P ${unit}/../simt/run_programs.cmake)
+    add_test(NAME unit.simt_refused COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc>
+                                            -DSOURCE=${unit}/simt_refused.cu
+                                            -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_refused
+                                            -P ${unit}/simt_refused.cmake)
 endif()
 # The kernels in this one are C, built as simtcc builds kernel files, so that the compiler reports their accesses.
 if(WARPWISE_WITH_SIMT AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

@@ -77,9 +77,9 @@ template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(
 }
 
 #define SIMT_NO_TEXTURE(name)                                                                                \
-    template <typename T, typename... Where> static inline T name(cudaTextureObject_t, Where...)             \
+    template <typename T, typename... Where> SIMT_OUTLINE T name(cudaTextureObject_t, Where...)              \
     {                                                                                                        \
-        simt_stop(SIMT_SITE(#name), "unsupported", "textures are not supported on the software device");     \
+        simt_refuse_in_kernel(SIMT_CALLER, #name, "textures are not supported on the software device");      \
     }
 SIMT_NO_TEXTURE(tex1Dfetch)
 SIMT_NO_TEXTURE(tex1D)

@@ -87,13 +87,16 @@ static void check_written(const struct taking *now)
 {
     const struct touch *touch = now->touch;
     uint8_t *shadow = simt_shadow + 4 * (size_t)touch->word;
-    bool written = true;
+    bool all = true, any = false;
     for (int b = 0; b < 4; b++) {
         if (!(touch->mask >> b & 1)) continue;
-        written &= (shadow[b] & SHADOW_WRITTEN) != 0;
+        const bool written = (shadow[b] & SHADOW_WRITTEN) != 0;
+        all &= written;
+        any |= written;
         if (!(touch->kind & TOUCH_READ)) shadow[b] |= SHADOW_WRITTEN;
     }
-    if (!written && !(touch->kind & (TOUCH_WRITE | TOUCH_WHOLE)))
+    const bool enough = touch->kind & TOUCH_WHOLE ? any : all;
+    if (!enough && !(touch->kind & (TOUCH_WRITE | TOUCH_PADDED)))
         add_finding(now, "uninitialized-read", "this device memory was never written", NULL, 0);
 }
 

@@ -20,6 +20,7 @@ struct doing {
     int access;
     uint32_t pc;
     bool reported; /**< one race an access is enough */
+    bool padding;  /**< the word in hand need not be written */
 };
 
 static const char *const NO_BARRIER =
@@ -130,7 +131,7 @@ static bool read_cell(struct doing *now, struct cell *c)
     if (c->write_tick >= w->last_barrier && !excused && !is_ordered(w, c->write_tick, c->writer)) {
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
-    } else if (c->write_tick < w->block_start && is_shared(now) && !(now->access & ACCESS_WHOLE)) {
+    } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
         found_unwritten(now);
         good = false;
     }
@@ -199,7 +200,8 @@ static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsi
                             .mask = (uint8_t)mask,
                             .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
                                               (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
-                                              (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0))};
+                                              (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
+                                              (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0))};
     w->touched++;
 }
 
@@ -242,12 +244,23 @@ static void join_bytes(struct worker *w, struct cell *c, const struct cell *byte
     c->touched = 0;
 }
 
+/* Whether bytes that nobody wrote may be padding: of a struct copy, in a word that is written in part. */
+static bool is_excused(const struct doing *now, const struct cell *bytes, unsigned mask)
+{
+    if (now->access & ACCESS_PADDED) return true;
+    if (!(now->access & ACCESS_WHOLE)) return false;
+    for (unsigned b = 0; b < 4; b++)
+        if (mask >> b & 1 && bytes[b].write_tick >= now->w->block_start) return true;
+    return false;
+}
+
 static void access_bytes(struct doing *now, struct space *s, size_t word, unsigned mask)
 {
     struct worker *w = now->w;
     struct cell *c = &s->cells[word], *bytes = byte_cells(w, c);
     const enum touch_kind kind = touch_kind(now->access);
     const bool global = !is_shared(now);
+    now->padding = is_excused(now, bytes, mask);
     unsigned fresh = 0;
     uint32_t quiet[4] = {0};
     for (unsigned b = 0; b < 4; b++) {
@@ -276,6 +289,7 @@ static void access_word(struct doing *now, struct space *s, size_t word, unsigne
     }
     const enum touch_kind kind = touch_kind(now->access);
     uint32_t quiet = 0;
+    now->padding = (now->access & ACCESS_PADDED) != 0;
     if (kind != TOUCH_READ)
         write_cell(now, c);
     else if (read_cell(now, c))
@@ -287,7 +301,7 @@ static void access_word(struct doing *now, struct space *s, size_t word, unsigne
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc)
 {
-    struct doing now = {w, place, offset, bytes, access, pc, false};
+    struct doing now = {w, place, offset, bytes, access, pc, false, false};
     struct space *s = &w->space[place];
     const size_t end = offset + bytes;
     for (size_t word = offset / 4; word * 4 < end; word++) {

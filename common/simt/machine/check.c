@@ -304,7 +304,8 @@ CALLBACKS(16)
 
 void __tsan_read_range(void *p, size_t bytes)
 {
-    simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE, false, CALLER);
+    const bool padded = bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
+    simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE | (padded ? ACCESS_PADDED : 0), false, CALLER);
 }
 void __tsan_write_range(void *p, size_t bytes)
 {

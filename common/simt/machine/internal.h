@@ -215,13 +215,15 @@ enum touch_kind {
     TOUCH_ATOMIC = 4,
     TOUCH_DATA = 8,
     TOUCH_VOLATILE = 16,
-    TOUCH_WHOLE = 32
+    TOUCH_WHOLE = 32,
+    TOUCH_PADDED = 64
 };
 
 /** Further kinds of access, beside enum simt_access. */
 enum {
     ACCESS_VOLATILE = 8, /**< does not race with atomics */
-    ACCESS_WHOLE = 16,   /**< a copy of a struct, perhaps with padding that nobody ever wrote */
+    ACCESS_WHOLE = 16,   /**< a copy of a struct: a word with padding is written if any byte of it is */
+    ACCESS_PADDED = 32,  /**< one that may hold whole words of padding, which nobody ever writes */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 

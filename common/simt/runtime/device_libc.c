@@ -20,6 +20,8 @@ void *simt_memcpy(void *to, const void *from, size_t bytes);
 void *simt_memmove(void *to, const void *from, size_t bytes);
 void *simt_memset(void *to, int value, size_t bytes);
 long long simt_clock(void);
+void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
+    __attribute__((noreturn));
 
 int simt_printf(const char *format, ...)
 {
@@ -60,6 +62,15 @@ void *simt_memset(void *to, int value, size_t bytes)
 {
     if (simt_self() != NULL && bytes > 0) simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
     return memset(to, value, bytes);
+}
+
+/** The site outlives the launch, which the report is printed after. */
+void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
+{
+    struct simt_site *site = malloc(sizeof(*site));
+    if (site == NULL) abort();
+    *site = runtime_site(return_address, call);
+    simt_stop(site, "unsupported", "%s: %s", call, why);
 }
 
 /** clock64(): nanoseconds stand for cycles. */

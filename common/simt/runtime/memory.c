@@ -345,10 +345,22 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 
 /* ---- variables ----------------------------------------------------------------------------------------- */
 
-/** 1 if @p symbol is a `__device__` or `__constant__` variable; else says what it is. */
+/* The linker's names for the ends of the sections that simtcc puts these variables in; NULL if there are none. */
+extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
+
+static int is_between(const void *pointer, const char *start, const char *stop)
+{
+    return (uintptr_t)pointer >= (uintptr_t)start && (uintptr_t)pointer < (uintptr_t)stop;
+}
+
+/** 1 if @p symbol is a `__device__` or `__constant__` variable; else says that it is not. */
 static int is_symbol(struct simt_site site, const void *symbol)
 {
-    if (symbol == NULL || simt_device_contains(symbol, 1)) return symbol != NULL;
+    if (symbol == NULL) return 0;
+    if (is_between(symbol, __start_simt_device, __stop_simt_device) ||
+        is_between(symbol, __start_simt_constant, __stop_simt_constant))
+        return 1;
     simt_finding("host-pointer", &site, "%s: the variable is neither __device__ nor __constant__", site.what);
     return 0;
 }

@@ -190,6 +190,8 @@ static int is_writable_variable(const struct tokens *t, size_t first, size_t i)
             j = match_forward(t, j + 1);
         else if (token_is(t, j, "<") && match_angle_forward(t, j) > j)
             j = match_angle_forward(t, j);
+        else if (token_is(t, j, "(") && token_is(t, j + 1, "*"))
+            j = match_forward(t, match_forward(t, j) + 1); /* a pointer to a function or an array */
         else if (token_is(t, j, "("))
             return 0; /* a function */
         else if (token_is(t, j, "__constant__") || token_is(t, j, "__shared__") ||

@@ -104,6 +104,10 @@ SIMT_INLINE void __threadfence_block() {}
 #define __assume(condition) ((void)((condition) ? 0 : (__builtin_unreachable(), 0)))
 #define __builtin_assume(condition) __assume(condition)
 
+/** @brief Ends the launch with an `unsupported` finding at the line that called. */
+extern "C" void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
+    __attribute__((noreturn));
+
 SIMT_INLINE void __nanosleep(unsigned int) {}
 
 extern "C" long long simt_clock(void);

@@ -1,0 +1,148 @@
+/**
+ * What the software device refuses or finds in calls of the host: each prints one finding and returns the right
+ * code, and the program ends with 86 in spite of its own 0. simt_refused.cmake counts the findings by kind.
+ */
+#include "../simt/testing.h"
+
+#include <string.h>
+
+static __device__ int variable[4];
+static int host_variable;
+
+static __global__ void empty_kernel(int *) {}
+static __global__ void large_kernel(int *out)
+{
+    __shared__ int too_much[13000];
+    too_much[threadIdx.x] = too_much[threadIdx.x + 1] = 0;
+    *out = too_much[threadIdx.x + 1];
+}
+static __global__ void parent_kernel(int *out)
+{
+    empty_kernel<<<1, 1>>>(out);
+}
+static __global__ void texture_kernel(cudaTextureObject_t texture, float *out)
+{
+    *out = tex1Dfetch<float>(texture, 0);
+}
+static __global__ void shuffle_kernel(int *out)
+{
+    *out = __shfl_sync(0xffffffffu, 1, 0, 12);
+}
+
+static void expect_code(const char *what, cudaError_t got, cudaError_t expected)
+{
+    if (got == expected) return;
+    g_failures++;
+    fprintf(stderr, "%s gives %s, not %s\n", what, cudaGetErrorName(got), cudaGetErrorName(expected));
+}
+
+/* unsupported: 12 */
+static void refused_calls(int *device)
+{
+    void *pointer = device;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaStreamCaptureStatus status;
+    cudaTextureObject_t texture;
+    cudaArray_t array;
+    cudaResourceDesc resource = {};
+    cudaTextureDesc description = {};
+    cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
+    const cudaError_t refused = cudaErrorNotSupported;
+    int *managed;
+    expect_code("managed", cudaMallocManaged(&managed, 4), refused);
+    expect_code("mapped", cudaHostGetDevicePointer(&managed, &host_variable, 0), refused);
+    expect_code("cooperative", cudaLaunchCooperativeKernel(empty_kernel, dim3(1), dim3(1), &pointer),
+                refused);
+    expect_code("capture", cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal), refused);
+    expect_code("end of capture", cudaStreamEndCapture(NULL, &graph), refused);
+    expect_code("graph", cudaGraphCreate(&graph, 0), refused);
+    expect_code("executable graph", cudaGraphInstantiate(&executable, graph, 0), refused);
+    expect_code("launch of a graph", cudaGraphLaunch(executable, NULL), refused);
+    expect_code("no graph to destroy", cudaGraphDestroy(graph), cudaErrorInvalidValue);
+    expect_code("no graph to destroy", cudaGraphExecDestroy(executable), cudaErrorInvalidValue);
+    expect_code("capturing", cudaStreamIsCapturing(NULL, &status), cudaSuccess);
+    expect_equal("capturing", 0, status, cudaStreamCaptureStatusNone);
+    expect_code("texture", cudaCreateTextureObject(&texture, &resource, &description, NULL), refused);
+    expect_code("no texture", cudaDestroyTextureObject(0), cudaSuccess);
+    expect_code("array", cudaMallocArray(&array, &channel, 4, 4, 0), refused);
+    expect_code("no array", cudaFreeArray(NULL), cudaSuccess);
+    large_kernel<<<1, 32>>>(device);
+    expect_code("more static shared memory than nvcc takes", cudaGetLastError(), cudaErrorInvalidValue);
+    const void *untyped = (const void *)empty_kernel;
+    expect_code("untyped", cudaLaunchKernel(untyped, dim3(1), dim3(1), &pointer),
+                cudaErrorInvalidDeviceFunction);
+    (void)cudaGetLastError();
+}
+
+/* host-pointer: 5, out-of-bounds: 4, use-after-free: 2 */
+static void wrong_pointers(int *device)
+{
+    int host[8] = {0};
+    const cudaError_t invalid = cudaErrorInvalidValue;
+    expect_code("host as device", cudaMemcpy(host, &host_variable, 4, cudaMemcpyHostToDevice), invalid);
+    expect_code("device as host", cudaMemcpy(device, device + 4, 4, cudaMemcpyHostToDevice), invalid);
+    expect_code("memset of the host", cudaMemset(host, 0, 4), invalid);
+    expect_code("free of the host", cudaFree(host), invalid);
+    expect_code("no symbol", cudaMemcpyToSymbol(host_variable, host, 4), cudaErrorInvalidSymbol);
+    expect_code("beyond the end", cudaMemcpy(device, host, 32 + 4, cudaMemcpyHostToDevice), invalid);
+    expect_code("beyond the symbol", cudaMemcpyToSymbol(variable, host, 8, 12), invalid);
+    expect_code("beyond the symbol", cudaMemcpyFromSymbol(host, variable, 4, 16), invalid);
+    expect_code("free of the middle", cudaFree(device + 1), invalid);
+    int *freed = device_array<int>(4);
+    release(freed);
+    expect_code("freed twice", cudaFree(freed), invalid);
+    expect_code("used when freed", cudaMemset(freed, 0, 4), invalid);
+    (void)cudaGetLastError();
+}
+
+static void bad_handles(int *device)
+{
+    cudaStream_t stream;
+    cudaEvent_t event;
+    const cudaError_t invalid = cudaErrorInvalidResourceHandle;
+    require(cudaStreamCreate(&stream), "cudaStreamCreate");
+    require(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    require(cudaEventCreate(&event), "cudaEventCreate");
+    require(cudaEventDestroy(event), "cudaEventDestroy");
+    expect_code("stream destroyed twice", cudaStreamDestroy(stream), invalid);
+    expect_code("event destroyed twice", cudaEventDestroy(event), invalid);
+    expect_code("record", cudaEventRecord(event, NULL), invalid);
+    expect_code("wait", cudaStreamWaitEvent(stream, event), invalid);
+    expect_code("copy", cudaMemcpyAsync(device, device + 1, 4, cudaMemcpyDeviceToDevice, stream), invalid);
+    expect_code("set", cudaMemsetAsync(device, 0, 4, stream), invalid);
+    expect_code("free", cudaFreeAsync(device, stream), invalid);
+    empty_kernel<<<1, 1, 0, stream>>>(device);
+    expect_code("launch", cudaGetLastError(), invalid);
+    expect_code("no event", cudaEventCreate(NULL), cudaErrorInvalidValue);
+    expect_code("no stream", cudaStreamCreate(NULL), cudaErrorInvalidValue);
+}
+
+/* A kernel that does what is refused ends as hardware's kernels do: every later call gives the error. */
+template <typename Launch> static void refused_in_kernel(const char *what, Launch launch)
+{
+    int *out = device_array<int>(32);
+    launch(out);
+    expect_code(what, cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+    expect_code(what, cudaMemset(out, 0, 4), cudaErrorLaunchFailure);
+    expect_code(what, cudaFree(out), cudaErrorLaunchFailure);
+    expect_code(what, cudaGetLastError(), cudaErrorLaunchFailure);
+    expect_code(what, cudaPeekAtLastError(), cudaErrorLaunchFailure);
+    expect_code(what, cudaDeviceReset(), cudaSuccess);
+    expect_code(what, cudaGetLastError(), cudaSuccess);
+}
+
+int main(void)
+{
+    int *device = device_array<int>(8);
+    require(cudaMemset(device, 0, 8 * sizeof *device), "cudaMemset");
+    refused_calls(device);
+    wrong_pointers(device);
+    bad_handles(device);
+    release(device);
+    /* unsupported: 3 more */
+    refused_in_kernel("dynamic parallelism", [](int *out) { parent_kernel<<<1, 1>>>(out); });
+    refused_in_kernel("texture", [](int *out) { texture_kernel<<<1, 1>>>(0, (float *)out); });
+    refused_in_kernel("shuffle of width 12", [](int *out) { shuffle_kernel<<<1, 32>>>(out); });
+    return finish("simt_refused");
+}
