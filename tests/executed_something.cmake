@@ -1,6 +1,7 @@
 # CTest calls a run in which every test was skipped a success. `warpwise check` leaves a note in the folder RECORD
 # for every kernel that it really executed; without any, the run has shown nothing and fails here.
 #   RECORD folder of notes   STEP begin (forget them) or end (look for one)   REQUIRE simt or gpu, optional
+cmake_minimum_required(VERSION 3.25)
 if(STEP STREQUAL begin)
     file(REMOVE_RECURSE ${RECORD})
     return()

@@ -3,7 +3,8 @@
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/unit/simt_refused.cu -DWORKDIR=DIR -P simt_refused.cmake
 cmake_minimum_required(VERSION 3.20)
 file(MAKE_DIRECTORY "${WORKDIR}")
-execute_process(COMMAND "${SIMTCC}" "${SOURCE}" -o "${WORKDIR}/refused" RESULT_VARIABLE code ERROR_VARIABLE errors)
+execute_process(COMMAND "${SIMTCC}" "${SOURCE}" -o "${WORKDIR}/refused" RESULT_VARIABLE code
+                ERROR_VARIABLE errors)
 if(NOT code STREQUAL "0")
     message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
 endif()

@@ -35,3 +35,9 @@ if(WARPWISE_WITH_SIMT AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_test(NAME unit.simt_machine COMMAND unit_simt_machine)
     set_tests_properties(unit.simt_machine PROPERTIES TIMEOUT 240)
 endif()
+if(WARPWISE_WITH_SIMT)
+    add_test(NAME unit.checker_program COMMAND ${CMAKE_COMMAND} -DCHECKER=$<TARGET_FILE:checker> -DWARPWISE=$<TARGET_FILE:warpwise>
+                                               -DSOURCE=${PROJECT_SOURCE_DIR} -DWORKDIR=${PROJECT_BINARY_DIR}/checker_program
+                                               -P ${unit}/checker_program.cmake)
+    set_tests_properties(unit.checker_program PROPERTIES TIMEOUT 300)
+endif()

@@ -20,8 +20,8 @@
 #define __SIMT__ 1
 #endif
 
-#define CUDART_VERSION 12090
-#define CUDA_VERSION 12090
+#define CUDART_VERSION 13000
+#define CUDA_VERSION 13000
 #define CUDARTAPI
 #define CUDART_CB
 

@@ -2,6 +2,7 @@
  * @file device.c
  * @brief What the software device says about itself. SIMT_DEVICE chooses whose limits it has.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,96 +101,67 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     return cudaSuccess;
 }
 
+/** Where an attribute stands in the properties; sizes there are of type size_t. */
+struct attribute_place {
+    enum cudaDeviceAttr attribute;
+    size_t offset;
+    int is_size;
+};
+#define INT_AT(attribute, field)                                                                             \
+    {                                                                                                        \
+        attribute, offsetof(struct cudaDeviceProp, field), 0                                                 \
+    }
+#define SIZE_AT(attribute, field)                                                                            \
+    {                                                                                                        \
+        attribute, offsetof(struct cudaDeviceProp, field), 1                                                 \
+    }
+static const struct attribute_place attribute_places[] = {
+    INT_AT(cudaDevAttrMaxThreadsPerBlock, maxThreadsPerBlock),
+    INT_AT(cudaDevAttrMaxBlockDimX, maxThreadsDim[0]),
+    INT_AT(cudaDevAttrMaxBlockDimY, maxThreadsDim[1]),
+    INT_AT(cudaDevAttrMaxBlockDimZ, maxThreadsDim[2]),
+    INT_AT(cudaDevAttrMaxGridDimX, maxGridSize[0]),
+    INT_AT(cudaDevAttrMaxGridDimY, maxGridSize[1]),
+    INT_AT(cudaDevAttrMaxGridDimZ, maxGridSize[2]),
+    SIZE_AT(cudaDevAttrMaxSharedMemoryPerBlock, sharedMemPerBlock),
+    SIZE_AT(cudaDevAttrMaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin),
+    SIZE_AT(cudaDevAttrMaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor),
+    SIZE_AT(cudaDevAttrReservedSharedMemoryPerBlock, reservedSharedMemPerBlock),
+    SIZE_AT(cudaDevAttrTotalConstantMemory, totalConstMem),
+    SIZE_AT(cudaDevAttrMaxPitch, memPitch),
+    INT_AT(cudaDevAttrWarpSize, warpSize),
+    INT_AT(cudaDevAttrMaxRegistersPerBlock, regsPerBlock),
+    INT_AT(cudaDevAttrMaxRegistersPerMultiprocessor, regsPerMultiprocessor),
+    INT_AT(cudaDevAttrMultiProcessorCount, multiProcessorCount),
+    INT_AT(cudaDevAttrMaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor),
+    INT_AT(cudaDevAttrMaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor),
+    INT_AT(cudaDevAttrComputeCapabilityMajor, major),
+    INT_AT(cudaDevAttrComputeCapabilityMinor, minor),
+    INT_AT(cudaDevAttrGlobalMemoryBusWidth, memoryBusWidth),
+    INT_AT(cudaDevAttrL2CacheSize, l2CacheSize),
+    INT_AT(cudaDevAttrConcurrentKernels, concurrentKernels),
+    INT_AT(cudaDevAttrAsyncEngineCount, asyncEngineCount),
+    INT_AT(cudaDevAttrGpuOverlap, asyncEngineCount),
+    INT_AT(cudaDevAttrUnifiedAddressing, unifiedAddressing),
+    INT_AT(cudaDevAttrStreamPrioritiesSupported, streamPrioritiesSupported),
+};
+
+/** Attributes that are not in the table are things this device does not have: 0. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-    struct cudaDeviceProp p;
+    struct cudaDeviceProp properties;
     if (value == NULL) return runtime_result(cudaErrorInvalidValue);
-    cudaError_t error = cudaGetDeviceProperties(&p, device);
+    cudaError_t error = cudaGetDeviceProperties(&properties, device);
     if (error != cudaSuccess) return error;
-    switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-        *value = p.maxThreadsPerBlock;
-        break;
-    case cudaDevAttrMaxBlockDimX:
-        *value = p.maxThreadsDim[0];
-        break;
-    case cudaDevAttrMaxBlockDimY:
-        *value = p.maxThreadsDim[1];
-        break;
-    case cudaDevAttrMaxBlockDimZ:
-        *value = p.maxThreadsDim[2];
-        break;
-    case cudaDevAttrMaxGridDimX:
-        *value = p.maxGridSize[0];
-        break;
-    case cudaDevAttrMaxGridDimY:
-        *value = p.maxGridSize[1];
-        break;
-    case cudaDevAttrMaxGridDimZ:
-        *value = p.maxGridSize[2];
-        break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-        *value = (int)p.sharedMemPerBlock;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        *value = (int)p.sharedMemPerBlockOptin;
-        break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        *value = (int)p.sharedMemPerMultiprocessor;
-        break;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-        *value = (int)p.reservedSharedMemPerBlock;
-        break;
-    case cudaDevAttrTotalConstantMemory:
-        *value = (int)p.totalConstMem;
-        break;
-    case cudaDevAttrWarpSize:
-        *value = p.warpSize;
-        break;
-    case cudaDevAttrMaxPitch:
-        *value = (int)p.memPitch;
-        break;
-    case cudaDevAttrMaxRegistersPerBlock:
-        *value = p.regsPerBlock;
-        break;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-        *value = p.regsPerMultiprocessor;
-        break;
-    case cudaDevAttrMultiProcessorCount:
-        *value = p.multiProcessorCount;
-        break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-        *value = p.maxThreadsPerMultiProcessor;
-        break;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-        *value = p.maxBlocksPerMultiProcessor;
-        break;
-    case cudaDevAttrComputeCapabilityMajor:
-        *value = p.major;
-        break;
-    case cudaDevAttrComputeCapabilityMinor:
-        *value = p.minor;
-        break;
-    case cudaDevAttrGlobalMemoryBusWidth:
-        *value = p.memoryBusWidth;
-        break;
-    case cudaDevAttrL2CacheSize:
-        *value = p.l2CacheSize;
-        break;
-    case cudaDevAttrClockRate:
-    case cudaDevAttrMemoryClockRate:
-        *value = 1000000;
-        break; /* kHz; times here are the host's */
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrAsyncEngineCount:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrGpuOverlap:
-    case cudaDevAttrStreamPrioritiesSupported:
-        *value = 1;
-        break;
-    default:
-        *value = 0;
-        break;
+    *value = 0;
+    if (attribute == cudaDevAttrClockRate || attribute == cudaDevAttrMemoryClockRate)
+        *value = 1000000; /* kHz; times here are the host's */
+    for (size_t i = 0; i < sizeof(attribute_places) / sizeof(attribute_places[0]); i++) {
+        const struct attribute_place *place = &attribute_places[i];
+        const char *field = (const char *)&properties + place->offset;
+        if (place->attribute != attribute) continue;
+        *value =
+            place->is_size ? (int)*(const size_t *)(const void *)field : *(const int *)(const void *)field;
     }
     return cudaSuccess;
 }

@@ -111,17 +111,16 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
-/** The limits that hardware checks before anything runs. */
+/** The limits that hardware checks before anything runs. (CUDA 12 said cudaErrorInvalidConfiguration.) */
 static cudaError_t check_launch(const struct simt_launch *launch)
 {
     const struct simt_extent *g = &launch->grid, *b = &launch->block;
     if (g->x == 0 || g->y == 0 || g->z == 0 || b->x == 0 || b->y == 0 || b->z == 0)
-        return cudaErrorInvalidConfiguration;
-    if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT)
-        return cudaErrorInvalidConfiguration;
+        return cudaErrorInvalidValue;
+    if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT) return cudaErrorInvalidValue;
     if (b->x > THREADS_PER_BLOCK || b->y > THREADS_PER_BLOCK || b->z > BLOCK_Z_LIMIT ||
         (uint64_t)b->x * b->y * b->z > THREADS_PER_BLOCK)
-        return cudaErrorInvalidConfiguration;
+        return cudaErrorInvalidValue;
     size_t static_bytes = simt_static_shared_bytes(launch->kernel, launch->function);
     if (static_bytes > SHARED_PER_BLOCK) {
         simt_finding("unsupported", &launch->site,

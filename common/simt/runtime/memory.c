@@ -263,15 +263,15 @@ int device_range_is_valid(struct simt_site site, const void *pointer, size_t byt
     return 0;
 }
 
-static int host_range_is_valid(struct simt_site site, const void *pointer, const char *role)
+/** Says so if @p pointer is given as host memory but lies on the device. */
+static int is_mistaken_for_host(struct simt_site site, const void *pointer, const char *role)
 {
-    if (pointer == NULL) return 0;
-    if (!simt_is_device_pointer(pointer)) return 1;
     char what[256];
+    if (!simt_is_device_pointer(pointer)) return 0;
     simt_device_describe(pointer, 1, what, sizeof(what));
     simt_finding("host-pointer", &site, "%s %s device memory as if it were host memory: %s", site.what, role,
                  what);
-    return 0;
+    return 1;
 }
 
 /* ---- copies -------------------------------------------------------------------------------------------- */
@@ -294,6 +294,16 @@ static enum cudaMemcpyKind infer_kind(const void *to, const void *from)
     return from_is_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
+/** The direction of a copy: as asked; where that takes device memory for the host's, as hardware does it. */
+static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct simt_site site)
+{
+    int mistaken = 0;
+    if (c->kind == cudaMemcpyDefault) return infer_kind(c->to, c->from);
+    if (!to_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->to, "writes");
+    if (!from_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->from, "reads");
+    return mistaken ? infer_kind(c->to, c->from) : c->kind;
+}
+
 static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
 {
     RETURN_IF_LOST();
@@ -302,12 +312,11 @@ static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct sim
     if (c.width == 0 || c.rows == 0) return cudaSuccess;
     if (c.rows > 1 && (c.width > c.to_pitch || c.width > c.from_pitch))
         return runtime_result(cudaErrorInvalidPitchValue);
-    if (c.kind == cudaMemcpyDefault) c.kind = infer_kind(c.to, c.from);
+    if (c.to == NULL || c.from == NULL) return runtime_result(cudaErrorInvalidValue);
+    c.kind = settle_kind(&c, site);
     size_t to_bytes = (c.rows - 1) * c.to_pitch + c.width, from_bytes = (c.rows - 1) * c.from_pitch + c.width;
-    int to_ok = to_device(c.kind) ? device_range_is_valid(site, c.to, to_bytes, "writes")
-                                  : host_range_is_valid(site, c.to, "writes");
-    int from_ok = from_device(c.kind) ? device_range_is_valid(site, c.from, from_bytes, "reads")
-                                      : host_range_is_valid(site, c.from, "reads");
+    int to_ok = !to_device(c.kind) || device_range_is_valid(site, c.to, to_bytes, "writes");
+    int from_ok = !from_device(c.kind) || device_range_is_valid(site, c.from, from_bytes, "reads");
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_COPY, site, stream, {.copy = c}};
     return runtime_result(runtime_perform(&operation));
@@ -345,7 +354,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 
 /* ---- variables ----------------------------------------------------------------------------------------- */
 
-/* The linker's names for the ends of the sections that simtcc puts these variables in; NULL if there are none. */
+/* The linker's names for the ends of the sections that simtcc puts these variables in; NULL without any. */
 extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
 extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 

@@ -58,14 +58,14 @@ static unsigned source_lane(enum shuffle_kind kind, unsigned self, unsigned lane
     return self;
 }
 
-/** A source outside the mask gives no defined value on hardware; here a lane then reads itself. */
+/** A source that does not take part gives 0, as was seen on hardware; CUDA calls the value undefined. */
 static void complete_shuffle(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     (void)context;
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         const struct operand *own = operand[lane], *source = operand[own->source];
-        *(uint64_t *)result[lane] = source != NULL ? source->value : own->value;
+        *(uint64_t *)result[lane] = source != NULL ? source->value : 0;
     }
 }
 

@@ -176,8 +176,9 @@ static void add_device_flags(struct string_list *command, const struct compiler 
     static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",
                                       "--param=tsan-instrument-func-entry-exit=0"};
-    static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize", "-mllvm",
-                                        "-tsan-instrument-func-entry-exit=0"};
+    static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize",
+                                        "-mllvm",         "-tsan-instrument-func-entry-exit=0",
+                                        "-mllvm",         "-tsan-distinguish-volatile=1"};
     for (size_t i = 0; i < sizeof(both) / sizeof(both[0]); i++) list_add(command, both[i]);
     if (compiler->is_clang) {
         for (size_t i = 0; i < sizeof(clang) / sizeof(clang[0]); i++) list_add(command, clang[i]);
@@ -275,6 +276,23 @@ static void add_dependencies(const struct job *job, struct string_list *command,
     list_add(command, job->options->dep_target != NULL ? job->options->dep_target : object);
 }
 
+/** clang copies structures by calls named after its version; the device must see those copies, too. */
+static void redirect_copies(const char *object, int verbose)
+{
+    static const char *const prefixes[] = {"", "__tsan_"}, *const names[] = {"memcpy", "memmove", "memset"};
+    const char *tool = is_on_path("objcopy") ? "objcopy" : "llvm-objcopy";
+    for (size_t p = 0; p < 2 && is_on_path(tool); p++) {
+        struct string_list command = {0};
+        list_add(&command, tool);
+        for (size_t i = 0; i < 3; i++) {
+            list_add(&command, "--redefine-sym");
+            list_add(&command, format_string("%s%s=simt_%s", prefixes[p], names[i], names[i]));
+        }
+        list_add(&command, object);
+        (void)run(&command, verbose);
+    }
+}
+
 static int compile_kernel_file(const struct job *job, const char *source, const char *object,
                                const char *depfile)
 {
@@ -307,6 +325,7 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
     const char *const last[] = {"-c", copy, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
     int status = run(&command, o->verbose);
+    if (status == 0 && job->compiler->is_clang) redirect_copies(object, o->verbose);
     if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);
     project_drop(&project);
     return status;
@@ -354,8 +373,9 @@ static int link_program(const struct job *job, const struct string_list *objects
     struct string_list command = {0};
     add_all(&command, &job->compiler->command);
     list_add(&command, "-no-pie");
-#ifdef SIMT_LINK_OPTION /* --coverage, when the library was built with it */
-    list_add(&command, SIMT_LINK_OPTION);
+#ifdef SIMT_COVERAGE /* the library counts its lines, and writes the counts also when it ends the program */
+    list_add(&command, "--coverage");
+    list_add(&command, "-Wl,-u,__gcov_dump");
 #endif
     add_all(&command, &job->options->link);
     add_all(&command, objects);

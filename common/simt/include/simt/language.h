@@ -36,9 +36,9 @@
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))
 
-/** @brief How the rewriter declares a shared variable. Constant initialisation means no code and no guard. */
+/** @brief How the rewriter declares a shared variable. g++ must be told that no code and no guard is needed. */
 #if defined(__clang__)
-#define SIMT_SHARED static thread_local __attribute__((require_constant_initialization))
+#define SIMT_SHARED static thread_local
 #else
 #define SIMT_SHARED static thread_local __constinit
 #endif

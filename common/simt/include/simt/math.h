@@ -279,21 +279,22 @@ SIMT_INLINE unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int c)
            (unsigned int)(a.w * b.w);
 }
 
-/* ---- conversions: they saturate, and NaN becomes 0 (the 64-bit ones give the lowest value) ------------- */
+/* ---- conversions: they saturate ------------- */
 
-template <typename T> SIMT_INLINE T simt_saturate(double x)
+/** @brief NaN becomes 0 from a float, but only the top bit set from a double or to 64 bits. */
+template <typename T> SIMT_INLINE T simt_saturate(double x, bool from_double = false)
 {
-    const T lowest = (T)-1 > 0 ? 0 : (T)((unsigned long long)1 << (8 * sizeof(T) - 1));
-    const T highest = (T)~lowest;
-    if (x != x) return sizeof(T) == 8 ? (T)((unsigned long long)1 << 63) : 0;
+    const T top_bit = (T)((unsigned long long)1 << (8 * sizeof(T) - 1));
+    const T lowest = (T)-1 > 0 ? 0 : top_bit, highest = (T)~lowest;
+    if (x != x) return sizeof(T) == 8 || from_double ? top_bit : 0;
     if (x <= (double)lowest) return lowest;
     return x >= (double)highest ? highest : (T)x;
 }
 #define SIMT_TO_INTEGER(from, name, T)                                                                       \
-    SIMT_INLINE T __##name##_rn(from x) { return simt_saturate<T>(rint((double)x)); }                        \
-    SIMT_INLINE T __##name##_rz(from x) { return simt_saturate<T>(trunc((double)x)); }                       \
-    SIMT_INLINE T __##name##_ru(from x) { return simt_saturate<T>(ceil((double)x)); }                        \
-    SIMT_INLINE T __##name##_rd(from x) { return simt_saturate<T>(floor((double)x)); }
+    SIMT_INLINE T __##name##_rn(from x) { return simt_saturate<T>(rint((double)x), sizeof(x) == 8); }        \
+    SIMT_INLINE T __##name##_rz(from x) { return simt_saturate<T>(trunc((double)x), sizeof(x) == 8); }       \
+    SIMT_INLINE T __##name##_ru(from x) { return simt_saturate<T>(ceil((double)x), sizeof(x) == 8); }        \
+    SIMT_INLINE T __##name##_rd(from x) { return simt_saturate<T>(floor((double)x), sizeof(x) == 8); }
 SIMT_TO_INTEGER(float, float2int, int)
 SIMT_TO_INTEGER(float, float2uint, unsigned int)
 SIMT_TO_INTEGER(float, float2ll, long long)

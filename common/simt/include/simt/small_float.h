@@ -29,7 +29,7 @@ SIMT_INLINE int simt_goes_up(enum simt_rounding rounding, int negative, unsigned
 
 /**
  * @brief Rounds to a format of 16 bits: @p fraction_bits explicit ones, exponents up to @p top_exponent.
- * NaN becomes 0x7fff, as on hardware.
+ * As on hardware, NaN becomes the quiet NaN where a double is rounded to nearest, and 0x7fff otherwise.
  */
 static inline unsigned short simt_round_to(double value, int fraction_bits, int top_exponent,
                                            enum simt_rounding rounding)
@@ -39,7 +39,8 @@ static inline unsigned short simt_round_to(double value, int fraction_bits, int 
     unsigned long long fraction = bits & 0xfffffffffffffull;
     unsigned long long infinity = (unsigned long long)(2 * top_exponent + 1) << fraction_bits;
     unsigned short sign = (unsigned short)(negative << 15);
-    if (exponent == 1024) return fraction != 0 ? 0x7fff : (unsigned short)(sign | infinity);
+    unsigned long long nan = rounding == SIMT_ROUND_NEAREST ? infinity | 1ull << (fraction_bits - 1) : 0x7fff;
+    if (exponent == 1024) return (unsigned short)(fraction != 0 ? nan : sign | infinity);
     if (exponent == -1023) exponent = -1022;
     else fraction |= 1ull << 52;
     int shift = 52 - fraction_bits + (exponent < least ? least - exponent : 0);
@@ -91,23 +92,29 @@ SIMT_INLINE unsigned short simt_half_of(float x)
 SIMT_INLINE float simt_float_of_half(unsigned short bits)
 {
     simt_short8_bits packed = {(short)bits, 0, 0, 0, 0, 0, 0, 0};
-    return ((simt_float4_bits)__builtin_ia32_vcvtph2ps(packed))[0];
+    float x = ((simt_float4_bits)__builtin_ia32_vcvtph2ps(packed))[0];
+    return x == x ? x : __uint_as_float(0x7fffffff);
 }
 #elif defined(__ARM_FP16_FORMAT_IEEE)
 SIMT_INLINE unsigned short simt_half_of(float x)
 {
     return x == x ? simt_same_bits<unsigned short>((__fp16)x) : 0x7fff;
 }
-SIMT_INLINE float simt_float_of_half(unsigned short bits) { return (float)simt_same_bits<__fp16>(bits); }
+SIMT_INLINE float simt_float_of_half(unsigned short bits)
+{
+    float x = (float)simt_same_bits<__fp16>(bits);
+    return x == x ? x : __uint_as_float(0x7fffffff);
+}
 #else
 SIMT_INLINE unsigned short simt_half_of(float x)
 {
-    return simt_round_to((double)x, 10, 15, SIMT_ROUND_NEAREST);
+    return x == x ? simt_round_to((double)x, 10, 15, SIMT_ROUND_NEAREST) : 0x7fff;
 }
 SIMT_INLINE float simt_float_of_half(unsigned short bits)
 {
     unsigned int sign = (unsigned int)(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
-    if (magnitude >= 0x7c00) return __uint_as_float(sign | 0x7f800000u | (magnitude & 0x3ff) << 13);
+    if (magnitude > 0x7c00) return __uint_as_float(0x7fffffff);
+    if (magnitude == 0x7c00) return __uint_as_float(sign | 0x7f800000u);
     float scaled = __uint_as_float(magnitude << 13) * 5.192296858534828e33f; /* 2^112 moves the exponent */
     return __uint_as_float(sign | __float_as_uint(scaled));
 }

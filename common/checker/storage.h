@@ -1,0 +1,57 @@
+/**
+ * @file storage.h
+ * @brief How elements lie in device memory, and the exact way there and back.
+ *
+ * The checker computes with float throughout: inputs are made as floats and rounded to their storage type before
+ * anybody sees them, so that oracle and kernel work on the same numbers; outputs are turned back into floats,
+ * which every storage type fits into. No instruction of the host's is relied on.
+ */
+#ifndef WARPWISE_CHECKER_STORAGE_H
+#define WARPWISE_CHECKER_STORAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** @brief Storage type of a buffer's elements. */
+enum storage {
+    STORAGE_F32,
+    STORAGE_F16, /**< IEEE 754 binary16 */
+    STORAGE_I32  /**< whole numbers: exact up to 2^24, the ends of the range stand for all beyond */
+};
+
+/** @brief "f32", as a report calls it. */
+const char *storage_name(enum storage storage);
+
+/** @brief Bytes of one element. */
+size_t storage_bytes(enum storage storage);
+
+/** @brief The half nearest to @p value, ties to even; beyond 65520 infinity; a NaN stays one. */
+uint16_t storage_half_of(float value);
+
+/** @brief The value of @p half; exact. */
+float storage_of_half(uint16_t half);
+
+/** @brief Element @p at of memory at @p data, as a float. */
+float storage_get(enum storage storage, const void *data, size_t at);
+
+/** @brief Stores @p value, rounded, as element @p at of memory at @p data. */
+void storage_put(enum storage storage, void *data, size_t at, float value);
+
+/** @brief @p value as it is after a visit to memory. */
+float storage_round(enum storage storage, float value);
+
+/** @brief The bits of element @p at of memory at @p data. */
+uint32_t storage_bits(enum storage storage, const void *data, size_t at);
+
+/**
+ * @brief The word that memory is filled with before run @p run, so that what is never written shows.
+ *
+ * For run 0 every element is a NaN, for run 1 a large finite number: code that reads what it should write is
+ * caught by one of them, even if it takes maxima. Neighbours in one word differ. @p secret cannot be foreseen.
+ */
+uint32_t storage_poison(enum storage storage, int run, uint64_t secret);
+
+/** @brief The bits of element @p at of memory filled with @p poison. */
+uint32_t storage_poison_bits(enum storage storage, uint32_t poison, size_t at);
+
+#endif

@@ -1,0 +1,109 @@
+/**
+ * @file graph.h
+ * @brief Graphs, and streams and events as stream capture sees them.
+ *
+ * A graph holds nodes in an order that respects its edges: a node only depends on nodes before it. While a
+ * stream is under capture, runtime_perform() hands its operations to capture_take(), which makes them nodes;
+ * a replay hands the nodes' operations back to the function that carries out all others.
+ */
+#ifndef WARPWISE_SIMT_GRAPH_H
+#define WARPWISE_SIMT_GRAPH_H
+
+#include <pthread.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "runtime.h"
+
+/* ---- graphs -------------------------------------------------------------------------------------------- */
+
+/** @brief Nodes that something depends on, each once. */
+struct node_set {
+    struct CUgraphNode_st **nodes;
+    size_t count, capacity;
+};
+
+struct CUgraphNode_st {
+    struct operation operation; /**< kept: its launch and arguments are this node's own */
+    struct node_set after;      /**< what must be done before */
+    size_t index;               /**< in its graph */
+};
+
+struct CUgraph_st {
+    struct node_set nodes;
+    struct simt_site site; /**< the call that made it */
+    pid_t owner;
+    struct CUgraph_st *next;
+};
+
+struct CUgraphExec_st {
+    struct CUgraph_st *graph; /**< a copy that nobody else can change */
+    struct simt_site site;
+    pid_t owner;
+    struct CUgraphExec_st *next;
+};
+
+/** @brief Adds @p node unless it is there; 0 if memory is out. */
+int node_set_add(struct node_set *set, struct CUgraphNode_st *node);
+/** @brief Adds all of @p more; 0 if memory is out. */
+int node_set_add_all(struct node_set *set, const struct node_set *more);
+void node_set_clear(struct node_set *set);
+
+/** @brief An empty graph that no list knows; NULL if memory is out. */
+struct CUgraph_st *graph_new(struct simt_site site);
+/** @brief A node that keeps a copy of @p operation; NULL if memory is out. */
+struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, const struct operation *operation,
+                                 const struct node_set *after);
+void graph_free(struct CUgraph_st *graph);
+/** @brief From here on @p graph is the program's: a valid handle, and a leak if it is never destroyed. */
+void graph_publish(struct CUgraph_st *graph);
+/** @brief Hands every node's operation to @p carry_out, in order, until the context is lost. */
+void graph_replay(cudaGraphExec_t executable, void (*carry_out)(const struct operation *));
+/** @brief cudaDeviceReset: they are all gone. */
+void graphs_forget(void);
+
+/* ---- streams and events --------------------------------------------------------------------------------- */
+
+struct capture;
+
+struct CUstream_st {
+    unsigned int flags;
+    int priority;
+    struct CUstream_st *next;
+    struct capture *capture;    /**< NULL: not under capture */
+    struct node_set last;       /**< what the next operation of the capture depends on */
+    struct CUstream_st *member; /**< next stream of the same capture */
+};
+
+struct CUevent_st {
+    unsigned int flags;
+    int recorded;
+    struct timespec when;
+    struct CUevent_st *next;
+    unsigned long long capture_id; /**< last recorded in this capture; 0: outside of any */
+    struct node_set captured;      /**< what a wait for it depends on */
+};
+
+/** @brief The stream behind a handle; NULL for the legacy default stream. */
+struct CUstream_st *stream_behind(cudaStream_t stream);
+
+/* ---- capture: each of these gives an error where hardware refuses -------------------------------------- */
+
+/** @brief Makes @p operation part of a graph if its stream is under capture; *@p taken says whether it was. */
+cudaError_t capture_take(const struct operation *operation, int *taken);
+/** @brief Before a call that may wait or touch all streams: cudaMalloc, cudaFree, pinned memory. */
+cudaError_t capture_check_unsafe(void);
+/** @brief Before waiting for a stream, or asking whether it is done. */
+cudaError_t capture_check_stream(cudaStream_t stream);
+cudaError_t capture_check_device(void);
+cudaError_t capture_check_event(cudaEvent_t event);
+/** @brief Before an operation that no capture can keep. */
+cudaError_t capture_check_capturable(cudaStream_t stream);
+/** @brief The stream is about to be destroyed. */
+void capture_lose_stream(cudaStream_t stream);
+/** @brief cudaDeviceReset: no stream is under capture any more. */
+void captures_forget(void);
+/** @brief Reports captures that were never ended as leaks. */
+void captures_report_leaks(void);
+
+#endif

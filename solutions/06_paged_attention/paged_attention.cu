@@ -1,0 +1,514 @@
+// [student: head]
+/*
+ * Decode: one query a sequence, and a long cache of keys and values, each used once. Only bytes count. The cache
+ * lies in pages anywhere in memory, found through a block table; and since one block cannot ask for bytes fast
+ * enough, many blocks share a sequence and merge what they found, by the rule of lesson 03.
+ *
+ *      block_table[b]  7   2   5   9   0   4            a warp's step: STEP_KEYS keys of one page,
+ *                     |_______|_______|_______|          16 bytes a lane, LANES lanes a key
+ *      v2              block 0 block 1 block 2           one partition of the keys each, all heads of the group
+ *                          \      |      /
+ *                       (m, l, sum) in the workspace     a second kernel merges them
+ *
+ * Papers: Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with PagedAttention",
+ *         section 4; Milakov and Gimelshein 2018, section 3.1.
+ * Run:    build/bin/warpwise check 06 --kernel solutions/06_paged_attention/paged_attention.cu
+ */
+// [/student]
+#include "paged_attention.h"
+
+#include <cuda_fp16.h>
+
+enum {
+    WARP = 32,
+    WARPS = 4,                    // that share the keys of a block
+    THREADS = WARPS * WARP,       // of v1, v2 and the merge
+    VECTOR = 8,                   // halves in the 16 bytes that a lane loads at once
+    STEP_KEYS = 8,                // keys a warp has in flight
+    GROUP_MAX = 8,                // query heads a block of v2 serves
+    PARTITION_KEYS = 64,          // a partition is a multiple of this; the contract's workspace counts on it
+    WAVES = 12,                   // blocks of v2 an SM gets, all in all, where there are keys enough
+    VALIDATE_THREADS = 1024
+};
+
+static_assert(16 % STEP_KEYS == 0, "a step lies in one page, whatever its size");
+static_assert(PARTITION_KEYS % 32 == 0, "a partition begins with a page");
+
+/* ---- pairs (lesson 03) ------------------------------------------------------------------------------ */
+
+/** What is known of some scores: their maximum and their sum relative to it; (-infinity, 0) for none. */
+struct softmax_pair {
+    float m; // largest score
+    float l; // sum of exp(score - m)
+};
+
+/** What to subtract before exp: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
+__device__ inline float shift_of(float m)
+{
+    return m == -INFINITY ? 0.0f : m;
+}
+
+/** The pair of two pieces together. */
+__device__ inline struct softmax_pair merge_pairs(struct softmax_pair a, struct softmax_pair b)
+{
+    struct softmax_pair both;
+    both.m = fmaxf(a.m, b.m);
+    float shift = shift_of(both.m);
+    both.l = a.l * expf(a.m - shift) + b.l * expf(b.m - shift);
+    return both;
+}
+
+/** What turns a sum of exp(score - m) * v into an output; 0 for a sequence without keys. */
+__device__ inline float factor_of(float l)
+{
+    return l == 0.0f ? 0.0f : 1.0f / l;
+}
+
+/** What a launch just made of itself. */
+inline enum kernel_status launch_status(void)
+{
+    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
+}
+
+/* ---- part "validate" -------------------------------------------------------------------------------- */
+
+/** One block looks at every context length and at every table entry that one of them makes use of. */
+__global__ void __launch_bounds__(VALIDATE_THREADS) validate_kernel(struct paged_attention_args args)
+{
+    // [student: validate_kernel]
+    int pages = (args.max_context_len - 1) / args.block_size + 1; // that a sequence may need
+    size_t count = (size_t)args.batch * pages;
+    int bad = 0;
+    for (size_t i = threadIdx.x; i < count; i += VALIDATE_THREADS) {
+        size_t b = i / pages, page = i % pages;
+        int length = args.context_lens[b];
+        if (length < 0 || length > args.max_context_len) {
+            bad = 1;
+        } else if (page * args.block_size < (size_t)length) {
+            int entry = args.block_table[b * args.max_blocks + page];
+            if (entry < 0 || entry >= args.num_blocks) bad = 1;
+        }
+    }
+    bad = __syncthreads_or(bad); // one verdict of all threads, known to the one that writes it
+    if (threadIdx.x == 0) *args.device_status = bad ? KERNEL_INVALID_BLOCK_TABLE : KERNEL_OK;
+    // [/student]
+}
+
+enum kernel_status paged_attention_validate(const struct paged_attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = paged_attention_args_check(args, 0);
+    if (status != KERNEL_OK) return status;
+    // [student: validate_launch]
+    validate_kernel<<<1, VALIDATE_THREADS, 0, stream>>>(*args);
+    return launch_status();
+    // [/student]
+}
+
+/* ---- some keys of one sequence, by one block -------------------------------------------------------- */
+
+/** The keys that a block sees, and the query heads it serves: those of one sequence and one K/V head. */
+struct share {
+    int b;          // sequence
+    int kv_head;    // K/V head
+    int first_head; // first query head, of all heads
+    int heads;      // query heads, at most GROUP
+    int begin, end; // keys begin .. end - 1
+    int length;     // keys of the whole sequence
+};
+
+/** What a lane knows of the query heads it works for. */
+template <int GROUP> struct queries {
+    float q[GROUP][VECTOR]; // scale * q, the columns of this lane
+    float slope[GROUP];     // ALiBi, 0 for none
+};
+
+/**
+ * What was found in the keys seen so far. LANES lanes hold the columns of a sum, VECTOR each; the rows of a warp
+ * see different keys, and so have pairs and sums of their own until merge_rows().
+ */
+template <int GROUP> struct partial {
+    struct softmax_pair pair[GROUP];
+    float sum[GROUP][VECTOR]; // of exp(score - m) * v
+};
+
+/** What the warps of a block leave for each other. */
+template <int HEAD_DIM, int GROUP> struct found {
+    struct softmax_pair pair[WARPS][GROUP];
+    float sum[WARPS][GROUP][HEAD_DIM];
+};
+
+/** Eight halves as floats. */
+__device__ inline void to_floats(float x[VECTOR], const uint4 *halves)
+{
+    const __half2 *pair = (const __half2 *)halves;
+    for (int i = 0; i < VECTOR / 2; i++) {
+        float2 two = __half22float2(pair[i]);
+        x[2 * i] = two.x;
+        x[2 * i + 1] = two.y;
+    }
+}
+
+/** Sum over LANES neighbouring lanes, in each of them. */
+template <int LANES> __device__ inline float row_sum(float value)
+{
+    for (int distance = LANES / 2; distance > 0; distance /= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+}
+
+/** Loads what this lane needs of the block's query heads; heads that the block does not have get zeros. */
+template <int HEAD_DIM, int GROUP>
+__device__ inline void load_queries(struct queries<GROUP> *query, const struct paged_attention_args &args,
+                                    const struct share &share, float scale)
+{
+    int column = (int)threadIdx.x % (HEAD_DIM / VECTOR) * VECTOR;
+    size_t row = (size_t)share.b * args.heads + share.first_head;
+    const __half *q_row = (const __half *)args.q + row * HEAD_DIM; // [share.heads, HEAD_DIM]
+    for (int g = 0; g < GROUP; g++) {
+        uint4 halves = make_uint4(0, 0, 0, 0);
+        if (g < share.heads) halves = *(const uint4 *)(q_row + (size_t)g * HEAD_DIM + column);
+        to_floats(query->q[g], &halves);
+        for (int i = 0; i < VECTOR; i++) query->q[g][i] *= scale;
+        int biased = args.alibi_slopes != NULL && g < share.heads;
+        query->slope[g] = biased ? args.alibi_slopes[share.first_head + g] : 0.0f;
+    }
+}
+
+/** Adds the next STEP_KEYS keys, or the @p left that are left, to what a warp has found. */
+template <int HEAD_DIM, int GROUP>
+__device__ inline void add_keys(struct partial<GROUP> *part, const struct queries<GROUP> *query,
+                                const __half *k_rows, // [left, HEAD_DIM], row_elems from row to row
+                                const __half *v_rows, // [left, HEAD_DIM], row_elems from row to row
+                                size_t row_elems, int left,
+                                int place) // of the first key, from the last key of the sequence: 0 or less
+{
+    // [student: add_keys]
+    enum { LANES = HEAD_DIM / VECTOR, ROWS = WARP / LANES, LOADS = STEP_KEYS / ROWS };
+    int row = (int)threadIdx.x % WARP / LANES, column = (int)threadIdx.x % LANES * VECTOR;
+    uint4 k[LOADS], v[LOADS];
+    for (int i = 0; i < LOADS; i++) {
+        // A key behind the end is not read, so a NaN in the rest of its page cannot come through.
+        size_t offset = (size_t)(i * ROWS + row) * row_elems + column;
+        int there = i * ROWS + row < left;
+        k[i] = there ? *(const uint4 *)(k_rows + offset) : make_uint4(0, 0, 0, 0);
+        v[i] = there ? *(const uint4 *)(v_rows + offset) : make_uint4(0, 0, 0, 0);
+    }
+    float x[VECTOR], p[LOADS][GROUP];
+    for (int i = 0; i < LOADS; i++) {
+        int key = i * ROWS + row;
+        to_floats(x, &k[i]);
+        for (int g = 0; g < GROUP; g++) {
+            float dot = 0.0f;
+            for (int c = 0; c < VECTOR; c++) dot += query->q[g][c] * x[c];
+            dot = row_sum<LANES>(dot) + query->slope[g] * (float)(place + key);
+            p[i][g] = key < left ? dot : -INFINITY;
+        }
+    }
+    for (int g = 0; g < GROUP; g++) {
+        struct softmax_pair *pair = &part->pair[g];
+        float m = pair->m;
+        for (int i = 0; i < LOADS; i++) m = fmaxf(m, p[i][g]);
+        float shift = shift_of(m);
+        float correction = expf(pair->m - shift); // what was summed up so far refers to the old maximum
+        pair->m = m;
+        pair->l *= correction;
+        for (int c = 0; c < VECTOR; c++) part->sum[g][c] *= correction;
+        for (int i = 0; i < LOADS; i++) {
+            p[i][g] = expf(p[i][g] - shift);
+            pair->l += p[i][g];
+        }
+    }
+    for (int i = 0; i < LOADS; i++) {
+        to_floats(x, &v[i]);
+        for (int g = 0; g < GROUP; g++)
+            for (int c = 0; c < VECTOR; c++) part->sum[g][c] += p[i][g] * x[c];
+    }
+    // [/student]
+}
+
+/** Merges what the rows of a warp have found; every row then holds all of it. */
+template <int HEAD_DIM, int GROUP> __device__ inline void merge_rows(struct partial<GROUP> *part)
+{
+    // [student: merge_rows]
+    for (int distance = HEAD_DIM / VECTOR; distance < WARP; distance *= 2)
+        for (int g = 0; g < GROUP; g++) {
+            struct softmax_pair mine = part->pair[g], other;
+            other.m = __shfl_xor_sync(0xffffffffu, mine.m, distance);
+            other.l = __shfl_xor_sync(0xffffffffu, mine.l, distance);
+            part->pair[g] = merge_pairs(mine, other);
+            float shift = shift_of(part->pair[g].m);
+            float of_mine = expf(mine.m - shift), of_other = expf(other.m - shift);
+            for (int c = 0; c < VECTOR; c++) {
+                float sum = __shfl_xor_sync(0xffffffffu, part->sum[g][c], distance);
+                part->sum[g][c] = part->sum[g][c] * of_mine + sum * of_other;
+            }
+        }
+    // [/student]
+}
+
+/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier follows. */
+template <int HEAD_DIM, int GROUP>
+__device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct paged_attention_args &args,
+                              const struct share &share, float scale)
+{
+    // [student: attend]
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM;                    // from token to token
+    const int *table = args.block_table + (size_t)share.b * args.max_blocks; // [max_blocks]
+    const __half *k_head = (const __half *)args.k_cache + (size_t)share.kv_head * HEAD_DIM;
+    const __half *v_head = (const __half *)args.v_cache + (size_t)share.kv_head * HEAD_DIM;
+    struct queries<GROUP> query;
+    struct partial<GROUP> part;
+    load_queries<HEAD_DIM, GROUP>(&query, args, share, scale);
+    for (int g = 0; g < GROUP; g++) {
+        part.pair[g].m = -INFINITY; // nothing seen yet
+        part.pair[g].l = 0.0f;
+        for (int c = 0; c < VECTOR; c++) part.sum[g][c] = 0.0f;
+    }
+    for (int key = share.begin + warp * STEP_KEYS; key < share.end; key += WARPS * STEP_KEYS) {
+        size_t token = (size_t)table[key / args.block_size] * args.block_size + key % args.block_size;
+        add_keys<HEAD_DIM, GROUP>(&part, &query, k_head + token * row_elems, v_head + token * row_elems,
+                                  row_elems, share.end - key, key - (share.length - 1));
+    }
+    merge_rows<HEAD_DIM, GROUP>(&part);
+    for (int g = 0; g < GROUP; g++) {
+        if (lane == 0) found->pair[warp][g] = part.pair[g];
+        for (int c = 0; c < VECTOR && lane < HEAD_DIM / VECTOR; c++)
+            found->sum[warp][g][lane * VECTOR + c] = part.sum[g][c];
+    }
+    // [/student]
+}
+
+/** Merges what the warps found for query head @p g: the pair of all, and column @p d of the sum. */
+template <int HEAD_DIM, int GROUP>
+__device__ inline float merge_warps(const struct found<HEAD_DIM, GROUP> *found, int g, int d,
+                                    struct softmax_pair *all)
+{
+    // [student: merge_warps]
+    all->m = -INFINITY;
+    all->l = 0.0f;
+    for (int w = 0; w < WARPS; w++) *all = merge_pairs(*all, found->pair[w][g]);
+    float shift = shift_of(all->m), sum = 0.0f;
+    for (int w = 0; w < WARPS; w++) sum += found->sum[w][g][d] * expf(found->pair[w][g].m - shift);
+    return sum;
+    // [/student]
+}
+
+/* ---- part "v1" -------------------------------------------------------------------------------------- */
+
+/** One block, one query head of one sequence, all keys. */
+template <int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS) v1_kernel(struct paged_attention_args args, float scale)
+{
+    // [student: v1_kernel]
+    __shared__ struct found<HEAD_DIM, 1> found;
+    struct share share;
+    share.b = (int)blockIdx.x / args.heads;
+    share.first_head = (int)blockIdx.x % args.heads;
+    share.kv_head = share.first_head / (args.heads / args.kv_heads);
+    share.heads = 1;
+    share.begin = 0;
+    share.end = share.length = args.context_lens[share.b];
+    if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
+        attend<HEAD_DIM, 1>(&found, args, share, scale);
+        __syncthreads(); // every warp has left what it found before anybody merges it
+        for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
+            struct softmax_pair all;
+            float sum = merge_warps<HEAD_DIM, 1>(&found, 0, d, &all);
+            ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(sum * factor_of(all.l));
+        }
+    }
+    // [/student]
+}
+
+enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = paged_attention_args_check(args, 0);
+    if (status != KERNEL_OK) return status;
+    // [student: v1_launch]
+    int rows = args->batch * args->heads; // fits: paged_attention_args_check() saw to it
+    float scale = paged_attention_scale(args);
+    switch (args->head_dim) { // a lane's share of a row must be known when compiling
+    case 32:
+        v1_kernel<32><<<rows, THREADS, 0, stream>>>(*args, scale);
+        break;
+    case 64:
+        v1_kernel<64><<<rows, THREADS, 0, stream>>>(*args, scale);
+        break;
+    default:
+        v1_kernel<128><<<rows, THREADS, 0, stream>>>(*args, scale);
+        break;
+    }
+    return launch_status();
+    // [/student]
+}
+
+/* ---- part "v2" -------------------------------------------------------------------------------------- */
+
+/** How the work is split over blocks. The host decides it without knowing context_lens. */
+struct split {
+    int heads;      // query heads a block serves, 1 .. GROUP_MAX
+    int chunks;     // blocks that share the group of a K/V head: 1, unless the group is larger than GROUP_MAX
+    int keys;       // keys of a partition
+    int partitions; // of max_context_len keys
+};
+
+/** Multiprocessors of the current device. Asking does not wait for it. */
+static int multiprocessors(void)
+{
+    int device = 0, count = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return 1;
+    if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return 1;
+    return count > 0 ? count : 1;
+}
+
+/** Enough blocks to keep every SM busy, but no more: each costs a start, an end and a partial result. */
+static struct split choose_split(const struct paged_attention_args *args)
+{
+    struct split split;
+    // [student: choose_split]
+    int group = args->heads / args->kv_heads;
+    split.heads = group < GROUP_MAX ? group : GROUP_MAX;
+    split.chunks = (group - 1) / split.heads + 1;
+    int most = (args->max_context_len - 1) / PARTITION_KEYS + 1;
+    int wanted = (WAVES * multiprocessors() - 1) / (args->batch * args->kv_heads * split.chunks) + 1;
+    int steps = (most - 1) / (wanted < most ? wanted : most) + 1; // of PARTITION_KEYS keys, a partition
+    split.keys = steps * PARTITION_KEYS;
+    split.partitions = (args->max_context_len - 1) / split.keys + 1;
+    // [/student]
+    return split;
+}
+
+size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *args)
+{
+    if (args == NULL || !paged_attention_extents_fit(args)) return 0;
+    // [student: workspace_bytes]
+    size_t results = (size_t)args->batch * args->heads * choose_split(args).partitions;
+    size_t bytes = results * (args->head_dim * sizeof(float) + sizeof(struct softmax_pair));
+    return (bytes + 255) / 256 * 256;
+    // [/student]
+}
+
+/** Partial sums in the workspace: [batch, heads, partitions, head_dim]. */
+__host__ __device__ inline float *partial_sums(const struct paged_attention_args &args)
+{
+    return (float *)args.workspace;
+}
+
+/** Partial pairs in the workspace, behind the sums: [batch, heads, partitions]. */
+__host__ __device__ inline struct softmax_pair *partial_pairs(const struct paged_attention_args &args,
+                                                              int partitions)
+{
+    size_t results = (size_t)args.batch * args.heads * partitions;
+    return (struct softmax_pair *)(partial_sums(args) + results * args.head_dim);
+}
+
+/** One block, one partition, all query heads of a K/V head: K and V come once. Leaves partial results. */
+template <int HEAD_DIM, int GROUP>
+__global__ void __launch_bounds__(THREADS) partition_kernel(struct paged_attention_args args,
+                                                            struct split split, float scale)
+{
+    // [student: partition_kernel]
+    __shared__ struct found<HEAD_DIM, GROUP> found;
+    // K/V heads run fastest, so that blocks which run together read memory that lies together.
+    int chunk = (int)blockIdx.x % split.chunks, rest = (int)blockIdx.x / split.chunks;
+    int group = args.heads / args.kv_heads;
+    struct share share;
+    share.kv_head = rest % args.kv_heads;
+    int partition = rest / args.kv_heads % split.partitions;
+    share.b = rest / args.kv_heads / split.partitions;
+    share.first_head = share.kv_head * group + chunk * split.heads;
+    share.heads = min(group - chunk * split.heads, split.heads);
+    share.length = args.context_lens[share.b];
+    share.begin = partition * split.keys;
+    share.end = min(share.length, share.begin + split.keys);
+    // A partition behind the end of its sequence has nothing to say, and nobody will ask. The same for all threads.
+    if (*args.device_status == KERNEL_OK && share.begin < share.end) {
+        attend<HEAD_DIM, GROUP>(&found, args, share, scale);
+        __syncthreads(); // every warp has left what it found before anybody merges it
+        for (int i = (int)threadIdx.x; i < share.heads * HEAD_DIM; i += THREADS) {
+            struct softmax_pair all;
+            float sum = merge_warps<HEAD_DIM, GROUP>(&found, i / HEAD_DIM, i % HEAD_DIM, &all);
+            size_t row = (size_t)share.b * args.heads + share.first_head + i / HEAD_DIM;
+            size_t result = row * split.partitions + partition;
+            partial_sums(args)[result * HEAD_DIM + i % HEAD_DIM] = sum;
+            if (i % HEAD_DIM == 0) partial_pairs(args, split.partitions)[result] = all;
+        }
+    }
+    // [/student]
+}
+
+/** One block, one query head of one sequence: merges the partial results of its partitions. */
+template <int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_args args, struct split split)
+{
+    // [student: merge_kernel]
+    enum { PER_LANE = HEAD_DIM / WARP };
+    __shared__ struct found<HEAD_DIM, 1> found;
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    int length = args.context_lens[blockIdx.x / args.heads];
+    int used = length > 0 ? (length - 1) / split.keys + 1 : 0; // partitions that left something
+    const struct softmax_pair *pairs =
+        partial_pairs(args, split.partitions) + (size_t)blockIdx.x * split.partitions; // [partitions]
+    const float *sums = partial_sums(args) + (size_t)blockIdx.x * split.partitions * HEAD_DIM;
+    if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
+        struct softmax_pair all = {-INFINITY, 0.0f};
+        float sum[PER_LANE] = {0.0f};
+        for (int p = warp; p < used; p += WARPS) {
+            struct softmax_pair old = all;
+            all = merge_pairs(old, pairs[p]);
+            float shift = shift_of(all.m);
+            float of_old = expf(old.m - shift), of_new = expf(pairs[p].m - shift);
+            for (int i = 0; i < PER_LANE; i++)
+                sum[i] = sum[i] * of_old + sums[(size_t)p * HEAD_DIM + lane + i * WARP] * of_new;
+        }
+        if (lane == 0) found.pair[warp][0] = all;
+        for (int i = 0; i < PER_LANE; i++) found.sum[warp][0][lane + i * WARP] = sum[i];
+        __syncthreads(); // every warp has left its share before anybody merges them
+        for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
+            float merged = merge_warps<HEAD_DIM, 1>(&found, 0, d, &all);
+            ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(merged * factor_of(all.l));
+        }
+    }
+    // [/student]
+}
+
+/** Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8. */
+template <int HEAD_DIM>
+static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream)
+{
+    // [student: v2_launch]
+    int blocks = args->batch * args->kv_heads * split.chunks * split.partitions;
+    float scale = paged_attention_scale(args);
+    if (split.heads == 1)
+        partition_kernel<HEAD_DIM, 1><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    else if (split.heads == 2)
+        partition_kernel<HEAD_DIM, 2><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    else if (split.heads <= 4)
+        partition_kernel<HEAD_DIM, 4><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    else
+        partition_kernel<HEAD_DIM, 8><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    merge_kernel<HEAD_DIM><<<args->batch * args->heads, THREADS, 0, stream>>>(*args, split);
+    // [/student]
+}
+
+enum kernel_status paged_attention_v2_f16(const struct paged_attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = paged_attention_args_check(args, paged_attention_v2_workspace_bytes(args));
+    if (status != KERNEL_OK) return status;
+    // [student: v2_dispatch]
+    struct split split = choose_split(args);
+    switch (args->head_dim) {
+    case 32:
+        launch_v2<32>(args, split, stream);
+        break;
+    case 64:
+        launch_v2<64>(args, split, stream);
+        break;
+    default:
+        launch_v2<128>(args, split, stream);
+        break;
+    }
+    return launch_status();
+    // [/student]
+}

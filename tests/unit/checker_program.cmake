@@ -1,0 +1,72 @@
+# The checker as a program: its options, its records, and that the same seed gives the same report, byte for byte, on
+# any number of workers.
+#   CHECKER WARPWISE SOURCE WORKDIR
+cmake_minimum_required(VERSION 3.25)
+include(${SOURCE}/tests/apply_mutant.cmake)
+file(REMOVE_RECURSE ${WORKDIR})
+file(MAKE_DIRECTORY ${WORKDIR})
+
+# expect(CODE TEXT command...): the exit code, and a regular expression that stdout or stderr must match.
+function(expect code text)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE got OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+    if(NOT got EQUAL code OR NOT "${output}${errors}" MATCHES "${text}")
+        message(SEND_ERROR "expected exit ${code} and '${text}', got exit ${got} from: ${ARGN}\n${output}${errors}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# ---- what it refuses, each with one sentence ------------------------------------------------------------------------
+expect(0 "usage: checker" ${CHECKER} --help)
+expect(0 "scores/tiny" ${CHECKER} --lesson 01_naive_attention --device simt --list)
+expect(2 "lesson" ${CHECKER} --lesson 99_nothing --device simt --list)
+expect(2 "device" ${CHECKER} --lesson 01_naive_attention --device toaster --list)
+expect(2 "--sed" ${CHECKER} --lesson 01_naive_attention --device simt --sed 5)
+expect(2 "number" ${CHECKER} --lesson 01_naive_attention --device simt --runner x --time-limit soon)
+expect(2 "No such file" ${CHECKER} --lesson 01_naive_attention --device simt --runner ${WORKDIR}/none)
+expect(2 "No such file|cannot be read" ${CHECKER} --lesson 01_naive_attention --device simt --runner x
+       --secret-seed-file ${WORKDIR}/none)
+expect(2 "cannot be written" ${CHECKER} --lesson 01_naive_attention --device simt --save-case scores/tiny
+       ${WORKDIR}/no/such/folder)
+expect(2 "no such case" ${CHECKER} --lesson 01_naive_attention --device simt --save-case scores/none ${WORKDIR}/case)
+
+# ---- dump and records -----------------------------------------------------------------------------------------------
+set(check ${WARPWISE} check 01 --device simt --solution)
+foreach(case IN ITEMS scores/tiny softmax/tiny output/tiny attention/tiny)
+    expect(0 "expected" ${check} --case ${case} --dump)
+endforeach()
+set(first "${output}")
+expect(0 "expected" ${check} --case attention/tiny --dump --seed 5)
+if(output STREQUAL first)
+    message(SEND_ERROR "another seed gives the same inputs")
+endif()
+expect(0 "CTestMeasurement.*PASS|PASS.*CTestMeasurement" ${check} --case scores/tiny --ctest --verbose
+       --json ${WORKDIR}/report.json --csv ${WORKDIR}/report.csv)
+file(READ ${WORKDIR}/report.json json)
+string(JSON kind ERROR_VARIABLE error TYPE "${json}")
+if(error OR NOT kind STREQUAL "OBJECT")
+    message(SEND_ERROR "report.json is not an object (${error}):\n${json}")
+endif()
+file(STRINGS ${WORKDIR}/report.csv rows)
+list(LENGTH rows count)
+list(GET rows 0 header)
+if(NOT count EQUAL 2 OR NOT header MATCHES "^lesson,part,case,group,shape,device,state,points,points_max,budget_share,")
+    message(SEND_ERROR "report.csv is not a header and one row: ${rows}")
+endif()
+
+# ---- the same report, byte for byte, on any number of workers ----------------------------------------------------------
+foreach(mutant IN ITEMS barrier_missing_in_tree causal_top_left tail_not_guarded nan_swallowed)
+    set(kernel ${WORKDIR}/${mutant}/naive_attention.cu)
+    file(MAKE_DIRECTORY ${WORKDIR}/${mutant})
+    apply_mutant(${SOURCE}/tests/mutants/01_naive_attention/${mutant}.mutant
+                 ${SOURCE}/solutions/01_naive_attention/naive_attention.cu ${kernel})
+    set(first "")
+    foreach(workers IN ITEMS 1 2 5)
+        expect(1 "FAIL" ${CMAKE_COMMAND} -E env SIMT_WORKERS=${workers} ${WARPWISE} check 01 --device simt --kernel ${kernel}
+               --case square_64 --case causal_64 --case causal_more_keys --case tail_31x33 --case nan_q)
+        if(first STREQUAL "")
+            set(first "${output}")
+        elseif(NOT output STREQUAL first)
+            message(SEND_ERROR "${mutant}: the report depends on the number of workers:\n${first}\n---- ${workers}:\n${output}")
+        endif()
+    endforeach()
+endforeach()
