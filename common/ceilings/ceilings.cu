@@ -5,12 +5,14 @@
  * reason) ceilings             measures too; takes a few seconds
  *
  * Measured are the rates that kernels are set against: bytes copied and bytes read a second, the vendor's
- * matrix product, the cost of a launch. The peak_ figures are computed from clocks and widths; nothing can be
+ * matrix product, the cost of a launch; and, as "NAME_us@CASE", the time of a peer at the shape of a lesson's
+ * case. The peak_ figures are computed from clocks and widths; nothing can be
  * faster. Each rate is the best of several repetitions: a ceiling is what the device reaches when nothing
  * disturbs it.
  */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -302,6 +304,100 @@ static double product_tflops(cublasHandle_t handle, cudaDataType_t type, int n)
     return tflops;
 }
 
+/* ---- attention of the vendor's products --------------------------------------------------------------- */
+
+enum { ROW_BLOCK = 256, ROW_VALUES = 16, ROW_MAX = ROW_BLOCK * ROW_VALUES };
+
+/* What is timed: the case of a lesson, and its shape. At most ROW_MAX keys, a multiple of 4. */
+static const struct attention_shape {
+    const char *test_case;
+    int heads, len, head_dim;
+} attention_shapes[] = {
+    {"f32/heads_16_len_2048", 16, 2048, 64},
+    {"f32/heads_16_len_4096", 16, 4096, 64},
+};
+
+struct attention {
+    cublasHandle_t handle;
+    const struct attention_shape *shape;
+    float *q, *k, *v, *out, *scores;
+};
+
+/* The largest @p value of the block, or the sum of all; every thread gets it. */
+__device__ float reduce_block(float value, bool largest)
+{
+    __shared__ float of_warp[ROW_BLOCK / 32];
+    for (int pass = 0; pass < 2; pass++) {
+        for (int distance = 16; distance > 0; distance /= 2) {
+            float other = __shfl_xor_sync(0xffffffffu, value, distance);
+            value = largest ? fmaxf(value, other) : value + other;
+        }
+        if (pass == 1) break;
+        if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+        __syncthreads(); // every warp's value is there before anybody reads it
+        bool mine = threadIdx.x % 32 < ROW_BLOCK / 32;
+        value = mine ? of_warp[threadIdx.x % 32] : largest ? -INFINITY : 0.0f;
+    }
+    __syncthreads(); // everybody has read before the next call writes
+    return value;
+}
+
+/* Softmax in place, one block a row, every value in a register between its one load and its one store. */
+__global__ void softmax_kernel(float *scores, int cols)
+{
+    float4 *row = (float4 *)(scores + (size_t)blockIdx.x * cols), x[ROW_VALUES / 4];
+    float largest = -INFINITY, sum = 0.0f;
+    for (int i = 0; i < ROW_VALUES / 4; i++) {
+        int at = (int)threadIdx.x + i * ROW_BLOCK;
+        x[i] = at < cols / 4 ? row[at] : make_float4(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
+        largest = fmaxf(largest, fmaxf(fmaxf(x[i].x, x[i].y), fmaxf(x[i].z, x[i].w)));
+    }
+    largest = reduce_block(largest, true);
+    for (int i = 0; i < ROW_VALUES / 4; i++) {
+        x[i] = make_float4(__expf(x[i].x - largest), __expf(x[i].y - largest), __expf(x[i].z - largest),
+                           __expf(x[i].w - largest));
+        sum += x[i].x + x[i].y + x[i].z + x[i].w;
+    }
+    float factor = 1.0f / reduce_block(sum, false);
+    for (int i = 0; i < ROW_VALUES / 4; i++) {
+        int at = (int)threadIdx.x + i * ROW_BLOCK;
+        float4 p = make_float4(x[i].x * factor, x[i].y * factor, x[i].z * factor, x[i].w * factor);
+        if (at < cols / 4) row[at] = p;
+    }
+}
+
+/* Two batched products with the score matrix between them in memory: how one computes attention without a
+ * kernel made for it. cuBLAS stores columns first, so it is told of S^T = K Q^T and of O^T = V^T P^T. */
+static void attend(void *context)
+{
+    const struct attention *a = (const struct attention *)context;
+    int n = a->shape->len, d = a->shape->head_dim, heads = a->shape->heads;
+    long long rows = (long long)n * d, matrix = (long long)n * n;
+    const float one = 1, zero = 0, scale = 1.0f / sqrtf((float)d);
+    cublasSgemmStridedBatched(a->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, n, d, &scale, a->k, d, rows, a->q, d,
+                              rows, &zero, a->scores, n, matrix, heads);
+    softmax_kernel<<<(unsigned)(heads * n), ROW_BLOCK>>>(a->scores, n);
+    cublasSgemmStridedBatched(a->handle, CUBLAS_OP_N, CUBLAS_OP_N, d, n, n, &one, a->v, d, rows, a->scores, n,
+                              matrix, &zero, a->out, d, rows, heads);
+}
+
+static void measure_attention(cublasHandle_t handle, const struct attention_shape *shape)
+{
+    size_t rows = (size_t)shape->heads * shape->len, count = rows * shape->head_dim;
+    struct attention a = {handle, shape, NULL, NULL, NULL, NULL, NULL};
+    float **tensors[] = {&a.q, &a.k, &a.v, &a.out};
+    int ready = cudaMalloc((void **)&a.scores, rows * shape->len * sizeof(float)) == cudaSuccess;
+    for (int i = 0; i < 4; i++) {
+        ready = ready && cudaMalloc((void **)tensors[i], count * sizeof(float)) == cudaSuccess;
+        if (ready) fill(*tensors[i], CUDA_R_32F, count);
+    }
+    float us = ready ? best_us(attend, &a) : 0;
+    if (us > 0) printf("cuBLAS_unfused_attention_us@%s,%.1f\n", shape->test_case, us);
+    for (int i = 0; i < 4; i++) cudaFree(*tensors[i]);
+    cudaFree(a.scores);
+    cudaGetLastError();
+}
+
 static void measure_products(void)
 {
     cublasHandle_t handle;
@@ -314,6 +410,8 @@ static void measure_products(void)
     if (f16_4096 > 0) printf("f16_4096_tflops,%.1f\n", f16_4096);
     if (f16_8192 > 0) printf("f16_8192_tflops,%.1f\n", f16_8192);
     if (f16_4096 > 0) printf("f16_tflops,%.1f\n", f16_4096 > f16_8192 ? f16_4096 : f16_8192);
+    for (size_t i = 0; i < sizeof attention_shapes / sizeof attention_shapes[0]; i++)
+        measure_attention(handle, &attention_shapes[i]);
     cublasDestroy(handle);
 }
 #else

@@ -10,18 +10,26 @@
 
 #include "attention_inputs.h"
 
-/* Sets of kinds. */
+/* Sets of kinds. A tiled family's whole attention counts as another kind, one for each storage type. */
 enum {
     S = 1 << ATTENTION_SCORES,
     M = 1 << ATTENTION_SOFTMAX,
     O = 1 << ATTENTION_OUTPUT,
-    W = 1 << ATTENTION_WHOLE
+    W = 1 << ATTENTION_WHOLE,
+    T = 1 << ATTENTION_KINDS,
+    H = 2 << ATTENTION_KINDS
 };
-enum { ALL = S | M | O | W, PRODUCTS = S | O | W };
+enum {
+    ANY_SIZE = S | M | O | W,
+    PRODUCTS = S | O | W,
+    TILED = T | H,
+    WHOLE = W | TILED,
+    ALL = ANY_SIZE | TILED
+};
 
 enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
 
-enum shape_flags { CAUSAL = 1, NO_LSE = 2, TWO_STREAMS = 4 };
+enum shape_flags { CAUSAL = 1, NO_LSE = 2, TWO_STREAMS = 4, LSE_OFFSET = 8 };
 
 /** One line: the same shape and data for every kind in the set. */
 struct shape_row {
@@ -36,24 +44,27 @@ struct shape_row {
 
 static const struct shape_row SHAPES[] = {
     /* name              group           kinds     devices      b  h  kv   q    kv   d  flags */
-    {"one", GROUP_BASIC, ALL, DEVICE_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
-    {"tiny", GROUP_BASIC, ALL, DEVICE_ANY, 1, 1, 1, 4, 6, 8, 0, 0, DIST_NORMAL},
+    {"one", GROUP_BASIC, ANY_SIZE, DEVICE_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
+    {"tiny", GROUP_BASIC, ANY_SIZE, DEVICE_ANY, 1, 1, 1, 4, 6, 8, 0, 0, DIST_NORMAL},
     {"square_64", GROUP_BASIC, ALL, DEVICE_ANY, 1, 2, 2, 64, 64, 64, 0, 0, DIST_NORMAL},
-    {"wide_32x128", GROUP_BASIC, ALL, DEVICE_ANY, 1, 2, 2, 32, 128, 32, 0, 0, DIST_NORMAL},
+    {"wide_32x128", GROUP_BASIC, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 32, 128, 32, 0, 0, DIST_NORMAL},
     {"tall_128x32", GROUP_BASIC, ALL, DEVICE_ANY, 1, 1, 1, 128, 32, 128, 0, 0, DIST_NORMAL},
-    {"batch_3", GROUP_BASIC, ALL, DEVICE_ANY, 3, 2, 2, 17, 24, 16, 0, 0, DIST_NORMAL},
+    {"batch_3", GROUP_BASIC, ANY_SIZE, DEVICE_ANY, 3, 2, 2, 17, 24, 16, 0, 0, DIST_NORMAL},
+    {"one", GROUP_BASIC, TILED, DEVICE_ANY, 1, 1, 1, 1, 1, 32, 0, 0, DIST_NORMAL},
+    {"tiny", GROUP_BASIC, TILED, DEVICE_ANY, 1, 1, 1, 4, 6, 32, 0, 0, DIST_NORMAL},
+    {"batch_3", GROUP_BASIC, TILED, DEVICE_ANY, 3, 2, 2, 17, 24, 32, 0, 0, DIST_NORMAL},
     {"causal_64", GROUP_BASIC, ALL, DEVICE_ANY, 1, 2, 2, 64, 64, 64, CAUSAL, 0, DIST_NORMAL},
-    {"gqa_4", GROUP_BASIC, PRODUCTS, DEVICE_ANY, 1, 8, 2, 16, 32, 32, 0, 0, DIST_NORMAL},
+    {"gqa_4", GROUP_BASIC, PRODUCTS | TILED, DEVICE_ANY, 1, 8, 2, 16, 32, 32, 0, 0, DIST_NORMAL},
 
-    {"row_1x128", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 1, 128, 64, 0, 0, DIST_NORMAL},
-    {"column_128x1", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 128, 1, 32, 0, 0, DIST_NORMAL},
+    {"row_1x128", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 1, 128, 64, 0, 0, DIST_NORMAL},
+    {"column_128x1", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 128, 1, 32, 0, 0, DIST_NORMAL},
     {"tail_31x33", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 31, 33, 32, 0, 0, DIST_NORMAL},
-    {"tail_33x31", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 33, 31, 64, 0, 0, DIST_NORMAL},
+    {"tail_33x31", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 33, 31, 64, 0, 0, DIST_NORMAL},
     {"tail_63x65", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 63, 65, 64, 0, 0, DIST_NORMAL},
     {"tail_65x63", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 65, 63, 32, 0, 0, DIST_NORMAL},
-    {"tail_127x129", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 127, 129, 64, 0, 0, DIST_NORMAL},
+    {"tail_127x129", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 127, 129, 64, 0, 0, DIST_NORMAL},
     {"tail_129x127", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 129, 127, 32, 0, 0, DIST_NORMAL},
-    {"prime_97x131", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 97, 131, 64, 0, 0, DIST_NORMAL},
+    {"prime_97x131", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 97, 131, 64, 0, 0, DIST_NORMAL},
     {"head_dim_1", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 2, 33, 33, 1, 0, 0, DIST_NORMAL},
     {"head_dim_31", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 2, 33, 33, 31, 0, 0, DIST_NORMAL},
     {"head_dim_33", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 2, 33, 33, 33, 0, 0, DIST_NORMAL},
@@ -61,36 +72,50 @@ static const struct shape_row SHAPES[] = {
     {"head_dim_129", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 20, 40, 129, 0, 0, DIST_NORMAL},
     {"head_dim_256", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 20, 40, 256, 0, 0, DIST_NORMAL},
     {"head_dim_300", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 9, 11, 300, 0, 0, DIST_NORMAL},
+    {"head_dim_128_tail", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 33, 65, 128, 0, 0, DIST_NORMAL},
+    {"head_dim_128_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 65, 65, 128, CAUSAL, 0, DIST_NORMAL},
+    {"head_dim_64_gqa", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 17, 70, 64, CAUSAL, 0, DIST_NORMAL},
     {"causal_tail", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 65, 65, 64, CAUSAL, 0, DIST_NORMAL},
-    {"causal_129", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 129, 129, 32, CAUSAL, 0, DIST_NORMAL},
+    {"causal_129", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 129, 129, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_decode", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 1, 97, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_more_keys", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 33, 97, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_blind_rows", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 97, 33, 32, CAUSAL, 0, DIST_NORMAL},
-    {"gqa_8", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 8, 1, 9, 33, 32, 0, 0, DIST_NORMAL},
-    {"gqa_batch_causal", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 3, 8, 2, 17, 33, 32, CAUSAL, 0, DIST_NORMAL},
-    {"no_lse", GROUP_EDGES, M | W, DEVICE_ANY, 1, 2, 2, 33, 40, 32, NO_LSE, 0, DIST_NORMAL},
-    {"scale_explicit", GROUP_EDGES, S | W, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0.25, DIST_NORMAL},
-    {"scale_negative", GROUP_EDGES, S | W, DEVICE_ANY, 1, 1, 1, 16, 40, 32, 0, -0.5, DIST_NORMAL},
+    {"gqa_8", GROUP_EDGES, PRODUCTS | T, DEVICE_ANY, 1, 8, 1, 9, 33, 32, 0, 0, DIST_NORMAL},
+    {"gqa_batch_causal", GROUP_EDGES, PRODUCTS | TILED, DEVICE_ANY, 3, 8, 2, 17, 33, 32, CAUSAL, 0,
+     DIST_NORMAL},
+    {"no_lse", GROUP_EDGES, M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, NO_LSE, 0, DIST_NORMAL},
+    {"lse_offset_4", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 20, 33, 32, LSE_OFFSET, 0, DIST_NORMAL},
+    {"scale_explicit", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0.25, DIST_NORMAL},
+    {"scale_negative", GROUP_EDGES, S | W | T, DEVICE_ANY, 1, 1, 1, 16, 40, 32, 0, -0.5, DIST_NORMAL},
     {"two_streams", GROUP_EDGES, ALL, DEVICE_ANY, 2, 2, 1, 40, 65, 32, CAUSAL | TWO_STREAMS, 0, DIST_NORMAL},
 
-    {"large_logits", GROUP_NUMERICS, S | M | W, DEVICE_ANY, 1, 2, 2, 33, 65, 64, 0, 0, DIST_LARGE},
-    {"low_logits", GROUP_NUMERICS, M | W, DEVICE_ANY, 1, 2, 2, 17, 65, 32, 0, 0, DIST_LOW},
+    {"large_logits", GROUP_NUMERICS, S | M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 65, 64, 0, 0, DIST_LARGE},
+    {"low_logits", GROUP_NUMERICS, M | W | T, DEVICE_ANY, 1, 2, 2, 17, 65, 32, 0, 0, DIST_LOW},
     {"dominant_key", GROUP_NUMERICS, ALL, DEVICE_ANY, 1, 2, 2, 17, 130, 32, 0, 0, DIST_DOMINANT},
     {"equal_scores", GROUP_NUMERICS, M | O | W, DEVICE_ANY, 1, 1, 1, 2, 2500, 16, 0, 0, DIST_EQUAL},
-    {"rising_scores", GROUP_NUMERICS, M | W, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_RISING},
-    {"falling_scores", GROUP_NUMERICS, M | W, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_FALLING},
-    {"nan_q", GROUP_NUMERICS, S | M | W, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0, DIST_NAN_Q},
-    {"nan_k", GROUP_NUMERICS, S | W, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_K},
-    {"nan_v", GROUP_NUMERICS, O | W, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
-    {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS, DEVICE_ANY, 1, 2, 2, 40, 70, 32, CAUSAL, 0,
+    {"equal_scores", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 1, 1, 2, 2500, 32, 0, 0, DIST_EQUAL},
+    {"large_values", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 130, 32, 0, 0, DIST_LARGE_VALUES},
+    {"small_values", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 130, 32, 0, 0, DIST_SMALL_VALUES},
+    {"rising_scores", GROUP_NUMERICS, M | WHOLE, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_RISING},
+    {"falling_scores", GROUP_NUMERICS, M | W | T, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_FALLING},
+    {"nan_q", GROUP_NUMERICS, S | M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0, DIST_NAN_Q},
+    {"nan_k", GROUP_NUMERICS, S | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_K},
+    {"nan_v", GROUP_NUMERICS, O | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
+    {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS | TILED, DEVICE_ANY, 1, 2, 2, 40, 70, 32, CAUSAL, 0,
      DIST_NAN_HIDDEN},
 
-    {"qwen3_8b_prefill_8", GROUP_SPEED, W, DEVICE_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
-    {"qwen3_8b_decode_291", GROUP_SPEED, W, DEVICE_ANY, 1, 32, 8, 1, 291, 128, CAUSAL, 0, DIST_NORMAL},
-    {"qwen3_8b_decode_4096", GROUP_SPEED, W, DEVICE_GPU, 1, 32, 8, 1, 4096, 128, CAUSAL, 0, DIST_NORMAL},
-    {"qwen3_8b_prefill_512", GROUP_SPEED, W, DEVICE_GPU, 1, 32, 8, 512, 512, 128, CAUSAL, 0, DIST_NORMAL},
-    {"qwen3_8b_prefill_2048", GROUP_SPEED, W, DEVICE_GPU, 1, 32, 8, 2048, 2048, 128, CAUSAL, 0, DIST_NORMAL},
-    {"heads_16_len_2048", GROUP_SPEED, W, DEVICE_GPU, 1, 16, 16, 2048, 2048, 64, 0, 0, DIST_NORMAL},
+    {"qwen3_8b_prefill_8", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
+    {"qwen3_8b_decode_291", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 1, 291, 128, CAUSAL, 0, DIST_NORMAL},
+    {"qwen3_8b_decode_4096", GROUP_SPEED, WHOLE, DEVICE_GPU, 1, 32, 8, 1, 4096, 128, CAUSAL, 0, DIST_NORMAL},
+    {"qwen3_8b_prefill_512", GROUP_SPEED, WHOLE, DEVICE_GPU, 1, 32, 8, 512, 512, 128, CAUSAL, 0, DIST_NORMAL},
+    {"qwen3_8b_prefill_2048", GROUP_SPEED, WHOLE, DEVICE_GPU, 1, 32, 8, 2048, 2048, 128, CAUSAL, 0,
+     DIST_NORMAL},
+    {"heads_16_len_2048", GROUP_SPEED, WHOLE, DEVICE_GPU, 1, 16, 16, 2048, 2048, 64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_2048_causal", GROUP_SPEED, TILED, DEVICE_GPU, 1, 16, 16, 2048, 2048, 64, CAUSAL, 0,
+     DIST_NORMAL},
+    {"heads_16_len_4096", GROUP_SPEED, TILED, DEVICE_GPU, 1, 16, 16, 4096, 4096, 64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_4096_causal", GROUP_SPEED, TILED, DEVICE_GPU, 1, 16, 16, 4096, 4096, 64, CAUSAL, 0,
+     DIST_NORMAL},
 };
 
 /** A wrong argument: one value, one null pointer or one misaligned pointer. */
@@ -108,52 +133,76 @@ struct bad_row {
 
 static const struct bad_row BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_NULL_ARGS, 1)},
-    {"null_q", S | W, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_Q)},
-    {"null_k", S | W, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_K)},
-    {"null_v", O | W, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_V)},
-    {"null_out", O | W, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_OUT)},
+    {"null_q", S | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_Q)},
+    {"null_k", S | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_K)},
+    {"null_v", O | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_V)},
+    {"null_out", O | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_OUT)},
     {"null_matrix", S | M | O, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_MATRIX)},
-    {"batch_zero", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 0)},
-    {"batch_negative", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, -1)},
-    {"heads_zero", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEADS, 0)},
-    {"kv_heads_zero", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 0)},
+    {"batch_zero", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 0)},
+    {"batch_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, -1)},
+    {"heads_zero", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEADS, 0)},
+    {"kv_heads_zero", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 0)},
     {"q_len_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_Q_LEN, 0)},
-    {"q_len_negative", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_Q_LEN, -5)},
+    {"q_len_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_Q_LEN, -5)},
     {"kv_len_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 0)},
-    {"kv_len_negative", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, -1)},
-    {"head_dim_zero", S | O | W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, 0)},
-    {"head_dim_negative", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, -64)},
-    {"heads_not_divisible", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 3)},
-    {"dtype_f16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F16)},
-    {"dtype_unknown", W, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, 7)},
-    {"causal_unknown", W, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_CAUSAL, 2)},
+    {"kv_len_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, -1)},
+    {"head_dim_zero", S | O | WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, 0)},
+    {"head_dim_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, -64)},
+    {"heads_not_divisible", PRODUCTS | TILED, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 3)},
+    {"dtype_f16", ANY_SIZE | T, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F16)},
+    {"dtype_f32", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F32)},
+    {"dtype_bf16", TILED, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_BF16)},
+    {"dtype_unknown", WHOLE, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, 7)},
+    {"causal_unknown", WHOLE, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_CAUSAL, 2)},
     {"misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_Q, 2)},
     {"misaligned_k", S | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 2)},
     {"misaligned_v", O | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_V, 2)},
     {"misaligned_out", O | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 2)},
-    {"misaligned_lse", W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_LSE, 2)},
-    {"batch_times_heads_overflow", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 1 << 30)},
-    {"rows_overflow", W, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 1 << 30)},
+    {"misaligned_q", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_Q, 8)},
+    {"misaligned_k", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 8)},
+    {"misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_V, 8)},
+    {"misaligned_out", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 8)},
+    {"misaligned_k_by_4", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 4)},
+    {"misaligned_out_by_2", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 2)},
+    {"misaligned_lse", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_LSE, 2)},
+    {"batch_times_heads_overflow", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 1 << 30)},
+    {"rows_overflow", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 1 << 30)},
 };
 
 static const struct bad_row BAD_WORKSPACE[] = {
-    {"workspace_null", W, KERNEL_OUT_OF_MEMORY, BAD_NULL(ATTENTION_WORKSPACE)},
-    {"workspace_short", W, KERNEL_OUT_OF_MEMORY, BAD_VALUE(AT_WORKSPACE_SHORTAGE, 1)},
-    {"workspace_misaligned", W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
+    {"workspace_null", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_NULL(ATTENTION_WORKSPACE)},
+    {"workspace_short", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(AT_WORKSPACE_SHORTAGE, 1)},
+    {"workspace_misaligned", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
 };
 
 static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "output", "attention"};
+
+static unsigned kind_bit(int kind, int tiled, int dtype)
+{
+    if (kind != ATTENTION_WHOLE || !tiled) return 1u << kind;
+    return dtype == DTYPE_F16 ? H : T;
+}
 
 static void settle(struct lesson_case *item, enum attention_kind kind, const struct attention_family *family)
 {
     item->part = family->part[kind];
     item->extent[EX_KIND] = (int)kind;
-    item->extent[EX_WORKSPACE] = family->workspace;
+    item->extent[EX_WORKSPACE] = (int)family->workspace;
+    item->extent[EX_DTYPE] = (int)family->dtype;
+    item->extent[EX_TILED] = family->tiled;
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     item->value[AT_KIND] = (int)kind;
+    item->value[AT_DTYPE] = (int)family->dtype;
     item->null_buffer = item->misaligned_buffer = -1;
     item->expected = KERNEL_OK;
     item->repeat = 1;
+}
+
+static void name_case(struct lesson_case *item, enum attention_kind kind,
+                      const struct attention_family *family, const char *name)
+{
+    const char *part = kind == ATTENTION_WHOLE && family->name != NULL ? family->name : KIND_NAME[kind];
+    snprintf(item->name, sizeof item->name, "%s/%s", part, name);
 }
 
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
@@ -167,11 +216,24 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         .real = {row->scale},
         .distribution = row->distribution};
     settle(item, kind, family);
-    snprintf(item->name, sizeof item->name, "%s/%s", KIND_NAME[kind], row->name);
+    name_case(item, kind, family, row->name);
     item->value[AT_CAUSAL] = (row->flags & CAUSAL) != 0;
     if (row->flags & NO_LSE) item->null_buffer = ATTENTION_LSE;
+    if (row->flags & LSE_OFFSET) {
+        item->misaligned_buffer = ATTENTION_LSE;
+        item->misalignment = sizeof(float);
+    }
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
+}
+
+static void spoil(struct lesson_case *item, const struct bad_row *row)
+{
+    if (row->at >= 0) item->value[row->at] = row->value;
+    item->null_buffer = row->null_buffer;
+    item->misaligned_buffer = row->misaligned_buffer;
+    item->misalignment = row->misalignment;
+    item->expected = row->expected;
 }
 
 /* The buffers of a bad case are those of a small good one, so that a kernel that does run finds memory. */
@@ -183,43 +245,60 @@ static void bad_case(struct lesson_case *item, const struct bad_row *row, enum a
                                  .devices = DEVICE_ANY,
                                  .extent = {1, 4, 2, 5, 7, 8},
                                  .distribution = DIST_NORMAL};
+    if (family->tiled) item->extent[AT_HEAD_DIM] = 32;
     settle(item, kind, family);
-    snprintf(item->name, sizeof item->name, "%s/%s", KIND_NAME[kind], row->name);
-    if (row->at >= 0) item->value[row->at] = row->value;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
+    name_case(item, kind, family, row->name);
+    spoil(item, row);
 }
 
-/* Scales that are no number, a head_dim above the limit, and a score matrix of 2^32 bytes and more. */
+/* A head_dim that is refused; the buffers are made for it, so that a kernel that does run finds memory. */
+static void head_dim_case(struct lesson_case *item, const char *name, int number, int more,
+                          const struct attention_family *family)
+{
+    static const struct bad_row row = {"", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(-1, 0)};
+    char numbered[LESSON_NAME];
+    bad_case(item, &row, ATTENTION_WHOLE, family);
+    snprintf(numbered, sizeof numbered, "%s%d", name, number);
+    name_case(item, ATTENTION_WHOLE, family, numbered);
+    if (family->tiled) item->extent[AT_HEAD_DIM] = number;
+    item->value[AT_HEAD_DIM] = number + more;
+}
+/* Workspaces whose size does not fit in 32 bits, nor in 64 where they hold a score matrix. */
+static int large_workspaces(const struct attention_family *family, struct lesson_case *cases, int count,
+                            int capacity)
+{
+    static const struct bad_row row = {"", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(-1, 0)};
+    int matrix = family->workspace == WORKSPACE_MATRIX;
+    for (int wide = 0; wide < (matrix ? 2 : 1) && count < capacity; wide++, count++) {
+        bad_case(&cases[count], &row, ATTENTION_WHOLE, family);
+        name_case(&cases[count], ATTENTION_WHOLE, family,
+                  wide ? "workspace_overflow_64" : "workspace_overflow_32");
+        cases[count].value[AT_HEADS] = cases[count].value[AT_KV_HEADS] = 1;
+        cases[count].value[AT_Q_LEN] = cases[count].value[AT_KV_LEN] = 1 << (wide ? 30 : matrix ? 16 : 29);
+    }
+    return count;
+}
+
+/* Scales that are no number, a head_dim that is refused, and workspaces beyond all bounds. */
 static int odd_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                      int capacity)
 {
-    static const struct bad_row blank = {"", W, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
+    static const struct bad_row blank = {"", WHOLE, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
     static const struct {
         const char *name;
         double scale;
     } odd_scale[] = {{"scale_nan", (double)NAN}, {"scale_infinite", (double)INFINITY}};
+    static const int untiled[] = {1, 16, 48, 96, 256};
     for (int i = 0; i < 2 && count < capacity; i++, count++) {
         bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
-        snprintf(cases[count].name, LESSON_NAME, "attention/%s", odd_scale[i].name);
+        name_case(&cases[count], ATTENTION_WHOLE, family, odd_scale[i].name);
         cases[count].real[AT_SCALE] = odd_scale[i].scale;
     }
-    if (family->max_head_dim > 0 && count < capacity) {
-        bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
-        snprintf(cases[count].name, LESSON_NAME, "attention/head_dim_above_%d", family->max_head_dim);
-        cases[count].value[AT_HEAD_DIM] = family->max_head_dim + 1;
-        cases[count++].expected = KERNEL_INVALID_DIMENSION;
-    }
-    for (int wide = 0; family->workspace && wide < 2 && count < capacity; wide++, count++) {
-        bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
-        snprintf(cases[count].name, LESSON_NAME, "attention/workspace_overflow_%d", wide ? 64 : 32);
-        cases[count].value[AT_HEADS] = cases[count].value[AT_KV_HEADS] = 1;
-        cases[count].value[AT_Q_LEN] = cases[count].value[AT_KV_LEN] = wide ? 1 << 30 : 1 << 16;
-        cases[count].expected = KERNEL_OUT_OF_MEMORY;
-    }
-    return count;
+    for (int i = 0; family->tiled && i < 5 && count < capacity; i++)
+        head_dim_case(&cases[count++], "head_dim_", untiled[i], 0, family);
+    if (!family->tiled && family->max_head_dim > 0 && count < capacity)
+        head_dim_case(&cases[count++], "head_dim_above_", family->max_head_dim, 1, family);
+    return family->workspace == WORKSPACE_NONE ? count : large_workspaces(family, cases, count, capacity);
 }
 
 static int property_cases(const struct attention_family *family, struct lesson_case *cases, int count,
@@ -227,13 +306,15 @@ static int property_cases(const struct attention_family *family, struct lesson_c
 {
     static const struct shape_row rows[] = {
         {"property_random_shapes", GROUP_PROPERTIES, ALL, DEVICE_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
-        {"property_causal_prefix", GROUP_PROPERTIES, W, DEVICE_ANY, 1, 1, 1, 1, 1, 1, CAUSAL, 0, DIST_NORMAL},
-        {"property_bad_input", GROUP_PROPERTIES, W, DEVICE_ANY, 1, 4, 2, 5, 7, 8, 0, 0, DIST_NORMAL},
+        {"property_causal_prefix", GROUP_PROPERTIES, WHOLE, DEVICE_ANY, 1, 1, 1, 1, 1, 1, CAUSAL, 0,
+         DIST_NORMAL},
+        {"property_bad_input", GROUP_PROPERTIES, WHOLE, DEVICE_ANY, 1, 4, 2, 5, 7, 8, 0, 0, DIST_NORMAL},
     };
     static const int repeat[] = {100, 200, 100};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
-            if (!(rows[i].kinds >> kind & 1) || family->part[kind] < 0 || count >= capacity) continue;
+            if (family->part[kind] < 0 || count >= capacity) continue;
+            if (!(rows[i].kinds & kind_bit(kind, family->tiled, (int)family->dtype))) continue;
             shape_case(&cases[count], &rows[i], (enum attention_kind)kind, family);
             cases[count].repeat = repeat[i];
             if (strcmp(rows[i].name, "property_bad_input") == 0)
@@ -246,15 +327,16 @@ static int property_cases(const struct attention_family *family, struct lesson_c
 int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
 {
     for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
+        unsigned bit = kind_bit(kind, family->tiled, (int)family->dtype);
         if (family->part[kind] < 0) continue;
         for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0] && count < capacity; i++) {
-            if (!(SHAPES[i].kinds >> kind & 1)) continue;
-            if (family->max_head_dim > 0 && SHAPES[i].head_dim > family->max_head_dim) continue;
+            if (!(SHAPES[i].kinds & bit)) continue;
+            if (!family->tiled && family->max_head_dim > 0 && SHAPES[i].head_dim > family->max_head_dim)
+                continue;
             shape_case(&cases[count++], &SHAPES[i], (enum attention_kind)kind, family);
         }
         for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++)
-            if (BAD[i].kinds >> kind & 1)
-                bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
+            if (BAD[i].kinds & bit) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
     }
     for (size_t i = 0; family->workspace && i < sizeof BAD_WORKSPACE / sizeof BAD_WORKSPACE[0]; i++)
         if (count < capacity) bad_case(&cases[count++], &BAD_WORKSPACE[i], ATTENTION_WHOLE, family);
@@ -267,19 +349,24 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
 {
     int count = (int)(sizeof BAD / sizeof BAD[0]);
     const struct bad_row *row;
+    unsigned kind = kind_bit(ATTENTION_WHOLE, item->extent[EX_TILED], item->extent[EX_DTYPE]);
     do row = &BAD[rng_between(rng, 0, count - 1)];
-    while (!(row->kinds & W));
-    if (row->at >= 0) item->value[row->at] = row->value;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
+    while (!(row->kinds & kind));
+    spoil(item, row);
+}
+
+/* Mostly 32: the software device is slow. */
+static int tiled_head_dim(struct rng *rng, int large)
+{
+    int die = rng_between(rng, 1, large ? 3 : 8);
+    return die == 1 ? 64 : die == 2 ? 128 : 32;
 }
 
 void attention_vary(struct lesson_case *item, int index, struct rng *rng)
 {
     /* The software device is slow in rows: a block of threads each, as a rule. */
     int large = item->devices == DEVICE_GPU, longest = large ? 300 : 24, most_rows = large ? 300 : 8;
+    if (item->extent[EX_TILED] && !large && index % 8 < 2) longest = 80; /* more than one tile of keys */
     int pairs = strstr(item->name, "property_causal_prefix") != NULL;
     int bad = strstr(item->name, "property_bad_input") != NULL;
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */
@@ -292,7 +379,9 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     item->extent[AT_HEADS] = item->extent[AT_KV_HEADS] * group;
     item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, most_rows);
     item->extent[AT_KV_LEN] = rng_between(&shape, pairs ? 2 : 1, longest);
-    item->extent[AT_HEAD_DIM] = rng_between(&shape, 1, longest > 128 ? 128 : longest);
+    item->extent[AT_HEAD_DIM] = item->extent[EX_TILED]
+                                    ? tiled_head_dim(&shape, large)
+                                    : rng_between(&shape, 1, longest > 128 ? 128 : longest);
     if (bad) {
         item->extent[AT_KV_HEADS] = 2;
         item->extent[AT_HEADS] = 4;

@@ -56,14 +56,35 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
 #include "lesson.h"
 
 /** @brief lesson_case.extent: what the buffers are made for. The first six are as in enum attention_value. */
-enum attention_extent { EX_KIND = 6, EX_WORKSPACE = 7 };
+enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED };
 
-/** @brief What makes one attention lesson differ from another. */
+/** @brief What the workspace holds by contract: so many floats for each of the batch * heads * q_len query rows. */
+enum attention_workspace {
+    WORKSPACE_NONE,
+    WORKSPACE_MATRIX,        /**< kv_len: the scores */
+    WORKSPACE_STATISTICS,    /**< 2: l and m */
+    WORKSPACE_STATISTICS_OUT /**< 2 + head_dim: l, m and the output before it is rounded */
+};
+
+/**
+ * @brief What makes one attention lesson differ from another.
+ *
+ * A lesson with several storage types is several families, a part each, and calls attention_cases() for each.
+ */
 struct attention_family {
     int part[ATTENTION_KINDS]; /**< index of the part that is of this kind, -1 for none */
-    int max_head_dim;          /**< 0 for any */
-    int workspace;             /**< 1: score matrix in the workspace; 0: none is needed */
+    int max_head_dim;          /**< 0 for any; of no meaning if tiled */
+    enum attention_workspace workspace;
+    const char *name; /**< of the part that is ATTENTION_WHOLE, NULL for "attention" */
+    enum dtype dtype; /**< how q, k, v and out are stored */
+    int tiled;        /**< 1: head_dim 32, 64 or 128, and q, k, v and out aligned to 16 bytes; else refused */
 };
+
+/** @brief 1 if a tiled family takes @p head_dim. */
+static inline int attention_tiled_head_dim(int64_t head_dim)
+{
+    return head_dim == 32 || head_dim == 64 || head_dim == 128;
+}
 
 /** @brief Appends the cases of @p family to @p cases, of which @p count are there; returns the new count. */
 int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count,

@@ -235,6 +235,10 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_NAN_K:
     case DIST_NAN_V:
         return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    case DIST_LARGE_VALUES:
+        return "values near the largest half: a sum that is not divided yet overflows if it is kept as half";
+    case DIST_SMALL_VALUES:
+        return "values among the subnormals of half: they are not zero";
     default:
         return NULL;
     }
@@ -270,8 +274,11 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
         break;
     default:
         cost->flop = 4.0 * pairs * head_dim;
-        cost->min_bytes = 4.0 * (2.0 * rows * head_dim + 2.0 * kv_rows * head_dim + lse);
-        cost->extra_bytes = extent[EX_WORKSPACE] ? 4.0 * matrix : 0.0;
+        cost->min_bytes =
+            (double)storage_bytes(attention_storage(item)) * 2.0 * (rows + kv_rows) * head_dim + 4.0 * lse;
+        cost->extra_bytes =
+            4.0 * rows *
+            (double)attention_workspace_row(extent[EX_WORKSPACE], extent[AT_KV_LEN], extent[AT_HEAD_DIM]);
         break;
     }
 }
@@ -282,11 +289,17 @@ size_t attention_workspace_bytes(const struct lesson_case *item)
     const int64_t *value = item->value;
     if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE || value[AT_NULL_ARGS])
         return SIZE_MAX;
+    /* Of a storage type or head_dim that is refused the contract says nothing. */
+    if (item->extent[EX_TILED] &&
+        (value[AT_DTYPE] != item->extent[EX_DTYPE] || !attention_tiled_head_dim(value[AT_HEAD_DIM])))
+        return SIZE_MAX;
     uint64_t bytes = sizeof(float);
     const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN]};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         if (extents[i] < 1) return 0;
+    for (int i = 0; i < 3; i++)
         if (!multiply_fits(&bytes, (uint64_t)extents[i], INT64_MAX)) return SIZE_MAX;
-    }
-    return (size_t)bytes;
+    size_t row =
+        attention_workspace_row(item->extent[EX_WORKSPACE], (int)value[AT_KV_LEN], (int)value[AT_HEAD_DIM]);
+    return multiply_fits(&bytes, row, INT64_MAX) ? (size_t)bytes : SIZE_MAX;
 }

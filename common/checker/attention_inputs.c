@@ -9,6 +9,25 @@
 
 #include "attention_cases.h"
 
+enum storage attention_storage(const struct lesson_case *item)
+{
+    return item->extent[EX_DTYPE] == DTYPE_F16 ? STORAGE_F16 : STORAGE_F32;
+}
+
+size_t attention_workspace_row(int workspace, int kv_len, int head_dim)
+{
+    switch (workspace) {
+    case WORKSPACE_MATRIX:
+        return (size_t)kv_len;
+    case WORKSPACE_STATISTICS:
+        return 2;
+    case WORKSPACE_STATISTICS_OUT:
+        return 2 + (size_t)head_dim;
+    default:
+        return 0;
+    }
+}
+
 #define E(item, name) ((size_t)(item)->extent[name])
 
 int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
@@ -18,24 +37,34 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     int kind = item->extent[EX_KIND];
     int writes_out = kind == ATTENTION_OUTPUT || kind == ATTENTION_WHOLE;
     int writes_lse = kind == ATTENTION_SOFTMAX || kind == ATTENTION_WHOLE;
-    int workspace = item->extent[EX_WORKSPACE] || item->null_buffer == ATTENTION_WORKSPACE;
+    size_t row_floats = attention_workspace_row(item->extent[EX_WORKSPACE], (int)kv_len, (int)head_dim);
+    if (row_floats == 0 && item->null_buffer == ATTENTION_WORKSPACE) row_floats = kv_len;
+    enum storage storage = attention_storage(item);
 
-    buffers[ATTENTION_Q] = (struct lesson_buffer){"q", WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
-    buffers[ATTENTION_K] = (struct lesson_buffer){"k", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}};
-    buffers[ATTENTION_V] = (struct lesson_buffer){"v", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}};
+    buffers[ATTENTION_Q] =
+        (struct lesson_buffer){"q", WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}, storage};
+    buffers[ATTENTION_K] =
+        (struct lesson_buffer){"k", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}, storage};
+    buffers[ATTENTION_V] =
+        (struct lesson_buffer){"v", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}, storage};
     buffers[ATTENTION_OUT] = (struct lesson_buffer){
-        "out", writes_out ? WIRE_OUT : WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}};
-    buffers[ATTENTION_LSE] =
-        (struct lesson_buffer){"lse", writes_lse ? WIRE_OUT : WIRE_IN, 3, {batch, heads, q_len}, {0}};
+        "out", writes_out ? WIRE_OUT : WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}, storage};
+    buffers[ATTENTION_LSE] = (struct lesson_buffer){
+        "lse", writes_lse ? WIRE_OUT : WIRE_IN, 3, {batch, heads, q_len}, {0}, STORAGE_F32};
     buffers[ATTENTION_WORKSPACE] = (struct lesson_buffer){
-        "workspace", WIRE_WORKSPACE, 4, {batch, heads, workspace ? q_len : 0, kv_len}, {0}};
+        "workspace", WIRE_WORKSPACE, 4, {batch, heads, row_floats > 0 ? q_len : 0, row_floats},
+        {0},         STORAGE_F32};
     if (kind == ATTENTION_WHOLE) return ATTENTION_MATRIX;
 
     enum wire_role role = kind == ATTENTION_SCORES    ? WIRE_OUT
                           : kind == ATTENTION_SOFTMAX ? WIRE_INOUT
                                                       : WIRE_IN;
-    buffers[ATTENTION_MATRIX] = (struct lesson_buffer){
-        kind == ATTENTION_OUTPUT ? "probs" : "scores", role, 4, {batch, heads, q_len, kv_len}, {0}};
+    buffers[ATTENTION_MATRIX] = (struct lesson_buffer){kind == ATTENTION_OUTPUT ? "probs" : "scores",
+                                                       role,
+                                                       4,
+                                                       {batch, heads, q_len, kv_len},
+                                                       {0},
+                                                       STORAGE_F32};
     return ATTENTION_BUFFERS;
 }
 
@@ -88,6 +117,10 @@ static double element(const struct lesson_case *item, int index, int head, int r
     switch (item->distribution) {
     case DIST_LARGE:
         return index == ATTENTION_V ? noise : 100.0 * noise;
+    case DIST_LARGE_VALUES:
+        return index == ATTENTION_V ? 30000.0 + 1000.0 * noise : 0.25 * noise;
+    case DIST_SMALL_VALUES:
+        return index == ATTENTION_V ? 0x1p-17 * noise : noise;
     case DIST_EQUAL:
         return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
     case DIST_NAN_Q:
@@ -188,5 +221,7 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
     snprintf(text + used, size - (size_t)used, ", q_len %lld, kv_len %lld, head_dim %lld%s, %s",
              (long long)item->value[AT_Q_LEN], (long long)item->value[AT_KV_LEN],
              (long long)item->value[AT_HEAD_DIM], item->value[AT_CAUSAL] ? ", causal" : "",
-             item->value[AT_DTYPE] == DTYPE_F32 ? "f32" : "other dtype");
+             item->value[AT_DTYPE] == DTYPE_F32   ? "f32"
+             : item->value[AT_DTYPE] == DTYPE_F16 ? "f16"
+                                                  : "other dtype");
 }

@@ -19,8 +19,16 @@ enum attention_distribution {
     DIST_NAN_K,      /* a NaN in one key row of one head */
     DIST_NAN_V,      /* a NaN in one value row of one head */
     DIST_NAN_HIDDEN, /* NaN in keys and values that only the last query rows see */
-    DIST_OTHER_TAIL  /* normal, but the last keys and values drawn anew */
+    DIST_OTHER_TAIL, /* normal, but the last keys and values drawn anew */
+    DIST_LARGE_VALUES, /* values near the largest half, even weights: what is not divided yet overflows there */
+    DIST_SMALL_VALUES /* values among the subnormals of half */
 };
+
+/** @brief How q, k, v and out of @p item are stored. */
+enum storage attention_storage(const struct lesson_case *item);
+
+/** @brief Floats of workspace for one query row; @p workspace is an enum attention_workspace. */
+size_t attention_workspace_row(int workspace, int kv_len, int head_dim);
 
 /** @brief Key row from which DIST_NAN_HIDDEN and DIST_OTHER_TAIL differ from DIST_NORMAL. */
 int attention_hidden_from(const struct lesson_case *item);

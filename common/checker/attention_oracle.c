@@ -28,6 +28,7 @@ struct row {
     const float *q;     /* [head_dim] */
     const float *k, *v; /* [kv_len, head_dim] of its head */
     double scale;
+    enum storage storage; /* of the output */
 };
 
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, struct row *row)
@@ -53,6 +54,7 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
     row->k = data[ATTENTION_K] + kv_row * head_dim;
     row->v = data[ATTENTION_V] + kv_row * head_dim;
     row->scale = ref_attention_scale(&row->shape);
+    row->storage = attention_storage(item);
 }
 
 /* The problem of a single row and a single head, in which every key is visible. */
@@ -101,12 +103,18 @@ static void set_span(struct lesson_expectation *e, int index, int buffer, size_t
     e->span[index].count = count;
 }
 
+static void set_stored(struct lesson_span *span, size_t at, enum storage storage, double expected,
+                       double accumulated, double floor)
+{
+    span->expected[at] = expected;
+    span->bound[at] = bound_stored_as(storage, expected) + accumulated;
+    span->floor[at] = bound_stored_as(storage, expected) + floor;
+}
+
 static void set_element(struct lesson_span *span, size_t at, double expected, double accumulated,
                         double floor)
 {
-    span->expected[at] = expected;
-    span->bound[at] = bound_stored(expected) + accumulated;
-    span->floor[at] = bound_stored(expected) + floor;
+    set_stored(span, at, STORAGE_F32, expected, accumulated, floor);
 }
 
 static void expect_scores(const struct row *row, size_t unit, struct lesson_expectation *e)
@@ -221,8 +229,8 @@ static void bound_whole(const struct row *row, const double *magnitude, struct l
             from_flat += pull * flat[j];
         }
         double m = magnitude[d];
-        set_element(span, d, out, bound_sum(row->visible, m) + bound_floor(from_rooted),
-                    bound_floor(m + from_flat));
+        set_stored(span, d, row->storage, out, bound_sum(row->visible, m) + bound_floor(from_rooted),
+                   bound_floor(m + from_flat));
     }
 }
 
@@ -247,7 +255,8 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
                 bound_floor(1.0 + mean_flat));
     for (int j = 0; j < row->visible; j++) plain[j] = (double)plain_score(row, j);
     lse->plain[0] = (double)plain_softmax(plain, row->visible);
-    for (size_t d = 0; d < head_dim; d++) span->plain[d] = (double)plain_output(row, plain, (int)d);
+    for (size_t d = 0; d < head_dim; d++)
+        span->plain[d] = (double)storage_round(row->storage, plain_output(row, plain, (int)d));
 }
 
 void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -269,9 +278,11 @@ void attention_expect(const struct lesson_case *item, const float *const *data, 
         expect_whole(&row, data, unit, e);
         break;
     }
-    for (int s = 0; (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++)
+    for (int s = 0; (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++) {
+        enum storage storage = e->span[s].buffer == ATTENTION_OUT ? row.storage : STORAGE_F32;
         for (size_t i = 0; i < e->span[s].count; i++)
-            e->span[s].bound[i] = fmin(e->span[s].bound[i], BOUND_UNIT_F32);
+            e->span[s].bound[i] = fmin(e->span[s].bound[i], bound_unit(storage));
+    }
 }
 
 /* Scores become probabilities in place, so these are what a workspace holds in the end. */
@@ -280,7 +291,7 @@ int attention_intermediate(const struct lesson_case *item, const float *const *d
 {
     struct row row;
     size_t kv_len = (size_t)item->extent[AT_KV_LEN];
-    if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE) return 0;
+    if (item->extent[EX_WORKSPACE] != WORKSPACE_MATRIX || item->extent[EX_KIND] != ATTENTION_WHOLE) return 0;
     find_row(item, data, unit, &row);
     struct ref_attention_row exact = {.out = scratch};
     span->buffer = ATTENTION_WORKSPACE;

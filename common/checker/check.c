@@ -140,10 +140,26 @@ double check_points_max(const struct check *check, int index)
                     : (double)check->options.lesson->part[part].points * check->cases[index].weight / sum;
 }
 
+/* Refusing bad input is worth something only in a part that can do something with good input: the refusals are
+ * given in the skeleton. */
+static int refusals_count(const struct check *check, int part)
+{
+    int chosen = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        if (!check->chosen[i] || item->part != part || item->expected != KERNEL_OK) continue;
+        if (check->verdicts[i].state == STATE_PASS) return 1;
+        chosen++;
+    }
+    return chosen == 0;
+}
+
 double check_points(const struct check *check, int index)
 {
-    return check->chosen[index] && check->verdicts[index].state == STATE_PASS ? check_points_max(check, index)
-                                                                              : 0.0;
+    const struct lesson_case *item = &check->cases[index];
+    if (!check->chosen[index] || check->verdicts[index].state != STATE_PASS) return 0.0;
+    if (item->expected != KERNEL_OK && !refusals_count(check, item->part)) return 0.0;
+    return check_points_max(check, index);
 }
 
 enum state check_state(const struct check *check, int part)

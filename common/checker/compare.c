@@ -25,6 +25,17 @@ static int is_output(enum wire_role role)
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
+/* Where elements are floats already, what came back is looked at where it lies. */
+static const float *as_floats(const struct lesson_buffer *buffer, const void *raw)
+{
+    size_t elems = lesson_elems(buffer);
+    if (buffer->storage == STORAGE_F32) return raw;
+    float *floats = malloc((elems + 1) * sizeof *floats);
+    for (size_t at = 0; floats != NULL && at < elems; at++)
+        floats[at] = storage_get(buffer->storage, raw, at);
+    return floats;
+}
+
 int judged_open(struct judged *judged, const struct session *session, int index)
 {
     const struct item *item = &session->item[index];
@@ -32,9 +43,11 @@ int judged_open(struct judged *judged, const struct session *session, int index)
     for (int b = 0; b < item->buffer_count; b++) {
         enum wire_role role = item->buffer[b].role;
         size_t elems = lesson_elems(&item->buffer[b]);
-        for (int run = 0; run < 2; run++)
-            judged->got[run][b] = session_copy(session, index, b, is_output(role) ? run : 0);
-        if (role == WIRE_WORKSPACE) judged->got[0][b] = judged->got[1][b] = NULL;
+        for (int run = 0; run < 2 && role != WIRE_WORKSPACE; run++) {
+            judged->raw[run][b] = session_copy(session, index, b, is_output(role) ? run : 0);
+            judged->got[run][b] = as_floats(&item->buffer[b], judged->raw[run][b]);
+            if (judged->got[run][b] == NULL) return -1;
+        }
         if (!is_input(role)) continue;
         float *data = malloc(elems * sizeof *data);
         if (data == NULL) return -1;
@@ -48,6 +61,8 @@ void judged_close(struct judged *judged)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++) {
         free((void *)judged->inputs[b]);
+        for (int run = 0; run < 2; run++)
+            if ((const void *)judged->got[run][b] != judged->raw[run][b]) free((void *)judged->got[run][b]);
         free(judged->buffer[b].first);
     }
 }
@@ -87,10 +102,9 @@ static int guards_of(const struct judged *judged, int b, int run, char *reason, 
     size_t guard = session_guard_bytes(judged->session);
     if (guard == 0 || item->settled.null_buffer == b || lesson_elems(buffer) == 0) return 1;
     if (buffer->role == WIRE_WORKSPACE && wire->result.workspace_asked == 0) return 1;
-    const unsigned char *contents =
-        (const unsigned char *)session_copy(judged->session, judged->index, b, run);
+    const unsigned char *contents = session_copy(judged->session, judged->index, b, run);
     int kept = buffer->role != WIRE_WORKSPACE || judged->session->check->options.dump;
-    size_t bytes = lesson_elems(buffer) * sizeof(float);
+    size_t bytes = lesson_bytes(buffer);
     ptrdiff_t front = first_change(item->guard_seed, 2 * (unsigned)b, contents - guard, guard);
     ptrdiff_t behind =
         first_change(item->guard_seed, 2 * (unsigned)b + 1, contents + (kept ? bytes : 0), guard);
@@ -104,6 +118,15 @@ static int guards_of(const struct judged *judged, int b, int run, char *reason, 
     return front < 0 && behind < 0;
 }
 
+/* The bits that element `at` of an input had. */
+static uint32_t bits_given(const struct judged *judged, int b, size_t at)
+{
+    enum storage storage = judged->item->buffer[b].storage;
+    uint32_t element = 0;
+    storage_put(storage, &element, 0, judged->inputs[b][at]);
+    return storage_bits(storage, &element, 0);
+}
+
 int compare_untouched(const struct judged *judged, char *reason, size_t size)
 {
     const struct item *item = judged->item;
@@ -112,11 +135,12 @@ int compare_untouched(const struct judged *judged, char *reason, size_t size)
         for (int run = 0; run < (role == WIRE_IN ? 1 : 2); run++)
             if (!guards_of(judged, b, run, reason, size)) return 0;
         if (role != WIRE_IN || item->settled.null_buffer == b) continue;
-        size_t elems = lesson_elems(&item->buffer[b]);
-        if (memcmp(judged->inputs[b], judged->got[0][b], elems * sizeof(float)) == 0) continue;
-        size_t at = 0;
+        size_t elems = lesson_elems(&item->buffer[b]), at = 0;
+        while (at < elems &&
+               storage_bits(item->buffer[b].storage, judged->raw[0][b], at) == bits_given(judged, b, at))
+            at++;
+        if (at == elems) continue;
         char name[96];
-        while (memcmp(&judged->inputs[b][at], &judged->got[0][b][at], sizeof(float)) == 0) at++;
         compare_name(&item->buffer[b], at, name, sizeof name);
         snprintf(reason, size, "input modified: %s is not what it was", name);
         return 0;
@@ -124,35 +148,44 @@ int compare_untouched(const struct judged *judged, char *reason, size_t size)
     return 1;
 }
 
-/* The word that element `at` of an output held before run `run`. */
-static uint32_t word_before(const struct judged *judged, int b, int run, size_t at)
+/* The bits that element `at` of an output had before run `run`. */
+static uint32_t bits_before(const struct judged *judged, int b, int run, size_t at)
 {
-    uint32_t word = judged->item->poison[run];
-    if (judged->item->buffer[b].role == WIRE_INOUT) memcpy(&word, &judged->inputs[b][at], sizeof word);
-    return word;
+    const struct item *item = judged->item;
+    if (item->buffer[b].role == WIRE_INOUT) return bits_given(judged, b, at);
+    return storage_poison_bits(item->buffer[b].storage, session_poison(item, b, run), at);
 }
 
-static uint32_t word_of(const float *data, size_t at)
+static uint32_t bits_after(const struct judged *judged, int b, int run, size_t at)
 {
-    uint32_t word;
-    memcpy(&word, &data[at], sizeof word);
-    return word;
+    return storage_bits(judged->item->buffer[b].storage, judged->raw[run][b], at);
+}
+
+/* 1 if output `b` is as it was before the call; else 0 with the reason. */
+static int left_alone(const struct judged *judged, int b, const char *why, char *reason, size_t size)
+{
+    const struct lesson_buffer *buffer = &judged->item->buffer[b];
+    for (int run = 0; run < 2; run++)
+        for (size_t at = 0; at < lesson_elems(buffer); at++) {
+            if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
+            char name[96];
+            compare_name(buffer, at, name, sizeof name);
+            snprintf(reason, size, "%s, yet %s was written", why, name);
+            return 0;
+        }
+    return 1;
+}
+
+/* 1 if the kernel is given output `b`. */
+static int has_output(const struct judged *judged, int b)
+{
+    return is_output(judged->item->buffer[b].role) && judged->item->settled.null_buffer != b;
 }
 
 int compare_refused(const struct judged *judged, char *reason, size_t size)
 {
-    const struct item *item = judged->item;
-    for (int b = 0; b < item->buffer_count; b++) {
-        if (!is_output(item->buffer[b].role) || item->settled.null_buffer == b) continue;
-        for (int run = 0; run < 2; run++)
-            for (size_t at = 0; at < lesson_elems(&item->buffer[b]); at++) {
-                if (word_of(judged->got[run][b], at) == word_before(judged, b, run, at)) continue;
-                char name[96];
-                compare_name(&item->buffer[b], at, name, sizeof name);
-                snprintf(reason, size, "the call was refused, yet %s was written", name);
-                return 0;
-            }
-    }
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        if (has_output(judged, b) && !left_alone(judged, b, "the call was refused", reason, size)) return 0;
     return 1;
 }
 
@@ -162,12 +195,14 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     const float *one = judged->got[0][b], *two = judged->got[1][b];
     size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, first = 0;
-    if (memcmp(one, two, elems * sizeof *one) == 0) return 1;
+    if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
     for (size_t at = 0; at < elems; at++) {
-        if (word_of(one, at) == word_of(two, at) || (isnan(one[at]) && isnan(two[at]))) continue;
+        if (bits_after(judged, b, 0, at) == bits_after(judged, b, 1, at) ||
+            (isnan(one[at]) && isnan(two[at])))
+            continue;
         if (unwritten + different == 0) first = at;
-        if (buffer->role == WIRE_OUT && word_of(one, at) == judged->item->poison[0] &&
-            word_of(two, at) == judged->item->poison[1])
+        if (buffer->role == WIRE_OUT && bits_after(judged, b, 0, at) == bits_before(judged, b, 0, at) &&
+            bits_after(judged, b, 1, at) == bits_before(judged, b, 1, at))
             unwritten++;
         else
             different++;
@@ -189,10 +224,13 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
 
 int compare_runs(const struct judged *judged, char *reason, size_t size)
 {
-    for (int b = 0; b < judged->item->buffer_count; b++)
-        if (is_output(judged->item->buffer[b].role) && judged->item->settled.null_buffer != b &&
-            !runs_of(judged, b, reason, size))
-            return 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        if (!has_output(judged, b)) continue;
+        int right = judged->item->settled.untouched >> b & 1
+                        ? left_alone(judged, b, "this output had to stay as it was", reason, size)
+                        : runs_of(judged, b, reason, size);
+        if (!right) return 0;
+    }
     return 1;
 }
 
@@ -200,9 +238,9 @@ int compare_timed(const struct judged *judged, char *reason, size_t size)
 {
     for (int b = 0; b < judged->item->buffer_count; b++) {
         const struct lesson_buffer *buffer = &judged->item->buffer[b];
-        if (!is_output(buffer->role) || judged->item->settled.null_buffer == b) continue;
-        const float *timed = session_copy(judged->session, judged->index, b, 2);
-        if (memcmp(timed, judged->got[0][b], lesson_elems(buffer) * sizeof *timed) == 0) continue;
+        if (!has_output(judged, b)) continue;
+        const void *timed = session_copy(judged->session, judged->index, b, 2);
+        if (memcmp(timed, judged->raw[0][b], lesson_bytes(buffer)) == 0) continue;
         snprintf(reason, size, "what the timing loop left in %s is not the checked result", buffer->name);
         return 0;
     }

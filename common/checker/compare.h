@@ -29,7 +29,8 @@ struct judged {
     int index; /**< of the item in the session */
     const struct item *item;
     const float *inputs[WIRE_BUFFERS]; /**< made anew from the seed; NULL for other roles */
-    const float *got[2][WIRE_BUFFERS]; /**< what came back from each run */
+    const void *raw[2][WIRE_BUFFERS];  /**< what came back from each run, as it lay in device memory */
+    const float *got[2][WIRE_BUFFERS]; /**< the same as floats */
     struct buffer_comparison buffer[WIRE_BUFFERS];
     size_t units, sampled; /**< units of the oracle; how many were compared if not all, else 0 */
     double share;          /**< largest over all buffers, both criteria */

@@ -45,7 +45,8 @@ static void print_buffer(const struct lesson_buffer *buffer, const float *got, c
     if (elems == 0) return;
     size_t rows = elems / columns;
     static const char *const roles[] = {"input", "output", "in and out", "workspace after the call"};
-    printf("  %s (%s, %zu rows of %zu)\n", buffer->name, roles[buffer->role], rows, columns);
+    printf("  %s (%s, %zu rows of %zu, %s)\n", buffer->name, roles[buffer->role], rows, columns,
+           storage_name(buffer->storage));
     for (size_t row = 0; row < rows && row < SHOWN_ROWS; row++)
         print_row(buffer, got, expected, bound, row, columns);
     if (rows > SHOWN_ROWS) printf("    ... and %zu more rows\n", rows - SHOWN_ROWS);
@@ -94,8 +95,10 @@ void dump_item(struct session *session, int index)
     ask_oracle(&judged, &answers);
     for (int b = 0; b < item->buffer_count; b++) {
         if (item->settled.null_buffer == b) continue;
-        const float *got =
-            item->buffer[b].role == WIRE_IN ? judged.inputs[b] : session_copy(session, index, b, 0);
+        enum wire_role role = item->buffer[b].role;
+        const float *got = role == WIRE_IN          ? judged.inputs[b]
+                           : role == WIRE_WORKSPACE ? session_copy(session, index, b, 0)
+                                                    : judged.got[0][b];
         print_buffer(&item->buffer[b], got, answers.expected[b], answers.bound[b]);
     }
     for (int b = 0; b < WIRE_BUFFERS; b++) {

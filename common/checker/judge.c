@@ -158,8 +158,9 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     verdict->state = STATE_FAIL;
     snprintf(
         verdict->headline, sizeof verdict->headline,
-        "largest error of %s is %.3g, a plain f32 computation has %.3g: more than twice that is too much",
-        judged->item->buffer[buffer].name, found->largest_error, found->largest_plain_error);
+        "largest error of %s is %.3g, a plain f32 computation%s has %.3g: more than twice that is too much",
+        judged->item->buffer[buffer].name, found->largest_error,
+        judged->item->buffer[buffer].storage == STORAGE_F32 ? "" : " stored so", found->largest_plain_error);
     snprintf(verdict->pattern, sizeof verdict->pattern, "lower precision than asked for?");
 }
 
@@ -191,12 +192,13 @@ static void judge_property(struct session *session, const struct judged *judged,
     if (lesson->holds == NULL || index == 0 || judged->item->item_index == 0) return;
     const struct item *before = &session->item[index - 1];
     if (before->case_index != judged->item->case_index || before->end != ITEM_ANSWERED) return;
-    const float *got_before[WIRE_BUFFERS] = {0};
-    for (int b = 0; b < before->buffer_count; b++) got_before[b] = session_copy(session, index - 1, b, 0);
-    if (lesson->holds(&judged->item->settled, judged->got[0], &before->settled, got_before, reason,
-                      sizeof reason))
-        return;
-    say(verdict, STATE_FAIL, reason);
+    struct judged earlier;
+    if (judged_open(&earlier, session, index - 1) != 0)
+        say(verdict, STATE_BROKEN, "no memory to compare the result");
+    else if (!lesson->holds(&judged->item->settled, judged->got[0], &before->settled, earlier.got[0], reason,
+                            sizeof reason))
+        say(verdict, STATE_FAIL, reason);
+    judged_close(&earlier);
 }
 
 static void judge_data(struct session *session, int index, struct verdict *verdict)

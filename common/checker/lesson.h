@@ -17,6 +17,7 @@
 
 #include "kernel_status.h"
 #include "rng.h"
+#include "storage.h"
 #include "wire.h"
 
 enum case_group {
@@ -32,7 +33,7 @@ enum case_group {
 /** @brief Where a case is run; a set. */
 enum device { DEVICE_SIMT = 1, DEVICE_GPU = 2, DEVICE_ANY = 3 };
 
-enum { LESSON_NAME = 64, LESSON_EXTENTS = 8, LESSON_PARTS = 8, LESSON_RANK = 4 };
+enum { LESSON_NAME = 64, LESSON_EXTENTS = 12, LESSON_PARTS = 8, LESSON_RANK = 4 };
 
 enum case_flags {
     CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
@@ -50,23 +51,25 @@ struct lesson_case {
     int extent[LESSON_EXTENTS]; /**< what the buffers are made for; meanings are the lesson's own */
     int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */
     double real[WIRE_REALS];
-    int distribution;            /**< the lesson's own */
-    unsigned flags;              /**< set of enum case_flags */
-    int null_buffer;             /**< which buffer is given as a null pointer, -1 for none */
-    int misaligned_buffer;       /**< which buffer is misaligned, -1 for none */
-    int misalignment;            /**< by how many bytes */
+    int distribution;      /**< the lesson's own */
+    unsigned flags;        /**< set of enum case_flags */
+    int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
+    int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
+    int misalignment;      /**< by how many bytes */
+    unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
     int repeat;                  /**< number of items, 1 unless a property */
     uint64_t seed;               /**< of the item's inputs; set by the checker */
 };
 
-/** @brief One buffer of an item. Everything is f32 in memory so far; storage types come with lesson 04. */
+/** @brief One buffer of an item. */
 struct lesson_buffer {
     const char *name;
     enum wire_role role;
     int rank;
     size_t extent[LESSON_RANK]; /**< element [i, j, ...] is row-major; printed as name[i,j,...] */
     const char *column[4];      /**< names of the last index where it counts fields ("m", "l"); or NULL */
+    enum storage storage;       /**< how elements lie in device memory */
 };
 
 /** @brief Elements of @p buffer. */
@@ -77,11 +80,18 @@ static inline size_t lesson_elems(const struct lesson_buffer *buffer)
     return elems;
 }
 
+/** @brief Bytes of @p buffer. */
+static inline size_t lesson_bytes(const struct lesson_buffer *buffer)
+{
+    return lesson_elems(buffer) * storage_bytes(buffer->storage);
+}
+
 /**
  * @brief What a stretch of one buffer must hold. Filled by the oracle.
  *
  * The two bounds are checked apart: every element against its own, and the largest error of a whole buffer
- * against twice the largest error of a plain f32 computation (plus `floor`, what does not accumulate).
+ * against twice the largest error of a plain f32 computation, rounded to what the buffer stores (plus `floor`,
+ * what does not accumulate).
  */
 struct lesson_span {
     int buffer;
@@ -129,7 +139,8 @@ struct lesson {
     void (*vary)(struct lesson_case *item, int index, struct rng *rng);
     /** @brief Describes the buffers of @p item; returns how many there are. */
     int (*buffers)(const struct lesson_case *item, struct lesson_buffer *buffers);
-    /** @brief Fills input @p index (of what buffers() said) with @p elems floats. */
+    /** @brief Fills input @p index (of what buffers() said) with @p elems floats. They are rounded to the
+     *         buffer's storage type before anybody else sees them. */
     void (*fill)(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
     /** @brief Number of independent pieces the oracle works on: rows, as a rule. */
     size_t (*units)(const struct lesson_case *item);

@@ -19,6 +19,7 @@ void options_usage(FILE *file)
         "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
+        "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
         "  -v                   a line for every case\n"
         "  --dump               what came back, beside what the oracle gives\n"
         "  --bench              times (gpu) or counters (simt) of the speed cases\n"
@@ -125,6 +126,7 @@ static int read_value(struct options *options, const char *name, const char *val
     } texts[] = {{"--runner", &options->runner},
                  {"--csv", &options->csv},
                  {"--json", &options->json},
+                 {"--again", &options->again},
                  {"--secret-seed-file", &options->secret_seed_file}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i].name) == 0) {

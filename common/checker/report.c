@@ -9,7 +9,7 @@
 
 #include "diagnose.h"
 
-enum { SHOWN_IN_FULL = 3, SHOWN_LINES = 14 };
+enum { SHOWN_IN_FULL = 3, NAMED = 6, SHOWN_LINES = 14 };
 
 const char *report_group(enum case_group group)
 {
@@ -54,7 +54,8 @@ static void report_case(const struct check *check, int index)
     if (verdict->sampled > 0)
         printf("    %-12s %zu of %zu rows\n", "sampled", verdict->sampled, verdict->units);
     if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
-    printf("    %-12s build/bin/warpwise check %02d --case %s --device %s\n", "again", lesson->number,
+    const char *which = check->options.again != NULL ? check->options.again : "";
+    printf("    %-12s build/bin/warpwise check %02d%s --case %s --device %s\n", "again", lesson->number, which,
            item->name, device_name(check->options.device));
 }
 
@@ -93,10 +94,11 @@ static void report_failures(const struct check *check, int part)
         if (shown < SHOWN_IN_FULL) {
             report_case(check, i);
             shown++;
-        } else {
-            printf(more++ == 0 ? "  also failing: %s" : ", %s", check->cases[i].name);
+        } else if (more++ < NAMED) {
+            printf(more == 1 ? "  also failing: %s" : ", %s", check->cases[i].name);
         }
     }
+    if (more > NAMED) printf(" and %d more (--verbose names them)", more - NAMED);
     if (more > 0) putchar('\n');
     diagnose_part(check, part, common, sizeof common);
     if (common[0] != '\0') printf("  in common    %s\n", common);

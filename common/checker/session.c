@@ -36,7 +36,7 @@ static int has_contents(enum wire_role role)
 
 static uint64_t buffer_bytes(const struct item *item, int buffer)
 {
-    return lesson_elems(&item->buffer[buffer]) * sizeof(float);
+    return lesson_bytes(&item->buffer[buffer]);
 }
 
 uint64_t session_guard_bytes(const struct session *session)
@@ -84,16 +84,38 @@ void session_fill(const struct check *check, const struct item *item, int buffer
     struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
     size_t elems = lesson_elems(&item->buffer[buffer]);
     check->options.lesson->fill(&item->settled, buffer, elems, &rng, data);
+    if (item->buffer[buffer].storage == STORAGE_F32) return;
+    for (size_t i = 0; i < elems; i++) data[i] = storage_round(item->buffer[buffer].storage, data[i]);
 }
 
-/* A NaN for one run and a large finite number for the other: code that reads what it should write is caught by
- * one of them, even if it takes maxima. */
+/* Every input as the kernel is to find it. */
+static void store_input(struct session *session, const struct item *item, int buffer, void *to)
+{
+    enum storage storage = item->buffer[buffer].storage;
+    size_t elems = lesson_elems(&item->buffer[buffer]);
+    if (storage == STORAGE_F32) {
+        session_fill(session->check, item, buffer, to);
+        return;
+    }
+    float *data = malloc((elems + 1) * sizeof *data);
+    if (data == NULL) {
+        snprintf(session->check->broken, sizeof session->check->broken, "no memory for the inputs");
+        return;
+    }
+    session_fill(session->check, item, buffer, data);
+    for (size_t i = 0; i < elems; i++) storage_put(storage, to, i, data[i]);
+    free(data);
+}
+
+uint32_t session_poison(const struct item *item, int buffer, int run)
+{
+    return storage_poison(item->buffer[buffer].storage, run, item->poison_secret);
+}
+
 static void choose_secrets(struct item *item)
 {
     for (int i = 0; i < 2; i++) item->nonce[i] = rng_unforeseen();
-    uint64_t bits = rng_unforeseen();
-    item->poison[0] = 0x7FC00000u | (uint32_t)(bits & 0x3FFFFF);
-    item->poison[1] = 0x44800000u | (uint32_t)(bits >> 32 & 0x7FFFFF);
+    item->poison_secret = rng_unforeseen();
     item->guard_seed = rng_unforeseen();
 }
 
@@ -106,9 +128,10 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
     snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
     if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
+    for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
     if (has_contents(role)) {
         buffer->contents = *at;
-        session_fill(session->check, item, index, (float *)(void *)((unsigned char *)session->header + *at));
+        store_input(session, item, index, (unsigned char *)session->header + *at);
         *at += wire_round(buffer->bytes);
     }
     for (int copy = 0; copy < copies_of(session, role); copy++) {
@@ -126,7 +149,6 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     memcpy(wire->value, item->settled.value, sizeof wire->value);
     memcpy(wire->real, item->settled.real, sizeof wire->real);
     memcpy(wire->nonce, item->nonce, sizeof wire->nonce);
-    memcpy(wire->poison, item->poison, sizeof wire->poison);
     wire->guard_bytes = session_guard_bytes(session);
     wire->guard_seed = item->guard_seed;
     if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
@@ -186,7 +208,7 @@ int session_save(const struct session *session, const char *path)
     return fclose(file) == 0 && written == session->bytes ? 0 : -1;
 }
 
-const float *session_copy(const struct session *session, int index, int buffer, int run)
+const void *session_copy(const struct session *session, int index, int buffer, int run)
 {
     const struct item *item = &session->item[index];
     uint64_t at = wire_round(sizeof(struct wire_header)) +
@@ -197,9 +219,8 @@ const float *session_copy(const struct session *session, int index, int buffer, 
             enum wire_role role = session->item[i].buffer[b].role;
             if (has_contents(role)) at += wire_round(buffer_bytes(&session->item[i], b));
             if (i == index && b == buffer)
-                return (const float *)((const unsigned char *)session->header + at +
-                                       (uint64_t)run * copy_bytes(session, item, b) +
-                                       session_guard_bytes(session));
+                return (const unsigned char *)session->header + at +
+                       (uint64_t)run * copy_bytes(session, item, b) + session_guard_bytes(session);
             at += (uint64_t)copies_of(session, role) * copy_bytes(session, &session->item[i], b);
         }
     return NULL;

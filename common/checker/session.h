@@ -24,7 +24,7 @@ struct item {
     double host_seconds;
     char text[ITEM_TEXT]; /**< what was printed while it ran */
     uint64_t nonce[2];
-    uint32_t poison[2];
+    uint64_t poison_secret;
     uint64_t guard_seed;
 };
 
@@ -60,10 +60,13 @@ struct wire_case *session_case(const struct session *session, int index);
 /** @brief Size of each guard zone; 0 where the device watches the borders itself. */
 uint64_t session_guard_bytes(const struct session *session);
 
-/** @brief Fills input @p buffer of @p item anew; the same bits every time. */
+/** @brief Fills input @p buffer of @p item anew, as its storage type rounds it; the same bits every time. */
 void session_fill(const struct check *check, const struct item *item, int buffer, float *data);
 
-/** @brief What came back of @p buffer in run @p run: its contents, between the guard zones. */
-const float *session_copy(const struct session *session, int index, int buffer, int run);
+/** @brief The word that @p buffer of @p item is filled with before run @p run. */
+uint32_t session_poison(const struct item *item, int buffer, int run);
+
+/** @brief What came back of @p buffer in run @p run: its contents in its storage type, between the guard zones. */
+const void *session_copy(const struct session *session, int index, int buffer, int run);
 
 #endif

@@ -59,17 +59,13 @@ uint16_t storage_half_of(float value)
 
 float storage_of_half(uint16_t half)
 {
-    int exponent = half >> F16_FRACTION & 31, fraction = half & 0x3FF;
-    float magnitude;
-    if (exponent == 31) {
-        uint32_t bits = UINT32_C(0x7F800000) | (uint32_t)fraction << CUT;
-        memcpy(&magnitude, &bits, sizeof magnitude);
-    } else if (exponent == 0) {
-        magnitude = ldexpf((float)fraction, 1 - F16_BIAS - F16_FRACTION);
-    } else {
-        magnitude = ldexpf((float)(fraction | 1 << F16_FRACTION), exponent - F16_BIAS - F16_FRACTION);
-    }
-    return half >> 15 ? -magnitude : magnitude;
+    uint32_t exponent = half >> F16_FRACTION & 31, fraction = half & 0x3FF;
+    if (exponent == 0) return (half >> 15 ? -0x1p-24f : 0x1p-24f) * (float)fraction;
+    exponent = exponent == 31 ? 0xFF : exponent - F16_BIAS + F32_BIAS;
+    uint32_t bits = (uint32_t)(half >> 15) << 31 | exponent << F32_FRACTION | fraction << CUT;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* NaN has no whole number; what it becomes is of no importance. */
@@ -94,12 +90,15 @@ float storage_get(enum storage storage, const void *data, size_t at)
 void storage_put(enum storage storage, void *data, size_t at, float value)
 {
     unsigned char *element = (unsigned char *)data + at * storage_bytes(storage);
-    uint16_t half = storage_half_of(value);
-    int32_t whole = whole_of(value);
-    const void *from = storage == STORAGE_F16   ? (const void *)&half
-                       : storage == STORAGE_I32 ? (const void *)&whole
-                                                : (const void *)&value;
-    memcpy(element, from, storage_bytes(storage));
+    if (storage == STORAGE_F16) {
+        uint16_t half = storage_half_of(value);
+        memcpy(element, &half, sizeof half);
+    } else if (storage == STORAGE_I32) {
+        int32_t whole = whole_of(value);
+        memcpy(element, &whole, sizeof whole);
+    } else {
+        memcpy(element, &value, sizeof value);
+    }
 }
 
 float storage_round(enum storage storage, float value)

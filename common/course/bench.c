@@ -28,11 +28,31 @@ static void measure_lesson_before(const struct lesson_folder *lesson, enum devic
 
 enum { MOST_PEERS = 16 }; /* the checker takes no more */
 
-/* Hands the times of the lesson before to the checker, which sets its own beside them. */
-static void add_peers(const struct lesson_folder *lesson, const struct results *before,
+/* What `ceilings` measured as NAME_us@CASE becomes the peer "NAME" of that case; returns how many there are. */
+static size_t add_measured_peers(struct argument_list *arguments)
+{
+    const struct device_facts *facts = device_measure();
+    size_t peers = 0;
+    for (size_t i = 0; i < facts->count && peers < MOST_PEERS; i++) {
+        const char *name = facts->name[i], *at = strstr(name, "_us@");
+        if (!at) continue;
+        char *label = format_string("%.*s", (int)(at - name), name);
+        for (char *c = label; *c; c++)
+            if (*c == '_') *c = ' ';
+        argument_add(arguments, "--peer");
+        argument_add(arguments, format_string("%s:%s=%s", label, at + 4, facts->value[i]));
+        free(label);
+        peers++;
+    }
+    return peers;
+}
+
+/* Hands the times of others to the checker, which sets its own beside them: first what this GPU's libraries
+ * take, then the lesson before. */
+static void add_peers(const struct lesson_folder *lesson, enum device device, const struct results *before,
                       struct argument_list *arguments)
 {
-    size_t peers = 0;
+    size_t peers = device == DEVICE_GPU ? add_measured_peers(arguments) : 0;
     for (size_t i = 0; i < before->count && peers < MOST_PEERS; i++) {
         const struct result_row *row = &before->rows[i];
         if (!(row->median_us > 0)) continue;
@@ -65,7 +85,7 @@ static int bench_on(const struct command_line *line, const struct lesson_folder 
     request.verbose = option_value(line, "--verbose") != NULL;
     pass_on_options(line, &request.checker_arguments);
     measure_lesson_before(lesson, device, &before);
-    add_peers(lesson, &before.results, &request.checker_arguments);
+    add_peers(lesson, device, &before.results, &request.checker_arguments);
     judge(&request, &bench);
     if (bench.results.count) {
         printf("\n");

@@ -13,7 +13,7 @@ struct check_plan {
     const struct command_line *line;
     const struct lesson_folder *lesson;
     struct device_choice devices;
-    char *kernel;
+    char *kernel, *again; /* the kernel file, and the words that name it if it is not the lesson's own */
     const char *expect, *expect_cases;
     struct argument_list orders;
     struct text rows; /* of all runs, for --csv */
@@ -85,6 +85,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     struct judgement judgement;
     struct judgement_request request = {.lesson = plan->lesson,
                                         .kernel = plan->kernel,
+                                        .again = plan->again,
                                         .device = device,
                                         .order = order,
                                         .echo = 1,
@@ -166,6 +167,8 @@ static int choose_kernel(struct check_plan *plan)
     if (kernel && solution) return complain("--kernel and --solution exclude each other.");
     if (!kernel && !solution && operand_is_file) kernel = operand;
     plan->kernel = kernel ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
+    if (solution) plan->again = copy_string(" --solution");
+    if (kernel) plan->again = format_string(strpbrk(kernel, " '\"$") ? " --kernel \"%s\"" : " --kernel %s", kernel);
     return build_kernel_file_usable(plan->kernel);
 }
 

@@ -249,6 +249,7 @@ struct judgement_request {
     const char *kernel;
     enum device device;
     const char *order; /**< SIMT_ORDER for the runner, or NULL */
+    const char *again; /**< words that name the kernel on a command line, or NULL for the lesson's own */
     int bench;
     int echo; /**< 1: the checker's report goes to stdout */
     int verbose;

@@ -118,6 +118,10 @@ static void run_checker(const struct judgement_request *request, const char *run
     argument_add(&arguments, device_name(request->device));
     argument_add(&arguments, "--csv");
     argument_add(&arguments, rows);
+    if (request->again) {
+        argument_add(&arguments, "--again");
+        argument_add(&arguments, request->again);
+    }
     if (request->bench) argument_add(&arguments, "--bench");
     if (request->bench && request->device == DEVICE_GPU) add_limits(&arguments);
     for (size_t i = 0; i < request->checker_arguments.count; i++) {

@@ -128,16 +128,16 @@ static void tear_down(struct device_case *run)
     }
 }
 
-int prepare_outputs(struct device_case *run, int set, uint32_t poison, int first_contents)
+int prepare_outputs(struct device_case *run, int set, int index, int first_contents)
 {
     for (unsigned i = 0; i < run->item->buffer_count; i++) {
         const struct wire_buffer *wire = &run->item->buffer[i];
         struct device_buffer *buffer = &run->buffer[set][i];
         if (buffer->start == NULL) continue;
         int failed = 0;
-        if (wire->role == WIRE_OUT) failed = fill_words(run, buffer, poison);
+        if (wire->role == WIRE_OUT) failed = fill_words(run, buffer, wire->poison[index]);
         if (wire->role == WIRE_WORKSPACE && run->item->poison_workspace)
-            failed = fill_words(run, buffer, poison);
+            failed = fill_words(run, buffer, wire->poison[index]);
         if (wire->role == WIRE_INOUT && first_contents)
             failed = move(run, buffer->start, image_at(run, wire->contents), buffer->bytes, 0);
         if (failed) return -1;
@@ -201,7 +201,7 @@ static int finish(struct device_case *run)
 static int run_both_at_once(struct device_case *run)
 {
     for (int index = 0; index < 2; index++)
-        if (prepare_outputs(run, index, run->item->poison[index], 1) != 0) return -1;
+        if (prepare_outputs(run, index, index, 1) != 0) return -1;
     if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run) != 0) return -1;
     return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
 }
@@ -209,7 +209,7 @@ static int run_both_at_once(struct device_case *run)
 static int run_one_by_one(struct device_case *run)
 {
     for (int index = 0; index < 2; index++) {
-        if (prepare_outputs(run, 0, run->item->poison[index], 1) != 0) return -1;
+        if (prepare_outputs(run, 0, index, 1) != 0) return -1;
         if (call(run, 0, index) != 0 || finish(run) != 0 || copy_back(run, 0, index) != 0) return -1;
     }
     return 0;

@@ -43,8 +43,8 @@ void run_case(struct wire_header *image, struct wire_case *item);
 /** @brief Records @p error, with where it came from, unless an error is recorded already. */
 int note_error(struct wire_case *item, cudaError_t error, const char *where);
 
-/** @brief Puts poison, or the first contents, into the outputs of run @p run in set @p set. */
-int prepare_outputs(struct device_case *run, int set, uint32_t poison, int first_contents);
+/** @brief Puts the poison of run @p index, or the first contents, into the outputs of set @p set. */
+int prepare_outputs(struct device_case *run, int set, int index, int first_contents);
 
 /** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
 int copy_back(struct device_case *run, int set, int index);

@@ -120,7 +120,7 @@ int time_case(struct device_case *run)
     static struct stopwatch watch;
     watch = (struct stopwatch){.run = run};
     if (run->item->timed > WIRE_SAMPLES) run->item->timed = WIRE_SAMPLES;
-    int failed = open_watch(&watch) != 0 || prepare_outputs(run, 0, run->item->poison[0], 0) != 0;
+    int failed = open_watch(&watch) != 0 || prepare_outputs(run, 0, 0, 0) != 0;
     for (unsigned i = 0; i < run->item->warm_up && !failed; i++)
         failed = before_call(&watch) != 0 || call(&watch) != 0;
     failed = failed || wall_time(&watch) != 0 || sample(&watch) != 0 || copy_back(run, 0, 2) != 0;

@@ -18,11 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3153504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3253504157524157) /* changes with the layout of these structs */
 
 enum {
-    WIRE_BUFFERS = 8, /* device buffers a case may have */
-    WIRE_VALUES = 16, /* integers the lesson's marshalling may need */
+    WIRE_BUFFERS = 12, /* device buffers a case may have */
+    WIRE_VALUES = 24, /* integers the lesson's marshalling may need */
     WIRE_REALS = 2,
     WIRE_RUNS = 3,       /* two runs with different poison, and what the timing loop left */
     WIRE_SAMPLES = 256,  /* timed launches */
@@ -51,6 +51,7 @@ struct wire_buffer {
     uint64_t bytes;           /**< without guard zones */
     uint64_t misalignment;    /**< bytes added to an aligned address */
     uint64_t contents;        /**< in, inout: what it holds at first, @c bytes long */
+    uint32_t poison[2];       /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
 };
 
@@ -86,7 +87,6 @@ struct wire_case {
     double real[WIRE_REALS];
     uint64_t guard_bytes; /**< of each guard zone; 0 where the device itself watches the borders */
     uint64_t guard_seed;
-    uint32_t poison[2];        /**< word that outputs are filled with before run 0 and run 1 */
     uint32_t poison_workspace; /**< 1: also fill the workspace */
     uint32_t warm_up, timed;   /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
     uint64_t flush_bytes;      /**< device memory written between timed launches, so that L2 is cold */

@@ -42,7 +42,7 @@ template <int HEAD_DIM> struct sizes {
         COLUMNS = HEAD_DIM / WARP                    // columns of the output that a lane computes
     };
     static_assert(QUERIES * WIDTH <= TILE_FLOATS, "queries and weights take turns in the third tile");
-    static_assert(ROWS <= WARP, "lane i keeps the pair of row i");
+    static_assert((int)ROWS <= (int)WARP, "lane i keeps the pair of row i");
     static_assert(FOURS % SWIZZLE == 0, "a swizzled row stays within its place");
 };
 
@@ -326,8 +326,7 @@ __device__ inline void store_state(struct row_state<HEAD_DIM> *state, const stru
     constexpr int COLUMNS = sizes<HEAD_DIM>::COLUMNS;
     int lane = (int)threadIdx.x % WARP;
     for (int i = 0; i < sizes<HEAD_DIM>::ROWS; i++) {
-        for (int c = 0; c < COLUMNS; c++)
-            state->o[i][c] = keep[i] * state->o[i][c] + factor[i] * sum[i][c];
+        for (int c = 0; c < COLUMNS; c++) state->o[i][c] = keep[i] * state->o[i][c] + factor[i] * sum[i][c];
         size_t offset = ((size_t)rows.first + i) * HEAD_DIM + lane * COLUMNS;
         if (i < rows.count) store_floats<COLUMNS>(head.o + offset, state->o[i]);
     }
@@ -376,9 +375,9 @@ __device__ inline void visit_tile(const struct attention_args &args, const struc
 /** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
 template <typename T, int HEAD_DIM>
 __global__ void __launch_bounds__(THREADS, 1) attention_kernel(struct attention_args args, float scale,
-                                                            float *o, // [batch, heads, q_len, head_dim]
-                                                            float *m, // [batch, heads, q_len]
-                                                            float *l) // [batch, heads, q_len]
+                                                               float *o, // [batch, heads, q_len, head_dim]
+                                                               float *m, // [batch, heads, q_len]
+                                                               float *l) // [batch, heads, q_len]
 {
     // [student: attention_kernel]
     constexpr int KEYS = sizes<HEAD_DIM>::KEYS, ROWS = sizes<HEAD_DIM>::ROWS;
@@ -397,7 +396,8 @@ __global__ void __launch_bounds__(THREADS, 1) attention_kernel(struct attention_
             struct query_rows rows = {piece * ROWS, min(args.q_len - piece * ROWS, ROWS)};
             // Causal: no row of the piece sees a key of this tile. The first tile is visited all the same.
             if (tile > 0 && keys_seen(args, rows.first + rows.count - 1) <= first_key) continue;
-            visit_tile<T, HEAD_DIM>(args, head, rows, first_key, scale, row_tile + warp * ROWS, k_tile, v_tile);
+            visit_tile<T, HEAD_DIM>(args, head, rows, first_key, scale, row_tile + warp * ROWS, k_tile,
+                                    v_tile);
         }
         __syncthreads(); // everybody is done with the tile before the next one overwrites it
     }

@@ -199,14 +199,14 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     if (item->part == PART_ATTENTION) return attention_buffers(item, buffers);
     size_t rows = (size_t)item->extent[0], cols = (size_t)item->extent[1];
     if (item->part == PART_ROWS) {
-        buffers[ROWS_IN] = (struct lesson_buffer){"in", WIRE_IN, 2, {rows, cols}, {0}};
-        buffers[ROWS_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, cols}, {0}};
-        buffers[ROWS_LSE] = (struct lesson_buffer){"lse", WIRE_OUT, 1, {rows}, {0}};
+        buffers[ROWS_IN] = (struct lesson_buffer){"in", WIRE_IN, 2, {rows, cols}, {0}, STORAGE_F32};
+        buffers[ROWS_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, cols}, {0}, STORAGE_F32};
+        buffers[ROWS_LSE] = (struct lesson_buffer){"lse", WIRE_OUT, 1, {rows}, {0}, STORAGE_F32};
         return ROWS_LSE + 1;
     }
-    buffers[MERGE_A] = (struct lesson_buffer){"a", WIRE_IN, 2, {rows, 2}, {"m", "l"}};
-    buffers[MERGE_B] = (struct lesson_buffer){"b", WIRE_IN, 2, {rows, 2}, {"m", "l"}};
-    buffers[MERGE_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, 2}, {"m", "l"}};
+    buffers[MERGE_A] = (struct lesson_buffer){"a", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
+    buffers[MERGE_B] = (struct lesson_buffer){"b", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
+    buffers[MERGE_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
     return MERGE_OUT + 1;
 }
 

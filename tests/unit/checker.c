@@ -88,8 +88,8 @@ static void test_bounds(void)
 
 static void test_names(void)
 {
-    struct lesson_buffer out = {"out", WIRE_OUT, 4, {2, 3, 65, 64}, {0}};
-    struct lesson_buffer pairs = {"a", WIRE_IN, 2, {5, 2}, {"m", "l"}};
+    struct lesson_buffer out = {"out", WIRE_OUT, 4, {2, 3, 65, 64}, {0}, STORAGE_F16};
+    struct lesson_buffer pairs = {"a", WIRE_IN, 2, {5, 2}, {"m", "l"}, STORAGE_F32};
     char text[64];
     compare_name(&out, ((1 * 3 + 2) * 65 + 64) * 64 + 7, text, sizeof text);
     expect(strcmp(text, "out[1,2,64,7]") == 0, "compare_name", text);
@@ -290,7 +290,8 @@ static void spoil(struct bench_case *c, int buffer, enum damage damage)
             double value;
             char message[VERDICT_TEXT];
             if (damage == HALF_PRECISION) out[at] = (float)(_Float16)out[at];
-            if (damage == UNTOUCHED && at % 3 == 0) memcpy(&out[at], &c->item->poison[run], sizeof *out);
+            uint32_t poison = session_poison(c->item, buffer, run);
+            if (damage == UNTOUCHED && at % 3 == 0) memcpy(&out[at], &poison, sizeof *out);
             if (damage == ONE_RUN && run == 1) out[at] *= 1.000001f;
             if (shape->rank == 4 && damage < UNTOUCHED)
                 damage_element(c, shape, damage, at, before, &out[at]);

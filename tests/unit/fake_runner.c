@@ -58,8 +58,8 @@ static void fill_output(struct wire_header *image, struct wire_case *item, int r
         if (is("copy")) memcpy(out + 2 * i, a + 2 * i, 2 * sizeof *out);
         if (is("random") && run == 1) out[2 * i + 1] *= 1.0000002f;
         if (is("unwritten") && i % 2 == 1) {
-            memcpy(out + 2 * i, &item->poison[run], sizeof *out);
-            memcpy(out + 2 * i + 1, &item->poison[run], sizeof *out);
+            memcpy(out + 2 * i, &item->buffer[2].poison[run], sizeof *out);
+            memcpy(out + 2 * i + 1, &item->buffer[2].poison[run], sizeof *out);
         }
     }
 }
@@ -67,7 +67,7 @@ static void fill_output(struct wire_header *image, struct wire_case *item, int r
 static void put_poison(const struct wire_case *item, int run, float *out)
 {
     for (size_t i = 0; i < item->buffer[2].bytes / sizeof(float); i++)
-        memcpy(out + i, &item->poison[run], sizeof *out);
+        memcpy(out + i, &item->buffer[2].poison[run], sizeof *out);
 }
 
 static int copies_of(const struct wire_case *item, unsigned b)

@@ -27,9 +27,11 @@
 
 extern "C" {
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
-                                size_t offset, enum cudaMemcpyKind kind, const char *call);
+                                size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                const char *call);
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
-                                  size_t offset, enum cudaMemcpyKind kind, const char *call);
+                                  size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                const char *call);
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
                                  size_t (*dynamic_shared_bytes)(int block_threads, void *context),
                                  void *context, int limit);
@@ -64,24 +66,27 @@ SIMT_WRAPPER cudaHostGetDevicePointer(T **device, void *host, unsigned int flags
 SIMT_WRAPPER cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
                                 enum cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
-    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind, "cudaMemcpyToSymbol");
+    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind, 0,
+                               "cudaMemcpyToSymbol");
 }
 SIMT_WRAPPER cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0,
-                                     enum cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0)
+                                     enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                     cudaStream_t stream = 0)
 {
-    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind,
+    return simt_copy_to_symbol((void *)&symbol, sizeof(T), from, bytes, offset, kind, stream,
                                "cudaMemcpyToSymbolAsync");
 }
 SIMT_WRAPPER cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0,
                                   enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
-    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind,
+    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind, 0,
                                  "cudaMemcpyFromSymbol");
 }
 SIMT_WRAPPER cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0,
-                                       enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0)
+                                       enum cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                       cudaStream_t stream = 0)
 {
-    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind,
+    return simt_copy_from_symbol(to, (const void *)&symbol, sizeof(T), bytes, offset, kind, stream,
                                  "cudaMemcpyFromSymbolAsync");
 }
 SIMT_WRAPPER cudaGetSymbolAddress(void **pointer, const T &symbol)
@@ -131,6 +136,17 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
 {
     auto same = [dynamic_shared_bytes](int) { return dynamic_shared_bytes; };
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
+}
+
+/** @brief The form that CUDA 11 had in C, and C++ still has: an error node and a log are never filled. */
+static inline __attribute__((always_inline, artificial)) cudaError_t
+cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNode_t *error_node,
+                     char *log, size_t log_bytes)
+{
+    (void)error_node;
+    (void)log;
+    (void)log_bytes;
+    return cudaGraphInstantiate(executable, graph, 0);
 }
 
 SIMT_WRAPPER cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **arguments,

@@ -357,6 +357,13 @@ int simt_device_freed(const void *pointer)
     return freed;
 }
 
+static void (*report_other_leaks)(void); /* the runtime's graphs */
+
+void simt_report_leaks_with(void (*report)(void))
+{
+    report_other_leaks = report;
+}
+
 static void report_leaks(void)
 {
     const struct extent *first = NULL;
@@ -372,7 +379,9 @@ static void report_leaks(void)
     struct extent copy = {0};
     if (first != NULL) copy = *first;
     pthread_mutex_unlock(&lock);
-    if (count == 0 || !simt_settings.check || simt_broken) return;
+    if (!simt_settings.check || simt_broken) return;
+    if (report_other_leaks != NULL) report_other_leaks();
+    if (count == 0) return;
     simt_finding("leak", copy.site.file != NULL ? &copy.site : NULL,
                  "%zu allocation%s never freed, %zu bytes in all; the first is %s, %zu bytes", count,
                  count == 1 ? " was" : "s were", bytes, copy.what, copy.bytes);

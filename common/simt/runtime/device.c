@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "graph.h"
 
 static const struct device_limits devices[] = {
     {75, 40, 1024, 16, 64 * 1024, 64 * 1024, 0, 4 << 20, 256},
@@ -222,12 +222,15 @@ cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer)
 /** Everything has been carried out already; what is left is to say how it went. */
 cudaError_t cudaDeviceSynchronize(void)
 {
-    return runtime_result(runtime_lost());
+    RETURN_IF_LOST();
+    return runtime_result(capture_check_device());
 }
 
 cudaError_t cudaDeviceReset(void)
 {
     simt_device_reset();
+    captures_forget();
+    graphs_forget();
     runtime_forget_errors();
     return cudaSuccess;
 }

@@ -59,6 +59,8 @@ void graph_free(struct CUgraph_st *graph);
 void graph_publish(struct CUgraph_st *graph);
 /** @brief Hands every node's operation to @p carry_out, in order, until the context is lost. */
 void graph_replay(cudaGraphExec_t executable, void (*carry_out)(const struct operation *));
+/** @brief From here on graphs, and captures, that are left at the end are reported. */
+void graphs_watch_leaks(void);
 /** @brief cudaDeviceReset: they are all gone. */
 void graphs_forget(void);
 

@@ -152,10 +152,15 @@ static void report_leaks(void)
     captures_report_leaks();
 }
 
+void graphs_watch_leaks(void)
+{
+    simt_report_leaks_with(report_leaks);
+}
+
 void graph_publish(struct CUgraph_st *graph)
 {
+    graphs_watch_leaks();
     pthread_mutex_lock(&lock);
-    simt_report_leaks_with(report_leaks);
     graph->next = graphs;
     graphs = graph;
     pthread_mutex_unlock(&lock);

@@ -9,11 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "graph.h"
 
 /* cuda_runtime_api.h makes these macros that name the allocation; here they are functions again. */
 #undef cudaMalloc
 #undef cudaMallocAsync
+
+/** Calls that may have to wait for the device are not made while a capture forbids it. */
+#define RETURN_IF_UNSAFE()                                                                                   \
+    do {                                                                                                     \
+        cudaError_t unsafe = capture_check_unsafe();                                                         \
+        if (unsafe != cudaSuccess) return runtime_result(unsafe);                                            \
+    } while (0)
 
 /* ---- names of allocations ------------------------------------------------------------------------------ */
 
@@ -50,6 +57,7 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
     if (next_site.file != NULL) site = next_site;
     next_site.file = NULL;
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
     *pointer = NULL;
     if (bytes == 0) return cudaSuccess;
@@ -66,6 +74,8 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (capture_check_capturable(stream) != cudaSuccess)
+        return runtime_refuse(CALLER_SITE("cudaMallocAsync"), "an allocation that belongs to a graph is");
     return allocate(pointer, bytes, CALLER_SITE("cudaMallocAsync"));
 }
 
@@ -88,6 +98,7 @@ static cudaError_t release(void *pointer, struct simt_site site)
 {
     char what[256];
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if (pointer == NULL || simt_device_free(pointer) == 0) return cudaSuccess;
     if (simt_device_freed(pointer)) {
         simt_device_describe(pointer, 1, what, sizeof(what));
@@ -109,6 +120,8 @@ cudaError_t cudaFree(void *pointer)
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (capture_check_capturable(stream) != cudaSuccess)
+        return runtime_refuse(CALLER_SITE("cudaFreeAsync"), "an allocation that belongs to a graph is");
     return release(pointer, CALLER_SITE("cudaFreeAsync"));
 }
 
@@ -174,6 +187,7 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
     *pointer = NULL;
     if (bytes == 0) return cudaSuccess;
@@ -194,6 +208,7 @@ cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 cudaError_t cudaFreeHost(void *pointer)
 {
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if (pointer == NULL) return cudaSuccess;
     if (!forget_pinned(pointer, 0)) return runtime_result(cudaErrorInvalidValue);
     free(pointer);
@@ -204,6 +219,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if (pointer == NULL || bytes == 0) return runtime_result(cudaErrorInvalidValue);
     if (is_pinned(pointer)) return runtime_result(cudaErrorHostMemoryAlreadyRegistered);
     return runtime_result(remember_pinned(pointer, bytes, 1) ? cudaSuccess : cudaErrorMemoryAllocation);
@@ -212,6 +228,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 cudaError_t cudaHostUnregister(void *pointer)
 {
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     return runtime_result(forget_pinned(pointer, 1) ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
@@ -375,7 +392,8 @@ static int is_symbol(struct simt_site site, const void *symbol)
 }
 
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
-                                size_t offset, enum cudaMemcpyKind kind, const char *call)
+                                size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                const char *call)
 {
     struct simt_site site = CALLER_SITE(call);
     RETURN_IF_LOST();
@@ -387,11 +405,12 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
                      call, bytes, offset, symbol_bytes);
         return runtime_result(cudaErrorInvalidValue);
     }
-    return copy(one_row((char *)symbol + offset, from, bytes, kind), NULL, site);
+    return copy(one_row((char *)symbol + offset, from, bytes, kind), stream, site);
 }
 
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
-                                  size_t offset, enum cudaMemcpyKind kind, const char *call)
+                                  size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                  const char *call)
 {
     struct simt_site site = CALLER_SITE(call);
     RETURN_IF_LOST();
@@ -403,7 +422,7 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
                      call, bytes, offset, symbol_bytes);
         return runtime_result(cudaErrorInvalidValue);
     }
-    return copy(one_row(to, (const char *)symbol + offset, bytes, kind), NULL, site);
+    return copy(one_row(to, (const char *)symbol + offset, bytes, kind), stream, site);
 }
 
 /* From C the size of the variable is not known; the device's own bounds are checked by copy(). */

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "runtime.h"
+#include "graph.h"
 
 /* The device does one thing at a time, whichever host thread asks. Recursive: a host function may call us. */
 static pthread_mutex_t device_lock;
@@ -62,10 +62,8 @@ static void perform_launch(const struct simt_launch *launch)
     if (error != 0) runtime_lose((cudaError_t)error);
 }
 
-cudaError_t runtime_perform(const struct operation *operation)
+static void carry_out(const struct operation *operation)
 {
-    pthread_once(&device_lock_once, make_device_lock);
-    pthread_mutex_lock(&device_lock);
     switch (operation->kind) {
     case OPERATION_LAUNCH:
         perform_launch(operation->as.launch.launch);
@@ -77,12 +75,27 @@ cudaError_t runtime_perform(const struct operation *operation)
         perform_set(&operation->as.set);
         break;
     case OPERATION_RECORD:
-        event_record_now(operation->as.record);
+        event_record_now(operation->as.event);
         break;
+    case OPERATION_WAIT:
+        break; /* whatever the event stands for has been carried out */
     case OPERATION_HOST_FUNCTION:
         operation->as.host.function(operation->as.host.user_data);
         break;
+    case OPERATION_GRAPH:
+        graph_replay(operation->as.graph, carry_out);
+        break;
     }
+}
+
+cudaError_t runtime_perform(const struct operation *operation)
+{
+    int taken;
+    cudaError_t error = capture_take(operation, &taken);
+    if (taken || error != cudaSuccess) return error;
+    pthread_once(&device_lock_once, make_device_lock);
+    pthread_mutex_lock(&device_lock);
+    carry_out(operation);
     pthread_mutex_unlock(&device_lock);
     return cudaSuccess;
 }

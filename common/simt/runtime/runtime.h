@@ -69,7 +69,9 @@ enum operation_kind {
     OPERATION_COPY,
     OPERATION_SET,
     OPERATION_RECORD,
-    OPERATION_HOST_FUNCTION
+    OPERATION_WAIT,
+    OPERATION_HOST_FUNCTION,
+    OPERATION_GRAPH
 };
 
 struct launch_operation {
@@ -102,12 +104,13 @@ struct operation {
         struct launch_operation launch;
         struct copy_operation copy;
         struct set_operation set;
-        cudaEvent_t record;
+        cudaEvent_t event; /**< recorded, or waited for */
         struct host_operation host;
+        cudaGraphExec_t graph;
     } as;
 };
 
-/** @brief Carries @p operation out before it returns. */
+/** @brief Carries @p operation out before it returns, or keeps it if its stream is under capture. */
 cudaError_t runtime_perform(const struct operation *operation);
 
 /** @brief 1 if @p stream is the default stream or one that exists. */

@@ -6,24 +6,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "runtime.h"
-
-struct CUstream_st {
-    unsigned int flags;
-    int priority;
-    struct CUstream_st *next;
-};
-
-struct CUevent_st {
-    unsigned int flags;
-    int recorded;
-    struct timespec when;
-    struct CUevent_st *next;
-};
+#include "graph.h"
 
 /* All that exist, so that a handle can be told from one that was destroyed or never made. */
 static struct CUstream_st *streams;
 static struct CUevent_st *events;
+static struct CUstream_st per_thread; /* cudaStreamPerThread: one will do, nothing overlaps */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
@@ -38,11 +26,17 @@ int stream_is_valid(cudaStream_t stream)
     return s != NULL;
 }
 
+struct CUstream_st *stream_behind(cudaStream_t stream)
+{
+    if (stream == cudaStreamPerThread) return &per_thread;
+    return stream == cudaStreamLegacy ? NULL : stream;
+}
+
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority)
 {
     RETURN_IF_LOST();
     if (stream == NULL || flags > cudaStreamNonBlocking) return runtime_result(cudaErrorInvalidValue);
-    struct CUstream_st *s = malloc(sizeof(*s));
+    struct CUstream_st *s = calloc(1, sizeof(*s));
     if (s == NULL) return runtime_result(cudaErrorMemoryAllocation);
     s->flags = flags;
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
@@ -72,6 +66,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     for (struct CUstream_st **link = &streams; *link != NULL; link = &(*link)->next) {
         if (*link != stream) continue;
         *link = stream->next;
+        capture_lose_stream(stream);
         free(stream);
         error = cudaSuccess;
         break;
@@ -83,7 +78,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     RETURN_IF_LOST();
-    return runtime_result(stream_is_valid(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    return runtime_result(capture_check_stream(stream));
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
@@ -118,7 +114,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     struct operation operation = {
         OPERATION_HOST_FUNCTION, CALLER_SITE("cudaLaunchHostFunc"), stream, {.host = {function, user_data}}};
-    return runtime_perform(&operation);
+    return runtime_result(runtime_perform(&operation));
 }
 
 /** A stream callback with its own arguments, as a host function. */
@@ -139,6 +135,8 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 {
     struct callback c = {callback, stream, user_data};
     if (flags != 0 || callback == NULL) return runtime_result(cudaErrorInvalidValue);
+    cudaError_t error = stream_is_valid(stream) ? capture_check_capturable(stream) : cudaSuccess;
+    if (error != cudaSuccess) return runtime_result(error);
     return cudaLaunchHostFunc(stream, run_callback, &c);
 }
 
@@ -157,6 +155,7 @@ void event_record_now(cudaEvent_t event)
 {
     clock_gettime(CLOCK_MONOTONIC, &event->when);
     event->recorded = 1;
+    event->capture_id = 0;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
@@ -188,6 +187,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     for (struct CUevent_st **link = &events; *link != NULL; link = &(*link)->next) {
         if (*link != event) continue;
         *link = event->next;
+        node_set_clear(&event->captured);
         free(event);
         error = cudaSuccess;
         break;
@@ -203,8 +203,8 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     if (!event_is_valid(event) || !stream_is_valid(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
     struct operation operation = {
-        OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.record = event}};
-    return runtime_perform(&operation);
+        OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.event = event}};
+    return runtime_result(runtime_perform(&operation));
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
@@ -215,7 +215,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     RETURN_IF_LOST();
-    return runtime_result(event_is_valid(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    if (!event_is_valid(event)) return runtime_result(cudaErrorInvalidResourceHandle);
+    return runtime_result(capture_check_event(event));
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
@@ -227,8 +228,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     RETURN_IF_LOST();
     if (flags != cudaEventWaitDefault) return runtime_result(cudaErrorInvalidValue);
-    int valid = event_is_valid(event) && stream_is_valid(stream);
-    return runtime_result(valid ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    if (!event_is_valid(event) || !stream_is_valid(stream))
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    struct operation operation = {
+        OPERATION_WAIT, CALLER_SITE("cudaStreamWaitEvent"), stream, {.event = event}};
+    return runtime_result(runtime_perform(&operation));
 }
 
 /** The host's clock: how long the software took, which says nothing about a GPU. */
@@ -243,64 +247,4 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     double nanoseconds = (double)(end->when.tv_nsec - start->when.tv_nsec);
     *milliseconds = (float)(seconds * 1e3 + nanoseconds * 1e-6);
     return cudaSuccess;
-}
-
-/* ---- graphs: their place ------------------------------------------------------------------------------- */
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-    RETURN_IF_LOST();
-    if (status == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    *status = cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    (void)stream;
-    (void)mode;
-    return runtime_refuse(CALLER_SITE("cudaStreamBeginCapture"), "graphs are");
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    (void)stream;
-    if (graph != NULL) *graph = NULL;
-    return runtime_refuse(CALLER_SITE("cudaStreamEndCapture"), "graphs are");
-}
-
-cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
-{
-    (void)flags;
-    if (graph != NULL) *graph = NULL;
-    return runtime_refuse(CALLER_SITE("cudaGraphCreate"), "graphs are");
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long flags)
-{
-    (void)graph;
-    (void)flags;
-    if (executable != NULL) *executable = NULL;
-    return runtime_refuse(CALLER_SITE("cudaGraphInstantiate"), "graphs are");
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
-{
-    (void)executable;
-    (void)stream;
-    return runtime_refuse(CALLER_SITE("cudaGraphLaunch"), "graphs are");
-}
-
-/** There can be none to destroy. */
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    (void)graph;
-    return runtime_result(cudaErrorInvalidValue);
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
-{
-    (void)executable;
-    return runtime_result(cudaErrorInvalidValue);
 }

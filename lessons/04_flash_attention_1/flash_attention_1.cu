@@ -1,0 +1,365 @@
+// [student: head]
+/*
+ * Lesson 04, your desk. Read README.md beside this file, then write what stands between the lines
+ * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * You may add functions and constants inside your regions and declare shared memory as you like.
+ *
+ *     build/bin/warpwise check 04                 judges what is there
+ *     build/bin/warpwise check 04 --case NAME     looks at one case
+ */
+// [/student]
+#include "flash_attention_1.h"
+
+#include <cuda_fp16.h>
+
+enum {
+    WARP = 32,
+    WARPS = 8,
+    THREADS = WARPS * WARP,
+    TILE_FLOATS = 4096, // 16 KB; three tiles are all the shared memory a block gets unasked on every chip
+    FOUR = 4,           // elements that are loaded, stored and multiplied together
+    SWIZZLE = 8         // groups of FOUR that one access of shared memory serves
+};
+
+static_assert(3 * TILE_FLOATS * sizeof(float) <= 48 * 1024, "static shared memory ends at 48 KB");
+
+/** Sizes of the tiles, as the paper chooses them: as many keys as fit, and a score tile no larger. */
+template <int HEAD_DIM> struct sizes {
+    enum {
+        KEYS = TILE_FLOATS / HEAD_DIM,               // in a tile of K or V; the paper's Bc
+        QUERIES = KEYS < HEAD_DIM ? KEYS : HEAD_DIM, // in a tile of Q; the paper's Br
+        ROWS = QUERIES / WARPS,                      // queries of a warp
+        WIDTH = KEYS > HEAD_DIM ? KEYS : HEAD_DIM,   // of a row of queries, and later of their weights
+        FOURS = HEAD_DIM / FOUR,                     // groups in a row of K or V
+        KEYS_EACH = KEYS / WARP,                     // keys whose scores a lane computes
+        COLUMNS = HEAD_DIM / WARP                    // columns of the output that a lane computes
+    };
+    static_assert(QUERIES * WIDTH <= TILE_FLOATS, "queries and weights take turns in the third tile");
+    static_assert((int)ROWS <= (int)WARP, "lane i keeps the pair of row i");
+    static_assert(FOURS % SWIZZLE == 0, "a swizzled row stays within its place");
+};
+
+/** Where the data of one head are. */
+template <typename T> struct head_data {
+    const T *q;     // [q_len, head_dim]
+    const T *k, *v; // [kv_len, head_dim]
+    float *o;       // [q_len, head_dim]
+    float *m, *l;   // [q_len]
+};
+
+/** The rows of one warp at one visit. */
+struct query_rows {
+    int first; // query
+    int count; // 1 or more; less than sizes::ROWS at the end of a head
+};
+
+/** What a lane holds of its warp's rows during a visit. */
+template <int HEAD_DIM> struct row_state {
+    float m, l; // of row `lane`; the lanes behind the last row hold those of nothing
+    float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS];
+};
+
+/** How many pieces of @p size cover @p extent. */
+__host__ __device__ inline int divide_up(int extent, int size)
+{
+    return extent / size + (extent % size != 0);
+}
+
+/** How many keys query @p query of a head sees. A causal mask is aligned to the bottom right. */
+__device__ inline int keys_seen(const struct attention_args &args, int query)
+{
+    if (!args.causal) return args.kv_len;
+    return max(args.kv_len - (args.q_len - 1 - query), 0);
+}
+
+/** What to subtract before exp: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
+__device__ inline float shift_of(float m)
+{
+    return m == -INFINITY ? 0.0f : m;
+}
+
+/** The largest @p value of the warp, in every lane. */
+__device__ inline float warp_max(float value)
+{
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    return value;
+}
+
+/** Sum over the warp, in every lane. */
+__device__ inline float warp_sum(float value)
+{
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+}
+
+/** Loads COUNT floats that follow each other, in one instruction. */
+template <int COUNT> __device__ inline void load_floats(float *x, const float *from)
+{
+    if (COUNT == 4)
+        *(float4 *)x = *(const float4 *)from;
+    else if (COUNT == 2)
+        *(float2 *)x = *(const float2 *)from;
+    else
+        x[0] = *from;
+}
+
+/** Stores COUNT floats that follow each other, in one instruction. */
+template <int COUNT> __device__ inline void store_floats(float *to, const float *x)
+{
+    if (COUNT == 4)
+        *(float4 *)to = *(const float4 *)x;
+    else if (COUNT == 2)
+        *(float2 *)to = *(const float2 *)x;
+    else
+        *to = x[0];
+}
+
+/** Four elements that follow each other, as floats, in one instruction. */
+__device__ inline float4 load_four(const float *from)
+{
+    return *(const float4 *)from;
+}
+
+__device__ inline float4 load_four(const half *from)
+{
+    // [student: load_four_halves]
+    /* TODO (part f16): load four halves, 8 bytes, in one instruction, and convert them to float. */
+    (void)from;
+    return make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    // [/student]
+}
+
+/** Where head number @p bh, counted through the batch, has its data. */
+template <typename T>
+__device__ inline struct head_data<T> find_head(const struct attention_args &args, int bh,
+                                                float *o, // [batch, heads, q_len, head_dim]
+                                                float *m, // [batch, heads, q_len]
+                                                float *l) // [batch, heads, q_len]
+{
+    // [student: find_head]
+    /* TODO: find the rows of head bh: its own in q, o, m, l, and those of its K/V head in k and v. */
+    struct head_data<T> head = {};
+    (void)args, (void)bh, (void)o, (void)m, (void)l;
+    return head;
+    // [/student]
+}
+
+/* ---- the outer loop: a tile of K and V -------------------------------------------------------------- */
+
+/**
+ * The block loads a tile of K and of V; what lies behind the last key becomes 0. Group g of key r is kept at
+ * place g ^ (r % 8): the lanes of multiply_q_k() read group g of 8 different keys, and find them in 8
+ * different groups of banks. A pad would do the same, but there is no room for one.
+ */
+template <typename T, int HEAD_DIM>
+__device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
+                                 float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS]
+                                 const T *k_rows,                          // [keys, head_dim]
+                                 const T *v_rows,                          // [keys, head_dim]
+                                 int keys)
+{
+    // [student: load_tile]
+    /* TODO: let the THREADS threads of the block copy KEYS rows of K and of V, four elements at a time, with
+     * neighbouring threads on neighbouring groups. Rows from `keys` on are not read: they become 0. */
+    (void)k_tile, (void)v_tile, (void)k_rows, (void)v_rows, (void)keys;
+    // [/student]
+}
+
+/* ---- the inner loop: a visit of a warp's rows ------------------------------------------------------- */
+
+/** Brings a warp's queries into shared memory. Rows that do not exist become 0. */
+template <typename T, int HEAD_DIM>
+__device__ inline void load_queries(float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
+                                    const T *q_rows,                       // [count, head_dim]
+                                    int count)
+{
+    // [student: load_queries]
+    /* TODO: let the 32 lanes of the warp copy its rows, four elements at a time. */
+    (void)rows, (void)q_rows, (void)count;
+    // [/student]
+}
+
+/** Reads O, m and l as the last visit left them; at the first one there is nothing, and nothing is read. */
+template <typename T, int HEAD_DIM>
+__device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_visit)
+{
+    // [student: load_state]
+    /* TODO: lane i < count takes m and l of row i; every lane takes its COLUMNS columns of O of all rows. At
+     * the first visit, and in rows that do not exist, these are -infinity, 0 and 0. */
+    (void)state, (void)head, (void)rows, (void)first_visit;
+    // [/student]
+}
+
+/** score[i][j] = query i times key lane + 32 j. */
+template <int HEAD_DIM>
+__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
+                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],    // [ROWS][WIDTH]: queries
+                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS]) // [KEYS][FOURS], swizzled
+{
+    // [student: multiply_q_k]
+    /* TODO: for each group of four columns read KEYS_EACH keys (mind the swizzle) and, row by row, the query,
+     * and add the products to score. */
+    (void)score, (void)rows, (void)k_tile;
+    // [/student]
+}
+
+/**
+ * Scores of row @p i become weights exp(score - m'), written into its row. m and l of the row become those of
+ * all keys seen so far. @p keep is what the old output counts in the new one, @p factor what the weights count.
+ */
+template <int HEAD_DIM>
+__device__ inline void weigh_row(struct row_state<HEAD_DIM> *state, int i,
+                                 float score[sizes<HEAD_DIM>::KEYS_EACH],
+                                 float *row, // [WIDTH]
+                                 int seen,   // keys of this tile that the row sees: all below this one
+                                 float scale, float *keep, float *factor)
+{
+    // [student: weigh_row]
+    /* TODO: hide what the row does not see, and scale the rest. Then lesson 03: the maximum of the old m and of
+     * these scores; the weights, stored in the row; l corrected and increased. From that, keep and factor. */
+    (void)state, (void)i, (void)score, (void)row, (void)seen, (void)scale, (void)keep, (void)factor;
+    // [/student]
+}
+
+/**
+ * sum[i][c] += weights of row i times column c of the values. Rows see different numbers of keys: seen[i] of
+ * this tile, the last row most. A hidden value is stepped over, not multiplied by 0, for it may be NaN.
+ */
+template <int HEAD_DIM>
+__device__ inline void multiply_p_v(float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
+                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],    // [ROWS][WIDTH]: weights
+                                    float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS]
+                                    const int seen[sizes<HEAD_DIM>::ROWS])
+{
+    // [student: multiply_p_v]
+    /* TODO: for each key read this lane's columns of its values, and add them, weighted, to the sum of every
+     * row that sees the key. First make it right with one loop over all keys, then make it fast. */
+    (void)sum, (void)rows, (void)v_tile, (void)seen;
+    // [/student]
+}
+
+/** Writes m, l and the corrected output, keep * O + factor * sum, back to device memory. */
+template <typename T, int HEAD_DIM>
+__device__ inline void store_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
+                                   struct query_rows rows, const float keep[sizes<HEAD_DIM>::ROWS],
+                                   const float factor[sizes<HEAD_DIM>::ROWS],
+                                   float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS])
+{
+    // [student: store_state]
+    /* TODO: correct the output and write it, m and l back, from the lanes that load_state() gave them to. */
+    (void)state, (void)head, (void)rows, (void)keep, (void)factor, (void)sum;
+    // [/student]
+}
+
+/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
+template <typename T, int HEAD_DIM>
+__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_key, float scale,
+                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
+                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
+                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
+{
+    // [student: visit_tile]
+    /* TODO: the functions above, one after another, for one warp and its rows. The queries' place in shared
+     * memory is used again for the weights: what has to stand between the steps? */
+    (void)args, (void)head, (void)rows, (void)first_key, (void)scale, (void)row_tile, (void)k_tile, (void)v_tile;
+    // [/student]
+}
+
+/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, 1) attention_kernel(struct attention_args args, float scale,
+                                                               float *o, // [batch, heads, q_len, head_dim]
+                                                               float *m, // [batch, heads, q_len]
+                                                               float *l) // [batch, heads, q_len]
+{
+    // [student: attention_kernel]
+    /* TODO: declare the three tiles. Outer loop: load a tile of K and V. Inner loop: let each warp visit it with
+     * its pieces of ROWS queries, ROWS * WARPS queries apart. Where does the block have to wait? At the end,
+     * lse = m + log l, unless it is NULL. */
+    (void)args, (void)scale, (void)o, (void)m, (void)l;
+    // [/student]
+}
+
+/** Rounds the finished output once, four elements a thread. */
+__global__ void round_kernel(const float *o, // [fours * 4]
+                             half *out,      // [fours * 4]
+                             size_t fours)
+{
+    // [student: round_kernel]
+    /* TODO (part f16): one thread, four elements. */
+    (void)o, (void)out, (void)fours;
+    // [/student]
+}
+
+/* ---- launchers -------------------------------------------------------------------------------------- */
+
+/** What a launch just made of itself. */
+inline enum kernel_status launch_status(void)
+{
+    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
+}
+
+/** What both entry points refuse. */
+static enum kernel_status check_call(const struct attention_args *args, enum dtype dtype)
+{
+    enum kernel_status status = attention_args_check(args, 16, 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != 32 && args->head_dim != 64 && args->head_dim != 128)
+        return KERNEL_INVALID_DIMENSION;
+    return attention_args_check(args, 16, flash_attention_1_workspace_bytes(args));
+}
+
+/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
+template <typename T>
+inline enum kernel_status launch_attention(const struct attention_args *args,
+                                           float *o,     // [batch, heads, q_len, head_dim]
+                                           float *pairs, // [2, batch, heads, q_len]
+                                           cudaStream_t stream)
+{
+    // [student: launch_attention]
+    /* TODO: find m and l in `pairs`, and launch attention_kernel<T, HEAD_DIM> for the head_dim asked for: one
+     * block a head, in `stream`. Return launch_status(). */
+    (void)args, (void)o, (void)pairs, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
+{
+    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->head_dim < 1) return 0;
+    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
+    uint64_t bytes = sizeof(float);
+    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
+    return fits ? (size_t)bytes : SIZE_MAX;
+}
+
+enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = check_call(args, DTYPE_F32);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f32]
+    /* TODO: launch_attention<float>. Where does the output live, and where do m and l? */
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = check_call(args, DTYPE_F16);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f16]
+    /* TODO (part f16): launch_attention<half> with the output in the workspace, m and l behind it, and then
+     * round_kernel. */
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
