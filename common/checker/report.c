@@ -55,8 +55,8 @@ static void report_case(const struct check *check, int index)
         printf("    %-12s %zu of %zu rows\n", "sampled", verdict->sampled, verdict->units);
     if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
     const char *which = check->options.again != NULL ? check->options.again : "";
-    printf("    %-12s build/bin/warpwise check %02d%s --case %s --device %s\n", "again", lesson->number, which,
-           item->name, device_name(check->options.device));
+    printf("    %-12s build/bin/warpwise check %02d%s --case %s --device %s\n", "again", lesson->number,
+           which, item->name, device_name(check->options.device));
 }
 
 /* One line about one part. */

@@ -168,7 +168,8 @@ static int choose_kernel(struct check_plan *plan)
     if (!kernel && !solution && operand_is_file) kernel = operand;
     plan->kernel = kernel ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
     if (solution) plan->again = copy_string(" --solution");
-    if (kernel) plan->again = format_string(strpbrk(kernel, " '\"$") ? " --kernel \"%s\"" : " --kernel %s", kernel);
+    if (kernel)
+        plan->again = format_string(strpbrk(kernel, " '\"$") ? " --kernel \"%s\"" : " --kernel %s", kernel);
     return build_kernel_file_usable(plan->kernel);
 }
 

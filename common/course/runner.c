@@ -19,8 +19,14 @@ static char *save_case(const struct lesson_folder *lesson, const char *test_case
     }
     char *path = format_string("%s/%s", folder, name);
     const char *arguments[] = {format_string("%s/bin/checker", course_binary_dir()),
-                               "--lesson",     lesson->name, "--device", device_name(device),
-                               "--save-case",  test_case,    path,       NULL};
+                               "--lesson",
+                               lesson->name,
+                               "--device",
+                               device_name(device),
+                               "--save-case",
+                               test_case,
+                               path,
+                               NULL};
     struct process process = {.arguments = arguments};
     struct process_end end;
     int error = make_folders(folder);
@@ -29,7 +35,8 @@ static char *save_case(const struct lesson_folder *lesson, const char *test_case
     } else {
         process_run(&process, &end);
         if (end.exit_code == 0) return path;
-        complain("the case cannot be saved: %s", end.output.length ? end.output.data : "the checker did not start");
+        complain("the case cannot be saved: %s",
+                 end.output.length ? end.output.data : "the checker did not start");
     }
     return NULL;
 }

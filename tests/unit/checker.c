@@ -14,12 +14,13 @@
 #include "bound.h"
 #include "compare.h"
 #include "judge.h"
+#include "judged_case.h"
 #include "options.h"
 #include "report.h"
 
 static int failures;
 
-static void expect(int holds, const char *what, const char *found)
+void expect(int holds, const char *what, const char *found)
 {
     if (holds) return;
     failures++;
@@ -139,72 +140,10 @@ static void test_table(const char *lesson_name)
 
 /* ---- planted mistakes ------------------------------------------------------------------------------------ */
 
-/** One case with its image, answered by the oracle itself. */
-struct bench_case {
-    struct check *check;
-    struct item *item;
-    struct session session;
-};
-
-static void make_item_of(struct bench_case *c, const char *name)
+/* Lessons 01 to 03 store floats. */
+static float *floats_of(struct judged_case *c, int buffer, int run)
 {
-    c->item->exit_code = -1;
-    for (int i = 0; i < c->check->case_count; i++)
-        if (strcmp(c->check->cases[i].name, name) == 0) c->item->case_index = i;
-    c->item->settled = c->check->cases[c->item->case_index];
-    expect(strcmp(c->item->settled.name, name) == 0, name, "no such case");
-    c->item->settled.seed = 5;
-    c->item->buffer_count = c->check->options.lesson->buffers(&c->item->settled, c->item->buffer);
-    c->item->end = ITEM_ANSWERED;
-}
-
-static float *copy_of(struct bench_case *c, int buffer, int run)
-{
-    return (float *)session_copy(&c->session, 0, buffer, run);
-}
-
-static void answer_right(struct bench_case *c)
-{
-    const struct lesson *lesson = c->check->options.lesson;
-    struct lesson_expectation e = {0};
-    struct judged judged;
-    double *memory = compare_expectation(&e, lesson->unit_elems(&c->item->settled));
-    if (memory == NULL || judged_open(&judged, &c->session, 0) != 0) exit(2);
-    for (int b = 0; b < c->item->buffer_count; b++)
-        if (c->item->buffer[b].role == WIRE_IN) session_fill(c->check, c->item, b, copy_of(c, b, 0));
-    for (size_t unit = 0; unit < lesson->units(&c->item->settled); unit++) {
-        lesson->expect(&c->item->settled, judged.inputs, unit, &e);
-        for (int s = 0; s < e.span_count; s++)
-            for (size_t i = 0; i < e.span[s].count; i++)
-                for (int run = 0; run < 2; run++)
-                    copy_of(c, e.span[s].buffer, run)[e.span[s].first + i] = (float)e.span[s].expected[i];
-    }
-    judged_close(&judged);
-    free(memory);
-    struct wire_result *result = &session_case(&c->session, 0)->result;
-    size_t workspace = lesson->workspace_bytes(&c->item->settled);
-    result->workspace_asked = workspace == SIZE_MAX ? 0 : workspace;
-    memcpy(result->stamp, c->item->nonce, sizeof result->stamp);
-}
-
-static void open_case(struct bench_case *c, const char *lesson, const char *name)
-{
-    *c = (struct bench_case){calloc(1, sizeof(struct check)), calloc(1, sizeof(struct item)), {0}};
-    if (c->check == NULL || c->item == NULL) exit(2);
-    c->check->options.lesson = options_lesson(lesson);
-    c->check->options.device = DEVICE_SIMT;
-    c->check->case_count = c->check->options.lesson->cases(c->check->cases, CHECK_CASES);
-    make_item_of(c, name);
-    c->session = (struct session){.check = c->check, .item = c->item, .count = 1, .image = -1};
-    if (session_open(&c->session) != 0) exit(2);
-    answer_right(c);
-}
-
-static void close_case(struct bench_case *c)
-{
-    session_close(&c->session);
-    free(c->item);
-    free(c->check);
+    return copy_of(c, buffer, run);
 }
 
 enum damage {
@@ -225,7 +164,7 @@ enum damage {
     GUESS /* and on: the lesson's guesses */
 };
 
-static void damage_element(struct bench_case *c, const struct lesson_buffer *buffer, enum damage damage,
+static void damage_element(struct judged_case *c, const struct lesson_buffer *buffer, enum damage damage,
                            size_t at, const float *before, float *value)
 {
     size_t columns = buffer->extent[3], rows = buffer->extent[2], heads = buffer->extent[1];
@@ -257,7 +196,7 @@ static void damage_element(struct bench_case *c, const struct lesson_buffer *buf
         *value += batch > 0 ? 0.1f * (float)(1 + at % 7) : 0.0f;
         break;
     case COPY_OF_Q:
-        *value = copy_of(c, ATTENTION_Q, 0)[at];
+        *value = floats_of(c, ATTENTION_Q, 0)[at];
         break;
     default:
         break;
@@ -275,16 +214,16 @@ static void swap_heads_and_rows(const struct lesson_buffer *buffer, const float 
                        before + ((b * heads + h) * rows + i) * columns, columns * sizeof *out);
 }
 
-static void spoil(struct bench_case *c, int buffer, enum damage damage)
+static void spoil(struct judged_case *c, int buffer, enum damage damage)
 {
     const struct lesson_buffer *shape = &c->item->buffer[buffer];
     size_t elems = lesson_elems(shape);
     float *before = malloc(elems * sizeof *before);
     struct judged judged;
     if (before == NULL || judged_open(&judged, &c->session, 0) != 0) exit(2);
-    memcpy(before, copy_of(c, buffer, 0), elems * sizeof *before);
+    memcpy(before, floats_of(c, buffer, 0), elems * sizeof *before);
     for (int run = 0; run < 2; run++) {
-        float *out = copy_of(c, buffer, run);
+        float *out = floats_of(c, buffer, run);
         if (damage == SWAPPED_AXES) swap_heads_and_rows(shape, before, out);
         for (size_t at = 0; at < elems; at++) {
             double value;
@@ -355,9 +294,9 @@ static void test_planted(void)
 {
     for (size_t i = 0; i < sizeof PLANTED / sizeof PLANTED[0]; i++) {
         const struct planted *planted = &PLANTED[i];
-        struct bench_case c;
+        struct judged_case c;
         char text[2 * VERDICT_TEXT + 64];
-        open_case(&c, planted->lesson, planted->name);
+        open_case(&c, options_lesson(planted->lesson), planted->name);
         if (planted->damage != NONE) spoil(&c, planted->buffer, planted->damage);
         judge_item(&c.session, 0);
         const struct verdict *verdict = &c.check->verdicts[c.item->case_index];
