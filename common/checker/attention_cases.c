@@ -73,7 +73,7 @@ static const struct shape_row SHAPES[] = {
     {"head_dim_256", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 20, 40, 256, 0, 0, DIST_NORMAL},
     {"head_dim_300", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 9, 11, 300, 0, 0, DIST_NORMAL},
     {"head_dim_128_tail", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 33, 65, 128, 0, 0, DIST_NORMAL},
-    {"head_dim_128_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 65, 65, 128, CAUSAL, 0, DIST_NORMAL},
+    {"head_dim_128_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 65, 70, 128, CAUSAL, 0, DIST_NORMAL},
     {"head_dim_64_gqa", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 17, 70, 64, CAUSAL, 0, DIST_NORMAL},
     {"causal_tail", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 65, 65, 64, CAUSAL, 0, DIST_NORMAL},
     {"causal_129", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 129, 129, 32, CAUSAL, 0, DIST_NORMAL},
@@ -101,7 +101,7 @@ static const struct shape_row SHAPES[] = {
     {"nan_q", GROUP_NUMERICS, S | M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0, DIST_NAN_Q},
     {"nan_k", GROUP_NUMERICS, S | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_K},
     {"nan_v", GROUP_NUMERICS, O | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
-    {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS | TILED, DEVICE_ANY, 1, 2, 2, 40, 70, 32, CAUSAL, 0,
+    {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS | TILED, DEVICE_ANY, 1, 2, 2, 43, 72, 32, CAUSAL, 0,
      DIST_NAN_HIDDEN},
 
     {"qwen3_8b_prefill_8", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
@@ -358,7 +358,7 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
 /* Mostly 32: the software device is slow. */
 static int tiled_head_dim(struct rng *rng, int large)
 {
-    int die = rng_between(rng, 1, large ? 3 : 8);
+    int die = rng_between(rng, 1, large ? 3 : 16);
     return die == 1 ? 64 : die == 2 ? 128 : 32;
 }
 
@@ -366,7 +366,7 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
 {
     /* The software device is slow in rows: a block of threads each, as a rule. */
     int large = item->devices == DEVICE_GPU, longest = large ? 300 : 24, most_rows = large ? 300 : 8;
-    if (item->extent[EX_TILED] && !large && index % 8 < 2) longest = 80; /* more than one tile of keys */
+    if (item->extent[EX_TILED] && !large && index % 16 < 2) longest = 80; /* more than one tile of keys */
     int pairs = strstr(item->name, "property_causal_prefix") != NULL;
     int bad = strstr(item->name, "property_bad_input") != NULL;
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */

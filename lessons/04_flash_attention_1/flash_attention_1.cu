@@ -78,20 +78,22 @@ __device__ inline float shift_of(float m)
     return m == -INFINITY ? 0.0f : m;
 }
 
-/** The largest @p value of the warp, in every lane. */
-__device__ inline float warp_max(float value)
+/**
+ * Each of COUNT values becomes the largest of the warp, in every lane. A shuffle takes its time; doing all
+ * values side by side lets the next one start before the last one has arrived.
+ */
+template <int COUNT> __device__ inline void warp_max(float value[COUNT])
 {
     for (int distance = WARP / 2; distance > 0; distance /= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-    return value;
+        for (int i = 0; i < COUNT; i++)
+            value[i] = fmaxf(value[i], __shfl_xor_sync(0xffffffffu, value[i], distance));
 }
 
-/** Sum over the warp, in every lane. */
-__device__ inline float warp_sum(float value)
+/** Each of COUNT values becomes the sum over the warp, in every lane. */
+template <int COUNT> __device__ inline void warp_sum(float value[COUNT])
 {
     for (int distance = WARP / 2; distance > 0; distance /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, distance);
-    return value;
+        for (int i = 0; i < COUNT; i++) value[i] += __shfl_xor_sync(0xffffffffu, value[i], distance);
 }
 
 /** Loads COUNT floats that follow each other, in one instruction. */
@@ -140,7 +142,9 @@ __device__ inline struct head_data<T> find_head(const struct attention_args &arg
 {
     // [student: find_head]
     /* TODO: find the rows of head bh: its own in q, o, m, l, and those of its K/V head in k and v. */
-    struct head_data<T> head = {};
+    struct head_data<T> head;
+    head.q = head.k = head.v = NULL;
+    head.o = head.m = head.l = NULL;
     (void)args, (void)bh, (void)o, (void)m, (void)l;
     return head;
     // [/student]
@@ -193,34 +197,36 @@ __device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struc
     // [/student]
 }
 
-/** score[i][j] = query i times key lane + 32 j. */
+/** score[i][j] = scale times query i times key lane + 32 j. */
 template <int HEAD_DIM>
 __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
                                     float (*rows)[sizes<HEAD_DIM>::WIDTH],    // [ROWS][WIDTH]: queries
-                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS]) // [KEYS][FOURS], swizzled
+                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
+                                    float scale)
 {
     // [student: multiply_q_k]
     /* TODO: for each group of four columns read KEYS_EACH keys (mind the swizzle) and, row by row, the query,
-     * and add the products to score. */
-    (void)score, (void)rows, (void)k_tile;
+     * and add the products to score. Scale at the end. */
+    (void)score, (void)rows, (void)k_tile, (void)scale;
     // [/student]
 }
 
 /**
- * Scores of row @p i become weights exp(score - m'), written into its row. m and l of the row become those of
- * all keys seen so far. @p keep is what the old output counts in the new one, @p factor what the weights count.
+ * Scores become weights exp(score - m'), written over the queries. m and l become those of all keys seen so
+ * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
  */
 template <int HEAD_DIM>
-__device__ inline void weigh_row(struct row_state<HEAD_DIM> *state, int i,
-                                 float score[sizes<HEAD_DIM>::KEYS_EACH],
-                                 float *row, // [WIDTH]
-                                 int seen,   // keys of this tile that the row sees: all below this one
-                                 float scale, float *keep, float *factor)
+__device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
+                                  float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
+                                  float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH]
+                                  const int seen[sizes<HEAD_DIM>::ROWS], // of this tile: all keys below
+                                  float keep[sizes<HEAD_DIM>::ROWS], float factor[sizes<HEAD_DIM>::ROWS])
 {
-    // [student: weigh_row]
-    /* TODO: hide what the row does not see, and scale the rest. Then lesson 03: the maximum of the old m and of
-     * these scores; the weights, stored in the row; l corrected and increased. From that, keep and factor. */
-    (void)state, (void)i, (void)score, (void)row, (void)seen, (void)scale, (void)keep, (void)factor;
+    // [student: weigh_rows]
+    /* TODO: hide what a row does not see. Then lesson 03: m is the maximum of the old m, which lane i keeps for
+     * row i, and of these scores; store the weights in the rows; correct l and increase it; let lane i keep
+     * the new pair. From l before and after follow keep and factor. */
+    (void)state, (void)score, (void)rows, (void)seen, (void)keep, (void)factor;
     // [/student]
 }
 
@@ -265,7 +271,8 @@ __device__ inline void visit_tile(const struct attention_args &args, const struc
     // [student: visit_tile]
     /* TODO: the functions above, one after another, for one warp and its rows. The queries' place in shared
      * memory is used again for the weights: what has to stand between the steps? */
-    (void)args, (void)head, (void)rows, (void)first_key, (void)scale, (void)row_tile, (void)k_tile, (void)v_tile;
+    (void)args, (void)head, (void)rows, (void)first_key, (void)scale;
+    (void)row_tile, (void)k_tile, (void)v_tile;
     // [/student]
 }
 
@@ -331,7 +338,9 @@ inline enum kernel_status launch_attention(const struct attention_args *args,
 
 size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
 {
-    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->head_dim < 1) return 0;
+    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
+        args->head_dim < 1)
+        return 0;
     uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
     uint64_t bytes = sizeof(float);
     int fits = multiply_fits(&bytes, floats, INT64_MAX) &&

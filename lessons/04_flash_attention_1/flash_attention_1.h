@@ -26,7 +26,7 @@ extern "C" {
 /**
  * @brief Bytes of scratch memory: two floats, m and l, for each of the batch * heads * q_len rows; unless dtype
  *        is ::DTYPE_F32, head_dim more a row, where the output lives in float until it is finished.
- * @param[in] args host; only the extents and dtype are used, kv_len is not
+ * @param[in] args host; only the extents and dtype are looked at; no pointer is
  * @return the size; 0 if args is NULL or the extents are not positive; SIZE_MAX if it does not fit in 63 bits
  */
 size_t flash_attention_1_workspace_bytes(const struct attention_args *args);

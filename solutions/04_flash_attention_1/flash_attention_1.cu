@@ -85,20 +85,22 @@ __device__ inline float shift_of(float m)
     return m == -INFINITY ? 0.0f : m;
 }
 
-/** The largest @p value of the warp, in every lane. */
-__device__ inline float warp_max(float value)
+/**
+ * Each of COUNT values becomes the largest of the warp, in every lane. A shuffle takes its time; doing all
+ * values side by side lets the next one start before the last one has arrived.
+ */
+template <int COUNT> __device__ inline void warp_max(float value[COUNT])
 {
     for (int distance = WARP / 2; distance > 0; distance /= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-    return value;
+        for (int i = 0; i < COUNT; i++)
+            value[i] = fmaxf(value[i], __shfl_xor_sync(0xffffffffu, value[i], distance));
 }
 
-/** Sum over the warp, in every lane. */
-__device__ inline float warp_sum(float value)
+/** Each of COUNT values becomes the sum over the warp, in every lane. */
+template <int COUNT> __device__ inline void warp_sum(float value[COUNT])
 {
     for (int distance = WARP / 2; distance > 0; distance /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, distance);
-    return value;
+        for (int i = 0; i < COUNT; i++) value[i] += __shfl_xor_sync(0xffffffffu, value[i], distance);
 }
 
 /** Loads COUNT floats that follow each other, in one instruction. */
@@ -223,11 +225,12 @@ __device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struc
     // [/student]
 }
 
-/** score[i][j] = query i times key lane + 32 j. */
+/** score[i][j] = scale times query i times key lane + 32 j. */
 template <int HEAD_DIM>
 __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
                                     float (*rows)[sizes<HEAD_DIM>::WIDTH],    // [ROWS][WIDTH]: queries
-                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS]) // [KEYS][FOURS], swizzled
+                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
+                                    float scale)
 {
     // [student: multiply_q_k]
     constexpr int KEYS_EACH = sizes<HEAD_DIM>::KEYS_EACH;
@@ -241,43 +244,55 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
                 score[i][j] += q.x * k[j].x + q.y * k[j].y + q.z * k[j].z + q.w * k[j].w;
         }
     }
+    for (int i = 0; i < sizes<HEAD_DIM>::ROWS; i++)
+        for (int j = 0; j < KEYS_EACH; j++) score[i][j] *= scale;
     // [/student]
 }
 
 /**
- * Scores of row @p i become weights exp(score - m'), written into its row. m and l of the row become those of
- * all keys seen so far. @p keep is what the old output counts in the new one, @p factor what the weights count.
+ * Scores become weights exp(score - m'), written over the queries. m and l become those of all keys seen so
+ * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
  */
 template <int HEAD_DIM>
-__device__ inline void weigh_row(struct row_state<HEAD_DIM> *state, int i,
-                                 float score[sizes<HEAD_DIM>::KEYS_EACH],
-                                 float *row, // [WIDTH]
-                                 int seen,   // keys of this tile that the row sees: all below this one
-                                 float scale, float *keep, float *factor)
+__device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
+                                  float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
+                                  float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH]
+                                  const int seen[sizes<HEAD_DIM>::ROWS], // of this tile: all keys below
+                                  float keep[sizes<HEAD_DIM>::ROWS], float factor[sizes<HEAD_DIM>::ROWS])
 {
-    // [student: weigh_row]
+    // [student: weigh_rows]
+    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS_EACH = sizes<HEAD_DIM>::KEYS_EACH;
     int lane = (int)threadIdx.x % WARP;
-    float largest = -INFINITY;
-    for (int j = 0; j < sizes<HEAD_DIM>::KEYS_EACH; j++) {
-        score[j] = lane + j * WARP < seen ? scale * score[j] : -INFINITY;
-        largest = fmaxf(largest, score[j]);
+    float m[ROWS], l[ROWS], sum[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        m[i] = -INFINITY;
+        for (int j = 0; j < KEYS_EACH; j++) {
+            if (lane + j * WARP >= seen[i]) score[i][j] = -INFINITY;
+            m[i] = fmaxf(m[i], score[i][j]);
+        }
     }
-    float m = __shfl_sync(0xffffffffu, state->m, i), l = __shfl_sync(0xffffffffu, state->l, i);
-    float new_m = fmaxf(m, warp_max(largest));
-    float shift = shift_of(new_m);
-    float sum = 0.0f;
-    for (int j = 0; j < sizes<HEAD_DIM>::KEYS_EACH; j++) {
-        float p = expf(score[j] - shift);
-        row[lane + j * WARP] = p;
-        sum += p;
+    warp_max<ROWS>(m);
+    for (int i = 0; i < ROWS; i++) {
+        float old_m = __shfl_sync(0xffffffffu, state->m, i), old_l = __shfl_sync(0xffffffffu, state->l, i);
+        m[i] = fmaxf(m[i], old_m);
+        float shift = shift_of(m[i]);
+        l[i] = old_l * expf(old_m - shift); // what was summed up so far refers to the old maximum
+        sum[i] = 0.0f;
+        for (int j = 0; j < KEYS_EACH; j++) {
+            float p = expf(score[i][j] - shift);
+            rows[i][lane + j * WARP] = p;
+            sum[i] += p;
+        }
     }
-    l *= expf(m - shift); // what was summed up so far refers to the old maximum
-    float new_l = l + warp_sum(sum);
-    *factor = new_l == 0.0f ? 0.0f : 1.0f / new_l; // 0: the row has seen nothing yet, and its output is 0
-    *keep = l * *factor;
-    if (lane == i) {
-        state->m = new_m;
-        state->l = new_l;
+    warp_sum<ROWS>(sum);
+    for (int i = 0; i < ROWS; i++) {
+        float new_l = l[i] + sum[i];
+        factor[i] = new_l == 0.0f ? 0.0f : 1.0f / new_l; // 0: the row has seen nothing yet, its output is 0
+        keep[i] = l[i] * factor[i];
+        if (lane == i) {
+            state->m = m[i];
+            state->l = new_l;
+        }
     }
     // [/student]
 }
@@ -353,16 +368,16 @@ __device__ inline void visit_tile(const struct attention_args &args, const struc
     __syncwarp(); // all queries are there before any lane multiplies them
 
     float score[ROWS][sizes<HEAD_DIM>::KEYS_EACH] = {};
-    multiply_q_k<HEAD_DIM>(score, row_tile, k_tile);
+    multiply_q_k<HEAD_DIM>(score, row_tile, k_tile, scale);
     __syncwarp(); // all lanes are done with the queries before weights overwrite them
 
-    int seen[ROWS];
-    float keep[ROWS], factor[ROWS];
+    int seen[ROWS]; // keys of this tile that a row sees: all below this one
     for (int i = 0; i < ROWS; i++) {
         int row = min(i, rows.count - 1); // rows behind the end are computed, but never stored
         seen[i] = min(keys_seen(args, rows.first + row) - first_key, KEYS);
-        weigh_row<HEAD_DIM>(&state, i, score[i], row_tile[i], seen[i], scale, &keep[i], &factor[i]);
     }
+    float keep[ROWS], factor[ROWS];
+    weigh_rows<HEAD_DIM>(&state, score, row_tile, seen, keep, factor);
     __syncwarp(); // all weights are there before any lane multiplies them
 
     alignas(16) float sum[ROWS][sizes<HEAD_DIM>::COLUMNS] = {};
@@ -472,7 +487,9 @@ inline enum kernel_status launch_attention(const struct attention_args *args,
 
 size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
 {
-    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->head_dim < 1) return 0;
+    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
+        args->head_dim < 1)
+        return 0;
     uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
     uint64_t bytes = sizeof(float);
     int fits = multiply_fits(&bytes, floats, INT64_MAX) &&

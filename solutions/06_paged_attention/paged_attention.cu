@@ -21,13 +21,14 @@
 
 enum {
     WARP = 32,
-    WARPS = 4,                    // that share the keys of a block
-    THREADS = WARPS * WARP,       // of v1, v2 and the merge
-    VECTOR = 8,                   // halves in the 16 bytes that a lane loads at once
-    STEP_KEYS = 8,                // keys a warp has in flight
-    GROUP_MAX = 8,                // query heads a block of v2 serves
-    PARTITION_KEYS = 64,          // a partition is a multiple of this; the contract's workspace counts on it
-    WAVES = 12,                   // blocks of v2 an SM gets, all in all, where there are keys enough
+    WARPS = 4,              // that share the keys of a block
+    THREADS = WARPS * WARP, // of v1, v2 and the merge
+    VECTOR = 8,             // halves in the 16 bytes that a lane loads at once
+    STEP_KEYS = 8,          // keys a warp takes at a time
+    BATCH = 4,              // query heads whose scores are added up together, at most
+    GROUP_MAX = 8,          // query heads a block of v2 serves, at most
+    BLOCKS_PER_SM = 4,      // of v2, that an SM is to hold at once
+    PARTITION_KEYS = 64,    // a partition is a multiple of this; the contract's workspace counts on it
     VALIDATE_THREADS = 1024
 };
 
@@ -116,25 +117,42 @@ struct share {
     int length;     // keys of the whole sequence
 };
 
-/** What a lane knows of the query heads it works for. */
+/** What a lane knows of the query heads that it works for. */
 template <int GROUP> struct queries {
-    float q[GROUP][VECTOR]; // scale * q, the columns of this lane
-    float slope[GROUP];     // ALiBi, 0 for none
+    float q[GROUP][VECTOR];               // scale * q, the columns of this lane
+    float slope[(GROUP - 1) / BATCH + 1]; // ALiBi, of this lane's head in each batch; 0 for none
 };
 
 /**
- * What was found in the keys seen so far. LANES lanes hold the columns of a sum, VECTOR each; the rows of a warp
- * see different keys, and so have pairs and sums of their own until merge_rows().
+ * What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and pairs,
+ * until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one (head, key) at a
+ * time, so it has one pair a batch: m is that of its head, l counts its own keys.
  */
 template <int GROUP> struct partial {
-    struct softmax_pair pair[GROUP];
     float sum[GROUP][VECTOR]; // of exp(score - m) * v
+    struct softmax_pair pair[(GROUP - 1) / BATCH + 1];
 };
 
 /** What the warps of a block leave for each other. */
 template <int HEAD_DIM, int GROUP> struct found {
     struct softmax_pair pair[WARPS][GROUP];
     float sum[WARPS][GROUP][HEAD_DIM];
+};
+
+/** How a warp is laid over STEP_KEYS keys: ROWS of them at once, LANES lanes each, LOADS times. */
+template <int HEAD_DIM, int GROUP> struct layout {
+    enum {
+        LANES = HEAD_DIM / VECTOR,
+        ROWS = WARP / LANES,
+        LOADS = STEP_KEYS / ROWS,
+        HEADS = GROUP < BATCH ? GROUP : BATCH, // whose scores are added up together
+        BATCHES = GROUP / HEADS,
+        SCORES = HEADS * LOADS,  // of a row, in a batch: number head * LOADS + load
+        SPREAD = LANES / SCORES, // lanes that hold the same score after fold()
+        PER_HEAD = LANES / HEADS // lanes that hold scores of the same head
+    };
+    static_assert(SCORES <= LANES, "a lane holds one score");
+    static_assert(BATCHES * HEADS == GROUP, "every batch is full");
 };
 
 /** Eight halves as floats. */
@@ -148,132 +166,218 @@ __device__ inline void to_floats(float x[VECTOR], const uint4 *halves)
     }
 }
 
-/** Sum over LANES neighbouring lanes, in each of them. */
-template <int LANES> __device__ inline float row_sum(float value)
-{
-    for (int distance = LANES / 2; distance > 0; distance /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, distance);
-    return value;
-}
-
 /** Loads what this lane needs of the block's query heads; heads that the block does not have get zeros. */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void load_queries(struct queries<GROUP> *query, const struct paged_attention_args &args,
                                     const struct share &share, float scale)
 {
-    int column = (int)threadIdx.x % (HEAD_DIM / VECTOR) * VECTOR;
+    using shape = struct layout<HEAD_DIM, GROUP>;
+    int lane = (int)threadIdx.x % shape::LANES;
     size_t row = (size_t)share.b * args.heads + share.first_head;
     const __half *q_row = (const __half *)args.q + row * HEAD_DIM; // [share.heads, HEAD_DIM]
     for (int g = 0; g < GROUP; g++) {
         uint4 halves = make_uint4(0, 0, 0, 0);
-        if (g < share.heads) halves = *(const uint4 *)(q_row + (size_t)g * HEAD_DIM + column);
+        if (g < share.heads) halves = *(const uint4 *)(q_row + (size_t)g * HEAD_DIM + lane * VECTOR);
         to_floats(query->q[g], &halves);
         for (int i = 0; i < VECTOR; i++) query->q[g][i] *= scale;
+    }
+    for (int batch = 0; batch < shape::BATCHES; batch++) {
+        int g = batch * shape::HEADS + lane / shape::PER_HEAD;
         int biased = args.alibi_slopes != NULL && g < share.heads;
-        query->slope[g] = biased ? args.alibi_slopes[share.first_head + g] : 0.0f;
+        query->slope[batch] = biased ? args.alibi_slopes[share.first_head + g] : 0.0f;
     }
 }
 
-/** Adds the next STEP_KEYS keys, or the @p left that are left, to what a warp has found. */
-template <int HEAD_DIM, int GROUP>
-__device__ inline void add_keys(struct partial<GROUP> *part, const struct queries<GROUP> *query,
-                                const __half *k_rows, // [left, HEAD_DIM], row_elems from row to row
-                                const __half *v_rows, // [left, HEAD_DIM], row_elems from row to row
-                                size_t row_elems, int left,
-                                int place) // of the first key, from the last key of the sequence: 0 or less
+/** Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros. */
+template <int HEAD_DIM>
+__device__ inline void load_rows(uint4 *part,        // [LOADS]
+                                 const __half *rows, // [left, HEAD_DIM], row_elems from row to row
+                                 size_t row_elems, int left)
 {
-    // [student: add_keys]
-    enum { LANES = HEAD_DIM / VECTOR, ROWS = WARP / LANES, LOADS = STEP_KEYS / ROWS };
-    int row = (int)threadIdx.x % WARP / LANES, column = (int)threadIdx.x % LANES * VECTOR;
-    uint4 k[LOADS], v[LOADS];
-    for (int i = 0; i < LOADS; i++) {
-        // A key behind the end is not read, so a NaN in the rest of its page cannot come through.
-        size_t offset = (size_t)(i * ROWS + row) * row_elems + column;
-        int there = i * ROWS + row < left;
-        k[i] = there ? *(const uint4 *)(k_rows + offset) : make_uint4(0, 0, 0, 0);
-        v[i] = there ? *(const uint4 *)(v_rows + offset) : make_uint4(0, 0, 0, 0);
-    }
-    float x[VECTOR], p[LOADS][GROUP];
-    for (int i = 0; i < LOADS; i++) {
-        int key = i * ROWS + row;
-        to_floats(x, &k[i]);
-        for (int g = 0; g < GROUP; g++) {
-            float dot = 0.0f;
-            for (int c = 0; c < VECTOR; c++) dot += query->q[g][c] * x[c];
-            dot = row_sum<LANES>(dot) + query->slope[g] * (float)(place + key);
-            p[i][g] = key < left ? dot : -INFINITY;
+    using shape = struct layout<HEAD_DIM, 1>;
+    int row = (int)threadIdx.x % WARP / shape::LANES, column = (int)threadIdx.x % shape::LANES * VECTOR;
+    const __half *from = rows + row * row_elems + column;
+    // [student: load_rows]
+    if (left >= STEP_KEYS) { // nearly always, and cheaper without tests
+        for (int i = 0; i < shape::LOADS; i++) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
+    } else {
+        for (int i = 0; i < shape::LOADS; i++) {
+            // What lies behind the end is not read, so a NaN in the rest of a page cannot come through.
+            part[i] = make_uint4(0, 0, 0, 0);
+            if (i * shape::ROWS + row < left) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
         }
-    }
-    for (int g = 0; g < GROUP; g++) {
-        struct softmax_pair *pair = &part->pair[g];
-        float m = pair->m;
-        for (int i = 0; i < LOADS; i++) m = fmaxf(m, p[i][g]);
-        float shift = shift_of(m);
-        float correction = expf(pair->m - shift); // what was summed up so far refers to the old maximum
-        pair->m = m;
-        pair->l *= correction;
-        for (int c = 0; c < VECTOR; c++) part->sum[g][c] *= correction;
-        for (int i = 0; i < LOADS; i++) {
-            p[i][g] = expf(p[i][g] - shift);
-            pair->l += p[i][g];
-        }
-    }
-    for (int i = 0; i < LOADS; i++) {
-        to_floats(x, &v[i]);
-        for (int g = 0; g < GROUP; g++)
-            for (int c = 0; c < VECTOR; c++) part->sum[g][c] += p[i][g] * x[c];
     }
     // [/student]
 }
 
-/** Merges what the rows of a warp have found; every row then holds all of it. */
-template <int HEAD_DIM, int GROUP> __device__ inline void merge_rows(struct partial<GROUP> *part)
+/**
+ * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are to add
+ * up the same values share the work, half of the values each. Lane number i of the row is left with sum number
+ * i / (LANES / COUNT). All lanes must call it.
+ */
+template <int COUNT, int LANES> __device__ inline float fold(float x[COUNT])
 {
-    // [student: merge_rows]
-    for (int distance = HEAD_DIM / VECTOR; distance < WARP; distance *= 2)
-        for (int g = 0; g < GROUP; g++) {
-            struct softmax_pair mine = part->pair[g], other;
-            other.m = __shfl_xor_sync(0xffffffffu, mine.m, distance);
-            other.l = __shfl_xor_sync(0xffffffffu, mine.l, distance);
-            part->pair[g] = merge_pairs(mine, other);
-            float shift = shift_of(part->pair[g].m);
-            float of_mine = expf(mine.m - shift), of_other = expf(other.m - shift);
-            for (int c = 0; c < VECTOR; c++) {
-                float sum = __shfl_xor_sync(0xffffffffu, part->sum[g][c], distance);
-                part->sum[g][c] = part->sum[g][c] * of_mine + sum * of_other;
+    // [student: fold]
+    int count = COUNT;
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        int upper = (threadIdx.x & distance) != 0, half = count / 2;
+#pragma unroll
+        for (int i = 0; i < COUNT / 2; i++) {
+            if (i >= half) continue; // known when compiling, as is half
+            float kept = upper ? x[i + half] : x[i], given = upper ? x[i] : x[i + half];
+            x[i] = kept + __shfl_xor_sync(0xffffffffu, given, distance);
+        }
+        if (count == 1) x[0] += __shfl_xor_sync(0xffffffffu, x[0], distance); // nothing left to share
+        if (count > 1) count = half;
+    }
+    return x[0];
+    // [/student]
+}
+
+/**
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and corrects
+ * what was summed up so far where m has grown.
+ */
+template <int HEAD_DIM, int GROUP>
+__device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
+                                  const uint4 *k, // [LOADS]
+                                  float *p,       // [BATCHES]
+                                  int left,       // keys of this step that there are
+                                  int place)      // of the first key, from the sequence's last: 0 or less
+{
+    // [student: add_scores]
+    using shape = struct layout<HEAD_DIM, GROUP>;
+    int row = (int)threadIdx.x % WARP / shape::LANES, lane = (int)threadIdx.x % shape::LANES;
+    int key = lane / shape::SPREAD % shape::LOADS * shape::ROWS + row; // whose score this lane will hold
+#pragma unroll
+    for (int batch = 0; batch < shape::BATCHES; batch++) {
+        float x[VECTOR], dot[shape::SCORES];
+#pragma unroll
+        for (int i = 0; i < shape::LOADS; i++) {
+            to_floats(x, &k[i]);
+            for (int g = 0; g < shape::HEADS; g++) {
+                float *sum = &dot[g * shape::LOADS + i];
+                *sum = 0.0f;
+                for (int c = 0; c < VECTOR; c++) *sum += query->q[batch * shape::HEADS + g][c] * x[c];
             }
         }
+        float score = fold<shape::SCORES, shape::LANES>(dot) + query->slope[batch] * (float)(place + key);
+        if (key >= left) score = -INFINITY;
+        float most = score; // of this head, in this row
+        for (int distance = shape::PER_HEAD / 2; distance >= shape::SPREAD; distance /= 2)
+            most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
+
+        struct softmax_pair *pair = &part->pair[batch];
+        float old = pair->m;
+        pair->m = fmaxf(old, most);
+        float shift = shift_of(pair->m), correction = expf(old - shift);
+        p[batch] = expf(score - shift);
+        pair->l = pair->l * correction + p[batch];
+        for (int g = 0; g < shape::HEADS; g++) {
+            float factor = __shfl_sync(0xffffffffu, correction, g * shape::PER_HEAD, shape::LANES);
+            for (int c = 0; c < VECTOR; c++) part->sum[batch * shape::HEADS + g][c] *= factor;
+        }
+    }
     // [/student]
 }
 
-/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier follows. */
+/** Adds STEP_KEYS values, each times its weight, to the sums of all heads. */
+template <int HEAD_DIM, int GROUP>
+__device__ inline void add_values(struct partial<GROUP> *part,
+                                  const uint4 *v,  // [LOADS]
+                                  const float *p) // [BATCHES]
+{
+    // [student: add_values]
+    using shape = struct layout<HEAD_DIM, GROUP>;
+#pragma unroll
+    for (int i = 0; i < shape::LOADS; i++) {
+        float x[VECTOR];
+        to_floats(x, &v[i]);
+        for (int g = 0; g < GROUP; g++) {
+            int holder = (g % shape::HEADS * shape::LOADS + i) * shape::SPREAD;
+            float weight = __shfl_sync(0xffffffffu, p[g / shape::HEADS], holder, shape::LANES);
+            for (int c = 0; c < VECTOR; c++) part->sum[g][c] += weight * x[c];
+        }
+    }
+    // [/student]
+}
+
+/** Merges what the rows of a warp have found for head @p g; the first row is left with the sum of all. */
+template <int HEAD_DIM, int GROUP>
+__device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g)
+{
+    // [student: merge_rows]
+    using shape = struct layout<HEAD_DIM, GROUP>;
+    struct softmax_pair pair = part->pair[g / shape::HEADS];
+    for (int distance = shape::PER_HEAD / 2; distance >= shape::SPREAD; distance /= 2)
+        pair.l += __shfl_xor_sync(0xffffffffu, pair.l, distance); // m is the same in all of them
+    int holder = g % shape::HEADS * shape::PER_HEAD;
+    pair.m = __shfl_sync(0xffffffffu, pair.m, holder, shape::LANES);
+    pair.l = __shfl_sync(0xffffffffu, pair.l, holder, shape::LANES);
+    for (int distance = shape::LANES; distance < WARP; distance *= 2) {
+        struct softmax_pair mine = pair, other;
+        other.m = __shfl_xor_sync(0xffffffffu, mine.m, distance);
+        other.l = __shfl_xor_sync(0xffffffffu, mine.l, distance);
+        pair = merge_pairs(mine, other);
+        float shift = shift_of(pair.m);
+        float of_mine = expf(mine.m - shift), of_other = expf(other.m - shift);
+        for (int c = 0; c < VECTOR; c++) {
+            float sum = __shfl_xor_sync(0xffffffffu, part->sum[g][c], distance);
+            part->sum[g][c] = part->sum[g][c] * of_mine + sum * of_other;
+        }
+    }
+    return pair;
+    // [/student]
+}
+
+/** Where token @p key of a sequence lies: the number of its row in a cache. */
+__device__ inline size_t find_token(const struct paged_attention_args &args, const int *table, int key)
+{
+    // [student: find_token]
+    int shift = args.block_size == 16 ? 4 : 5; // a division would take a dozen instructions
+    return ((size_t)table[key >> shift] << shift) + (key & (args.block_size - 1));
+    // [/student]
+}
+
+/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct paged_attention_args &args,
                               const struct share &share, float scale)
 {
     // [student: attend]
+    using shape = struct layout<HEAD_DIM, GROUP>;
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM;                    // from token to token
     const int *table = args.block_table + (size_t)share.b * args.max_blocks; // [max_blocks]
+    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM;                    // from token to token
     const __half *k_head = (const __half *)args.k_cache + (size_t)share.kv_head * HEAD_DIM;
     const __half *v_head = (const __half *)args.v_cache + (size_t)share.kv_head * HEAD_DIM;
     struct queries<GROUP> query;
-    struct partial<GROUP> part;
+    struct partial<GROUP> part = {};
     load_queries<HEAD_DIM, GROUP>(&query, args, share, scale);
-    for (int g = 0; g < GROUP; g++) {
-        part.pair[g].m = -INFINITY; // nothing seen yet
-        part.pair[g].l = 0.0f;
-        for (int c = 0; c < VECTOR; c++) part.sum[g][c] = 0.0f;
+    for (int batch = 0; batch < shape::BATCHES; batch++) part.pair[batch].m = -INFINITY; // nothing seen yet
+
+    uint4 k[shape::LOADS], v[shape::LOADS];
+    float p[shape::BATCHES];
+    int key = share.begin + warp * STEP_KEYS;
+    size_t token = key < share.end ? find_token(args, table, key) : 0;
+    load_rows<HEAD_DIM>(k, k_head + token * row_elems, row_elems, share.end - key);
+    while (key < share.end) {
+        // Keys are asked for one step ahead: they are on their way while values are added, and values while
+        // scores are. Nothing waits for memory that could have been asked earlier.
+        load_rows<HEAD_DIM>(v, v_head + token * row_elems, row_elems, share.end - key);
+        int next = key + WARPS * STEP_KEYS;
+        if (next < share.end) token = find_token(args, table, next);
+        add_scores<HEAD_DIM, GROUP>(&part, &query, k, p, share.end - key, key - (share.length - 1));
+        if (next < share.end) load_rows<HEAD_DIM>(k, k_head + token * row_elems, row_elems, share.end - next);
+        add_values<HEAD_DIM, GROUP>(&part, v, p);
+        key = next;
     }
-    for (int key = share.begin + warp * STEP_KEYS; key < share.end; key += WARPS * STEP_KEYS) {
-        size_t token = (size_t)table[key / args.block_size] * args.block_size + key % args.block_size;
-        add_keys<HEAD_DIM, GROUP>(&part, &query, k_head + token * row_elems, v_head + token * row_elems,
-                                  row_elems, share.end - key, key - (share.length - 1));
-    }
-    merge_rows<HEAD_DIM, GROUP>(&part);
+#pragma unroll // an index known when compiling keeps sums in registers
     for (int g = 0; g < GROUP; g++) {
-        if (lane == 0) found->pair[warp][g] = part.pair[g];
-        for (int c = 0; c < VECTOR && lane < HEAD_DIM / VECTOR; c++)
+        struct softmax_pair pair = merge_rows<HEAD_DIM, GROUP>(&part, g);
+        if (lane == 0) found->pair[warp][g] = pair;
+        for (int c = 0; c < VECTOR && lane < shape::LANES; c++)
             found->sum[warp][g][lane * VECTOR + c] = part.sum[g][c];
     }
     // [/student]
@@ -362,7 +466,7 @@ static int multiprocessors(void)
     return count > 0 ? count : 1;
 }
 
-/** Enough blocks to keep every SM busy, but no more: each costs a start, an end and a partial result. */
+/** As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result. */
 static struct split choose_split(const struct paged_attention_args *args)
 {
     struct split split;
@@ -371,7 +475,7 @@ static struct split choose_split(const struct paged_attention_args *args)
     split.heads = group < GROUP_MAX ? group : GROUP_MAX;
     split.chunks = (group - 1) / split.heads + 1;
     int most = (args->max_context_len - 1) / PARTITION_KEYS + 1;
-    int wanted = (WAVES * multiprocessors() - 1) / (args->batch * args->kv_heads * split.chunks) + 1;
+    int wanted = (BLOCKS_PER_SM * multiprocessors() - 1) / (args->batch * args->kv_heads * split.chunks) + 1;
     int steps = (most - 1) / (wanted < most ? wanted : most) + 1; // of PARTITION_KEYS keys, a partition
     split.keys = steps * PARTITION_KEYS;
     split.partitions = (args->max_context_len - 1) / split.keys + 1;
@@ -405,8 +509,8 @@ __host__ __device__ inline struct softmax_pair *partial_pairs(const struct paged
 
 /** One block, one partition, all query heads of a K/V head: K and V come once. Leaves partial results. */
 template <int HEAD_DIM, int GROUP>
-__global__ void __launch_bounds__(THREADS) partition_kernel(struct paged_attention_args args,
-                                                            struct split split, float scale)
+__global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
+    partition_kernel(struct paged_attention_args args, struct split split, float scale)
 {
     // [student: partition_kernel]
     __shared__ struct found<HEAD_DIM, GROUP> found;
@@ -438,35 +542,48 @@ __global__ void __launch_bounds__(THREADS) partition_kernel(struct paged_attenti
     // [/student]
 }
 
+/** The pair of the partial results @p pairs, in every lane. All 32 lanes must call it. */
+__device__ inline struct softmax_pair merge_partitions(const struct softmax_pair *pairs, int count)
+{
+    // [student: merge_partitions]
+    struct softmax_pair all = {-INFINITY, 0.0f}, other;
+    for (int i = (int)threadIdx.x % WARP; i < count; i += WARP) all = merge_pairs(all, pairs[i]);
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        other.m = __shfl_xor_sync(0xffffffffu, all.m, distance);
+        other.l = __shfl_xor_sync(0xffffffffu, all.l, distance);
+        all = merge_pairs(all, other);
+    }
+    return all;
+    // [/student]
+}
+
 /** One block, one query head of one sequence: merges the partial results of its partitions. */
 template <int HEAD_DIM>
 __global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_args args, struct split split)
 {
     // [student: merge_kernel]
     enum { PER_LANE = HEAD_DIM / WARP };
-    __shared__ struct found<HEAD_DIM, 1> found;
+    __shared__ float sum_of[WARPS][HEAD_DIM];
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
     int length = args.context_lens[blockIdx.x / args.heads];
     int used = length > 0 ? (length - 1) / split.keys + 1 : 0; // partitions that left something
-    const struct softmax_pair *pairs =
-        partial_pairs(args, split.partitions) + (size_t)blockIdx.x * split.partitions; // [partitions]
-    const float *sums = partial_sums(args) + (size_t)blockIdx.x * split.partitions * HEAD_DIM;
+    size_t first = (size_t)blockIdx.x * split.partitions;
+    const struct softmax_pair *pairs = partial_pairs(args, split.partitions) + first; // [partitions]
+    const float *sums = partial_sums(args) + first * HEAD_DIM;                        // [partitions, HEAD_DIM]
     if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
-        struct softmax_pair all = {-INFINITY, 0.0f};
-        float sum[PER_LANE] = {0.0f};
-        for (int p = warp; p < used; p += WARPS) {
-            struct softmax_pair old = all;
-            all = merge_pairs(old, pairs[p]);
-            float shift = shift_of(all.m);
-            float of_old = expf(old.m - shift), of_new = expf(pairs[p].m - shift);
-            for (int i = 0; i < PER_LANE; i++)
-                sum[i] = sum[i] * of_old + sums[(size_t)p * HEAD_DIM + lane + i * WARP] * of_new;
+        // Once the common maximum is known, partitions wait for nothing: their loads are in flight together.
+        struct softmax_pair all = merge_partitions(pairs, used);
+        float shift = shift_of(all.m), sum[PER_LANE] = {0.0f};
+#pragma unroll 4
+        for (int i = warp; i < used; i += WARPS) {
+            float weight = expf(pairs[i].m - shift);
+            for (int c = 0; c < PER_LANE; c++) sum[c] += sums[(size_t)i * HEAD_DIM + lane + c * WARP] * weight;
         }
-        if (lane == 0) found.pair[warp][0] = all;
-        for (int i = 0; i < PER_LANE; i++) found.sum[warp][0][lane + i * WARP] = sum[i];
-        __syncthreads(); // every warp has left its share before anybody merges them
+        for (int c = 0; c < PER_LANE; c++) sum_of[warp][lane + c * WARP] = sum[c];
+        __syncthreads(); // every warp has left its sum before anybody adds them up
         for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
-            float merged = merge_warps<HEAD_DIM, 1>(&found, 0, d, &all);
+            float merged = 0.0f;
+            for (int w = 0; w < WARPS; w++) merged += sum_of[w][d];
             ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(merged * factor_of(all.l));
         }
     }

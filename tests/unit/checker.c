@@ -298,8 +298,7 @@ static void test_planted(void)
         char text[2 * VERDICT_TEXT + 64];
         open_case(&c, options_lesson(planted->lesson), planted->name);
         if (planted->damage != NONE) spoil(&c, planted->buffer, planted->damage);
-        judge_item(&c.session, 0);
-        const struct verdict *verdict = &c.check->verdicts[c.item->case_index];
+        const struct verdict *verdict = judge_case(&c);
         snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), verdict->headline,
                  verdict->pattern);
         expect(verdict->state == planted->state, planted->name, text);

@@ -36,13 +36,10 @@ static void expect_code(const char *what, cudaError_t got, cudaError_t expected)
     fprintf(stderr, "%s gives %s, not %s\n", what, cudaGetErrorName(got), cudaGetErrorName(expected));
 }
 
-/* unsupported: 12 */
+/* unsupported: 7 */
 static void refused_calls(int *device)
 {
     void *pointer = device;
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    cudaStreamCaptureStatus status;
     cudaTextureObject_t texture;
     cudaArray_t array;
     cudaResourceDesc resource = {};
@@ -54,15 +51,6 @@ static void refused_calls(int *device)
     expect_code("mapped", cudaHostGetDevicePointer(&managed, &host_variable, 0), refused);
     expect_code("cooperative", cudaLaunchCooperativeKernel(empty_kernel, dim3(1), dim3(1), &pointer),
                 refused);
-    expect_code("capture", cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal), refused);
-    expect_code("end of capture", cudaStreamEndCapture(NULL, &graph), refused);
-    expect_code("graph", cudaGraphCreate(&graph, 0), refused);
-    expect_code("executable graph", cudaGraphInstantiate(&executable, graph, 0), refused);
-    expect_code("launch of a graph", cudaGraphLaunch(executable, NULL), refused);
-    expect_code("no graph to destroy", cudaGraphDestroy(graph), cudaErrorInvalidValue);
-    expect_code("no graph to destroy", cudaGraphExecDestroy(executable), cudaErrorInvalidValue);
-    expect_code("capturing", cudaStreamIsCapturing(NULL, &status), cudaSuccess);
-    expect_equal("capturing", 0, status, cudaStreamCaptureStatusNone);
     expect_code("texture", cudaCreateTextureObject(&texture, &resource, &description, NULL), refused);
     expect_code("no texture", cudaDestroyTextureObject(0), cudaSuccess);
     expect_code("array", cudaMallocArray(&array, &channel, 4, 4, 0), refused);
@@ -72,6 +60,32 @@ static void refused_calls(int *device)
     const void *untyped = (const void *)empty_kernel;
     expect_code("untyped", cudaLaunchKernel(untyped, dim3(1), dim3(1), &pointer),
                 cudaErrorInvalidDeviceFunction);
+    (void)cudaGetLastError();
+}
+
+/* unsupported: 3. What hardware refuses itself is in simt/programs/graph_refused.cu. */
+static void refused_in_graphs(int *device)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    int *allocated;
+    require(cudaStreamCreate(&stream), "cudaStreamCreate");
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    expect_code("memory of a graph", cudaMallocAsync(&allocated, 4, stream), cudaErrorNotSupported);
+    expect_code("memory of a graph", cudaFreeAsync(device, stream), cudaErrorNotSupported);
+    expect_code("end", cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+    expect_code("launch by a kernel",
+                cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagDeviceLaunch),
+                cudaErrorNotSupported);
+    expect_code("unknown flag", cudaGraphInstantiate(&executable, graph, 64), cudaErrorInvalidValue);
+    require(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    expect_code("destroyed twice", cudaGraphDestroy(graph), cudaErrorInvalidValue);
+    expect_code("destroyed graph", cudaGraphInstantiate(&executable, graph, 0), cudaErrorInvalidValue);
+    expect_code("no graph", cudaGraphLaunch(executable, stream), cudaErrorInvalidValue);
+    expect_code("no graph", cudaGraphExecDestroy(executable), cudaErrorInvalidValue);
+    require(cudaStreamDestroy(stream), "cudaStreamDestroy");
     (void)cudaGetLastError();
 }
 
@@ -137,6 +151,7 @@ int main(void)
     int *device = device_array<int>(8);
     require(cudaMemset(device, 0, 8 * sizeof *device), "cudaMemset");
     refused_calls(device);
+    refused_in_graphs(device);
     wrong_pointers(device);
     bad_handles(device);
     release(device);

@@ -137,6 +137,7 @@ static void report_leaks(void)
 {
     size_t count = 0, executable_count = 0;
     struct simt_site site = {0}, executable_site = {0};
+    if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
     pthread_mutex_lock(&lock);
     for (const struct CUgraph_st *g = graphs; g != NULL; g = g->next)
         if (g->owner == getpid() && ++count) site = g->site;

@@ -185,6 +185,7 @@ static void wrong_ends(void)
 {
     cudaGraph_t graph = NULL;
     expect_code("end of nothing", cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
+    (void)cudaGetLastError();
     require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
     require(launch(stream, 1), "launch");
     require(fork_to(stream, other, event), "fork");
