@@ -12,13 +12,13 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "decode_step.h"
+#include "decode_model.h"
 
 enum {
     DECODE_WARP = 32,
-    DECODE_SLICES = 8,     /* threads that share the sum of one output of a projection */
-    DECODE_THREADS = 128,  /* of the kernels that go over a row */
-    DECODE_LANE_DIMS = 4   /* head_dim / 32 at most */
+    DECODE_SLICES = 8,    /* threads that share the sum of one output of a projection */
+    DECODE_THREADS = 128, /* of the kernels that go over a row */
+    DECODE_LANE_DIMS = 4  /* head_dim / 32 at most */
 };
 #define DECODE_EPSILON 1e-5f
 #define DECODE_ROPE_BASE 10000.0f
@@ -102,14 +102,14 @@ static inline void decode_project(const float *x, const float *weights, float *o
 {
     dim3 grid((unsigned)((outputs + DECODE_WARP - 1) / DECODE_WARP), (unsigned)rows);
     decode_project_kernel<<<grid, dim3(DECODE_WARP, DECODE_SLICES), 0, stream>>>(x, weights, out, inputs,
-                                                                                outputs, add);
+                                                                                 outputs, add);
 }
 
 /* ---- attention ----------------------------------------------------------------------------------------- */
 
 /** Where the key of @p position of row @p row begins in the keys of one layer: [.., kv_heads, head_dim]. */
-static __device__ size_t decode_cache_offset(const struct decode_config &c, const int *block_table, size_t row,
-                                             int position)
+static __device__ size_t decode_cache_offset(const struct decode_config &c, const int *block_table,
+                                             size_t row, int position)
 {
     int page = block_table[row * (size_t)c.max_blocks + (size_t)(position / c.block_size)];
     return ((size_t)page * (size_t)c.block_size + (size_t)(position % c.block_size)) *
@@ -162,7 +162,8 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
     for (int first = 0; first < length; first += DECODE_WARP) {
         float score = -INFINITY;
         if (first + lane < length) {
-            place[lane] = decode_cache_offset(c, block_table, row, first + lane) + (size_t)(kv_head * c.head_dim);
+            place[lane] =
+                decode_cache_offset(c, block_table, row, first + lane) + (size_t)(kv_head * c.head_dim);
             const __half *key = keys + place[lane]; // [head_dim]
             float dot = 0.0f;
             for (int d = 0; d < c.head_dim; d++) dot += q[d] * __half2float(key[d]);
@@ -192,11 +193,11 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
 /* ---- the parts of a step -------------------------------------------------------------------------------- */
 
 /** @brief x = the embeddings of the tokens. One launch. */
-static inline enum kernel_status decode_embed(const struct decode_model *model, const struct decode_buffers *b,
-                                              int rows, cudaStream_t stream)
+static inline enum kernel_status decode_embed(const struct decode_model *model,
+                                              const struct decode_buffers *b, int rows, cudaStream_t stream)
 {
     decode_embed_kernel<<<(unsigned)rows, DECODE_THREADS, 0, stream>>>(b->tokens, model->embedding, b->x,
-                                                                      model->config.hidden);
+                                                                       model->config.hidden);
     return decode_launch_status();
 }
 
@@ -218,7 +219,7 @@ static inline enum kernel_status decode_layer(const struct decode_model *model, 
     decode_norm_kernel<<<blocks, DECODE_THREADS, 0, stream>>>(b->x, w->attention_norm, b->normed, c->hidden);
     decode_project(b->normed, w->qkv, b->qkv, c->hidden, (int)decode_qkv_width(c), 0, rows, stream);
     decode_rope_append_kernel<<<blocks, DECODE_THREADS, 0, stream>>>(*c, b->positions, b->block_table, b->qkv,
-                                                                    keys, values);
+                                                                     keys, values);
     decode_attention_kernel<<<dim3((unsigned)c->heads, blocks), DECODE_WARP, 0, stream>>>(
         *c, b->positions, b->block_table, b->qkv, keys, values, b->attended);
     decode_project(b->attended, w->out, b->x, q_width, c->hidden, 1, rows, stream);
@@ -235,7 +236,7 @@ static inline enum kernel_status decode_logits(const struct decode_model *model,
 {
     const struct decode_config *c = &model->config;
     decode_norm_kernel<<<(unsigned)rows, DECODE_THREADS, 0, stream>>>(b->x, model->final_norm, b->normed,
-                                                                     c->hidden);
+                                                                      c->hidden);
     decode_project(b->normed, model->to_logits, b->logits, c->hidden, c->vocab, 0, rows, stream);
     return decode_launch_status();
 }

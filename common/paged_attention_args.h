@@ -17,22 +17,22 @@
 
 /** @brief Everything a paged attention kernel needs to know. All pointers are device pointers. */
 struct paged_attention_args {
-    int batch;                 /**< sequences, >= 1 */
-    int heads;                 /**< query heads, a multiple of kv_heads */
-    int kv_heads;              /**< key/value heads, >= 1 */
-    int head_dim;              /**< 32, 64 or 128 */
-    int num_blocks;            /**< pages in the cache, >= 1 */
-    int block_size;            /**< tokens a page, 16 or 32 */
-    int max_blocks;            /**< entries of a row of block_table, >= 1 */
-    int max_context_len;       /**< no sequence is longer; >= 1, fits in max_blocks pages. Grids, shared memory
+    int batch;               /**< sequences, >= 1 */
+    int heads;               /**< query heads, a multiple of kv_heads */
+    int kv_heads;            /**< key/value heads, >= 1 */
+    int head_dim;            /**< 32, 64 or 128 */
+    int num_blocks;          /**< pages in the cache, >= 1 */
+    int block_size;          /**< tokens a page, 16 or 32 */
+    int max_blocks;          /**< entries of a row of block_table, >= 1 */
+    int max_context_len;     /**< no sequence is longer; >= 1, fits in max_blocks pages. Grids, shared memory
                                     and workspace depend on it, since the host does not know context_lens */
-    float scale;               /**< factor on q . k; 0 stands for 1/sqrt(head_dim) */
-    enum dtype dtype;          /**< storage type of q, k_cache, v_cache and out: DTYPE_F16 */
-    const void *q;             /**< [batch, heads, head_dim] */
-    const void *k_cache;       /**< [num_blocks, block_size, kv_heads, head_dim] */
-    const void *v_cache;       /**< [num_blocks, block_size, kv_heads, head_dim] */
-    const int *block_table;    /**< [batch, max_blocks] page numbers, 0 .. num_blocks - 1 where they are used */
-    const int *context_lens;   /**< [batch] keys of each sequence, 0 .. max_context_len; 0 gives output 0 */
+    float scale;             /**< factor on q . k; 0 stands for 1/sqrt(head_dim) */
+    enum dtype dtype;        /**< storage type of q, k_cache, v_cache and out: DTYPE_F16 */
+    const void *q;           /**< [batch, heads, head_dim] */
+    const void *k_cache;     /**< [num_blocks, block_size, kv_heads, head_dim] */
+    const void *v_cache;     /**< [num_blocks, block_size, kv_heads, head_dim] */
+    const int *block_table;  /**< [batch, max_blocks] page numbers, 0 .. num_blocks - 1 where they are used */
+    const int *context_lens; /**< [batch] keys of each sequence, 0 .. max_context_len; 0 gives output 0 */
     const float *alibi_slopes; /**< [heads]: slope * (t - (context_len - 1)) is added to the score of token t;
                                     NULL for none */
     void *out;                 /**< [batch, heads, head_dim] */

@@ -256,7 +256,7 @@ static void head_dim_case(struct lesson_case *item, const char *name, int number
                           const struct attention_family *family)
 {
     static const struct bad_row row = {"", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(-1, 0)};
-    char numbered[LESSON_NAME];
+    char numbered[LESSON_NAME / 2];
     bad_case(item, &row, ATTENTION_WHOLE, family);
     snprintf(numbered, sizeof numbered, "%s%d", name, number);
     name_case(item, ATTENTION_WHOLE, family, numbered);

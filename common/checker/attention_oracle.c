@@ -86,12 +86,14 @@ static float plain_softmax(double *scores, int count)
     return max + logf(sum);
 }
 
-static float plain_output(const struct row *row, const double *probs, int d)
+/* Every element of `out` is a float. Keys outside, so that v is read along its rows. */
+static void plain_output(const struct row *row, const double *probs, double *out)
 {
-    float sum = 0.0f;
+    size_t head_dim = (size_t)row->shape.head_dim;
+    for (size_t d = 0; d < head_dim; d++) out[d] = 0.0;
     for (int j = 0; j < row->visible; j++)
-        sum += (float)probs[j] * row->v[(size_t)j * (size_t)row->shape.head_dim + (size_t)d];
-    return sum;
+        for (size_t d = 0; d < head_dim; d++)
+            out[d] = (double)((float)out[d] + (float)probs[j] * row->v[(size_t)j * head_dim + d]);
 }
 
 /* ---- the parts ------------------------------------------------------------------------------------------- */
@@ -190,9 +192,9 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
         ref_attention_output(&shape, p, row->v, span->expected, magnitude);
     }
     for (int j = 0; j < row->visible; j++) e->scratch[j] = (double)p[j];
+    plain_output(row, e->scratch, span->plain);
     for (size_t d = 0; d < head_dim; d++) {
         double m = magnitude[d];
-        span->plain[d] = (double)plain_output(row, e->scratch, (int)d);
         set_element(span, d, span->expected[d], bound_sum(row->visible, m), bound_floor(m));
     }
 }
@@ -221,16 +223,17 @@ static void bound_whole(const struct row *row, const double *magnitude, struct l
     struct lesson_span *span = &e->span[0];
     size_t head_dim = (size_t)row->shape.head_dim, kv_len = (size_t)row->shape.kv_len;
     const double *probs = e->scratch, *rooted = probs + kv_len, *flat = rooted + kv_len;
-    for (size_t d = 0; d < head_dim; d++) {
-        double out = span->expected[d], from_rooted = 0.0, from_flat = 0.0;
-        for (int j = 0; j < row->visible; j++) {
-            double pull = probs[j] * fabs((double)row->v[(size_t)j * head_dim + d] - out);
-            from_rooted += pull * rooted[j];
-            from_flat += pull * flat[j];
+    for (size_t d = 0; d < head_dim; d++) span->bound[d] = span->floor[d] = 0.0;
+    for (int j = 0; j < row->visible; j++)
+        for (size_t d = 0; d < head_dim; d++) {
+            double pull = probs[j] * fabs((double)row->v[(size_t)j * head_dim + d] - span->expected[d]);
+            span->bound[d] += pull * rooted[j];
+            span->floor[d] += pull * flat[j];
         }
-        double m = magnitude[d];
-        set_stored(span, d, row->storage, out, bound_sum(row->visible, m) + bound_floor(from_rooted),
-                   bound_floor(m + from_flat));
+    for (size_t d = 0; d < head_dim; d++) {
+        double m = magnitude[d], from_rooted = span->bound[d], from_flat = span->floor[d];
+        set_stored(span, d, row->storage, span->expected[d],
+                   bound_sum(row->visible, m) + bound_floor(from_rooted), bound_floor(m + from_flat));
     }
 }
 
@@ -255,8 +258,9 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
                 bound_floor(1.0 + mean_flat));
     for (int j = 0; j < row->visible; j++) plain[j] = (double)plain_score(row, j);
     lse->plain[0] = (double)plain_softmax(plain, row->visible);
+    plain_output(row, plain, span->plain);
     for (size_t d = 0; d < head_dim; d++)
-        span->plain[d] = (double)storage_round(row->storage, plain_output(row, plain, (int)d));
+        span->plain[d] = (double)storage_round(row->storage, (float)span->plain[d]);
 }
 
 void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,

@@ -11,7 +11,9 @@
 
 /* Above this many operations the oracle looks at chosen rows only. */
 #define ORACLE_OPS 2e9
-enum { SAMPLED_STRATA = 512, SAMPLED_EDGES = 8 };
+/* Of chosen rows, fewer where each costs a great deal: about so many operations. */
+#define SAMPLED_OPS 4e9
+enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8 };
 
 static int is_input(enum wire_role role)
 {
@@ -289,7 +291,7 @@ static void compare_span(struct judged *judged, const struct lesson_span *span)
 
 /* Units to look at: edges of tiles and one unit of every stratum. They come from the secret seed, so that a
  * kernel cannot know them. */
-static size_t sampled_unit(size_t units, size_t sample, struct rng *rng)
+static size_t sampled_unit(size_t units, size_t sample, size_t strata, struct rng *rng)
 {
     static const size_t tile[] = {16, 32, 64, 128};
     if (sample == 0) return 0;
@@ -300,7 +302,7 @@ static size_t sampled_unit(size_t units, size_t sample, struct rng *rng)
         return edge == 0 || edge > units ? units - 1 : edge - 1;
     }
     size_t stratum = sample - SAMPLED_EDGES;
-    size_t low = units * stratum / SAMPLED_STRATA, high = units * (stratum + 1) / SAMPLED_STRATA;
+    size_t low = units * stratum / strata, high = units * (stratum + 1) / strata;
     return low + rng_next(rng) % (high > low ? high - low : 1);
 }
 
@@ -311,7 +313,8 @@ static void compare_units(struct judged *judged, struct lesson_expectation *expe
     struct rng rng = {rng_mix(judged->item->settled.seed, 1000)};
     size_t turns = judged->sampled > 0 ? judged->sampled : judged->units;
     for (size_t turn = 0; turn < turns; turn++) {
-        size_t unit = judged->sampled > 0 ? sampled_unit(judged->units, turn, &rng) : turn;
+        size_t unit =
+            judged->sampled > 0 ? sampled_unit(judged->units, turn, turns - SAMPLED_EDGES, &rng) : turn;
         lesson->expect(settled, judged->inputs, unit, expectation);
         for (int s = 0; s < expectation->span_count; s++) compare_span(judged, &expectation->span[s]);
     }
@@ -332,6 +335,13 @@ double *compare_expectation(struct lesson_expectation *expectation, size_t elems
     return memory;
 }
 
+static size_t sampled_strata(double ops_a_unit)
+{
+    double affordable = SAMPLED_OPS / ops_a_unit;
+    if (affordable >= SAMPLED_STRATA) return SAMPLED_STRATA;
+    return affordable > SAMPLED_STRATA_LEAST ? (size_t)affordable : SAMPLED_STRATA_LEAST;
+}
+
 int compare_values(struct judged *judged)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
@@ -340,7 +350,7 @@ int compare_values(struct judged *judged)
     lesson->cost(settled, &cost);
     judged->units = lesson->units(settled);
     if (cost.oracle_ops > ORACLE_OPS && judged->units > SAMPLED_STRATA + SAMPLED_EDGES)
-        judged->sampled = SAMPLED_STRATA + SAMPLED_EDGES;
+        judged->sampled = sampled_strata(cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
     struct lesson_expectation expectation = {0};
     double *memory = compare_expectation(&expectation, lesson->unit_elems(settled));
     if (memory == NULL) return 0;

@@ -278,7 +278,7 @@ __device__ inline void visit_tile(const struct attention_args &args, const struc
 
 /** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
 template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, 1) attention_kernel(struct attention_args args, float scale,
+__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
                                                                float *o, // [batch, heads, q_len, head_dim]
                                                                float *m, // [batch, heads, q_len]
                                                                float *l) // [batch, heads, q_len]

@@ -391,12 +391,16 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
     int has_rows = (int)threadIdx.x / WARP * size::WARP_ROWS < tile.rows; // this warp
 
-    struct row_state<HEAD_DIM> rows = {
-    };
-    for (int i = 0; i < size::ROWS; i++) rows.m[i] = -INFINITY; // nothing seen yet
+    struct row_state<HEAD_DIM> rows;
+    for (int i = 0; i < size::ROWS; i++) {
+        rows.m[i] = -INFINITY; // nothing seen yet
+        rows.l[i] = 0.0f;
+        for (int c = 0; c < size::COLUMNS; c++) rows.o[i][c] = 0.0f;
+    }
     load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, scale * LOG2_E);
 
-    for (int key = 0; key < most; key += size::TILE_KV) {
+    for (int turn = 0; turn < divide_up(most, size::TILE_KV); turn++) {
+        int key = turn * size::TILE_KV; // first of the tile
         load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, k_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
         __syncthreads(); // K is complete, and in the first turn Q, before anybody multiplies
         float s[size::ROWS][size::KEYS];

@@ -33,6 +33,7 @@ enum {
 };
 
 static_assert(16 % STEP_KEYS == 0, "a step lies in one page, whatever its size");
+static_assert(WARPS * STEP_KEYS % 32 == 0, "all steps of a warp begin at the same row of a page");
 static_assert(PARTITION_KEYS % 32 == 0, "a partition begins with a page");
 
 /* ---- pairs (lesson 03) ------------------------------------------------------------------------------ */
@@ -191,13 +192,12 @@ __device__ inline void load_queries(struct queries<GROUP> *query, const struct p
 /** Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros. */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]
-                                 const __half *rows, // [left, HEAD_DIM], row_elems from row to row
+                                 const __half *from, // this lane's columns of its row of the warp
                                  size_t row_elems, int left)
 {
-    using shape = struct layout<HEAD_DIM, 1>;
-    int row = (int)threadIdx.x % WARP / shape::LANES, column = (int)threadIdx.x % shape::LANES * VECTOR;
-    const __half *from = rows + row * row_elems + column;
     // [student: load_rows]
+    using shape = struct layout<HEAD_DIM, 1>;
+    int row = (int)threadIdx.x % WARP / shape::LANES;
     if (left >= STEP_KEYS) { // nearly always, and cheaper without tests
         for (int i = 0; i < shape::LOADS; i++) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
     } else {
@@ -244,7 +244,7 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
                                   const uint4 *k, // [LOADS]
                                   float *p,       // [BATCHES]
                                   int left,       // keys of this step that there are
-                                  int place)      // of the first key, from the sequence's last: 0 or less
+                                  int place) // of the first key, from the last of the sequence: 0 or less
 {
     // [student: add_scores]
     using shape = struct layout<HEAD_DIM, GROUP>;
@@ -274,6 +274,8 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
         float shift = shift_of(pair->m), correction = expf(old - shift);
         p[batch] = expf(score - shift);
         pair->l = pair->l * correction + p[batch];
+        if (!__any_sync(0xffffffffu, correction != 1.0f))
+            continue; // maxima rarely grow: ask, rather than multiply
         for (int g = 0; g < shape::HEADS; g++) {
             float factor = __shfl_sync(0xffffffffu, correction, g * shape::PER_HEAD, shape::LANES);
             for (int c = 0; c < VECTOR; c++) part->sum[batch * shape::HEADS + g][c] *= factor;
@@ -285,7 +287,7 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
 /** Adds STEP_KEYS values, each times its weight, to the sums of all heads. */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_values(struct partial<GROUP> *part,
-                                  const uint4 *v,  // [LOADS]
+                                  const uint4 *v, // [LOADS]
                                   const float *p) // [BATCHES]
 {
     // [student: add_values]
@@ -331,15 +333,6 @@ __device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, in
     // [/student]
 }
 
-/** Where token @p key of a sequence lies: the number of its row in a cache. */
-__device__ inline size_t find_token(const struct paged_attention_args &args, const int *table, int key)
-{
-    // [student: find_token]
-    int shift = args.block_size == 16 ? 4 : 5; // a division would take a dozen instructions
-    return ((size_t)table[key >> shift] << shift) + (key & (args.block_size - 1));
-    // [/student]
-}
-
 /** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct paged_attention_args &args,
@@ -348,28 +341,37 @@ __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct
     // [student: attend]
     using shape = struct layout<HEAD_DIM, GROUP>;
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    const int *table = args.block_table + (size_t)share.b * args.max_blocks; // [max_blocks]
-    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM;                    // from token to token
-    const __half *k_head = (const __half *)args.k_cache + (size_t)share.kv_head * HEAD_DIM;
-    const __half *v_head = (const __half *)args.v_cache + (size_t)share.kv_head * HEAD_DIM;
     struct queries<GROUP> query;
-    struct partial<GROUP> part = {};
+    struct partial<GROUP> part = {
+    };
     load_queries<HEAD_DIM, GROUP>(&query, args, share, scale);
     for (int batch = 0; batch < shape::BATCHES; batch++) part.pair[batch].m = -INFINITY; // nothing seen yet
 
+    // All steps of a warp begin at the same row of a page: only the page has to be looked up.
+    int key = share.begin + warp * STEP_KEYS, row = key % args.block_size + lane / shape::LANES;
+    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM; // from token to token
+    size_t offset = row * row_elems + (size_t)share.kv_head * HEAD_DIM + lane % shape::LANES * VECTOR;
+    const __half *k_lane = (const __half *)args.k_cache + offset,
+                 *v_lane = (const __half *)args.v_cache + offset;
+    const int *entry = args.block_table + (size_t)share.b * args.max_blocks + key / args.block_size;
+
     uint4 k[shape::LOADS], v[shape::LOADS];
     float p[shape::BATCHES];
-    int key = share.begin + warp * STEP_KEYS;
-    size_t token = key < share.end ? find_token(args, table, key) : 0;
-    load_rows<HEAD_DIM>(k, k_head + token * row_elems, row_elems, share.end - key);
+    size_t page_elems = row_elems * args.block_size, page = 0;
+    if (key < share.end) {
+        page = *entry * page_elems;
+        load_rows<HEAD_DIM>(k, k_lane + page, row_elems, share.end - key);
+    }
     while (key < share.end) {
-        // Keys are asked for one step ahead: they are on their way while values are added, and values while
-        // scores are. Nothing waits for memory that could have been asked earlier.
-        load_rows<HEAD_DIM>(v, v_head + token * row_elems, row_elems, share.end - key);
-        int next = key + WARPS * STEP_KEYS;
-        if (next < share.end) token = find_token(args, table, next);
+        // Keys are asked for one step ahead: they are on their way while values are added, and values are while
+        // scores are.
+        load_rows<HEAD_DIM>(v, v_lane + page, row_elems, share.end - key);
+        int next = key + WARPS * STEP_KEYS, number = 0;
+        entry += WARPS * STEP_KEYS / args.block_size;
+        if (next < share.end) number = *entry;
         add_scores<HEAD_DIM, GROUP>(&part, &query, k, p, share.end - key, key - (share.length - 1));
-        if (next < share.end) load_rows<HEAD_DIM>(k, k_head + token * row_elems, row_elems, share.end - next);
+        page = number * page_elems;
+        if (next < share.end) load_rows<HEAD_DIM>(k, k_lane + page, row_elems, share.end - next);
         add_values<HEAD_DIM, GROUP>(&part, v, p);
         key = next;
     }
@@ -569,15 +571,16 @@ __global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_a
     int used = length > 0 ? (length - 1) / split.keys + 1 : 0; // partitions that left something
     size_t first = (size_t)blockIdx.x * split.partitions;
     const struct softmax_pair *pairs = partial_pairs(args, split.partitions) + first; // [partitions]
-    const float *sums = partial_sums(args) + first * HEAD_DIM;                        // [partitions, HEAD_DIM]
-    if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
+    const float *sums = partial_sums(args) + first * HEAD_DIM; // [partitions, HEAD_DIM]
+    if (*args.device_status == KERNEL_OK) {                    // or all threads leave out as it is
         // Once the common maximum is known, partitions wait for nothing: their loads are in flight together.
         struct softmax_pair all = merge_partitions(pairs, used);
         float shift = shift_of(all.m), sum[PER_LANE] = {0.0f};
 #pragma unroll 4
         for (int i = warp; i < used; i += WARPS) {
             float weight = expf(pairs[i].m - shift);
-            for (int c = 0; c < PER_LANE; c++) sum[c] += sums[(size_t)i * HEAD_DIM + lane + c * WARP] * weight;
+            for (int c = 0; c < PER_LANE; c++)
+                sum[c] += sums[(size_t)i * HEAD_DIM + lane + c * WARP] * weight;
         }
         for (int c = 0; c < PER_LANE; c++) sum_of[warp][lane + c * WARP] = sum[c];
         __syncthreads(); // every warp has left its sum before anybody adds them up

@@ -22,6 +22,7 @@ sanitized_cases() {
     01 | 02) echo attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
     03) echo merge/pairs_257 rows/cols_1023 rows/cols_1025 rows/cols_40000 rows/nothing_to_see \
              attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
+    05) echo f32/two_tiles_causal_130 f32/blind_tile_causal f32/two_tiles_65x129 f16/head_dim_64_gqa f16/tail_65x63 f16/head_dim_128_causal ;;
     esac
 }
 
@@ -30,6 +31,7 @@ counted_cases() {
     case $1 in
     01 | 02) echo attention/qwen3_8b_prefill_8 ;;
     03) echo rows/64x1024 attention/qwen3_8b_decode_291 ;;
+    05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
     esac
 }
 
@@ -64,7 +66,7 @@ step_programs() {
 
 step_sanitize() {
     local wrong=0 number tool case command
-    for number in 01 02 03; do
+    for number in 01 02 03 05; do
         for case in $(sanitized_cases "$number"); do
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
             for tool in memcheck racecheck initcheck synccheck; do
@@ -91,7 +93,7 @@ step_counters() {
     cuobjdump -sass build/counters/hardware >build/counters/kernels.sass
     SIMT_COUNTERS=build/counters/kernels.simt build/counters/software
     sections+=(--section "Small kernels (tests/simt/counters/counters.cu)=build/counters/kernels")
-    for number in 01 02 03; do
+    for number in 01 02 03 05; do
         for case in $(counted_cases "$number"); do
             name=build/counters/$number-${case//\//-}
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1

@@ -1,5 +1,5 @@
 /**
- * @file decode_step.h
+ * @file decode_model.h
  * @brief One decode step of a small transformer: its sizes, its weights, and the device memory it works in.
  *
  * A step takes one token of each of `rows` sequences and gives the logits of the next. Everything that differs
@@ -13,8 +13,8 @@
  *
  * Weights and activations are f32, the cache is f16. Weight matrices are [inputs, outputs], row-major.
  */
-#ifndef WARPWISE_DECODE_STEP_H
-#define WARPWISE_DECODE_STEP_H
+#ifndef WARPWISE_DECODE_MODEL_H
+#define WARPWISE_DECODE_MODEL_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,18 +26,18 @@ enum { DECODE_MAX_LAYERS = 32, DECODE_MAX_ROWS = 64, DECODE_ALIGNMENT = 256 };
 
 /** @brief Sizes of the model, of the batch and of the cache. */
 struct decode_config {
-    int layers;        /**< 1 .. DECODE_MAX_LAYERS */
-    int hidden;        /**< elements of a state */
-    int heads;         /**< query heads, a multiple of kv_heads */
-    int kv_heads;      /**< key/value heads */
-    int head_dim;      /**< 32, 64, 96 or 128 */
-    int intermediate;  /**< elements of gate and of up */
-    int vocab;         /**< tokens there are */
-    int max_rows;      /**< largest batch, a power of two up to DECODE_MAX_ROWS */
-    int block_size;    /**< tokens of a page */
-    int max_blocks;    /**< pages of a sequence at most */
-    int num_blocks;    /**< pages of the cache */
-    int scratch_block; /**< page that no sequence owns: rows that only pad a batch work there */
+    int layers;       /**< 1 .. DECODE_MAX_LAYERS */
+    int hidden;       /**< elements of a state */
+    int heads;        /**< query heads, a multiple of kv_heads */
+    int kv_heads;     /**< key/value heads */
+    int head_dim;     /**< 32, 64, 96 or 128 */
+    int intermediate; /**< elements of gate and of up */
+    int vocab;        /**< tokens there are */
+    int max_rows;     /**< largest batch, a power of two up to DECODE_MAX_ROWS */
+    int block_size;   /**< tokens of a page */
+    int max_blocks;   /**< pages of a sequence at most */
+    int num_blocks;   /**< pages of the cache */
+    int scratch_block; /**< first of max_rows pages that no sequence owns: a row that only pads works in its own */
 };
 
 /** @brief Weights of a layer; device, f32. */
@@ -100,7 +100,8 @@ static inline enum kernel_status decode_config_check(const struct decode_config 
     if ((c->max_rows & (c->max_rows - 1)) != 0 || c->heads % c->kv_heads != 0 || c->head_dim % 32 != 0 ||
         c->head_dim > 128)
         return KERNEL_INVALID_DIMENSION;
-    if (c->scratch_block < 0 || c->scratch_block >= c->num_blocks) return KERNEL_INVALID_DIMENSION;
+    if (c->scratch_block < 0 || c->scratch_block > c->num_blocks - c->max_rows)
+        return KERNEL_INVALID_DIMENSION;
     return KERNEL_OK;
 }
 

@@ -1,0 +1,970 @@
+/**
+ * @file 06_paged_attention.c
+ * @brief Lesson 06: the check of a block table, and decode attention over pages in two ways.
+ *
+ * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page lies.
+ * What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a kernel would
+ * notice if it used it: NaN or large numbers.
+ */
+#include "paged_attention_args.h"
+#include "wire.h"
+
+enum { PART_VALIDATE, PART_V1, PART_V2, PARTS };
+
+/* Device buffers, in this order, of every item. */
+enum { PA_Q, PA_K, PA_V, PA_TABLE, PA_LENS, PA_SLOPES, PA_OUT, PA_STATUS, PA_WORKSPACE, PA_BUFFERS };
+
+/* lesson_case.value: what goes into struct paged_attention_args; the first eight are lesson_case.extent too. */
+enum {
+    PA_BATCH,
+    PA_HEADS,
+    PA_KV_HEADS,
+    PA_HEAD_DIM,
+    PA_NUM_BLOCKS,
+    PA_BLOCK_SIZE,
+    PA_MAX_BLOCKS,
+    PA_MAX_CONTEXT_LEN,
+    PA_DTYPE,
+    PA_NULL_ARGS,          /* 1: args itself is NULL */
+    PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
+    PA_VALIDATE_FIRST,     /* 1: the validating kernel comes before, in the same stream */
+    PA_CAPTURED            /* 1: the calls are captured into a graph, which is then launched */
+};
+
+#ifdef WARPWISE_RUNNER
+
+#include "paged_attention.h"
+#include "runner.h"
+
+static void args_of(const struct wire_case *item, void *const *buffers, struct paged_attention_args *args)
+{
+    const int64_t *value = item->value;
+    size_t workspace = (size_t)item->buffer[PA_WORKSPACE].bytes;
+    size_t shortage = (size_t)value[PA_WORKSPACE_SHORTAGE];
+    *args = (struct paged_attention_args){
+        .batch = (int)value[PA_BATCH],
+        .heads = (int)value[PA_HEADS],
+        .kv_heads = (int)value[PA_KV_HEADS],
+        .head_dim = (int)value[PA_HEAD_DIM],
+        .num_blocks = (int)value[PA_NUM_BLOCKS],
+        .block_size = (int)value[PA_BLOCK_SIZE],
+        .max_blocks = (int)value[PA_MAX_BLOCKS],
+        .max_context_len = (int)value[PA_MAX_CONTEXT_LEN],
+        .scale = (float)item->real[0],
+        .dtype = (enum dtype)value[PA_DTYPE],
+        .q = buffers[PA_Q],
+        .k_cache = buffers[PA_K],
+        .v_cache = buffers[PA_V],
+        .block_table = buffers[PA_TABLE],
+        .context_lens = buffers[PA_LENS],
+        .alibi_slopes = buffers[PA_SLOPES],
+        .out = buffers[PA_OUT],
+        .device_status = buffers[PA_STATUS],
+        .workspace = buffers[PA_WORKSPACE],
+        .workspace_bytes = workspace > shortage ? workspace - shortage : 0,
+    };
+}
+
+static enum kernel_status call_part(const struct wire_case *item, const struct paged_attention_args *args,
+                                    cudaStream_t stream)
+{
+    if (item->part == PART_VALIDATE) return paged_attention_validate(args, stream);
+    if (item->value[PA_VALIDATE_FIRST]) {
+        enum kernel_status status = paged_attention_validate(args, stream);
+        if (status != KERNEL_OK) return status;
+    }
+    return item->part == PART_V1 ? paged_attention_v1_f16(args, stream)
+                                 : paged_attention_v2_f16(args, stream);
+}
+
+/* The calls are made once, into a graph; what is judged is what its launch does. */
+static enum kernel_status call_captured(const struct wire_case *item, const struct paged_attention_args *args,
+                                        cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) != cudaSuccess) return KERNEL_CUDA_ERROR;
+    enum kernel_status status = call_part(item, args, stream);
+    if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
+    if (status == KERNEL_OK &&
+        (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess ||
+         cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))
+        status = KERNEL_CUDA_ERROR;
+    if (executable != NULL) cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+    return status;
+}
+
+enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
+{
+    struct paged_attention_args args;
+    args_of(item, buffers, &args);
+    const struct paged_attention_args *given = item->value[PA_NULL_ARGS] ? NULL : &args;
+    return item->value[PA_CAPTURED] ? call_captured(item, given, stream) : call_part(item, given, stream);
+}
+
+size_t lesson_workspace_bytes(const struct wire_case *item)
+{
+    static void *const none[PA_BUFFERS];
+    struct paged_attention_args args;
+    args_of(item, none, &args);
+    return item->part == PART_V2 ? paged_attention_v2_workspace_bytes(&args) : 0;
+}
+
+#else
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bound.h"
+#include "lesson.h"
+#include "paged_kv.h"
+
+/* lesson_case.extent, behind the first eight. */
+enum { EX_LENGTHS = 8, EX_PAGES, EX_BREAK, EX_STATUS };
+
+enum lengths { FULL, MIXED, AROUND_PAGES, ALL_EMPTY, SOME_EMPTY };
+enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN };
+enum fault {
+    SOUND,
+    ENTRY_NEGATIVE,
+    ENTRY_ONE_TOO_HIGH,
+    ENTRY_HUGE,
+    LAST_ENTRY_LOWEST,
+    LENGTH_NEGATIVE,
+    LENGTH_TOO_LONG
+};
+enum distribution { NORMAL, LARGE, EQUAL, RISING, FALLING, DOMINANT, NAN_KEY, NAN_VALUE, NAN_REST, CHEAP };
+enum row_flags {
+    ALIBI = 1,
+    TWO_STREAMS = 2,
+    CAPTURED = 4,
+    VALIDATED = 8, /* the validating kernel comes first */
+    REFUSED = 16,  /* device_status says already that the table is wrong */
+    ORDERED = 32,
+    PREFIX = 64,
+    GPU_ONLY = 128,
+    QUARTER = 256,       /* scale 0.25 */
+    NEGATIVE_HALF = 512, /* scale -0.5 */
+    FAULT = 1024
+};
+enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2, SPARE_PAGES = 3, PARTITION_LEAST = 64 };
+
+#define WRONG(fault) ((unsigned)(fault)*FAULT)
+
+/** One line: the same shape and data for every part in the set. */
+struct table_row {
+    const char *name;
+    enum case_group group;
+    unsigned parts;
+    int batch, heads, kv_heads, head_dim, block_size, max_context_len;
+    enum lengths lengths;
+    enum distribution distribution;
+    unsigned flags; /* set of enum row_flags and one WRONG() */
+};
+
+static const struct table_row TABLE[] = {
+    /* name, group, parts, batch, heads, kv_heads, head_dim, block_size, max_context_len, lengths, data, flags */
+    {"one_key", GROUP_BASIC, A, 1, 1, 1, 32, 16, 1, FULL, NORMAL, 0},
+    {"one_page", GROUP_BASIC, A, 1, 2, 2, 64, 16, 16, FULL, NORMAL, 0},
+    {"in_order", GROUP_BASIC, A, 2, 2, 2, 64, 16, 80, FULL, NORMAL, ORDERED},
+    {"shuffled", GROUP_BASIC, A, 2, 4, 2, 64, 16, 100, FULL, NORMAL, 0},
+    {"head_dim_32", GROUP_BASIC, A, 2, 4, 2, 32, 16, 70, FULL, NORMAL, 0},
+    {"head_dim_128", GROUP_BASIC, A, 2, 4, 2, 128, 16, 70, FULL, NORMAL, 0},
+    {"block_size_32", GROUP_BASIC, A, 2, 4, 2, 64, 32, 100, FULL, NORMAL, 0},
+    {"mixed_lengths", GROUP_BASIC, A, 5, 4, 2, 64, 16, 200, MIXED, NORMAL, 0},
+
+    {"length_15", GROUP_EDGES, A, 1, 2, 1, 64, 16, 15, FULL, NAN_REST, 0},
+    {"length_17", GROUP_EDGES, A, 1, 2, 1, 64, 16, 17, FULL, NAN_REST, 0},
+    {"length_31_of_32", GROUP_EDGES, A, 1, 2, 1, 64, 32, 31, FULL, NAN_REST, 0},
+    {"length_33_of_32", GROUP_EDGES, A, 1, 2, 1, 128, 32, 33, FULL, NAN_REST, 0},
+    {"length_63", GROUP_EDGES, A, 1, 2, 1, 32, 16, 63, FULL, NAN_REST, 0},
+    {"length_65", GROUP_EDGES, A, 1, 2, 1, 128, 16, 65, FULL, NAN_REST, 0},
+    {"length_127", GROUP_EDGES, A, 1, 2, 1, 64, 16, 127, FULL, NAN_REST, 0},
+    {"length_129", GROUP_EDGES, A, 1, 2, 1, 64, 32, 129, FULL, NAN_REST, 0},
+    {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, 0},
+    {"around_pages", GROUP_EDGES, A, 8, 2, 1, 64, 16, 70, AROUND_PAGES, NAN_REST, 0},
+    {"around_pages_of_32", GROUP_EDGES, A, 8, 4, 4, 32, 32, 140, AROUND_PAGES, NAN_REST, 0},
+    {"no_keys", GROUP_EDGES, A, 2, 2, 2, 64, 16, 40, ALL_EMPTY, NAN_REST, 0},
+    {"some_without_keys", GROUP_EDGES, A, 4, 2, 2, 128, 16, 200, SOME_EMPTY, NAN_REST, 0},
+    {"shorter_than_promised", GROUP_EDGES, A, 3, 2, 1, 64, 16, 500, AROUND_PAGES, NAN_REST, 0},
+    {"shared_prefix", GROUP_EDGES, A, 4, 4, 2, 64, 16, 150, MIXED, NAN_REST, PREFIX},
+    {"shared_prefix_32", GROUP_EDGES, A, 3, 4, 2, 128, 32, 150, MIXED, NAN_REST, PREFIX},
+    {"gqa_2", GROUP_EDGES, A, 2, 4, 2, 128, 16, 90, MIXED, NAN_REST, 0},
+    {"gqa_3", GROUP_EDGES, A, 2, 6, 2, 64, 16, 90, MIXED, NAN_REST, 0},
+    {"gqa_4", GROUP_EDGES, A, 2, 8, 2, 128, 16, 90, MIXED, NAN_REST, 0},
+    {"gqa_7", GROUP_EDGES, A, 1, 14, 2, 128, 16, 75, FULL, NAN_REST, 0},
+    {"gqa_8", GROUP_EDGES, A, 2, 16, 2, 64, 16, 90, MIXED, NAN_REST, ALIBI},
+    {"gqa_8_dim_32", GROUP_EDGES, A, 2, 8, 1, 32, 32, 90, MIXED, NAN_REST, 0},
+    {"gqa_11", GROUP_EDGES, A, 1, 22, 2, 64, 16, 75, FULL, NAN_REST, ALIBI},
+    {"alibi", GROUP_EDGES, A, 3, 4, 2, 64, 16, 130, MIXED, NORMAL, ALIBI},
+    {"alibi_128", GROUP_EDGES, A, 2, 8, 2, 128, 32, 130, MIXED, NORMAL, ALIBI},
+    {"alibi_32", GROUP_EDGES, A, 2, 2, 2, 32, 16, 130, MIXED, NORMAL, ALIBI},
+    {"scale_explicit", GROUP_EDGES, A, 2, 2, 1, 64, 16, 50, FULL, NORMAL, QUARTER},
+    {"scale_negative", GROUP_EDGES, A, 2, 2, 1, 64, 16, 50, FULL, NORMAL, NEGATIVE_HALF},
+    {"two_streams", GROUP_EDGES, A, 3, 4, 2, 64, 16, 150, MIXED, NORMAL, TWO_STREAMS},
+    {"captured", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NAN_REST, CAPTURED | VALIDATED},
+    {"validated", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NAN_REST, VALIDATED},
+    {"known_to_be_wrong", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL, WRONG(ENTRY_HUGE) | REFUSED},
+    {"known_to_be_wrong_empty", GROUP_EDGES, A, 2, 4, 2, 128, 16, 100, ALL_EMPTY, NORMAL,
+     WRONG(LENGTH_NEGATIVE) | REFUSED},
+    {"found_to_be_wrong", GROUP_EDGES, A, 2, 4, 2, 128, 16, 100, MIXED, NORMAL,
+     WRONG(ENTRY_NEGATIVE) | VALIDATED},
+    {"found_too_long", GROUP_EDGES, A, 2, 4, 2, 32, 16, 90, FULL, NORMAL, WRONG(LENGTH_TOO_LONG) | VALIDATED},
+    {"wrong_and_captured", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL,
+     WRONG(ENTRY_ONE_TOO_HIGH) | CAPTURED | VALIDATED},
+    {"batch_33", GROUP_EDGES, A, 33, 8, 2, 128, 16, 700, MIXED, NAN_REST, GPU_ONLY | ALIBI},
+    {"lengths_1_to_32768", GROUP_EDGES, A, 8, 8, 2, 64, 16, 32768, MIXED, NAN_REST, GPU_ONLY},
+
+    {"large_logits", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, LARGE, 0},
+    {"equal_scores", GROUP_NUMERICS, A, 1, 2, 2, 32, 16, 1500, FULL, EQUAL, 0},
+    {"rising_scores", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, RISING, 0},
+    {"falling_scores", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, FALLING, 0},
+    {"dominant_key", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, DOMINANT, 0},
+    {"nan_key", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_KEY, 0},
+    {"nan_value", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_VALUE, 0},
+
+    {"sound", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, 0},
+    {"sound_32", GROUP_BASIC, V, 4, 2, 1, 32, 32, 100, MIXED, NORMAL, PREFIX},
+    {"entry_negative", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(ENTRY_NEGATIVE)},
+    {"entry_one_too_high", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(ENTRY_ONE_TOO_HIGH)},
+
+    {"entry_huge", GROUP_EDGES, V, 4, 2, 1, 32, 32, 100, MIXED, NORMAL, WRONG(ENTRY_HUGE)},
+    {"last_entry_lowest", GROUP_EDGES, V, 5, 2, 1, 32, 16, 97, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
+    {"length_negative", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_NEGATIVE)},
+    {"length_too_long", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_TOO_LONG)},
+    {"no_keys", GROUP_EDGES, V, 3, 2, 1, 32, 16, 100, ALL_EMPTY, NORMAL, 0},
+    {"around_pages", GROUP_EDGES, V, 8, 2, 1, 32, 16, 70, AROUND_PAGES, NORMAL, 0},
+    {"wrong_before_now_sound", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, REFUSED},
+    {"many_entries", GROUP_EDGES, V, 37, 1, 1, 32, 16, 700, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
+    {"captured", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(ENTRY_NEGATIVE) | CAPTURED},
+    {"two_streams", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, TWO_STREAMS},
+
+    {"qwen3_8b_291", GROUP_SPEED, A, 1, 32, 8, 128, 16, 291, FULL, NORMAL, 0},
+    {"qwen3_8b_4096", GROUP_SPEED, A, 1, 32, 8, 128, 16, 4096, FULL, CHEAP, GPU_ONLY},
+    {"qwen3_8b_32768", GROUP_SPEED, A, 1, 32, 8, 128, 16, 32768, FULL, CHEAP, GPU_ONLY},
+    {"qwen3_8b_4096_batch_16", GROUP_SPEED, A, 16, 32, 8, 128, 16, 4096, FULL, CHEAP, GPU_ONLY},
+    {"qwen3_8b_4096_batch_64", GROUP_SPEED, A, 64, 32, 8, 128, 16, 4096, FULL, CHEAP, GPU_ONLY},
+};
+
+/** A wrong argument: one value, one null pointer or one misaligned pointer. */
+struct bad_row {
+    const char *name;
+    enum kernel_status expected;
+    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
+    int null_buffer, misaligned_buffer, misalignment;
+};
+
+#define BAD_VALUE(at, value) (at), (value), -1, -1, 0
+#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0
+#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes)
+
+static const struct bad_row BAD[] = {
+    {"null_args", KERNEL_INVALID_CONFIG, BAD_VALUE(PA_NULL_ARGS, 1)},
+    {"null_q", KERNEL_INVALID_CONFIG, BAD_NULL(PA_Q)},
+    {"null_k_cache", KERNEL_INVALID_CONFIG, BAD_NULL(PA_K)},
+    {"null_v_cache", KERNEL_INVALID_CONFIG, BAD_NULL(PA_V)},
+    {"null_block_table", KERNEL_INVALID_CONFIG, BAD_NULL(PA_TABLE)},
+    {"null_context_lens", KERNEL_INVALID_CONFIG, BAD_NULL(PA_LENS)},
+    {"null_out", KERNEL_INVALID_CONFIG, BAD_NULL(PA_OUT)},
+    {"null_device_status", KERNEL_INVALID_CONFIG, BAD_NULL(PA_STATUS)},
+    {"batch_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BATCH, 0)},
+    {"batch_negative", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BATCH, -2)},
+    {"heads_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEADS, 0)},
+    {"kv_heads_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_KV_HEADS, 0)},
+    {"heads_not_divisible", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_KV_HEADS, 3)},
+    {"head_dim_48", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEAD_DIM, 48)},
+    {"head_dim_256", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEAD_DIM, 256)},
+    {"head_dim_negative", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEAD_DIM, -64)},
+    {"num_blocks_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_NUM_BLOCKS, 0)},
+    {"block_size_8", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BLOCK_SIZE, 8)},
+    {"block_size_24", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BLOCK_SIZE, 24)},
+    {"block_size_64", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BLOCK_SIZE, 64)},
+    {"max_blocks_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_BLOCKS, 0)},
+    {"max_context_len_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_CONTEXT_LEN, 0)},
+    {"max_context_len_negative", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_CONTEXT_LEN, -5)},
+    {"max_context_len_beyond_table", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_CONTEXT_LEN, 65)},
+    {"batch_overflow", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BATCH, 1 << 30)},
+    {"heads_overflow", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEADS, 1 << 30)},
+    {"dtype_f32", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, DTYPE_F32)},
+    {"dtype_bf16", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, DTYPE_BF16)},
+    {"dtype_unknown", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, 9)},
+    {"misaligned_q", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_Q, 8)},
+    {"misaligned_k_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_K, 8)},
+    {"misaligned_v_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_V, 2)},
+    {"misaligned_block_table", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_TABLE, 2)},
+    {"misaligned_context_lens", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_LENS, 2)},
+    {"misaligned_alibi_slopes", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_SLOPES, 2)},
+    {"misaligned_out", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_OUT, 8)},
+    {"misaligned_device_status", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_STATUS, 2)},
+    {"workspace_null", KERNEL_OUT_OF_MEMORY, BAD_NULL(PA_WORKSPACE)},
+    {"workspace_short", KERNEL_OUT_OF_MEMORY, BAD_VALUE(PA_WORKSPACE_SHORTAGE, 1)},
+    {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_WORKSPACE, 16)},
+};
+
+enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 3 /* the last ones; only v2 has one */ };
+
+static const char *const PART_NAME[PARTS] = {"validate", "v1", "v2"};
+
+/* ---- cases ----------------------------------------------------------------------------------------------- */
+
+/* Makes the numbers that follow from batch, block_size and max_context_len, and tells them all to the kernel. */
+static void settle(struct lesson_case *item)
+{
+    int pages = (item->extent[PA_MAX_CONTEXT_LEN] - 1) / item->extent[PA_BLOCK_SIZE] + 1;
+    item->extent[PA_MAX_BLOCKS] = pages + 1;
+    item->extent[PA_NUM_BLOCKS] = item->extent[PA_BATCH] * pages + SPARE_PAGES;
+    for (int i = 0; i <= PA_MAX_CONTEXT_LEN; i++) item->value[i] = item->extent[i];
+    item->value[PA_DTYPE] = DTYPE_F16;
+}
+
+/* What must stay as it is though the call succeeds: out, unless attention ran. */
+static void settle_outcome(struct lesson_case *item)
+{
+    int refused = item->extent[EX_STATUS] != KERNEL_OK || item->extent[EX_BREAK] != SOUND;
+    item->untouched = item->part == PART_VALIDATE || refused ? 1u << PA_OUT : 0;
+}
+
+static void good_case(struct lesson_case *item, const struct table_row *row, int part)
+{
+    *item = (struct lesson_case){
+        .group = row->group,
+        .part = part,
+        .weight = 2,
+        .devices = row->flags & GPU_ONLY ? DEVICE_GPU : DEVICE_ANY,
+        .extent = {[PA_BATCH] = row->batch,
+                   [PA_HEADS] = row->heads,
+                   [PA_KV_HEADS] = row->kv_heads,
+                   [PA_HEAD_DIM] = row->head_dim,
+                   [PA_BLOCK_SIZE] = row->block_size,
+                   [PA_MAX_CONTEXT_LEN] = row->max_context_len,
+                   [EX_LENGTHS] = (int)row->lengths,
+                   [EX_PAGES] = row->flags & ORDERED  ? IN_ORDER
+                                : row->flags & PREFIX ? SHARED_PREFIX
+                                                      : SHUFFLED,
+                   [EX_BREAK] = (int)(row->flags / FAULT),
+                   [EX_STATUS] = row->flags & REFUSED ? KERNEL_INVALID_BLOCK_TABLE : KERNEL_OK},
+        .real = {row->flags & QUARTER         ? 0.25
+                 : row->flags & NEGATIVE_HALF ? -0.5
+                                              : 0.0},
+        .distribution = (int)row->distribution,
+        .null_buffer = row->flags & ALIBI ? -1 : PA_SLOPES,
+        .misaligned_buffer = -1,
+        .repeat = 1};
+    snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], row->name);
+    settle(item);
+    settle_outcome(item);
+    item->value[PA_VALIDATE_FIRST] = (row->flags & VALIDATED) != 0;
+    item->value[PA_CAPTURED] = (row->flags & CAPTURED) != 0;
+    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+    if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
+}
+
+static void make_bad(struct lesson_case *item, const struct bad_row *row)
+{
+    if (row->at >= 0) item->value[row->at] = row->value;
+    item->null_buffer = row->null_buffer;
+    item->misaligned_buffer = row->misaligned_buffer;
+    item->misalignment = row->misalignment;
+    item->expected = row->expected;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->untouched = 0;
+}
+
+static int scale_cases(struct lesson_case *cases, int count, int capacity, int part,
+                       const struct table_row *shape)
+{
+    static const double scale[] = {(double)NAN, (double)INFINITY};
+    for (int i = 0; i < 2 && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        good_case(item, shape, part);
+        snprintf(item->name, sizeof item->name, "%s/scale_%s", PART_NAME[part], i ? "infinite" : "nan");
+        item->weight = 1;
+        item->real[0] = scale[i];
+        item->expected = KERNEL_INVALID_CONFIG;
+        item->untouched = 0;
+    }
+    return count;
+}
+
+static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
+{
+    static const struct table_row rows[] = {
+        {"property_random", GROUP_PROPERTIES, A | V, 1, 1, 1, 32, 16, 1, MIXED, NAN_REST, 0},
+        {"property_pages_permuted", GROUP_PROPERTIES, A, 1, 1, 1, 32, 16, 1, MIXED, NAN_REST, 0},
+        {"property_bad_input", GROUP_PROPERTIES, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, 0},
+    };
+    static const int repeat[] = {100, 200, 100};
+    for (int i = 0; i < 3 && count < capacity; i++) {
+        if (!(rows[i].parts >> part & 1)) continue;
+        good_case(&cases[count], &rows[i], part);
+        if (i == 2) cases[count].expected = KERNEL_INVALID_DIMENSION;
+        cases[count++].repeat = repeat[i];
+    }
+    return count;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    static const struct table_row shape = {"", GROUP_BAD_INPUT, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, 0};
+    int count = 0;
+    for (int part = 0; part < PARTS; part++) {
+        for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
+            if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
+        int bad = part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
+        for (int i = 0; i < bad && count < capacity; i++) {
+            struct lesson_case *item = &cases[count++];
+            good_case(item, &shape, part);
+            snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
+            item->weight = 1;
+            make_bad(item, &BAD[i]);
+        }
+        count = scale_cases(cases, count, capacity, part, &shape);
+        count = property_cases(cases, count, capacity, part);
+    }
+    return count;
+}
+
+/* Items 2n and 2n + 1 of the permutation property differ in nothing but where the pages lie. */
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    static const int head_dims[] = {32, 64, 128};
+    int pairs = strstr(item->name, "property_pages_permuted") != NULL, large = item->devices == DEVICE_GPU;
+    struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
+    item->seed = rng_mix(shape.state, 7);
+    if (strstr(item->name, "property_bad_input") != NULL) {
+        int count = item->part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
+        make_bad(item, &BAD[rng_between(&shape, 0, count - 1)]);
+        return;
+    }
+    item->extent[PA_BATCH] = rng_between(&shape, 1, large ? 9 : 2);
+    item->extent[PA_KV_HEADS] = rng_between(&shape, 1, large ? 4 : 1);
+    item->extent[PA_HEADS] = item->extent[PA_KV_HEADS] * rng_between(&shape, 1, large ? 9 : 4);
+    item->extent[PA_HEAD_DIM] = head_dims[rng_between(&shape, 0, 2)];
+    item->extent[PA_BLOCK_SIZE] = rng_between(&shape, 0, 1) ? 16 : 32;
+    item->extent[PA_MAX_CONTEXT_LEN] = rng_between(&shape, 1, large ? 3000 : 90);
+    item->extent[EX_LENGTHS] = rng_between(&shape, 0, 2) == 0 ? SOME_EMPTY : MIXED;
+    item->extent[EX_PAGES] = rng_between(&shape, 0, 2);
+    if (pairs) item->extent[EX_PAGES] = index % 2 ? SHUFFLED_AGAIN : SHUFFLED;
+    if (item->part == PART_VALIDATE) item->extent[EX_BREAK] = rng_between(&shape, SOUND, LENGTH_TOO_LONG);
+    settle(item);
+    settle_outcome(item);
+    item->null_buffer = rng_between(&shape, 0, 2) ? PA_SLOPES : -1;
+    if (rng_between(&shape, 0, 2) == 0) item->real[0] = 0.05 + rng_uniform(&shape) * 0.3;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------------------- */
+
+/** Where everything lies: made anew from the item's seed by whoever needs it. */
+struct plan {
+    int *length; /* [batch], as they should be */
+    int *table;  /* [batch, max_blocks], as it should be; -1 where it is not used */
+};
+
+static int pages_of(const struct lesson_case *item, int length)
+{
+    return (length + item->extent[PA_BLOCK_SIZE] - 1) / item->extent[PA_BLOCK_SIZE];
+}
+
+static int choose_length(const struct lesson_case *item, int b, struct rng *rng)
+{
+    int most = item->extent[PA_MAX_CONTEXT_LEN], page = item->extent[PA_BLOCK_SIZE], length = most;
+    const int around[] = {0, 1, page - 1, page, page + 1, 2 * page - 1, 2 * page + 1, 4 * page};
+    int any = rng_between(rng, 1, most);
+    switch (item->extent[EX_LENGTHS]) {
+    case MIXED: /* the longest and the shortest are always among them */
+        length = b == 0 ? most : b == 1 ? 1 : any;
+        break;
+    case SOME_EMPTY:
+        length = b % 2 == 0 ? 0 : any;
+        break;
+    case AROUND_PAGES:
+        length = around[b % 8];
+        break;
+    case ALL_EMPTY:
+        length = 0;
+        break;
+    default:
+        break;
+    }
+    return length < most ? length : most;
+}
+
+static int make_plan(const struct lesson_case *item, struct plan *plan)
+{
+    int batch = item->extent[PA_BATCH], max_blocks = item->extent[PA_MAX_BLOCKS];
+    int num_blocks = item->extent[PA_NUM_BLOCKS], pages = item->extent[EX_PAGES], next = 0;
+    struct rng lengths = {rng_mix(item->seed, 101)}, order = {rng_mix(item->seed, 102 + (uint64_t)pages)};
+    int *free_page = malloc((size_t)num_blocks * sizeof *free_page);
+    plan->length = malloc((size_t)batch * sizeof *plan->length);
+    plan->table = malloc((size_t)batch * (size_t)max_blocks * sizeof *plan->table);
+    if (free_page == NULL || plan->length == NULL || plan->table == NULL) abort();
+    for (int i = 0; i < num_blocks; i++) free_page[i] = i;
+    for (int i = num_blocks - 1; i > 0 && pages != IN_ORDER; i--) {
+        int j = rng_between(&order, 0, i), swapped = free_page[i];
+        free_page[i] = free_page[j];
+        free_page[j] = swapped;
+    }
+    for (int b = 0; b < batch; b++) {
+        plan->length[b] = choose_length(item, b, &lengths);
+        int used = pages_of(item, plan->length[b]);
+        int *row = plan->table + (size_t)b * (size_t)max_blocks;
+        for (int page = 0; page < max_blocks; page++) {
+            /* Whole pages of the first sequence serve as a prefix of the others. */
+            int shared = pages == SHARED_PREFIX && b > 0 && page < 3 &&
+                         (page + 1) * item->extent[PA_BLOCK_SIZE] <= plan->length[0];
+            row[page] = page >= used ? -1 : shared ? plan->table[page] : free_page[next++];
+        }
+    }
+    free(free_page);
+    return batch * max_blocks;
+}
+
+static void drop_plan(struct plan *plan)
+{
+    free(plan->length);
+    free(plan->table);
+}
+
+static double trend(const struct lesson_case *item, int t, int length)
+{
+    switch (item->distribution) {
+    case RISING:
+        return 0.25 * t;
+    case FALLING:
+        return 0.25 * (length - t);
+    case DOMINANT:
+        return t == length - length / 4 - 1 ? 40.0 : 0.0;
+    default:
+        return 0.0;
+    }
+}
+
+/* Element d of the key (index PA_K) or value of token t. */
+static double element(const struct lesson_case *item, int index, int b, int t, int length, int d,
+                      double noise)
+{
+    int key = index == PA_K, hit = b == 1 && t == 37 && d == 3;
+    switch (item->distribution) {
+    case LARGE:
+        return key ? 100.0 * noise : noise;
+    case EQUAL:
+        return key ? (d % 3 - 1) * 0.5 + 0.25 : noise;
+    case NAN_KEY:
+        return key && hit ? (double)NAN : noise;
+    case NAN_VALUE:
+        return !key && hit ? (double)NAN : noise;
+    case RISING:
+    case FALLING:
+    case DOMINANT:
+        return key && d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : noise;
+    default:
+        return noise;
+    }
+}
+
+/* Where there is so much of it that its making would take the time: multiples of 1/64 in [-2, 2), exact in half. */
+static double cheap_noise(struct rng *rng)
+{
+    rng->state = rng->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(rng->state >> 56) - 128.0) / 64.0;
+}
+
+static void fill_cache(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    int cheap = item->distribution == CHEAP, kv_heads = item->extent[PA_KV_HEADS];
+    int head_dim = item->extent[PA_HEAD_DIM], page_size = item->extent[PA_BLOCK_SIZE];
+    struct plan plan;
+    make_plan(item, &plan);
+    for (size_t i = 0; i < elems && !cheap; i++)
+        data[i] = item->distribution == NAN_REST ? NAN : (float)(1000 + i % 700);
+    for (int b = 0; b < item->extent[PA_BATCH]; b++)
+        for (int t = 0; t < plan.length[b]; t++) {
+            size_t page = (size_t)plan.table[b * item->extent[PA_MAX_BLOCKS] + t / page_size];
+            float *row =
+                data + (page * (size_t)page_size + (size_t)(t % page_size)) * (size_t)(kv_heads * head_dim);
+            for (int i = 0; i < kv_heads * head_dim; i++) {
+                double noise = cheap ? cheap_noise(rng) : rng_normal(rng);
+                row[i] = (float)element(item, index, b, t, plan.length[b], i % head_dim, noise);
+            }
+        }
+    drop_plan(&plan);
+}
+
+/* Entries that no token needs hold what must not be used: numbers outside the cache. */
+static void fill_table(const struct lesson_case *item, float *data)
+{
+    static const float unused[] = {-1.0f, 1e6f, 0x1p31f, -0x1p31f};
+    struct plan plan;
+    int count = make_plan(item, &plan), max_blocks = item->extent[PA_MAX_BLOCKS], first = -1, last = -1;
+    for (int i = 0; i < count; i++) {
+        data[i] = plan.table[i] < 0 ? unused[i % 4] : (float)plan.table[i];
+        if (plan.table[i] >= 0 && (first < 0 || i % max_blocks == 1)) first = i;
+        if (plan.table[i] >= 0) last = i;
+    }
+    drop_plan(&plan);
+    if (last < 0) return;
+    if (item->extent[EX_BREAK] == ENTRY_NEGATIVE) data[first] = -1.0f;
+    if (item->extent[EX_BREAK] == ENTRY_ONE_TOO_HIGH) data[first] = (float)item->extent[PA_NUM_BLOCKS];
+    if (item->extent[EX_BREAK] == ENTRY_HUGE) data[last] = 0x1p31f;
+    if (item->extent[EX_BREAK] == LAST_ENTRY_LOWEST) data[last] = -0x1p31f;
+}
+
+static void fill_lengths(const struct lesson_case *item, float *data)
+{
+    struct plan plan;
+    make_plan(item, &plan);
+    for (int b = 0; b < item->extent[PA_BATCH]; b++) data[b] = (float)plan.length[b];
+    int last = item->extent[PA_BATCH] - 1;
+    if (item->extent[EX_BREAK] == LENGTH_NEGATIVE) data[last] = -1.0f;
+    if (item->extent[EX_BREAK] == LENGTH_TOO_LONG)
+        data[last] = (float)item->extent[PA_MAX_CONTEXT_LEN] + 1.0f;
+    drop_plan(&plan);
+}
+
+static void fill_query(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
+{
+    int trended =
+        item->distribution == RISING || item->distribution == FALLING || item->distribution == DOMINANT;
+    for (size_t i = 0; i < elems; i++) {
+        double noise = rng_normal(rng);
+        if (item->distribution == LARGE) noise *= 100.0;
+        data[i] = trended && i % (size_t)item->extent[PA_HEAD_DIM] == 0 ? 1.0f : (float)noise;
+    }
+}
+
+static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    switch (index) {
+    case PA_Q:
+        fill_query(item, elems, rng, data);
+        break;
+    case PA_TABLE:
+        fill_table(item, data);
+        break;
+    case PA_LENS:
+        fill_lengths(item, data);
+        break;
+    case PA_SLOPES: /* as in the paper: 2^(-8/n), 2^(-16/n), ... */
+        for (size_t h = 0; h < elems; h++) data[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)elems);
+        break;
+    case PA_STATUS:
+        data[0] = (float)item->extent[EX_STATUS];
+        break;
+    default:
+        fill_cache(item, index, elems, rng, data);
+        break;
+    }
+}
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
+{
+    const int *extent = item->extent;
+    size_t batch = (size_t)extent[PA_BATCH], heads = (size_t)extent[PA_HEADS],
+           kv_heads = (size_t)extent[PA_KV_HEADS];
+    size_t head_dim = (size_t)extent[PA_HEAD_DIM], block_size = (size_t)extent[PA_BLOCK_SIZE];
+    size_t num_blocks = (size_t)extent[PA_NUM_BLOCKS], max_blocks = (size_t)extent[PA_MAX_BLOCKS];
+    size_t results = batch * heads * ((size_t)(extent[PA_MAX_CONTEXT_LEN] - 1) / PARTITION_LEAST + 1);
+    size_t workspace = item->part == PART_V2 ? (results * (head_dim + 2) + 63) / 64 * 64 : 0;
+    buffers[PA_Q] = (struct lesson_buffer){"q", WIRE_IN, 3, {batch, heads, head_dim}, {0}, STORAGE_F16};
+    buffers[PA_K] = (struct lesson_buffer){
+        "k_cache", WIRE_IN, 4, {num_blocks, block_size, kv_heads, head_dim}, {0}, STORAGE_F16};
+    buffers[PA_V] = buffers[PA_K];
+    buffers[PA_V].name = "v_cache";
+    buffers[PA_TABLE] =
+        (struct lesson_buffer){"block_table", WIRE_IN, 2, {batch, max_blocks}, {0}, STORAGE_I32};
+    buffers[PA_LENS] = (struct lesson_buffer){"context_lens", WIRE_IN, 1, {batch}, {0}, STORAGE_I32};
+    buffers[PA_SLOPES] = (struct lesson_buffer){"alibi_slopes", WIRE_IN, 1, {heads}, {0}, STORAGE_F32};
+    buffers[PA_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 3, {batch, heads, head_dim}, {0}, STORAGE_F16};
+    buffers[PA_STATUS] = (struct lesson_buffer){"device_status", WIRE_INOUT, 1, {1}, {0}, STORAGE_I32};
+    buffers[PA_WORKSPACE] =
+        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace}, {0}, STORAGE_F32};
+    return PA_BUFFERS;
+}
+
+/* ---- the oracle ------------------------------------------------------------------------------------------ */
+
+/* A unit is a row of out, and one more for the status. */
+static size_t units(const struct lesson_case *item)
+{
+    return (size_t)item->extent[PA_BATCH] * (size_t)item->extent[PA_HEADS] + 1;
+}
+
+/* Scratch holds four rows of keys and one of output. */
+static size_t unit_elems(const struct lesson_case *item)
+{
+    return (size_t)item->extent[PA_MAX_CONTEXT_LEN] * 4 + (size_t)item->extent[PA_HEAD_DIM];
+}
+
+static void expect_status(const struct lesson_case *item, struct lesson_expectation *e)
+{
+    int validates = item->part == PART_VALIDATE || item->value[PA_VALIDATE_FIRST];
+    int status = item->extent[EX_STATUS];
+    if (validates) status = item->extent[EX_BREAK] == SOUND ? KERNEL_OK : KERNEL_INVALID_BLOCK_TABLE;
+    struct plan plan;
+    int count = make_plan(item, &plan), used = 0;
+    for (int i = 0; i < count; i++) used += plan.table[i] >= 0;
+    drop_plan(&plan);
+    /* A table of which nothing is used has no entry that could be wrong. */
+    int of_entry = item->extent[EX_BREAK] >= ENTRY_NEGATIVE && item->extent[EX_BREAK] <= LAST_ENTRY_LOWEST;
+    if (validates && of_entry && used == 0) status = KERNEL_OK;
+    e->span_count = 1;
+    e->span[0].buffer = PA_STATUS;
+    e->span[0].first = 0;
+    e->span[0].count = 1;
+    e->span[0].expected[0] = e->span[0].plain[0] = status;
+    e->span[0].bound[0] = e->span[0].floor[0] = 0.0;
+}
+
+/** One row of out: what the oracle needs and gives. */
+struct row {
+    int length, head_dim;
+    struct ref_paged_query query;
+    struct ref_paged_result exact;
+};
+
+/* Finds keys and values through the table that the kernel is given. @p rows has room for all of both. */
+static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, double *scratch,
+                     float *rows, struct row *row)
+{
+    const int *extent = item->extent;
+    struct ref_paged_cache cache = {extent[PA_BLOCK_SIZE], extent[PA_KV_HEADS], extent[PA_HEAD_DIM]};
+    size_t b = unit / (size_t)extent[PA_HEADS], head_dim = (size_t)extent[PA_HEAD_DIM];
+    int head = (int)(unit % (size_t)extent[PA_HEADS]);
+    int kv_head = head / (extent[PA_HEADS] / extent[PA_KV_HEADS]), length = (int)data[PA_LENS][b];
+    size_t longest = (size_t)extent[PA_MAX_CONTEXT_LEN], pages = (size_t)pages_of(item, length);
+    int32_t *table = malloc((pages + 1) * sizeof *table);
+    float *k = rows, *v = rows + longest * head_dim;
+    if (table == NULL) abort();
+    for (size_t page = 0; page < pages; page++)
+        table[page] = (int32_t)data[PA_TABLE][b * (size_t)extent[PA_MAX_BLOCKS] + page];
+    ref_paged_gather(&cache, data[PA_K], table, kv_head, length, k);
+    ref_paged_gather(&cache, data[PA_V], table, kv_head, length, v);
+    free(table);
+    row->length = length;
+    row->head_dim = extent[PA_HEAD_DIM];
+    row->query =
+        (struct ref_paged_query){length,
+                                 extent[PA_HEAD_DIM],
+                                 (double)(float)item->real[0],
+                                 item->null_buffer == PA_SLOPES ? 0.0 : (double)data[PA_SLOPES][head],
+                                 data[PA_Q] + unit * head_dim,
+                                 k,
+                                 v};
+    row->exact = (struct ref_paged_result){.scores = scratch,
+                                           .score_magnitude = scratch + longest,
+                                           .probs = scratch + 2 * longest,
+                                           .magnitude = scratch + 4 * longest};
+}
+
+/* The same row in plain f32, for the maximum-norm check; p is scratch for the weights. */
+static void plain_row(const struct row *row, double *p, double *out)
+{
+    const struct ref_paged_query *query = &row->query;
+    size_t head_dim = (size_t)row->head_dim;
+    float scale = query->scale != 0.0 ? (float)query->scale : 1.0f / sqrtf((float)row->head_dim);
+    float max = -INFINITY, sum = 0.0f;
+    for (int t = 0; t < row->length; t++) {
+        float dot = 0.0f;
+        for (size_t d = 0; d < head_dim; d++) dot += query->q[d] * query->k[(size_t)t * head_dim + d];
+        p[t] = (double)(dot * scale + (float)query->slope * (float)(t - (row->length - 1)));
+        max = fmaxf(max, (float)p[t]);
+    }
+    for (int t = 0; t < row->length; t++) {
+        p[t] = (double)expf((float)p[t] - max);
+        sum += (float)p[t];
+    }
+    for (size_t d = 0; d < head_dim; d++) {
+        float value = 0.0f;
+        for (int t = 0; t < row->length; t++) value += (float)p[t] * query->v[(size_t)t * head_dim + d];
+        out[d] = (double)storage_round(STORAGE_F16, row->length > 0 ? value / sum : 0.0f);
+    }
+}
+
+/* As attention_oracle.c has it: the output moves by p_t (v_t - out) e_t, e_t being the error of score t. */
+static void bound_row(const struct row *row, struct lesson_span *span)
+{
+    const struct ref_paged_result *exact = &row->exact;
+    double root = sqrt((double)row->head_dim), max = (double)-INFINITY;
+    for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
+    for (int d = 0; d < row->head_dim; d++) {
+        double out = span->expected[d], rooted = 0.0, flat = 0.0;
+        for (int t = 0; t < row->length; t++) {
+            double below = max - exact->scores[t], size = exact->score_magnitude[t];
+            double value = (double)row->query.v[(size_t)t * (size_t)row->head_dim + (size_t)d];
+            double pull = exact->probs[t] * fabs(value - out);
+            rooted += pull * (root * size + below);
+            flat += pull * (size + below);
+        }
+        double stored = bound_stored_as(STORAGE_F16, out), m = exact->magnitude[d];
+        span->bound[d] = stored + bound_sum(row->length, m) + bound_floor(rooted);
+        span->floor[d] = stored + bound_floor(m + flat);
+    }
+}
+
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *e)
+{
+    if (unit + 1 == units(item)) {
+        expect_status(item, e);
+        return;
+    }
+    e->span_count = 0;
+    if (item->untouched) return;
+    struct lesson_span *span = &e->span[0];
+    struct row row;
+    size_t rows = 2 * (size_t)item->extent[PA_MAX_CONTEXT_LEN] * (size_t)item->extent[PA_HEAD_DIM];
+    float *gathered = malloc(rows * sizeof *gathered);
+    if (gathered == NULL) abort();
+    find_row(item, data, unit, e->scratch, gathered, &row);
+    row.exact.out = span->expected;
+    ref_paged_attention_row(&row.query, &row.exact);
+    bound_row(&row, span);
+    plain_row(&row, e->scratch + 3 * (size_t)item->extent[PA_MAX_CONTEXT_LEN], span->plain);
+    free(gathered);
+    e->span_count = 1;
+    span->buffer = PA_OUT;
+    span->first = unit * (size_t)row.head_dim;
+    span->count = (size_t)row.head_dim;
+    for (size_t d = 0; (item->flags & CASE_UNIT_SCALE) && d < span->count; d++)
+        span->bound[d] = fmin(span->bound[d], bound_unit(STORAGE_F16));
+}
+
+/* The permutation property: every bit as it was before the pages moved. */
+static int holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                 const float *const *got_before, char *reason, size_t size)
+{
+    if (item->extent[EX_PAGES] != SHUFFLED_AGAIN || before == NULL) return 1;
+    size_t elems = (units(item) - 1) * (size_t)item->extent[PA_HEAD_DIM];
+    for (size_t i = 0; i < elems; i++) {
+        if (memcmp(&got[PA_OUT][i], &got_before[PA_OUT][i], sizeof(float)) == 0) continue;
+        snprintf(reason, size,
+                 "pages moved, table and all, and out[%zu,...] is no longer the same bit for bit",
+                 i / (size_t)(item->extent[PA_HEADS] * item->extent[PA_HEAD_DIM]));
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- what a report says ---------------------------------------------------------------------------------- */
+
+/* No single wrong value of this lesson tells where it comes from; which cases fail does. */
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size)
+{
+    (void)item, (void)data, (void)index, (void)buffer, (void)at, (void)value, (void)message, (void)size;
+    return -1;
+}
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only sequences with ALiBi fail",
+        "only groups of several query heads fail: which K/V head does a query head read?",
+        "only several K/V heads fail: how far is it from one token to the next?",
+        "only block size 32 fails",
+        "only pages out of order fail: is the block table used?",
+        "only tables known to be wrong fail: is device_status looked at before anything is written?",
+        "only lengths that end inside a page fail"};
+    const int *extent = item->extent;
+    const int has[] = {item->null_buffer != PA_SLOPES,
+                       extent[PA_HEADS] > extent[PA_KV_HEADS],
+                       extent[PA_KV_HEADS] > 1,
+                       extent[PA_BLOCK_SIZE] == 32,
+                       extent[EX_PAGES] != IN_ORDER,
+                       item->untouched != 0,
+                       extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0};
+    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
+    *message = messages[index];
+    return item->part != PART_VALIDATE && has[index];
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
+        return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
+    switch (item->distribution) {
+    case NAN_REST:
+        return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
+    case LARGE:
+        return "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first";
+    case RISING:
+        return "scores rise along the keys: is everything rescaled whenever the maximum grows?";
+    case NAN_KEY:
+    case NAN_VALUE:
+        return "one token of sequence 1 holds a NaN: it must come out there and nowhere else";
+    default:
+        return item->extent[EX_PAGES] == SHARED_PREFIX ? "sequences share the pages of a common prefix"
+                                                       : NULL;
+    }
+}
+
+/* Pages that are shared count once. */
+static void cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    const int *extent = item->extent;
+    double row_bytes = 2.0 * extent[PA_KV_HEADS] * extent[PA_HEAD_DIM], tokens = 0.0, stored = 0.0,
+           pages = 0.0;
+    struct plan plan;
+    make_plan(item, &plan);
+    for (int b = 0; b < extent[PA_BATCH]; b++) {
+        tokens += plan.length[b];
+        pages += pages_of(item, plan.length[b]);
+        for (int t = 0; t < plan.length[b]; t += extent[PA_BLOCK_SIZE]) {
+            int page = t / extent[PA_BLOCK_SIZE], here = plan.length[b] - t;
+            int again = b > 0 && extent[EX_PAGES] == SHARED_PREFIX &&
+                        plan.table[b * extent[PA_MAX_BLOCKS] + page] == plan.table[page];
+            if (!again) stored += here < extent[PA_BLOCK_SIZE] ? here : extent[PA_BLOCK_SIZE];
+        }
+    }
+    drop_plan(&plan);
+    double rows = (double)extent[PA_BATCH] * extent[PA_HEADS], lists = 4.0 * (pages + extent[PA_BATCH]);
+    *cost =
+        (struct lesson_cost){.flop = 4.0 * tokens * extent[PA_HEADS] * extent[PA_HEAD_DIM],
+                             .min_bytes = 2.0 * stored * row_bytes + 4.0 * rows * extent[PA_HEAD_DIM] + lists,
+                             .oracle_ops = 20.0 * tokens * extent[PA_HEADS] * extent[PA_HEAD_DIM]};
+    if (item->part == PART_VALIDATE) *cost = (struct lesson_cost){.min_bytes = lists, .oracle_ops = pages};
+}
+
+/* The contract gives a limit, not the size: what is asked beyond it is not there. */
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return SIZE_MAX;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    const int64_t *value = item->value;
+    snprintf(text, size,
+             "batch %lld, heads %lld/%lld, head_dim %lld, up to %lld keys in pages of %lld, f16%s",
+             (long long)value[PA_BATCH], (long long)value[PA_HEADS], (long long)value[PA_KV_HEADS],
+             (long long)value[PA_HEAD_DIM], (long long)value[PA_MAX_CONTEXT_LEN],
+             (long long)value[PA_BLOCK_SIZE], item->null_buffer == PA_SLOPES ? "" : ", ALiBi");
+}
+
+const struct lesson lesson_06_paged_attention = {
+    .number = 6,
+    .topic = "paged_attention",
+    .title = "decode over a paged K/V cache",
+    .part_count = PARTS,
+    .part = {{"validate", 10}, {"v1", 40}, {"v2", 50}},
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
+    .holds = holds,
+    .guess = guess,
+    .trait = trait,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+    .purpose = purpose,
+};
+
+#endif
