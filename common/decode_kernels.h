@@ -16,9 +16,10 @@
 
 enum {
     DECODE_WARP = 32,
-    DECODE_SLICES = 8,    /* threads that share the sum of one output of a projection */
-    DECODE_THREADS = 128, /* of the kernels that go over a row */
-    DECODE_LANE_DIMS = 4  /* head_dim / 32 at most */
+    DECODE_SLICES = 32,      /* threads at most that share the sum of one output of a projection */
+    DECODE_SLICE_TERMS = 16, /* products at least that a thread sums, as long as there are enough */
+    DECODE_THREADS = 128,    /* of the kernels that go over a row */
+    DECODE_LANE_DIMS = 4     /* head_dim / 32 at most */
 };
 #define DECODE_EPSILON 1e-5f
 #define DECODE_ROPE_BASE 10000.0f
@@ -74,7 +75,7 @@ static __global__ void decode_gate_kernel(const float *gate_up, // [rows, 2, inn
 
 /* ---- projections --------------------------------------------------------------------------------------- */
 
-/** out = x W, or out += x W. One thread sums every eighth product of one output, eight make the output. */
+/** out = x W, or out += x W. Thread s of the S that share an output sums products s, s + S, s + 2 S ... of it. */
 static __global__ void decode_project_kernel(const float *x,       // [rows, inputs]
                                              const float *weights, // [inputs, outputs]
                                              float *out,           // [rows, outputs]
@@ -86,13 +87,13 @@ static __global__ void decode_project_kernel(const float *x,       // [rows, inp
     float sum = 0.0f;
     if (output < outputs) {
 #pragma unroll 8
-        for (int i = slice; i < inputs; i += DECODE_SLICES)
+        for (int i = slice; i < inputs; i += (int)blockDim.y)
             sum += row[i] * weights[(size_t)i * (size_t)outputs + (size_t)output];
     }
     part[slice][threadIdx.x] = sum;
-    __syncthreads(); // all eight parts are there before they are added
+    __syncthreads(); // all parts are there before they are added
     if (slice != 0 || output >= outputs) return;
-    for (int s = 1; s < DECODE_SLICES; s++) sum += part[s][threadIdx.x];
+    for (int s = 1; s < (int)blockDim.y; s++) sum += part[s][threadIdx.x];
     float *place = out + (size_t)blockIdx.y * (size_t)outputs + output;
     *place = add ? *place + sum : sum;
 }
@@ -100,9 +101,10 @@ static __global__ void decode_project_kernel(const float *x,       // [rows, inp
 static inline void decode_project(const float *x, const float *weights, float *out, int inputs, int outputs,
                                   int add, int rows, cudaStream_t stream)
 {
+    int slices = (inputs + DECODE_SLICE_TERMS - 1) / DECODE_SLICE_TERMS;
     dim3 grid((unsigned)((outputs + DECODE_WARP - 1) / DECODE_WARP), (unsigned)rows);
-    decode_project_kernel<<<grid, dim3(DECODE_WARP, DECODE_SLICES), 0, stream>>>(x, weights, out, inputs,
-                                                                                 outputs, add);
+    dim3 block(DECODE_WARP, (unsigned)(slices < DECODE_SLICES ? slices : DECODE_SLICES));
+    decode_project_kernel<<<grid, block, 0, stream>>>(x, weights, out, inputs, outputs, add);
 }
 
 /* ---- attention ----------------------------------------------------------------------------------------- */
@@ -164,9 +166,13 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
         if (first + lane < length) {
             place[lane] =
                 decode_cache_offset(c, block_table, row, first + lane) + (size_t)(kv_head * c.head_dim);
-            const __half *key = keys + place[lane]; // [head_dim]
+            const __half2 *key = (const __half2 *)(keys + place[lane]); // [head_dim / 2]
             float dot = 0.0f;
-            for (int d = 0; d < c.head_dim; d++) dot += q[d] * __half2float(key[d]);
+#pragma unroll 8
+            for (int d = 0; d < c.head_dim / 2; d++) {
+                float2 pair = __half22float2(key[d]);
+                dot += q[2 * d] * pair.x + q[2 * d + 1] * pair.y;
+            }
             score = dot * rsqrtf((float)c.head_dim);
         }
         float largest = score;

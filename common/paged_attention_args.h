@@ -69,14 +69,14 @@ static inline int paged_attention_extents_fit(const struct paged_attention_args 
 /**
  * @brief Checks pointers, extents, storage type, alignment and workspace in that order.
  *
- * Nothing in device memory is looked at: that is what paged_attention_validate() is for. The cache may have more
- * than 2^31 elements; batch * max_blocks must fit in 31 bits and batch * heads * max_context_len in 30.
+ * Nothing in device memory is looked at: that is what paged_attention_validate() is for. The cache may have
+ * more than 2^31 elements; batch * max_blocks must fit in 31 bits and batch * heads * max_context_len in 30.
  *
  * @param args             may be NULL
  * @param workspace_bytes  what the kernel needs
  * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG (a null pointer other than alibi_slopes, scale not finite),
- *         ::KERNEL_INVALID_DIMENSION, ::KERNEL_UNSUPPORTED_DTYPE (not f16), ::KERNEL_ALIGNMENT_ERROR (q, caches
- *         and out: 16 bytes; the others: 4) or ::KERNEL_OUT_OF_MEMORY
+ *         ::KERNEL_INVALID_DIMENSION, ::KERNEL_UNSUPPORTED_DTYPE (not f16), ::KERNEL_ALIGNMENT_ERROR (q,
+ *         caches and out: 16 bytes; the others: 4) or ::KERNEL_OUT_OF_MEMORY
  */
 static inline enum kernel_status paged_attention_args_check(const struct paged_attention_args *args,
                                                             size_t workspace_bytes)

@@ -2,10 +2,10 @@
  * @file paged_kv.h
  * @brief The oracle of decode attention over a paged K/V cache: gather, then attend.
  *
- * A cache is `[num_blocks, block_size, kv_heads, head_dim]`; token `t` of a sequence is row `t % block_size` of page
- * `block_table[t / block_size]`. Gathering makes of it the rows `[context_len, head_dim]` of one K/V head; what
- * follows is attention of one query over these, by the definition, in float64. Pages that the table does not name
- * for a token below context_len are never read, nor is the rest of the last page.
+ * A cache is `[num_blocks, block_size, kv_heads, head_dim]`; token `t` of a sequence is row `t % block_size`
+ * of page `block_table[t / block_size]`. Gathering makes of it the rows `[context_len, head_dim]` of one K/V
+ * head; what follows is attention of one query over these, by the definition, in float64. Pages that the
+ * table does not name for a token below context_len are never read, nor is the rest of the last page.
  */
 #ifndef WARPWISE_REFERENCE_PAGED_KV_H
 #define WARPWISE_REFERENCE_PAGED_KV_H
@@ -43,7 +43,8 @@ struct ref_paged_result {
  * @brief Gathers the rows of one K/V head of one sequence.
  * @param[in]  cache        extents
  * @param[in]  pages        host, f32 [num_blocks, block_size, kv_heads, head_dim]
- * @param[in]  block_table  host, the sequence's row of the table; its first ceil(context_len / block_size) entries
+ * @param[in]  block_table  host, the sequence's row of the table; its first ceil(context_len / block_size)
+ * entries
  *                          are page numbers
  * @param[in]  kv_head      0 .. kv_heads - 1
  * @param[in]  context_len  >= 0

@@ -22,7 +22,7 @@
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
-    WIRE_VALUES = 24, /* integers the lesson's marshalling may need */
+    WIRE_VALUES = 24,  /* integers the lesson's marshalling may need */
     WIRE_REALS = 2,
     WIRE_RUNS = 3,       /* two runs with different poison, and what the timing loop left */
     WIRE_SAMPLES = 256,  /* timed launches */
@@ -47,11 +47,11 @@ enum wire_flags {
 struct wire_buffer {
     char name[16]; /**< as the contract calls it */
     uint32_t role;
-    uint32_t null;            /**< 1: the kernel is given a null pointer */
-    uint64_t bytes;           /**< without guard zones */
-    uint64_t misalignment;    /**< bytes added to an aligned address */
-    uint64_t contents;        /**< in, inout: what it holds at first, @c bytes long */
-    uint32_t poison[2];       /**< word that it is filled with before run 0 and run 1, if it is written only */
+    uint32_t null;         /**< 1: the kernel is given a null pointer */
+    uint64_t bytes;        /**< without guard zones */
+    uint64_t misalignment; /**< bytes added to an aligned address */
+    uint64_t contents;     /**< in, inout: what it holds at first, @c bytes long */
+    uint32_t poison[2];    /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
 };
 

@@ -25,7 +25,7 @@ extern "C" {
 
 /**
  * @brief Bytes of scratch memory: two floats, m and l, for each of the batch * heads * q_len rows; unless dtype
- *        is ::DTYPE_F32, head_dim more a row, where the output lives in float until it is finished.
+ *        is DTYPE_F32, head_dim more a row, where the output lives in float until it is finished.
  * @param[in] args host; only the extents and dtype are looked at; no pointer is
  * @return the size; 0 if args is NULL or the extents are not positive; SIZE_MAX if it does not fit in 63 bits
  */
@@ -38,7 +38,7 @@ size_t flash_attention_1_workspace_bytes(const struct attention_args *args);
  * @param[in] stream where to launch
  * @pre args->workspace has flash_attention_1_workspace_bytes(), 256-byte aligned, with any contents
  * @return ::KERNEL_OK; what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless dtype is
- *         ::DTYPE_F32; ::KERNEL_INVALID_DIMENSION unless head_dim is 32, 64 or 128; ::KERNEL_OUT_OF_MEMORY if
+ *         DTYPE_F32; ::KERNEL_INVALID_DIMENSION unless head_dim is 32, 64 or 128; ::KERNEL_OUT_OF_MEMORY if
  *         the workspace is missing or too small; ::KERNEL_CUDA_ERROR
  * @launch one block a query head, batch * heads in all
  * @smem 48 KB, static
@@ -50,9 +50,9 @@ enum kernel_status flash_attention_1_f32(const struct attention_args *args, cuda
 /**
  * @brief Part "f16": the same with q, k, v and out in f16. O lives in the workspace, in float, and is rounded
  *        once at the end.
- * @param[in] args   as for flash_attention_1_f32(), with dtype ::DTYPE_F16; lse is still f32
+ * @param[in] args   as for flash_attention_1_f32(), with dtype DTYPE_F16; lse is still f32
  * @param[in] stream where to launch
- * @return as for flash_attention_1_f32(), with ::DTYPE_F16 in the place of ::DTYPE_F32
+ * @return as for flash_attention_1_f32(), with DTYPE_F16 in the place of DTYPE_F32
  */
 enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream);
 

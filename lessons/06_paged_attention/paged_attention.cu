@@ -71,9 +71,9 @@ inline enum kernel_status launch_status(void)
 __global__ void __launch_bounds__(VALIDATE_THREADS) validate_kernel(struct paged_attention_args args)
 {
     // [student: validate_kernel]
-    /* TODO: let the threads share all (sequence, page) pairs that max_context_len allows. Look at every context
-     * length, and at a table entry only if its sequence has a token in that page. __syncthreads_or() makes one
-     * verdict of all; one thread writes it, also when it is KERNEL_OK. */
+    /* TODO: let the threads share all (sequence, page) pairs that max_context_len allows. Look at every
+     * context length, and at a table entry only if its sequence has a token in that page. __syncthreads_or()
+     * makes one verdict of all; one thread writes it, also when it is KERNEL_OK. */
     (void)args;
     // [/student]
 }
@@ -108,9 +108,9 @@ template <int GROUP> struct queries {
 };
 
 /**
- * What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and pairs,
- * until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one (head, key) at a
- * time, so it has one pair a batch: m is that of its head, l counts its own keys.
+ * What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and
+ * pairs, until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one
+ * (head, key) at a time, so it has one pair a batch: m is that of its head, l counts its own keys.
  */
 template <int GROUP> struct partial {
     float sum[GROUP][VECTOR]; // of exp(score - m) * v
@@ -172,7 +172,9 @@ __device__ inline void load_queries(struct queries<GROUP> *query, const struct p
     }
 }
 
-/** Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros. */
+/**
+ * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros.
+ */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]
                                  const __half *from, // this lane's columns of its row of the warp
@@ -187,24 +189,24 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
 }
 
 /**
- * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are to add
- * up the same values share the work, half of the values each. Lane number i of the row is left with sum number
- * i / (LANES / COUNT). All lanes must call it.
+ * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
+ * to add up the same values share the work, half of the values each. Lane number i of the row is left with
+ * sum number i / (LANES / COUNT). All lanes must call it.
  */
 template <int COUNT, int LANES> __device__ inline float fold(float x[COUNT])
 {
     // [student: fold]
-    /* TODO: begin with distance LANES / 2. Of the values that are left, a lane with that bit set keeps the upper
-     * half and gives the lower half to the lane across (__shfl_xor_sync); the other does the reverse. Halve, and
-     * go on. With one value left, both lanes simply add up. Correct first: let every lane add up all values over
-     * all lanes, and return the one with number lane / (LANES / COUNT). */
+    /* TODO: begin with distance LANES / 2. Of the values that are left, a lane with that bit set keeps the
+     * upper half and gives the lower half to the lane across (__shfl_xor_sync); the other does the reverse.
+     * Halve, and go on. With one value left, both lanes simply add up. Correct first: let every lane add up
+     * all values over all lanes, and return the one with number lane / (LANES / COUNT). */
     return x[0];
     // [/student]
 }
 
 /**
- * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and corrects
- * what was summed up so far where m has grown.
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and
+ * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
@@ -214,10 +216,11 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
                                   int place) // of the first key, from the last of the sequence: 0 or less
 {
     // [student: add_scores]
-    /* TODO: for each batch of heads: the dot products of this lane's columns, number head * LOADS + load; fold()
-     * them, so that this lane holds one score; add the ALiBi term; -infinity for a key that is not there. The
-     * maximum of the lanes of the same head, then lesson 03: new m, correction, p, l. Last, every sum of every
-     * head is corrected by the factor that a lane of that head holds (__shfl_sync with width LANES). */
+    /* TODO: for each batch of heads: the dot products of this lane's columns, number head * LOADS + load;
+     * fold() them, so that this lane holds one score; add the ALiBi term; -infinity for a key that is not
+     * there. The maximum of the lanes of the same head, then lesson 03: new m, correction, p, l. Last, every
+     * sum of every head is corrected by the factor that a lane of that head holds (__shfl_sync with width
+     * LANES). */
     for (int i = 0; i < layout<HEAD_DIM, GROUP>::BATCHES; i++) p[i] = 0.0f;
     (void)part, (void)query, (void)k, (void)left, (void)place;
     // [/student]
@@ -241,22 +244,25 @@ template <int HEAD_DIM, int GROUP>
 __device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g)
 {
     // [student: merge_rows]
-    /* TODO: the pair of head g: add up l over the lanes that hold scores of it, then let all lanes of the row know
-     * m and l. Then merge with the rows LANES, 2 * LANES, ... lanes away: pairs and sums. */
+    /* TODO: the pair of head g: add up l over the lanes that hold scores of it, then let all lanes of the
+     * row know m and l. Then merge with the rows LANES, 2 * LANES, ... lanes away: pairs and sums. */
     return part->pair[g / layout<HEAD_DIM, GROUP>::HEADS];
     // [/student]
 }
 
-/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
+/**
+ * The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must
+ * follow.
+ */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct paged_attention_args &args,
                               const struct share &share, float scale)
 {
     // [student: attend]
-    /* TODO: load_queries(), and nothing seen yet. This warp's steps begin at keys begin + warp * STEP_KEYS and are
-     * WARPS * STEP_KEYS apart: look up the page, load K and V, add_scores(), add_values(). At the end merge_rows()
-     * for every head and leave pairs and sums in *found. When it works: ask for the next K before the values of
-     * this step are added. */
+    /* TODO: load_queries(), and nothing seen yet. This warp's steps begin at keys begin + warp * STEP_KEYS
+     * and are WARPS * STEP_KEYS apart: look up the page, load K and V, add_scores(), add_values(). At the
+     * end merge_rows() for every head and leave pairs and sums in *found. When it works: ask for the next K
+     * before the values of this step are added. */
     (void)found, (void)args, (void)share, (void)scale;
     // [/student]
 }
@@ -281,8 +287,9 @@ template <int HEAD_DIM>
 __global__ void __launch_bounds__(THREADS) v1_kernel(struct paged_attention_args args, float scale)
 {
     // [student: v1_kernel]
-    /* TODO: fill in a struct share with all keys of this block's sequence. If *device_status is KERNEL_OK: attend(),
-     * a barrier, and out from merge_warps() and factor_of(). A sequence without keys gives zeros. */
+    /* TODO: fill in a struct share with all keys of this block's sequence. If *device_status is KERNEL_OK:
+     * attend(), a barrier, and out from merge_warps() and factor_of(). A sequence without keys gives
+     * zeros. */
     (void)args, (void)scale;
     // [/student]
 }
@@ -317,13 +324,16 @@ static int multiprocessors(void)
     return count > 0 ? count : 1;
 }
 
-/** As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result. */
+/**
+ * As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result.
+ */
 static struct split choose_split(const struct paged_attention_args *args)
 {
     struct split split;
     // [student: choose_split]
-    /* TODO: how many heads a block serves, how many blocks a group needs then, and how many keys make a partition:
-     * begin with PARTITION_KEYS. When it works: as many blocks as BLOCKS_PER_SM * multiprocessors() asks for. */
+    /* TODO: how many heads a block serves, how many blocks a group needs then, and how many keys make a
+     * partition: begin with PARTITION_KEYS. When it works: as many blocks as BLOCKS_PER_SM *
+     * multiprocessors() asks for. */
     (void)args, (void)multiprocessors();
     split.heads = split.chunks = split.keys = split.partitions = 1;
     // [/student]
@@ -335,6 +345,7 @@ size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *arg
     if (args == NULL || !paged_attention_extents_fit(args)) return 0;
     // [student: workspace_bytes]
     /* TODO: a sum of head_dim floats and a pair for every (sequence, query head, partition). */
+    (void)choose_split(args);
     return 0;
     // [/student]
 }
@@ -359,9 +370,9 @@ __global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOC
     partition_kernel(struct paged_attention_args args, struct split split, float scale)
 {
     // [student: partition_kernel]
-    /* TODO: find this block's sequence, K/V head and partition; it ends where the sequence ends. If there is a key
-     * in it and *device_status is KERNEL_OK: attend(), a barrier, and for every head pair and sum into the
-     * workspace, not divided. */
+    /* TODO: find this block's sequence, K/V head and partition; it ends where the sequence ends. If there is
+     * a key in it and *device_status is KERNEL_OK: attend(), a barrier, and for every head pair and sum into
+     * the workspace, not divided. */
     (void)args, (void)split, (void)scale;
     // [/student]
 }
@@ -382,19 +393,21 @@ template <int HEAD_DIM>
 __global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_args args, struct split split)
 {
     // [student: merge_kernel]
-    /* TODO: as v1_kernel, but what is merged comes from the workspace: only partitions that have a key. Let the
-     * warps share them. Nothing may be written to out unless *device_status is KERNEL_OK. */
+    /* TODO: as v1_kernel, but what is merged comes from the workspace: only partitions that have a key. Let
+     * the warps share them. Nothing may be written to out unless *device_status is KERNEL_OK. */
     (void)args, (void)split;
     // [/student]
 }
 
-/** Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8. */
+/**
+ * Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8.
+ */
 template <int HEAD_DIM>
 static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream)
 {
     // [student: v2_launch]
-    /* TODO: partition_kernel<HEAD_DIM, 1, 2, 4 or 8>, one block a (sequence, partition, K/V head, chunk of its
-     * group); behind it merge_kernel<HEAD_DIM>, one block a (sequence, query head). */
+    /* TODO: partition_kernel<HEAD_DIM, 1, 2, 4 or 8>, one block a (sequence, partition, K/V head, chunk of
+     * its group); behind it merge_kernel<HEAD_DIM>, one block a (sequence, query head). */
     (void)args, (void)split, (void)stream;
     // [/student]
 }

@@ -11,7 +11,7 @@
  *
  * One block does one head, since two blocks with different keys would correct the same row at once.
  *
- * Paper: Dao et al. 2022, "FlashAttention", algorithm 1 (causal: algorithm 4).
+ * Paper: Dao et al. 2022, "FlashAttention", algorithm 1 (with a mask: algorithm 2).
  * Run:   build/bin/warpwise check 04 --kernel solutions/04_flash_attention_1/flash_attention_1.cu
  */
 // [/student]

@@ -1,16 +1,18 @@
 // [student: head]
 /*
- * Decode: one query a sequence, and a long cache of keys and values, each used once. Only bytes count. The cache
- * lies in pages anywhere in memory, found through a block table; and since one block cannot ask for bytes fast
- * enough, many blocks share a sequence and merge what they found, by the rule of lesson 03.
+ * Decode: one query a sequence, and a long cache of keys and values, each used once. Only bytes count. The
+ * cache lies in pages anywhere in memory, found through a block table; and since one block cannot ask for
+ * bytes fast enough, many blocks share a sequence and merge what they found, by the rule of lesson 03.
  *
  *      block_table[b]  7   2   5   9   0   4            a warp's step: STEP_KEYS keys of one page,
  *                     |_______|_______|_______|          16 bytes a lane, LANES lanes a key
- *      v2              block 0 block 1 block 2           one partition of the keys each, all heads of the group
+ *      v2              block 0 block 1 block 2           one partition of the keys each, all heads of the
+ *      group
  *                          \      |      /
  *                       (m, l, sum) in the workspace     a second kernel merges them
  *
- * Papers: Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with PagedAttention",
+ * Papers: Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with
+ * PagedAttention",
  *         section 4; Milakov and Gimelshein 2018, section 3.1.
  * Run:    build/bin/warpwise check 06 --kernel solutions/06_paged_attention/paged_attention.cu
  */
@@ -125,9 +127,9 @@ template <int GROUP> struct queries {
 };
 
 /**
- * What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and pairs,
- * until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one (head, key) at a
- * time, so it has one pair a batch: m is that of its head, l counts its own keys.
+ * What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and
+ * pairs, until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one
+ * (head, key) at a time, so it has one pair a batch: m is that of its head, l counts its own keys.
  */
 template <int GROUP> struct partial {
     float sum[GROUP][VECTOR]; // of exp(score - m) * v
@@ -189,7 +191,9 @@ __device__ inline void load_queries(struct queries<GROUP> *query, const struct p
     }
 }
 
-/** Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros. */
+/**
+ * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros.
+ */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]
                                  const __half *from, // this lane's columns of its row of the warp
@@ -211,9 +215,9 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
 }
 
 /**
- * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are to add
- * up the same values share the work, half of the values each. Lane number i of the row is left with sum number
- * i / (LANES / COUNT). All lanes must call it.
+ * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
+ * to add up the same values share the work, half of the values each. Lane number i of the row is left with
+ * sum number i / (LANES / COUNT). All lanes must call it.
  */
 template <int COUNT, int LANES> __device__ inline float fold(float x[COUNT])
 {
@@ -236,8 +240,8 @@ template <int COUNT, int LANES> __device__ inline float fold(float x[COUNT])
 }
 
 /**
- * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and corrects
- * what was summed up so far where m has grown.
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and
+ * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
@@ -333,7 +337,10 @@ __device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, in
     // [/student]
 }
 
-/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
+/**
+ * The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must
+ * follow.
+ */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct paged_attention_args &args,
                               const struct share &share, float scale)
@@ -363,8 +370,8 @@ __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct
         load_rows<HEAD_DIM>(k, k_lane + page, row_elems, share.end - key);
     }
     while (key < share.end) {
-        // Keys are asked for one step ahead: they are on their way while values are added, and values are while
-        // scores are.
+        // Keys are asked for one step ahead: they are on their way while values are added, and values are
+        // while scores are.
         load_rows<HEAD_DIM>(v, v_lane + page, row_elems, share.end - key);
         int next = key + WARPS * STEP_KEYS, number = 0;
         entry += WARPS * STEP_KEYS / args.block_size;
@@ -468,7 +475,9 @@ static int multiprocessors(void)
     return count > 0 ? count : 1;
 }
 
-/** As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result. */
+/**
+ * As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result.
+ */
 static struct split choose_split(const struct paged_attention_args *args)
 {
     struct split split;
@@ -528,7 +537,8 @@ __global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOC
     share.length = args.context_lens[share.b];
     share.begin = partition * split.keys;
     share.end = min(share.length, share.begin + split.keys);
-    // A partition behind the end of its sequence has nothing to say, and nobody will ask. The same for all threads.
+    // A partition behind the end of its sequence has nothing to say, and nobody will ask. The same for all
+    // threads.
     if (*args.device_status == KERNEL_OK && share.begin < share.end) {
         attend<HEAD_DIM, GROUP>(&found, args, share, scale);
         __syncthreads(); // every warp has left what it found before anybody merges it
@@ -593,7 +603,9 @@ __global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_a
     // [/student]
 }
 
-/** Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8. */
+/**
+ * Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8.
+ */
 template <int HEAD_DIM>
 static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream)
 {

@@ -22,7 +22,9 @@ sanitized_cases() {
     01 | 02) echo attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
     03) echo merge/pairs_257 rows/cols_1023 rows/cols_1025 rows/cols_40000 rows/nothing_to_see \
              attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
+    04) echo f32/gqa_batch_causal f32/tail_65x63 f32/causal_blind_rows f32/head_dim_128_causal f16/head_dim_64_gqa f16/tail_63x65 ;;
     05) echo f32/two_tiles_causal_130 f32/blind_tile_causal f32/two_tiles_65x129 f16/head_dim_64_gqa f16/tail_65x63 f16/head_dim_128_causal ;;
+    07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
     esac
 }
 
@@ -31,7 +33,9 @@ counted_cases() {
     case $1 in
     01 | 02) echo attention/qwen3_8b_prefill_8 ;;
     03) echo rows/64x1024 attention/qwen3_8b_decode_291 ;;
+    04) echo f32/tail_127x129 f16/head_dim_128_causal ;;
     05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
+    07) echo step/rows_5_of_8 ;;
     esac
 }
 
@@ -66,7 +70,7 @@ step_programs() {
 
 step_sanitize() {
     local wrong=0 number tool case command
-    for number in 01 02 03 05; do
+    for number in 01 02 03 04 05 07; do
         for case in $(sanitized_cases "$number"); do
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
             for tool in memcheck racecheck initcheck synccheck; do
@@ -93,7 +97,7 @@ step_counters() {
     cuobjdump -sass build/counters/hardware >build/counters/kernels.sass
     SIMT_COUNTERS=build/counters/kernels.simt build/counters/software
     sections+=(--section "Small kernels (tests/simt/counters/counters.cu)=build/counters/kernels")
-    for number in 01 02 03 05; do
+    for number in 01 02 03 04 05 07; do
         for case in $(counted_cases "$number"); do
             name=build/counters/$number-${case//\//-}
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1

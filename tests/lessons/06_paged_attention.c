@@ -2,9 +2,9 @@
  * @file 06_paged_attention.c
  * @brief Lesson 06: the check of a block table, and decode attention over pages in two ways.
  *
- * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page lies.
- * What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a kernel would
- * notice if it used it: NaN or large numbers.
+ * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page
+ * lies. What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a
+ * kernel would notice if it used it: NaN or large numbers.
  */
 #include "paged_attention_args.h"
 #include "wire.h"
@@ -14,7 +14,8 @@ enum { PART_VALIDATE, PART_V1, PART_V2, PARTS };
 /* Device buffers, in this order, of every item. */
 enum { PA_Q, PA_K, PA_V, PA_TABLE, PA_LENS, PA_SLOPES, PA_OUT, PA_STATUS, PA_WORKSPACE, PA_BUFFERS };
 
-/* lesson_case.value: what goes into struct paged_attention_args; the first eight are lesson_case.extent too. */
+/* lesson_case.value: what goes into struct paged_attention_args; the first eight are lesson_case.extent
+ * too. */
 enum {
     PA_BATCH,
     PA_HEADS,
@@ -166,7 +167,8 @@ struct table_row {
 };
 
 static const struct table_row TABLE[] = {
-    /* name, group, parts, batch, heads, kv_heads, head_dim, block_size, max_context_len, lengths, data, flags */
+    /* name, group, parts, batch, heads, kv_heads, head_dim, block_size, max_context_len, lengths, data,
+     * flags */
     {"one_key", GROUP_BASIC, A, 1, 1, 1, 32, 16, 1, FULL, NORMAL, 0},
     {"one_page", GROUP_BASIC, A, 1, 2, 2, 64, 16, 16, FULL, NORMAL, 0},
     {"in_order", GROUP_BASIC, A, 2, 2, 2, 64, 16, 80, FULL, NORMAL, ORDERED},
@@ -308,9 +310,11 @@ enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 3 /* the last 
 
 static const char *const PART_NAME[PARTS] = {"validate", "v1", "v2"};
 
-/* ---- cases ----------------------------------------------------------------------------------------------- */
+/* ---- cases
+ * ----------------------------------------------------------------------------------------------- */
 
-/* Makes the numbers that follow from batch, block_size and max_context_len, and tells them all to the kernel. */
+/* Makes the numbers that follow from batch, block_size and max_context_len, and tells them all to the
+ * kernel. */
 static void settle(struct lesson_case *item)
 {
     int pages = (item->extent[PA_MAX_CONTEXT_LEN] - 1) / item->extent[PA_BLOCK_SIZE] + 1;
@@ -455,7 +459,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     if (rng_between(&shape, 0, 2) == 0) item->real[0] = 0.05 + rng_uniform(&shape) * 0.3;
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------- */
+/* ---- inputs
+ * ---------------------------------------------------------------------------------------------- */
 
 /** Where everything lies: made anew from the item's seed by whoever needs it. */
 struct plan {
@@ -565,7 +570,8 @@ static double element(const struct lesson_case *item, int index, int b, int t, i
     }
 }
 
-/* Where there is so much of it that its making would take the time: multiples of 1/64 in [-2, 2), exact in half. */
+/* Where there is so much of it that its making would take the time: multiples of 1/64 in [-2, 2), exact in
+ * half. */
 static double cheap_noise(struct rng *rng)
 {
     rng->state = rng->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -684,7 +690,8 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     return PA_BUFFERS;
 }
 
-/* ---- the oracle ------------------------------------------------------------------------------------------ */
+/* ---- the oracle
+ * ------------------------------------------------------------------------------------------ */
 
 /* A unit is a row of out, and one more for the status. */
 static size_t units(const struct lesson_case *item)
@@ -848,7 +855,8 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
     return 1;
 }
 
-/* ---- what a report says ---------------------------------------------------------------------------------- */
+/* ---- what a report says
+ * ---------------------------------------------------------------------------------- */
 
 /* No single wrong value of this lesson tells where it comes from; which cases fail does. */
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,

@@ -63,7 +63,7 @@ static void refused_calls(int *device)
     (void)cudaGetLastError();
 }
 
-/* unsupported: 3. What hardware refuses itself is in simt/programs/graph_refused.cu. */
+/* unsupported: 2. What hardware refuses itself is in simt/programs/graph_refused.cu. */
 static void refused_in_graphs(int *device)
 {
     cudaStream_t stream;
@@ -73,7 +73,7 @@ static void refused_in_graphs(int *device)
     require(cudaStreamCreate(&stream), "cudaStreamCreate");
     require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     expect_code("memory of a graph", cudaMallocAsync(&allocated, 4, stream), cudaErrorNotSupported);
-    expect_code("memory of a graph", cudaFreeAsync(device, stream), cudaErrorNotSupported);
+    expect_code("memory not of the graph", cudaFreeAsync(device, stream), cudaErrorInvalidValue);
     expect_code("end", cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
     require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
     expect_code("launch by a kernel",

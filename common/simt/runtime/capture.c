@@ -19,6 +19,7 @@ struct capture {
     struct CUstream_st *origin; /**< first of the list of members; NULL once it was destroyed */
     struct CUstream_st *members;
     struct CUgraph_st *graph;
+    struct node_set orphans; /**< last of streams that were destroyed: nobody can join them any more */
     pthread_t thread;
     pid_t owner;
     int invalidated;
@@ -65,6 +66,7 @@ static struct CUgraph_st *end_capture(struct capture *capture)
     struct capture **link = &captures;
     while (*link != capture) link = &(*link)->next;
     *link = capture->next;
+    node_set_clear(&capture->orphans);
     free(capture);
     atomic_fetch_sub(&capture_count, 1);
     return graph;
@@ -87,6 +89,7 @@ static int is_joined(const struct capture *capture)
     for (size_t i = 0; i < capture->origin->last.count; i++) mark(marked, capture->origin->last.nodes[i]);
     for (const struct CUstream_st *s = capture->members; s != NULL; s = s->member)
         for (size_t i = 0; i < s->last.count; i++) joined &= marked[s->last.nodes[i]->index];
+    for (size_t i = 0; i < capture->orphans.count; i++) joined &= marked[capture->orphans.nodes[i]->index];
     free(marked);
     return joined;
 }
@@ -130,7 +133,14 @@ static struct capture *capture_with(unsigned long long id)
 static cudaError_t take_wait(struct CUstream_st *stream, cudaEvent_t event)
 {
     struct capture *of_event = capture_with(event->capture_id);
-    if (of_event == NULL) return invalidate(stream->capture, cudaErrorStreamCaptureIsolation);
+    if (of_event == NULL) {
+        cudaError_t error = event->capture_id != 0 ? cudaErrorInvalidValue
+                            : event->recorded      ? cudaErrorStreamCaptureIsolation
+                                                   : cudaSuccess;
+        if (error != cudaSuccess && stream != NULL && stream->capture != NULL)
+            (void)invalidate(stream->capture, error);
+        return error;
+    }
     if (stream == NULL) return invalidate(of_event, cudaErrorStreamCaptureImplicit);
     if (of_event->invalidated) return cudaErrorStreamCaptureInvalidated;
     if (stream->capture != NULL && stream->capture != of_event) {
@@ -148,11 +158,9 @@ static cudaError_t take(struct CUstream_st *stream, const struct operation *oper
     int under_capture = stream != NULL && stream->capture != NULL;
     *taken = 1;
     if (under_capture && stream->capture->invalidated) return cudaErrorStreamCaptureInvalidated;
-    if (operation->kind == OPERATION_WAIT &&
-        (under_capture || capture_with(operation->as.event->capture_id) != NULL))
+    if (operation->kind == OPERATION_WAIT && (under_capture || operation->as.event->capture_id != 0))
         return take_wait(stream, operation->as.event);
-    if (under_capture && operation->kind == OPERATION_RECORD)
-        return take_record(stream, operation->as.event);
+    if (under_capture && operation->kind == OPERATION_RECORD) return take_record(stream, operation->as.event);
     if (under_capture && operation->kind == OPERATION_GRAPH)
         return invalidate(stream->capture, cudaErrorStreamCaptureUnsupported);
     if (under_capture) return take_node(stream, operation);
@@ -164,8 +172,9 @@ static cudaError_t take(struct CUstream_st *stream, const struct operation *oper
 
 cudaError_t capture_take(const struct operation *operation, int *taken)
 {
+    int of_old_capture = operation->kind == OPERATION_WAIT && operation->as.event->capture_id != 0;
     *taken = 0;
-    if (atomic_load(&capture_count) == 0) return cudaSuccess;
+    if (atomic_load(&capture_count) == 0 && !of_old_capture) return cudaSuccess;
     pthread_mutex_lock(&lock);
     cudaError_t error = take(stream_behind(operation->stream), operation, taken);
     pthread_mutex_unlock(&lock);
@@ -180,8 +189,8 @@ cudaError_t capture_check_unsafe(void)
     for (struct capture *c = captures; c != NULL; c = c->next) {
         int mine = pthread_equal(c->thread, pthread_self());
         if (c->mode == cudaStreamCaptureModeRelaxed) continue;
-        if (!mine && (c->mode == cudaStreamCaptureModeThreadLocal ||
-                      thread_mode == cudaStreamCaptureModeThreadLocal))
+        if (!mine &&
+            (c->mode == cudaStreamCaptureModeThreadLocal || thread_mode == cudaStreamCaptureModeThreadLocal))
             continue;
         error = invalidate(c, cudaErrorStreamCaptureUnsupported);
     }
@@ -189,7 +198,7 @@ cudaError_t capture_check_unsafe(void)
     return error;
 }
 
-cudaError_t capture_check_stream(cudaStream_t stream)
+cudaError_t capture_check_capturable(cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
     if (atomic_load(&capture_count) == 0) return cudaSuccess;
@@ -203,9 +212,10 @@ cudaError_t capture_check_stream(cudaStream_t stream)
     return error;
 }
 
-cudaError_t capture_check_capturable(cudaStream_t stream)
+cudaError_t capture_check_stream(cudaStream_t stream)
 {
-    return capture_check_stream(stream);
+    cudaError_t error = capture_check_capturable(stream);
+    return error != cudaSuccess ? error : capture_check_unsafe();
 }
 
 cudaError_t capture_check_device(void)
@@ -219,15 +229,43 @@ cudaError_t capture_check_device(void)
     return error;
 }
 
+cudaError_t capture_check_time(cudaEvent_t event)
+{
+    if (event->capture_id == 0) return cudaSuccess;
+    pthread_mutex_lock(&lock);
+    cudaError_t error =
+        capture_with(event->capture_id) != NULL ? cudaErrorCapturedEvent : cudaErrorInvalidValue;
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
 cudaError_t capture_check_event(cudaEvent_t event)
 {
-    cudaError_t error = cudaSuccess;
+    cudaError_t error = capture_check_time(event);
+    if (error == cudaSuccess) return capture_check_unsafe();
     pthread_mutex_lock(&lock);
     struct capture *c = capture_with(event->capture_id);
-    if (event->capture_id != 0) error = cudaErrorCapturedEvent;
     if (c != NULL) (void)invalidate(c, error);
     pthread_mutex_unlock(&lock);
     return error;
+}
+
+int stream_is_under_capture(cudaStream_t stream)
+{
+    pthread_mutex_lock(&lock);
+    const struct CUstream_st *s = stream_behind(stream);
+    int under_capture = s != NULL && s->capture != NULL;
+    pthread_mutex_unlock(&lock);
+    return under_capture;
+}
+
+void capture_spoil(cudaStream_t stream)
+{
+    if (atomic_load(&capture_count) == 0) return;
+    pthread_mutex_lock(&lock);
+    const struct CUstream_st *s = stream_behind(stream);
+    if (s != NULL && s->capture != NULL) s->capture->invalidated = 1;
+    pthread_mutex_unlock(&lock);
 }
 
 void capture_lose_stream(cudaStream_t stream)
@@ -236,7 +274,7 @@ void capture_lose_stream(cudaStream_t stream)
     pthread_mutex_lock(&lock);
     if (stream->capture != NULL) {
         struct capture *c = stream->capture;
-        (void)invalidate(c, cudaErrorStreamCaptureInvalidated);
+        if (!node_set_add_all(&c->orphans, &stream->last)) c->invalidated = 1;
         release_member(stream);
         if (c->origin == stream) graph = end_capture(c);
     }
@@ -255,7 +293,8 @@ void captures_report_leaks(void)
 {
     pthread_mutex_lock(&lock);
     for (const struct capture *c = captures; c != NULL; c = c->next)
-        if (c->owner == getpid()) simt_finding("leak", &c->site, "%s: the capture was never ended", c->site.what);
+        if (c->owner == getpid())
+            simt_finding("leak", &c->site, "%s: the capture was never ended", c->site.what);
     pthread_mutex_unlock(&lock);
 }
 
@@ -303,12 +342,12 @@ static cudaError_t end(struct CUstream_st *stream, struct CUgraph_st **graph)
     *graph = NULL;
     if (stream == NULL || stream->capture == NULL) return cudaErrorIllegalState;
     struct capture *c = stream->capture;
-    if (c->mode != cudaStreamCaptureModeRelaxed && !pthread_equal(c->thread, pthread_self()))
-        return cudaErrorStreamCaptureWrongThread;
     if (c->origin != stream) return invalidate(c, cudaErrorStreamCaptureUnmatched);
-    cudaError_t error = c->invalidated  ? cudaErrorStreamCaptureInvalidated
-                        : is_joined(c) ? cudaSuccess
-                                       : cudaErrorStreamCaptureUnjoined;
+    int elsewhere = c->mode != cudaStreamCaptureModeRelaxed && !pthread_equal(c->thread, pthread_self());
+    cudaError_t error = elsewhere        ? cudaErrorStreamCaptureWrongThread
+                        : c->invalidated ? cudaErrorStreamCaptureInvalidated
+                        : is_joined(c)   ? cudaSuccess
+                                         : cudaErrorStreamCaptureUnjoined;
     *graph = end_capture(c);
     if (error == cudaSuccess) return error;
     graph_free(*graph);
@@ -339,7 +378,8 @@ static cudaError_t status_of(cudaStream_t stream, enum cudaStreamCaptureStatus *
     *status = cudaStreamCaptureStatusNone;
     const struct CUstream_st *s = stream_behind(stream);
     if (s != NULL && s->capture != NULL)
-        *status = s->capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+        *status =
+            s->capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
     for (const struct capture *c = captures; s == NULL && c != NULL; c = c->next)
         for (const struct CUstream_st *m = c->members; m != NULL; m = m->member)
             if (!(m->flags & cudaStreamNonBlocking)) return runtime_result(cudaErrorStreamCaptureImplicit);

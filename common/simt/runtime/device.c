@@ -188,6 +188,7 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if ((size_t)limit >= sizeof(limit_values) / sizeof(limit_values[0]))
         return runtime_result(cudaErrorUnsupportedLimit);
     limit_values[limit] = value;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "../include/texture_types.h"
-#include "runtime.h"
+#include "graph.h"
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */
 
@@ -144,7 +144,10 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = check_launch(launch);
-    if (error != cudaSuccess) return runtime_result(error);
+    if (error != cudaSuccess) {
+        capture_spoil(stream);
+        return runtime_result(error);
+    }
     struct operation operation = {OPERATION_LAUNCH, launch->site, stream, {.launch = {launch, args_bytes}}};
     return runtime_result(runtime_perform(&operation));
 }

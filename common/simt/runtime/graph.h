@@ -89,18 +89,31 @@ struct CUevent_st {
 /** @brief The stream behind a handle; NULL for the legacy default stream. */
 struct CUstream_st *stream_behind(cudaStream_t stream);
 
+/** @brief Calls that may have to wait for the device are not made while a capture forbids it. */
+#define RETURN_IF_UNSAFE()                                                                                   \
+    do {                                                                                                     \
+        cudaError_t unsafe = capture_check_unsafe();                                                         \
+        if (unsafe != cudaSuccess) return runtime_result(unsafe);                                            \
+    } while (0)
+
 /* ---- capture: each of these gives an error where hardware refuses -------------------------------------- */
 
 /** @brief Makes @p operation part of a graph if its stream is under capture; *@p taken says whether it was. */
 cudaError_t capture_take(const struct operation *operation, int *taken);
-/** @brief Before a call that may wait or touch all streams: cudaMalloc, cudaFree, pinned memory. */
+/** @brief Before a call that may wait for other streams, or change what they use: cudaMalloc, for one. */
 cudaError_t capture_check_unsafe(void);
 /** @brief Before waiting for a stream, or asking whether it is done. */
 cudaError_t capture_check_stream(cudaStream_t stream);
 cudaError_t capture_check_device(void);
+/** @brief Before the time of an event is taken. */
+cudaError_t capture_check_time(cudaEvent_t event);
+/** @brief Before waiting for an event, or asking whether it is done. */
 cudaError_t capture_check_event(cudaEvent_t event);
+int stream_is_under_capture(cudaStream_t stream);
 /** @brief Before an operation that no capture can keep. */
 cudaError_t capture_check_capturable(cudaStream_t stream);
+/** @brief A launch that was refused makes the capture of its stream, if there is one, invalid. */
+void capture_spoil(cudaStream_t stream);
 /** @brief The stream is about to be destroyed. */
 void capture_lose_stream(cudaStream_t stream);
 /** @brief cudaDeviceReset: no stream is under capture any more. */

@@ -296,6 +296,7 @@ static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, u
                                         cudaGraphInstantiateFlagUpload |
                                         cudaGraphInstantiateFlagUseNodePriority;
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     if (executable == NULL || !graph_is_valid(graph)) return runtime_result(cudaErrorInvalidValue);
     *executable = NULL;
     if (flags & cudaGraphInstantiateFlagDeviceLaunch) return runtime_refuse(site, "launch from a kernel is");
@@ -331,6 +332,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
 {
     cudaError_t error = cudaErrorInvalidValue;
     RETURN_IF_LOST();
+    RETURN_IF_UNSAFE();
     pthread_mutex_lock(&lock);
     for (struct CUgraphExec_st **link = &executables; *link != NULL; link = &(*link)->next) {
         if (*link != executable) continue;
@@ -366,8 +368,7 @@ static enum cudaGraphExecUpdateResult compare_nodes(const struct CUgraphNode_st 
 }
 
 static enum cudaGraphExecUpdateResult compare_graphs(const struct CUgraph_st *old,
-                                                     const struct CUgraph_st *fresh,
-                                                     cudaGraphNode_t *culprit)
+                                                     const struct CUgraph_st *fresh, cudaGraphNode_t *culprit)
 {
     *culprit = NULL;
     if (old->nodes.count != fresh->nodes.count) return cudaGraphExecUpdateErrorTopologyChanged;
@@ -388,8 +389,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
         return runtime_result(cudaErrorInvalidValue);
     info->errorFromNode = NULL;
     info->result = compare_graphs(executable->graph, graph, &info->errorNode);
-    if (info->result != cudaGraphExecUpdateSuccess)
-        return runtime_result(cudaErrorGraphExecUpdateFailure);
+    if (info->result != cudaGraphExecUpdateSuccess) return runtime_result(cudaErrorGraphExecUpdateFailure);
     struct CUgraph_st *copy = graph_copy(graph);
     if (copy == NULL) return runtime_result(cudaErrorMemoryAllocation);
     graph_free(executable->graph);
@@ -409,8 +409,7 @@ static int ranges_are_valid(const struct operation *o)
     const struct copy_operation *c = &o->as.copy;
     int to_device = c->kind == cudaMemcpyHostToDevice || c->kind == cudaMemcpyDeviceToDevice;
     int from_device = c->kind == cudaMemcpyDeviceToHost || c->kind == cudaMemcpyDeviceToDevice;
-    if (to_device &&
-        !device_range_is_valid(o->site, c->to, (c->rows - 1) * c->to_pitch + c->width, "writes"))
+    if (to_device && !device_range_is_valid(o->site, c->to, (c->rows - 1) * c->to_pitch + c->width, "writes"))
         return 0;
     return !from_device ||
            device_range_is_valid(o->site, c->from, (c->rows - 1) * c->from_pitch + c->width, "reads");

@@ -15,13 +15,6 @@
 #undef cudaMalloc
 #undef cudaMallocAsync
 
-/** Calls that may have to wait for the device are not made while a capture forbids it. */
-#define RETURN_IF_UNSAFE()                                                                                   \
-    do {                                                                                                     \
-        cudaError_t unsafe = capture_check_unsafe();                                                         \
-        if (unsafe != cudaSuccess) return runtime_result(unsafe);                                            \
-    } while (0)
-
 /* ---- names of allocations ------------------------------------------------------------------------------ */
 
 enum { NAME_BYTES = 64 };
@@ -120,8 +113,7 @@ cudaError_t cudaFree(void *pointer)
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    if (capture_check_capturable(stream) != cudaSuccess)
-        return runtime_refuse(CALLER_SITE("cudaFreeAsync"), "an allocation that belongs to a graph is");
+    if (stream_is_under_capture(stream)) return runtime_result(cudaErrorInvalidValue); /* not the graph's */
     return release(pointer, CALLER_SITE("cudaFreeAsync"));
 }
 

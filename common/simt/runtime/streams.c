@@ -202,8 +202,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     if (flags != cudaEventRecordDefault) return runtime_result(cudaErrorInvalidValue);
     if (!event_is_valid(event) || !stream_is_valid(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {
-        OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.event = event}};
+    struct operation operation = {OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.event = event}};
     return runtime_result(runtime_perform(&operation));
 }
 
@@ -240,8 +239,11 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 {
     RETURN_IF_LOST();
     if (milliseconds == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(start) || !event_is_valid(end) || !start->recorded || !end->recorded ||
-        ((start->flags | end->flags) & cudaEventDisableTiming))
+    if (!event_is_valid(start) || !event_is_valid(end)) return runtime_result(cudaErrorInvalidResourceHandle);
+    cudaError_t error = capture_check_time(start);
+    if (error == cudaSuccess) error = capture_check_time(end);
+    if (error != cudaSuccess) return runtime_result(error);
+    if (!start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming))
         return runtime_result(cudaErrorInvalidResourceHandle);
     double seconds = (double)(end->when.tv_sec - start->when.tv_sec);
     double nanoseconds = (double)(end->when.tv_nsec - start->when.tv_nsec);

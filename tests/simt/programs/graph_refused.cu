@@ -10,7 +10,9 @@ static __global__ void add_kernel(int *x, int value)
 }
 
 static cudaStream_t stream, other, independent; /* the last does not wait for the legacy stream */
-static cudaEvent_t event, joined, outside;
+static cudaEvent_t event, joined, outside, unrecorded;
+static cudaGraph_t small_graph;
+static cudaGraphExec_t small_executable;
 static int *device, host;
 
 static void expect_code(const char *what, cudaError_t got, cudaError_t expected)
@@ -93,6 +95,45 @@ static cudaError_t depend_on_outside(void)
 {
     return cudaStreamWaitEvent(stream, outside, 0);
 }
+static cudaError_t depend_on_nothing(void)
+{
+    return cudaStreamWaitEvent(stream, unrecorded, 0);
+}
+static cudaError_t ask_outside(void)
+{
+    return cudaEventQuery(outside);
+}
+static cudaError_t make_executable(void)
+{
+    cudaGraphExec_t executable = NULL;
+    cudaError_t error = cudaGraphInstantiate(&executable, small_graph, 0);
+    if (error == cudaSuccess) require(cudaGraphExecDestroy(executable), "cudaGraphExecDestroy");
+    return error;
+}
+static cudaError_t launch_graph(void)
+{
+    return cudaGraphLaunch(small_executable, stream);
+}
+static cudaError_t launch_graph_in_other(void)
+{
+    return cudaGraphLaunch(small_executable, other);
+}
+static cudaError_t launch_too_many(void)
+{
+    cudaError_t error = launch(stream, 2048); /* the older code is the manual's */
+    return error == cudaErrorInvalidConfiguration ? cudaErrorInvalidValue : error;
+}
+static cudaError_t time_of_captured_event(void)
+{
+    float milliseconds;
+    require(cudaEventRecord(event, stream), "cudaEventRecord");
+    return cudaEventElapsedTime(&milliseconds, outside, event);
+}
+static cudaError_t ask_memory(void)
+{
+    size_t free_bytes, all_bytes;
+    return cudaMemGetInfo(&free_bytes, &all_bytes);
+}
 static cudaError_t begin_again(void)
 {
     return cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
@@ -124,7 +165,20 @@ static const struct rule {
     {"cudaDeviceSynchronize", wait_for_device, ANY, cudaErrorStreamCaptureUnsupported, 0},
     {"cudaStreamSynchronize", wait_for_itself, ANY, cudaErrorStreamCaptureUnsupported, 0},
     {"cudaStreamQuery", ask_itself, ANY, cudaErrorStreamCaptureUnsupported, 0},
-    {"cudaStreamSynchronize of another stream", wait_for_other, ANY, cudaSuccess, 1},
+    {"cudaStreamSynchronize of another stream", wait_for_other, STRICT | LOCAL,
+     cudaErrorStreamCaptureUnsupported, 0},
+    {"cudaStreamSynchronize of another stream", wait_for_other, RELAXED, cudaSuccess, 1},
+    {"cudaEventQuery of an event from outside", ask_outside, STRICT | LOCAL,
+     cudaErrorStreamCaptureUnsupported, 0},
+    {"cudaEventQuery of an event from outside", ask_outside, RELAXED, cudaSuccess, 1},
+    {"cudaGraphInstantiate", make_executable, STRICT | LOCAL, cudaErrorStreamCaptureUnsupported, 0},
+    {"cudaGraphInstantiate", make_executable, RELAXED, cudaSuccess, 1},
+    {"launch of a graph", launch_graph, ANY, cudaErrorStreamCaptureUnsupported, 0},
+    {"launch of a graph in another stream", launch_graph_in_other, ANY, cudaSuccess, 1},
+    {"launch of 2048 threads", launch_too_many, ANY, cudaErrorInvalidValue, 0},
+    {"cudaEventElapsedTime", time_of_captured_event, ANY, cudaErrorCapturedEvent, 1},
+    {"wait for an event never recorded", depend_on_nothing, ANY, cudaSuccess, 1},
+    {"cudaMemGetInfo", ask_memory, ANY, cudaSuccess, 1},
     {"cudaMemcpy", copy_and_wait, ANY, cudaErrorStreamCaptureImplicit, 0},
     {"cudaMemset", fill, ANY, cudaErrorStreamCaptureImplicit, 0},
     {"launch in the legacy stream", launch_in_legacy, ANY, cudaErrorStreamCaptureImplicit, 0},
@@ -181,6 +235,34 @@ static void streams_not_joined(void)
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
+/** An event of a capture means nothing when that has ended, until it is recorded anew. */
+static void events_of_old_captures(void)
+{
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    require(cudaEventRecord(event, stream), "cudaEventRecord");
+    end("short", stream, cudaSuccess);
+    expect_code("old event, asked", cudaEventQuery(event), cudaErrorInvalidValue);
+    expect_code("old event, waited for", cudaStreamWaitEvent(other, event, 0), cudaErrorInvalidValue);
+    (void)cudaGetLastError();
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    expect_code("old event in a new capture", cudaStreamWaitEvent(stream, event, 0), cudaErrorInvalidValue);
+    (void)cudaGetLastError();
+    end("with an old event", stream, cudaErrorStreamCaptureInvalidated);
+    require(cudaEventRecord(event, other), "cudaEventRecord");
+    expect_code("recorded anew", cudaEventSynchronize(event), cudaSuccess);
+}
+
+static void destroyed_stream(void)
+{
+    cudaStream_t short_lived;
+    require(cudaStreamCreate(&short_lived), "cudaStreamCreate");
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    require(fork_to(stream, short_lived, event), "fork");
+    require(launch(short_lived, 1), "launch");
+    require(cudaStreamDestroy(short_lived), "cudaStreamDestroy");
+    end("stream destroyed before it was joined", stream, cudaErrorStreamCaptureUnjoined);
+}
+
 static void wrong_ends(void)
 {
     cudaGraph_t graph = NULL;
@@ -231,13 +313,20 @@ int main(void)
     require(cudaEventCreate(&event), "cudaEventCreate");
     require(cudaEventCreate(&joined), "cudaEventCreate");
     require(cudaEventCreate(&outside), "cudaEventCreate");
+    require(cudaEventCreate(&unrecorded), "cudaEventCreate");
     require(cudaEventRecord(outside, other), "cudaEventRecord");
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+    require(launch(stream, 1), "launch");
+    require(cudaStreamEndCapture(stream, &small_graph), "cudaStreamEndCapture");
+    require(cudaGraphInstantiate(&small_executable, small_graph, 0), "cudaGraphInstantiate");
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].modes & STRICT) check_rule(&rules[i], cudaStreamCaptureModeGlobal);
         if (rules[i].modes & LOCAL) check_rule(&rules[i], cudaStreamCaptureModeThreadLocal);
         if (rules[i].modes & RELAXED) check_rule(&rules[i], cudaStreamCaptureModeRelaxed);
     }
     streams_not_joined();
+    events_of_old_captures();
+    destroyed_stream();
     wrong_ends();
     two_captures();
     independent_stream();
@@ -245,6 +334,9 @@ int main(void)
     require(cudaEventDestroy(event), "cudaEventDestroy");
     require(cudaEventDestroy(joined), "cudaEventDestroy");
     require(cudaEventDestroy(outside), "cudaEventDestroy");
+    require(cudaEventDestroy(unrecorded), "cudaEventDestroy");
+    require(cudaGraphExecDestroy(small_executable), "cudaGraphExecDestroy");
+    require(cudaGraphDestroy(small_graph), "cudaGraphDestroy");
     require(cudaStreamDestroy(stream), "cudaStreamDestroy");
     require(cudaStreamDestroy(other), "cudaStreamDestroy");
     require(cudaStreamDestroy(independent), "cudaStreamDestroy");

@@ -170,8 +170,10 @@ static void fork_and_join(float *x, float *y, float *sum, float *factor)
 static cudaGraph_t capture_adds(float *x, float first, float other, int fill)
 {
     begin();
-    if (fill) require(cudaMemsetAsync(x, 0, COUNT * sizeof *x, stream), "cudaMemsetAsync");
-    else add_kernel<<<BLOCKS, THREADS, 0, stream>>>(x, first);
+    if (fill)
+        require(cudaMemsetAsync(x, 0, COUNT * sizeof *x, stream), "cudaMemsetAsync");
+    else
+        add_kernel<<<BLOCKS, THREADS, 0, stream>>>(x, first);
     add_kernel<<<BLOCKS, THREADS, 0, stream>>>(x, other);
     return end(2, 1);
 }

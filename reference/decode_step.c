@@ -1,0 +1,169 @@
+/**
+ * @file decode_step.c
+ * @brief A decode step by its definition.
+ */
+#include "decode_step.h"
+
+#include <math.h>
+
+static const double EPSILON = 1e-5, ROPE_BASE = 10000.0;
+
+static double kept(const struct ref_decode_rounding *rounding, double x)
+{
+    return rounding->single ? (double)(float)x : x;
+}
+
+static size_t qkv_width(const struct ref_decode_sizes *s)
+{
+    return (size_t)(s->heads + 2 * s->kv_heads) * (size_t)s->head_dim;
+}
+
+static size_t layer_elems(const struct ref_decode_sizes *s)
+{
+    size_t hidden = (size_t)s->hidden;
+    return 2 * hidden + hidden * qkv_width(s) + (size_t)s->heads * (size_t)s->head_dim * hidden +
+           3 * hidden * (size_t)s->intermediate;
+}
+
+size_t ref_decode_weight_elems(const struct ref_decode_sizes *s)
+{
+    return (2 * (size_t)s->vocab + 1) * (size_t)s->hidden + (size_t)s->layers * layer_elems(s);
+}
+
+size_t ref_decode_scratch_elems(const struct ref_decode_sizes *s, size_t capacity)
+{
+    return 2 * (size_t)s->hidden + 2 * qkv_width(s) + (size_t)s->heads * (size_t)s->head_dim +
+           3 * (size_t)s->intermediate + capacity;
+}
+
+/** out = x W, or out += x W; magnitude receives the sums of the absolute products. */
+static void project(const struct ref_decode_rounding *rounding, const double *x, const float *weights,
+                    size_t inputs, size_t outputs, int add, double *out, double *magnitude)
+{
+    for (size_t o = 0; o < outputs; o++) {
+        double sum = 0.0, absolute = 0.0;
+        for (size_t i = 0; i < inputs; i++) {
+            double product = kept(rounding, x[i] * (double)weights[i * outputs + o]);
+            sum = kept(rounding, sum + product);
+            absolute += fabs(product);
+        }
+        out[o] = add ? kept(rounding, out[o] + sum) : sum;
+        if (magnitude != NULL) magnitude[o] = absolute;
+    }
+}
+
+static void normalize(const struct ref_decode_rounding *rounding, const double *x, const float *gain,
+                      size_t count, double *y)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) sum = kept(rounding, sum + x[i] * x[i]);
+    double factor = kept(rounding, 1.0 / sqrt(sum / (double)count + EPSILON));
+    for (size_t i = 0; i < count; i++) y[i] = kept(rounding, (double)gain[i] * x[i] * factor);
+}
+
+/** Turns the pairs (d, d + head_dim / 2) of a head; a pair's magnitude becomes that of its larger part. */
+static void turn(const struct ref_decode_rounding *rounding, double *head, double *magnitude, int head_dim,
+                 int position)
+{
+    for (int d = 0; d < head_dim / 2; d++) {
+        double angle = kept(rounding, position * pow(ROPE_BASE, -2.0 * d / head_dim));
+        double low = head[d], high = head[d + head_dim / 2];
+        head[d] = kept(rounding, low * cos(angle) - high * sin(angle));
+        head[d + head_dim / 2] = kept(rounding, high * cos(angle) + low * sin(angle));
+        if (magnitude != NULL)
+            magnitude[d] = magnitude[d + head_dim / 2] = fmax(magnitude[d], magnitude[d + head_dim / 2]);
+    }
+}
+
+/** One head: out = softmax(q K^T / sqrt(head_dim)) V over positions 0 .. position. */
+static void attend(const struct ref_decode_rounding *rounding, const double *q, const double *keys,
+                   const double *values, size_t stride, int head_dim, int position, double *scores,
+                   double *out)
+{
+    double largest = (double)-INFINITY, sum = 0.0;
+    for (int t = 0; t <= position; t++) {
+        scores[t] = 0.0;
+        for (int d = 0; d < head_dim; d++)
+            scores[t] = kept(rounding, scores[t] + q[d] * keys[(size_t)t * stride + (size_t)d]);
+        scores[t] = kept(rounding, scores[t] / sqrt((double)head_dim));
+        largest = fmax(largest, scores[t]);
+    }
+    for (int t = 0; t <= position; t++) {
+        scores[t] = kept(rounding, exp(scores[t] - largest));
+        sum = kept(rounding, sum + scores[t]);
+    }
+    for (int d = 0; d < head_dim; d++) {
+        double total = 0.0;
+        for (int t = 0; t <= position; t++)
+            total = kept(rounding, total + scores[t] * values[(size_t)t * stride + (size_t)d]);
+        out[d] = kept(rounding, total / sum);
+    }
+}
+
+/** What a layer works with. */
+struct layer_scratch {
+    double *normed, *qkv, *qkv_magnitude, *attended, *gate_up, *gated, *scores;
+};
+
+/** The new key and value of a layer, into the sequence; its attention, into `attended`. */
+static void attention(const struct ref_decode_sizes *s, const struct ref_decode_rounding *rounding, int layer,
+                      int position, struct ref_decode_sequence *sequence,
+                      const struct ref_decode_magnitudes *magnitudes, const struct layer_scratch *w)
+{
+    size_t head_dim = (size_t)s->head_dim, q_width = (size_t)s->heads * head_dim;
+    size_t kv_width = (size_t)s->kv_heads * head_dim, first = (size_t)layer * sequence->capacity * kv_width;
+    double *keys = sequence->keys + first, *values = sequence->values + first; /* [capacity, kv_width] */
+    for (int head = 0; head < s->heads + s->kv_heads; head++)
+        turn(rounding, w->qkv + (size_t)head * head_dim, w->qkv_magnitude + (size_t)head * head_dim,
+             s->head_dim, position);
+    for (size_t i = 0; i < kv_width; i++) {
+        double key = w->qkv[q_width + i], value = w->qkv[q_width + kv_width + i];
+        keys[(size_t)position * kv_width + i] = rounding->stored != NULL ? rounding->stored(key) : key;
+        values[(size_t)position * kv_width + i] = rounding->stored != NULL ? rounding->stored(value) : value;
+        if (magnitudes == NULL) continue;
+        magnitudes->keys[(size_t)layer * kv_width + i] = w->qkv_magnitude[q_width + i];
+        magnitudes->values[(size_t)layer * kv_width + i] = w->qkv_magnitude[q_width + kv_width + i];
+    }
+    for (int head = 0; head < s->heads; head++) {
+        size_t kv_head = (size_t)(head / (s->heads / s->kv_heads)) * head_dim;
+        attend(rounding, w->qkv + (size_t)head * head_dim, keys + kv_head, values + kv_head, kv_width,
+               s->head_dim, position, w->scores, w->attended + (size_t)head * head_dim);
+    }
+}
+
+void ref_decode_step(const struct ref_decode_sizes *s, const float *weights,
+                     const struct ref_decode_rounding *rounding, int token, int position,
+                     struct ref_decode_sequence *sequence, double *logits,
+                     const struct ref_decode_magnitudes *magnitudes, double *scratch)
+{
+    size_t hidden = (size_t)s->hidden, inner = (size_t)s->intermediate, qkv = qkv_width(s);
+    size_t q_width = (size_t)s->heads * (size_t)s->head_dim;
+    double *x = scratch;
+    struct layer_scratch w;
+    w.normed = x + hidden;
+    w.qkv = w.normed + hidden;
+    w.qkv_magnitude = w.qkv + qkv;
+    w.attended = w.qkv_magnitude + qkv;
+    w.gate_up = w.attended + q_width;
+    w.gated = w.gate_up + 2 * inner;
+    w.scores = w.gated + inner;
+    for (size_t i = 0; i < hidden; i++) x[i] = (double)weights[(size_t)token * hidden + i];
+    weights += (size_t)s->vocab * hidden;
+    for (int layer = 0; layer < s->layers; layer++) {
+        const float *of_qkv = weights + hidden, *of_out = of_qkv + hidden * qkv;
+        const float *mlp_norm = of_out + q_width * hidden, *of_gate = mlp_norm + hidden;
+        normalize(rounding, x, weights, hidden, w.normed);
+        project(rounding, w.normed, of_qkv, hidden, qkv, 0, w.qkv, w.qkv_magnitude);
+        attention(s, rounding, layer, position, sequence, magnitudes, &w);
+        project(rounding, w.attended, of_out, q_width, hidden, 1, x, NULL);
+        normalize(rounding, x, mlp_norm, hidden, w.normed);
+        project(rounding, w.normed, of_gate, hidden, 2 * inner, 0, w.gate_up, NULL);
+        for (size_t i = 0; i < inner; i++)
+            w.gated[i] = kept(rounding, w.gate_up[i] / (1.0 + exp(-w.gate_up[i])) * w.gate_up[inner + i]);
+        project(rounding, w.gated, of_gate + hidden * 2 * inner, inner, hidden, 1, x, NULL);
+        weights += layer_elems(s);
+    }
+    normalize(rounding, x, weights, hidden, w.normed);
+    project(rounding, w.normed, weights + hidden, hidden, (size_t)s->vocab, 0, logits,
+            magnitudes != NULL ? magnitudes->logits : NULL);
+}

@@ -1,0 +1,65 @@
+/**
+ * @file decode_step.h
+ * @brief The oracle of a decode step: one token of one sequence after another, in float64.
+ *
+ * There are no pages and no batches here: a sequence is its own array of keys and values. (The header of the
+ * same name under common/ describes the step as kernels see it; this one knows nothing of it.)
+ */
+#ifndef WARPWISE_REFERENCE_DECODE_STEP_H
+#define WARPWISE_REFERENCE_DECODE_STEP_H
+
+#include <stddef.h>
+
+/** @brief Sizes of a transformer. */
+struct ref_decode_sizes {
+    int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
+};
+
+/** @brief A sequence so far. */
+struct ref_decode_sequence {
+    size_t capacity; /**< positions there is room for */
+    double *keys;    /**< [layers, capacity, kv_heads, head_dim], turned and rounded */
+    double *values;  /**< the same */
+};
+
+/** @brief How numbers are kept. */
+struct ref_decode_rounding {
+    double (*stored)(double); /**< of keys and values; NULL for none */
+    int single;               /**< 1: every result is rounded to float, as a plain f32 computation does */
+};
+
+/** @brief What the error bounds are made of; each may be NULL. */
+struct ref_decode_magnitudes {
+    double *logits; /**< [vocab] sum of |normed state * weight| */
+    double *keys;   /**< [layers, kv_heads, head_dim] the same for the new keys, larger of the turned pair */
+    double *values; /**< [layers, kv_heads, head_dim] */
+};
+
+/** @brief Floats of a model's weights. */
+size_t ref_decode_weight_elems(const struct ref_decode_sizes *sizes);
+
+/** @brief Doubles of scratch memory that ref_decode_step() needs for @p capacity positions. */
+size_t ref_decode_scratch_elems(const struct ref_decode_sizes *sizes, size_t capacity);
+
+/**
+ * @brief Takes a token at @p position, adds its keys and values to the sequence, and gives the logits of the next.
+ *
+ * @param[in]     sizes      of the model
+ * @param[in]     weights    host, f32: embedding; of every layer norm, qkv, out, norm, gate and up, down; norm,
+ *                           logits. Matrices are [inputs, outputs]
+ * @param[in]     rounding   how numbers are kept
+ * @param[in]     token      0 .. vocab - 1
+ * @param[in]     position   0 .. capacity - 1; all before it are in the sequence
+ * @param[in,out] sequence   keys and values
+ * @param[out]    logits     host, f64 [vocab]
+ * @param[out]    magnitudes what the bounds need, or NULL
+ * @param[in]     scratch    host, f64 [ref_decode_scratch_elems()]
+ * @see Su et al. 2021 (RoPE, here with halves of a head paired), Zhang and Sennrich 2019 (RMSNorm), Shazeer 2020
+ *      (SwiGLU)
+ */
+void ref_decode_step(const struct ref_decode_sizes *sizes, const float *weights,
+                     const struct ref_decode_rounding *rounding, int token, int position,
+                     struct ref_decode_sequence *sequence, double *logits,
+                     const struct ref_decode_magnitudes *magnitudes, double *scratch);
+
+#endif
