@@ -25,8 +25,9 @@ struct ref_paged_query {
     int head_dim;    /**< elements a row, >= 1 */
     double scale;    /**< factor on q . k; 0 stands for 1/sqrt(head_dim) */
     double slope; /**< ALiBi: slope * (t - (context_len - 1)) is added to the score of token t; 0 for none */
-    const float *q;     /**< [head_dim] */
-    const float *k, *v; /**< [context_len, head_dim], as ref_paged_gather() gives them */
+    const float *q; /**< [head_dim] */
+    const float *k; /**< [context_len, head_dim], as ref_paged_gather() gives them */
+    const float *v; /**< as k */
 };
 
 /** @brief The result for one query. The caller provides the arrays. */

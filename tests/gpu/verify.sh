@@ -24,6 +24,8 @@ sanitized_cases() {
              attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
     04) echo f32/gqa_batch_causal f32/tail_65x63 f32/causal_blind_rows f32/head_dim_128_causal f16/head_dim_64_gqa f16/tail_63x65 ;;
     05) echo f32/two_tiles_causal_130 f32/blind_tile_causal f32/two_tiles_65x129 f16/head_dim_64_gqa f16/tail_65x63 f16/head_dim_128_causal ;;
+    06) echo validate/last_entry_lowest v1/around_pages v1/known_to_be_wrong v2/around_pages v2/gqa_11 v2/head_dim_32 \
+             v2/alibi_128 v2/known_to_be_wrong ;;
     07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
     esac
 }
@@ -35,7 +37,7 @@ counted_cases() {
     03) echo rows/64x1024 attention/qwen3_8b_decode_291 ;;
     04) echo f32/tail_127x129 f16/head_dim_128_causal ;;
     05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
-    07) echo step/rows_5_of_8 ;;
+    06) echo v1/qwen3_8b_291 v2/qwen3_8b_291 ;;
     esac
 }
 
@@ -70,7 +72,7 @@ step_programs() {
 
 step_sanitize() {
     local wrong=0 number tool case command
-    for number in 01 02 03 04 05 07; do
+    for number in 01 02 03 04 05 06 07; do
         for case in $(sanitized_cases "$number"); do
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
             for tool in memcheck racecheck initcheck synccheck; do
@@ -97,7 +99,7 @@ step_counters() {
     cuobjdump -sass build/counters/hardware >build/counters/kernels.sass
     SIMT_COUNTERS=build/counters/kernels.simt build/counters/software
     sections+=(--section "Small kernels (tests/simt/counters/counters.cu)=build/counters/kernels")
-    for number in 01 02 03 04 05 07; do
+    for number in 01 02 03 04 05 06 07; do
         for case in $(counted_cases "$number"); do
             name=build/counters/$number-${case//\//-}
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1

@@ -12,6 +12,7 @@
 
 #include "attention.h"
 #include "gemm.h"
+#include "paged_kv.h"
 #include "reference_values.h"
 #include "softmax.h"
 
@@ -585,6 +586,95 @@ static void attention_is_numpys(void)
     }
 }
 
+/* ---- paged attention -------------------------------------------------------------------------------------
+ */
+
+static void paged_gather_by_hand(void)
+{
+    /* Two rows a page, two K/V heads, one column: page p holds 100 p + 10 row + head. */
+    const struct ref_paged_cache cache = {2, 2, 1};
+    float pages[4 * 4], rows[5];
+    for (int p = 0; p < 4; p++)
+        for (int r = 0; r < 4; r++) pages[4 * p + r] = (float)(100 * p + 10 * (r / 2) + r % 2);
+    pages[4 * 2 + 3] = NAN; /* the second row of the last page is nobody's */
+    const int32_t table[] = {3, 1, 2, -7};
+    ref_paged_gather(&cache, pages, table, 1, 5, rows);
+    const double expected[] = {301, 311, 101, 111, 201};
+    for (int t = 0; t < 5; t++) expect_near("row", t, (double)rows[t], expected[t], 0.0);
+    rows[0] = -1.0f;
+    ref_paged_gather(&cache, pages, table + 3, 0, 0, rows);
+    expect_near("row of nothing", 0, (double)rows[0], -1.0, 0.0);
+}
+
+static struct ref_paged_result paged_result(double *memory, int context_len, int head_dim)
+{
+    return (struct ref_paged_result){.scores = memory,
+                                     .score_magnitude = memory + context_len,
+                                     .probs = memory + 2 * context_len,
+                                     .out = memory + 3 * context_len,
+                                     .magnitude = memory + 3 * context_len + head_dim};
+}
+
+static void paged_row_by_hand(void)
+{
+    /* Scores 0.5 * 2 = 1 and 0.5 * (-2) = -1, bias -2 and 0: -1 and -1, so both keys count alike. */
+    const float q[] = {1.0f, 2.0f}, k[] = {4.0f, -1.0f, 0.0f, -1.0f}, v[] = {10.0f, 1.0f, 2.0f, -3.0f};
+    double memory[16];
+    struct ref_paged_query query = {2, 2, 0.5, 2.0, q, k, v};
+    struct ref_paged_result result = paged_result(memory, 2, 2);
+    ref_paged_attention_row(&query, &result);
+    expect_all_near("score", result.scores, (const double[]){-1.0, -1.0}, 2);
+    expect_all_near("score magnitude", result.score_magnitude, (const double[]){5.0, 1.0}, 2);
+    expect_all_near("probability", result.probs, (const double[]){0.5, 0.5}, 2);
+    expect_all_near("out", result.out, (const double[]){6.0, -1.0}, 2);
+    expect_all_near("magnitude", result.magnitude, (const double[]){6.0, 2.0}, 2);
+    expect_near("lse", 0, result.lse, -1.0 + 0.69314718055994531, ROUNDING);
+    query.context_len = 0;
+    result = paged_result(memory, 0, 2);
+    ref_paged_attention_row(&query, &result);
+    expect_all_near("out of nothing", result.out, (const double[]){0.0, 0.0}, 2);
+    expect_near("lse of nothing", 0, result.lse, -INFINITY, 0.0);
+}
+
+/** Without ALiBi a row over pages in any order is a row of ref_attention() over the same keys. */
+static void paged_row_is_attention(void)
+{
+    static float pages_k[MAX_ELEMS], pages_v[MAX_ELEMS];
+    float k[256], v[256];
+    double memory[256];
+    for (int input = 0; input < RANDOM_INPUTS; input++) {
+        make_random(&problem);
+        problem.shape.causal = 0;
+        problem.shape.batch = problem.shape.q_len = 1;
+        const struct ref_attention_shape *shape = &problem.shape;
+        const struct ref_paged_cache cache = {random_int(1, 4), shape->kv_heads, shape->head_dim};
+        int32_t table[16];
+        int used = (shape->kv_len - 1) / cache.block_size + 1, head = random_int(0, shape->heads - 1);
+        int kv_head = head / (shape->heads / shape->kv_heads);
+        for (int i = 0; i < MAX_ELEMS; i++) pages_k[i] = pages_v[i] = NAN;
+        for (int i = 0; i < used; i++) table[i] = (used - i) * 2; /* backwards, with gaps */
+        for (int t = 0; t < shape->kv_len; t++)
+            for (int d = 0; d < shape->head_dim; d++) {
+                int token = table[t / cache.block_size] * cache.block_size + t % cache.block_size;
+                int to = (token * cache.kv_heads + kv_head) * cache.head_dim + d;
+                int from = (kv_head * shape->kv_len + t) * shape->head_dim + d;
+                pages_k[to] = problem.k[from];
+                pages_v[to] = problem.v[from];
+            }
+        ref_paged_gather(&cache, pages_k, table, kv_head, shape->kv_len, k);
+        ref_paged_gather(&cache, pages_v, table, kv_head, shape->kv_len, v);
+        const float *q = problem.q + head * shape->head_dim;
+        struct ref_paged_query query = {shape->kv_len, shape->head_dim, shape->scale, 0.0, q, k, v};
+        struct ref_paged_result result = paged_result(memory, shape->kv_len, shape->head_dim);
+        ref_paged_attention_row(&query, &result);
+        solve(&problem);
+        expect_all_near("out", result.out, problem.out + head * shape->head_dim, shape->head_dim);
+        expect_all_near("magnitude", result.magnitude, problem.magnitude + head * shape->head_dim,
+                        shape->head_dim);
+        expect_near("lse", input, result.lse, problem.lse[head], ROUNDING);
+    }
+}
+
 /* ---- matrix product -------------------------------------------------------------------------------------
  */
 
@@ -897,6 +987,9 @@ static const struct {
     {attention_parts_make_the_whole, "attention_parts_make_the_whole"},
     {attention_rows_make_the_whole, "attention_rows_make_the_whole"},
     {attention_is_numpys, "attention_is_numpys"},
+    {paged_gather_by_hand, "paged_gather_by_hand"},
+    {paged_row_by_hand, "paged_row_by_hand"},
+    {paged_row_is_attention, "paged_row_is_attention"},
     {gemm_by_hand, "gemm_by_hand"},
     {gemm_transposes_agree, "gemm_transposes_agree"},
     {gemm_identity_and_empty, "gemm_identity_and_empty"},
