@@ -2,9 +2,9 @@
  * @file decode_kernels.h
  * @brief The small kernels of a decode step, given. For kernel files only.
  *
- * Each launcher puts its kernels into @p stream for rows 0 .. rows - 1 of the buffers. None of them waits, and
- * none reads what differs from step to step anywhere but in device memory, when it runs. A row is computed the
- * same way whatever other rows there are: its bits do not depend on the size of the batch.
+ * Each launcher puts its kernels into @p stream for rows 0 .. rows - 1 of the buffers. None of them waits,
+ * and none reads what differs from step to step anywhere but in device memory, when it runs. A row is
+ * computed the same way whatever other rows there are: its bits do not depend on the size of the batch.
  */
 #ifndef WARPWISE_DECODE_KERNELS_H
 #define WARPWISE_DECODE_KERNELS_H
@@ -21,8 +21,8 @@ enum {
     DECODE_THREADS = 128,    /* of the kernels that go over a row */
     DECODE_LANE_DIMS = 4     /* head_dim / 32 at most */
 };
-#define DECODE_EPSILON 1e-5f
-#define DECODE_ROPE_BASE 10000.0f
+#define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
+#define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */
 
 static inline enum kernel_status decode_launch_status(void)
 {
@@ -75,7 +75,8 @@ static __global__ void decode_gate_kernel(const float *gate_up, // [rows, 2, inn
 
 /* ---- projections --------------------------------------------------------------------------------------- */
 
-/** out = x W, or out += x W. Thread s of the S that share an output sums products s, s + S, s + 2 S ... of it. */
+/** out = x W, or out += x W. Thread s of the S that share an output sums products s, s + S, s + 2 S ... of
+ * it. */
 static __global__ void decode_project_kernel(const float *x,       // [rows, inputs]
                                              const float *weights, // [inputs, outputs]
                                              float *out,           // [rows, outputs]
@@ -146,7 +147,8 @@ static __global__ void decode_rope_append_kernel(struct decode_config c, const i
         values[place + (size_t)i] = __float2half(q[q_width + kv_width + i]);
 }
 
-/** A warp for every (head, row): 32 keys at a time, one a lane, then the lanes share out the elements of V. */
+/** A warp for every (head, row): 32 keys at a time, one a lane, then the lanes share out the elements of
+ * V. */
 static __global__ void decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
                                                const int *block_table, // [rows, max_blocks]
                                                const float *qkv,       // [rows, qkv_width]
@@ -196,7 +198,7 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
             sum[i] / l;
 }
 
-/* ---- the parts of a step -------------------------------------------------------------------------------- */
+/* ---- the parts of a step ------------------------------------------------------------------------------- */
 
 /** @brief x = the embeddings of the tokens. One launch. */
 static inline enum kernel_status decode_embed(const struct decode_model *model,

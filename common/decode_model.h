@@ -2,8 +2,9 @@
  * @file decode_model.h
  * @brief One decode step of a small transformer: its sizes, its weights, and the device memory it works in.
  *
- * A step takes one token of each of `rows` sequences and gives the logits of the next. Everything that differs
- * from step to step (token, position, block table) is read from device memory at addresses that do not.
+ * A step takes one token of each of `rows` sequences and gives the logits of the next. Everything that
+ * differs from step to step (token, position, block table) is read from device memory at addresses that do
+ * not.
  *
  *     x = embedding[token]
  *     for every layer:   q, k, v = rope(rms_norm(x) Wqkv)      k and v are appended to the paged cache
@@ -26,18 +27,18 @@ enum { DECODE_MAX_LAYERS = 32, DECODE_MAX_ROWS = 64, DECODE_ALIGNMENT = 256 };
 
 /** @brief Sizes of the model, of the batch and of the cache. */
 struct decode_config {
-    int layers;       /**< 1 .. DECODE_MAX_LAYERS */
-    int hidden;       /**< elements of a state */
-    int heads;        /**< query heads, a multiple of kv_heads */
-    int kv_heads;     /**< key/value heads */
-    int head_dim;     /**< 32, 64, 96 or 128 */
-    int intermediate; /**< elements of gate and of up */
-    int vocab;        /**< tokens there are */
-    int max_rows;     /**< largest batch, a power of two up to DECODE_MAX_ROWS */
-    int block_size;   /**< tokens of a page */
-    int max_blocks;   /**< pages of a sequence at most */
-    int num_blocks;   /**< pages of the cache */
-    int scratch_block; /**< first of max_rows pages that no sequence owns: a row that only pads works in its own */
+    int layers;        /**< 1 .. DECODE_MAX_LAYERS */
+    int hidden;        /**< elements of a state */
+    int heads;         /**< query heads, a multiple of kv_heads */
+    int kv_heads;      /**< key/value heads */
+    int head_dim;      /**< 32, 64, 96 or 128 */
+    int intermediate;  /**< elements of gate and of up */
+    int vocab;         /**< tokens there are */
+    int max_rows;      /**< largest batch, a power of two up to DECODE_MAX_ROWS */
+    int block_size;    /**< tokens of a page */
+    int max_blocks;    /**< pages of a sequence at most */
+    int num_blocks;    /**< pages of the cache */
+    int scratch_block; /**< first of max_rows pages that no sequence owns, one for every row that only pads */
 };
 
 /** @brief Weights of a layer; device, f32. */
@@ -52,11 +53,11 @@ struct decode_layer {
 
 /** @brief All weights; device, f32. */
 struct decode_model {
-    struct decode_config config;
-    const float *embedding; /**< [vocab, hidden] */
-    struct decode_layer layer[DECODE_MAX_LAYERS];
-    const float *final_norm; /**< [hidden] */
-    const float *to_logits;  /**< [hidden, vocab] */
+    struct decode_config config;                  /**< its sizes */
+    const float *embedding;                       /**< [vocab, hidden] */
+    struct decode_layer layer[DECODE_MAX_LAYERS]; /**< the first config.layers of them */
+    const float *final_norm;                      /**< [hidden] */
+    const float *to_logits;                       /**< [hidden, vocab] */
 };
 
 /** @brief Device memory of a step, at addresses that stay. */

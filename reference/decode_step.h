@@ -2,8 +2,8 @@
  * @file decode_step.h
  * @brief The oracle of a decode step: one token of one sequence after another, in float64.
  *
- * There are no pages and no batches here: a sequence is its own array of keys and values. (The header of the
- * same name under common/ describes the step as kernels see it; this one knows nothing of it.)
+ * There are no pages and no batches here: a sequence is its own array of keys and values. (The header
+ * common/decode_model.h describes the step as kernels see it; this one knows nothing of it.)
  */
 #ifndef WARPWISE_REFERENCE_DECODE_STEP_H
 #define WARPWISE_REFERENCE_DECODE_STEP_H
@@ -12,7 +12,13 @@
 
 /** @brief Sizes of a transformer. */
 struct ref_decode_sizes {
-    int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
+    int layers;       /**< >= 1 */
+    int hidden;       /**< elements of a state */
+    int heads;        /**< query heads, a multiple of kv_heads */
+    int kv_heads;     /**< key/value heads */
+    int head_dim;     /**< elements of a head, even */
+    int intermediate; /**< elements of gate and of up */
+    int vocab;        /**< tokens there are */
 };
 
 /** @brief A sequence so far. */
@@ -42,11 +48,12 @@ size_t ref_decode_weight_elems(const struct ref_decode_sizes *sizes);
 size_t ref_decode_scratch_elems(const struct ref_decode_sizes *sizes, size_t capacity);
 
 /**
- * @brief Takes a token at @p position, adds its keys and values to the sequence, and gives the logits of the next.
+ * @brief Takes a token at @p position, adds its keys and values to the sequence, and gives the logits of
+ * the next.
  *
  * @param[in]     sizes      of the model
- * @param[in]     weights    host, f32: embedding; of every layer norm, qkv, out, norm, gate and up, down; norm,
- *                           logits. Matrices are [inputs, outputs]
+ * @param[in]     weights    host, f32: embedding; of every layer norm, qkv, out, norm, gate and up, down;
+ *                           norm, logits. Matrices are [inputs, outputs]
  * @param[in]     rounding   how numbers are kept
  * @param[in]     token      0 .. vocab - 1
  * @param[in]     position   0 .. capacity - 1; all before it are in the sequence
@@ -54,8 +61,8 @@ size_t ref_decode_scratch_elems(const struct ref_decode_sizes *sizes, size_t cap
  * @param[out]    logits     host, f64 [vocab]
  * @param[out]    magnitudes what the bounds need, or NULL
  * @param[in]     scratch    host, f64 [ref_decode_scratch_elems()]
- * @see Su et al. 2021 (RoPE, here with halves of a head paired), Zhang and Sennrich 2019 (RMSNorm), Shazeer 2020
- *      (SwiGLU)
+ * @see Su et al. 2021 (RoPE, here with halves of a head paired), Zhang and Sennrich 2019 (RMSNorm),
+ *      Shazeer 2020 (SwiGLU)
  */
 void ref_decode_step(const struct ref_decode_sizes *sizes, const float *weights,
                      const struct ref_decode_rounding *rounding, int token, int position,

@@ -1,11 +1,11 @@
 // Lesson 07: a decode step of a transformer as a CUDA graph.
 //
-// A step is some ninety small kernels, and launching one takes longer than running it. A capture records the
-// launches of a step once; a replay starts all of them with one call. What a capture freezes is every argument:
-// pointers, extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that
-// stay, and a batch is padded to a size that has been captured.
+// A step is nine small kernels a layer, and each costs the host a launch. A capture records the launches of a
+// step once; a replay starts all of them with one call. What a capture freezes is every argument: pointers,
+// extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that stay,
+// and a batch is padded to a size that has been captured.
 //
-//     step:  tokens, positions, block tables ──copy──▶ fixed buffers ──pad──▶ graph of the bucket ──copy──▶ logits
+//     tokens, positions, block tables ──copy──▶ fixed buffers ──pad──▶ graph of the bucket ──copy──▶ logits
 //
 // NVIDIA, CUDA C++ Programming Guide, "CUDA Graphs"; vLLM and SGLang replay their decode steps in this way.
 

@@ -3,7 +3,7 @@
  * @brief Lesson 07: a whole decode step, captured once for every size of batch and replayed with one launch.
  *
  *     decode_graphs_create     a graph for each of 1, 2, 4 ... max_rows rows
- *     decode_graphs_step       new inputs to where the graphs read them; replay of the smallest that is large enough
+ *     decode_graphs_step       inputs to where the graphs read them; replay of the smallest large enough
  *     decode_graphs_destroy    all that create has made
  *
  * @see decode_model.h for the step, decode_kernels.h for its kernels; oracle: ref_decode_step() in
@@ -33,8 +33,8 @@ struct decode_graphs;
  * @param[in]  buffers device memory that every step will work in; copied likewise
  * @param[in]  stream  what to capture on; not the legacy default stream
  * @param[out] graphs  receives what has been made; NULL on failure
- * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL, a weight is missing, or @p stream is the legacy
- *         default stream; what decode_config_check() says; ::KERNEL_CUDA_ERROR
+ * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL, a weight is missing, or @p stream is
+ *         the legacy default stream; what decode_config_check() says; ::KERNEL_CUDA_ERROR
  */
 enum kernel_status decode_graphs_create(const struct decode_model *model,
                                         const struct decode_buffers *buffers, cudaStream_t stream,
@@ -43,15 +43,16 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
 /**
  * @brief One decode step of a batch: the cache is appended to, the logits are written.
  *
- * A row that pads the batch to its bucket is token 0 at position 0, and its block table is its own scratch page
- * throughout, scratch_block + row: it may write there only, and no two rows to the same page. Only `batch->rows` rows of logits are written.
+ * A row that pads the batch to its bucket is token 0 at position 0, and its block table is its own scratch
+ * page throughout, scratch_block + row: it may write there only, and no two rows to the same page. Only
+ * `batch->rows` rows of logits are written.
  *
  * @param[in] graphs made by decode_graphs_create()
- * @param[in] batch  what to compute; its arrays may lie elsewhere at every call, and must stay until @p stream
- *                   has got so far
+ * @param[in] batch  what to compute; its arrays may lie elsewhere at every call, and must stay until @p
+ *                   stream has got so far
  * @param[in] stream where to work, in order with what is there
- * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL; ::KERNEL_INVALID_DIMENSION if the batch is
- *         empty or larger than max_rows; ::KERNEL_CUDA_ERROR
+ * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL; ::KERNEL_INVALID_DIMENSION if the
+ *         batch is empty or larger than max_rows; ::KERNEL_CUDA_ERROR
  */
 enum kernel_status decode_graphs_step(struct decode_graphs *graphs, const struct decode_batch *batch,
                                       cudaStream_t stream);

@@ -1,11 +1,12 @@
 /**
  * @file 07_cuda_graph.c
- * @brief Lesson 07: decode steps of a batch whose sequences grow, join and leave; replayed, and launch by launch.
+ * @brief Lesson 07: decode steps of a batch whose sequences grow, join and leave; replayed, and launch by
+ * launch.
  *
- * A case is a schedule. Sequence j joins at step j * every, with a prefix already in the cache, and stays `life`
- * steps; the rows of a step are the sequences that are there, in order. The runner takes all the steps through
- * the student's graphs, then with the same inputs and another cache through the given eager step, and counts the
- * floats whose bits differ.
+ * A case is a schedule. Sequence j joins at step j * every, with a prefix already in the cache, and stays
+ * `life` steps; the rows of a step are the sequences that are there, in order. The runner takes all the
+ * steps through the student's graphs, then with the same inputs and another cache through the given eager
+ * step, and counts the halves of words whose bits differ.
  */
 #include "lesson.h"
 
@@ -373,7 +374,7 @@ static const struct {
     {"step/rows_above_the_largest_bucket", TOO_MANY_ROWS, KERNEL_INVALID_DIMENSION},
 };
 
-/* ---- schedules ------------------------------------------------------------------------------------------ */
+/* ---- schedules ----------------------------------------------------------------------------------------- */
 
 static void set_sizes(struct lesson_case *item, const struct sizes *sizes, int max_rows, int block_size)
 {
@@ -469,7 +470,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     set_schedule(item, 4, sequences, every, life);
 }
 
-/* ---- buffers -------------------------------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------------------------------------- */
 
 static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
 {
@@ -584,7 +585,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
         fill_batches(item, index, rng, data);
 }
 
-/* ---- the oracle ----------------------------------------------------------------------------------------- */
+/* ---- the oracle ---------------------------------------------------------------------------------------- */
 
 static size_t units(const struct lesson_case *item)
 {
@@ -649,9 +650,9 @@ static void follow_from(struct followed *f, const int64_t *v, const float *cache
 }
 
 /*
- * A new key or value near the middle between two halves may be stored as either. From there on everything is a
- * little different, as if states were good to the precision of a half: hence these bounds, which are those of
- * results stored as half. What such a tie does is luck, so all of it counts as floor.
+ * A new key or value near the middle between two halves may be stored as either. From there on everything
+ * is a little different, as if states were good to the precision of a half: hence these bounds, which are
+ * those of results stored as half. What such a tie does is luck, so all of it counts as floor.
  */
 static void put(struct lesson_span *span, size_t at, double expected, double plain, double bound)
 {
@@ -732,7 +733,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     repeat_half(&e->span[1]);
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {

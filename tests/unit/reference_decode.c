@@ -85,7 +85,8 @@ static void test_nothing_but_embedding(void)
     expect_near("second logit", logits[1], 4.0 / sqrt(12.50001), 1e-12);
 }
 
-/** At position 0 attention gives the value itself: v = 2 normed, Wout = 1, so x = (3, 4) (1 + 2 / sqrt(12.50001)). */
+/** At position 0 attention gives the value itself: v = 2 normed, Wout = 1, so x = (3, 4) (1 + 2 /
+ * sqrt(12.50001)). */
 static void test_first_position(void)
 {
     struct ref_decode_sequence sequence = empty_sequence();

@@ -3,9 +3,9 @@
  * @brief Stream capture: operations become nodes of a graph, events its edges.
  *
  * Each stream under capture knows what its next operation depends on (`last`). An operation becomes a node
- * after those and is from then on the only one. An event recorded in a capture keeps them; a stream that waits
- * for it adds them to its own, and joins the capture if it is in none. Calls that hardware refuses meanwhile
- * are refused with its codes, and most of them make the capture invalid.
+ * after those and is from then on the only one. An event recorded in a capture keeps them; a stream that
+ * waits for it adds them to its own, and joins the capture if it is in none. Calls that hardware refuses
+ * meanwhile are refused with its codes, and most of them make the capture invalid.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

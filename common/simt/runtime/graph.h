@@ -64,7 +64,7 @@ void graphs_watch_leaks(void);
 /** @brief cudaDeviceReset: they are all gone. */
 void graphs_forget(void);
 
-/* ---- streams and events --------------------------------------------------------------------------------- */
+/* ---- streams and events -------------------------------------------------------------------------------- */
 
 struct capture;
 
@@ -98,7 +98,7 @@ struct CUstream_st *stream_behind(cudaStream_t stream);
 
 /* ---- capture: each of these gives an error where hardware refuses -------------------------------------- */
 
-/** @brief Makes @p operation part of a graph if its stream is under capture; *@p taken says whether it was. */
+/** @brief Makes @p operation part of a graph if its stream is under capture; *@p taken says if it was. */
 cudaError_t capture_take(const struct operation *operation, int *taken);
 /** @brief Before a call that may wait for other streams, or change what they use: cudaMalloc, for one. */
 cudaError_t capture_check_unsafe(void);

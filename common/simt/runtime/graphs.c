@@ -345,7 +345,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
     return runtime_result(error);
 }
 
-/* ---- update: the same nodes and edges, other parameters ------------------------------------------------- */
+/* ---- update: the same nodes and edges, other parameters ------------------------------------------------ */
 
 static int same_edges(const struct CUgraphNode_st *a, const struct CUgraphNode_st *b)
 {

@@ -26,6 +26,8 @@ import csv
 import re
 import sys
 
+csv.field_size_limit(sys.maxsize)  # one field lists all instructions of a kernel
+
 GLOBAL = "pipe_lsu_mem_global_op"
 METRICS = [f"l1tex__t_{what}_{GLOBAL}_{op}.sum"
            for what in ("requests", "sectors") for op in ("ld", "st", "atom", "red")] + [

@@ -1,4 +1,5 @@
-// Variant: a bucket is captured when a batch first needs it. Only the largest is captured at the beginning, which
+// Variant: a bucket is captured when a batch first needs it. Only the largest is captured at the
+// beginning, which
 // finds out whether the model is complete.
 
 #include "cuda_graph.h"

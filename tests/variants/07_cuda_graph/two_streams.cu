@@ -1,4 +1,5 @@
-// Variant: the embedding and the first launches are captured on one stream, every other layer on a second one that
+// Variant: the embedding and the first launches are captured on one stream, every other layer on a second
+// one that
 // is forked from it and joined again; the graph is the same chain.
 
 #include "cuda_graph.h"
