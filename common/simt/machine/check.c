@@ -309,7 +309,7 @@ void __tsan_read_range(void *p, size_t bytes)
 }
 void __tsan_write_range(void *p, size_t bytes)
 {
-    simt_check(p, bytes, SIMT_WRITE, false, CALLER);
+    simt_check(p, bytes, SIMT_WRITE | ACCESS_WHOLE, false, CALLER);
 }
 void __tsan_vptr_update(void **p, void *value)
 {

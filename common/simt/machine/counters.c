@@ -140,8 +140,10 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
 {
     const unsigned lane = w->thread_index % WARP_LANES;
     if (place == PLACE_DATA && simt_image_constant(address)) return; /* has a cache of its own */
+    /* A struct that the compiler copies as a whole is aligned to less than its size: 4 bytes, as a rule. */
+    const size_t widest = access & ACCESS_WHOLE ? 4 : 16;
     do {
-        const size_t part = bytes < 16 ? bytes : 16;
+        const size_t part = bytes < widest ? bytes : widest;
         if (w->log[lane].count == LOG_ENTRIES) {
             w->warp->paused |= 1u << lane; /* until the others have come as far, and the log is flushed */
             simt_suspend(w);
