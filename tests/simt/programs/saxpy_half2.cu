@@ -27,12 +27,17 @@ static __global__ void saxpy_bfloat16_kernel(float a, const __nv_bfloat16 *x, /*
                                              int n)
 {
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 /* no bfloat16 arithmetic there: conversions only */
+    for (int k = 2 * i; k < n && k < 2 * i + 2; k++)
+        y[k] = __float2bfloat16(fmaf(a, __bfloat162float(x[k]), __bfloat162float(y[k])));
+#else
     const __nv_bfloat162 *x2 = reinterpret_cast<const __nv_bfloat162 *>(x);
     __nv_bfloat162 *y2 = reinterpret_cast<__nv_bfloat162 *>(y);
     if (2 * i + 1 < n)
         y2[i] = __hfma2(__float2bfloat162_rn(a), x2[i], y2[i]);
     else if (2 * i < n)
         y[2 * i] = __hfma(__float2bfloat16(a), x[2 * i], y[2 * i]);
+#endif
 }
 
 /* What half arithmetic offers beyond a fused multiply-add; every result is exact. */
