@@ -6,6 +6,7 @@
  *     check.c bench.c tour.c runner.c doctor.c ran.c     one command each
  *     judge.c      one kernel file, one device: build and check
  *     build.c      from a kernel file to a runner
+ *     submission.c one lesson of one student's submission (submission.h)
  *     results.c    the rows that the checker writes
  *     table.c      the tables that tour and bench print
  *     device.c     is there a GPU, what can it do
@@ -87,6 +88,10 @@ enum colour state_colour(const char *state);
 
 /** @brief One sentence on stderr, after "warpwise: ". Returns EXIT_TROUBLE, so that callers can return it. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** @brief From now on (1) complaints are kept instead of printed, until 0. */
+void complaints_keep(int keep);
+/** @brief The last complaint kept, "" if there was none. */
+const char *complaint_kept(void);
 /** @brief A line of progress on stderr, overwritten by the next; only on a terminal. NULL wipes it. */
 void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
