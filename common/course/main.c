@@ -11,7 +11,8 @@
 #include "warpwise_config.h"
 
 static const struct command *const commands[] = {&tour_command, &check_command, &bench_command,
-                                                 &runner_command, &doctor_command, &ran_command};
+                                                 &runner_command, &doctor_command, &grade_command,
+                                                 &handout_command, &ran_command};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 /* ---- help --------------------------------------------------------------------------------------------- */
@@ -23,7 +24,9 @@ static int print_help(void)
     for (int i = 0; i < COMMAND_COUNT; i++) {
         const struct command *command = commands[i];
         if (!command->summary) continue;
-        printf("  %-7s %-3s %s\n", command->name, command->operand ? command->operand : "", command->summary);
+        char left[32];
+        snprintf(left, sizeof left, "%s %s", command->name, command->operand ? command->operand : "");
+        printf("  %-11s %s\n", left, command->summary);
     }
     printf("  %-11s %s\n\n", "help", "this page; help COMMAND or COMMAND --help tells more");
     printf("exit codes: 0 pass, 1 fail, 2 bad usage or something broken outside the kernel,\n"
@@ -101,10 +104,13 @@ static int read_command_line(const struct command *command, char **words, int co
         } else if (!command->operand) {
             return complain("%s takes no \"%s\"; see warpwise %s --help.", command->name, words[i],
                             command->name);
-        } else if (line->operand) {
+        } else if (line->operand && !command->many) {
             return complain("one lesson at a time: \"%s\" is one too many.", words[i]);
+        } else if (line->operand_count == MAX_OPERANDS) {
+            return complain("more than %d names are too many.", MAX_OPERANDS);
         } else {
-            line->operand = words[i];
+            if (!line->operand) line->operand = words[i];
+            line->operands[line->operand_count++] = words[i];
         }
     }
     return EXIT_PASS;
