@@ -65,7 +65,7 @@ static void put_finding(field_writer put, void *context, const struct verdict *v
     size_t length = at != NULL ? strcspn(at + 6, ":\n") : 0;
     int found = strcmp(verdict->headline, JUDGE_FINDING) == 0;
     if (found && length > 0 && length < sizeof kind) snprintf(kind, sizeof kind, "%.*s", (int)length, at + 6);
-    put_text(put, context, "finding", found && kind[0] == '\0' ? "finding" : kind);
+    put_text(put, context, "finding", found && kind[0] == '\0' ? "seen-before" : kind);
 }
 
 static void put_case(field_writer put, void *context, const struct check *check, int index)

@@ -223,6 +223,9 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
 void grade_student_log(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 
+/** @brief What is wrong with a case, in one line: headline, finding, pattern. */
+void grade_put_row(const struct grade_row *row, struct text *out);
+
 /** @brief What a group is called where people read it: "edges", "real sizes", "clean of findings". */
 const char *grade_group_title(const char *group);
 

@@ -27,8 +27,9 @@ static void tell_group(const struct grade_score *score, const struct grade_group
         const struct grade_row *row = &result->rows[i];
         if (strcmp(row->group, group->name) != 0 || strcmp(row->state, "PASS") == 0) continue;
         if (failed++ >= CASES_TOLD) continue;
-        text_print(out, "%s %s: %s%s%s\n", row->state, row->test_case, row->headline,
-                   *row->pattern ? "; " : "", row->pattern);
+        text_print(out, "%s %s: ", row->state, row->test_case);
+        grade_put_row(row, out);
+        text_print(out, "\n");
         told++;
     }
     if (failed > told) text_print(out, "and %zu more\n", failed - told);

@@ -70,8 +70,8 @@ static void put_failure(const struct grade_score *score, const struct grade_grou
         const struct grade_row *row = &result->rows[i];
         if (strcmp(row->group, group->name) != 0 || strcmp(row->state, "PASS") == 0) continue;
         struct text line = {0};
-        text_print(&line, "\n%s %s: %s%s%s", row->state, row->test_case, row->headline,
-                   *row->pattern ? "; " : "", row->pattern);
+        text_print(&line, "\n%s %s: ", row->state, row->test_case);
+        grade_put_row(row, &line);
         put_xml(out, line.data);
         text_free(&line);
     }

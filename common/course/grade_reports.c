@@ -11,6 +11,13 @@
 #include "escape.h"
 #include "grade.h"
 
+void grade_put_row(const struct grade_row *row, struct text *out)
+{
+    text_print(out, "%s", row->headline);
+    if (*row->finding) text_print(out, ": %s", row->finding);
+    if (*row->pattern) text_print(out, "; %s", row->pattern);
+}
+
 /* ---- sheets ------------------------------------------------------------------------------------------------- */
 
 static void make_sheet(const struct grade_book *book, const char *student, struct grade_sheet *sheet)

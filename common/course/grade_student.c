@@ -60,7 +60,7 @@ static void put_failures(const struct grade_lesson *lesson, const struct grade_r
         put_markdown(out, row->state);
         text_print(out, "** `%s`: ", row->test_case);
         put_markdown(out, row->headline);
-        text_print(out, "\n");
+        text_print(out, "%s%s\n", *row->finding ? ": " : "", row->finding);
         if (*row->pattern) {
             text_print(out, "  - looks like: ");
             put_markdown(out, row->pattern);
