@@ -3,12 +3,10 @@
  * @brief warpwise grade: the command, and the order of things.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "escape.h"
@@ -82,7 +80,8 @@ static int read_options(const struct command_line *line, struct grade_class *cla
 
 /* ---- where the results go ----------------------------------------------------------------------------------- */
 
-/* One grader in a folder: the lock goes when this program does, however it ends. */
+/* One grader in a folder. A record lock: it is this process's alone, no child inherits it, and it goes when this
+ * process does, however that comes about. */
 static int take_folder(struct grade_class *class)
 {
     int error = make_folders(class->plan.out);
@@ -90,7 +89,9 @@ static int take_folder(struct grade_class *class)
     char *path = format_string("%s/lock", class->plan.out);
     class->plan.lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     error = class->plan.lock < 0 ? errno : 0;
-    int taken = !error && flock(class->plan.lock, LOCK_EX | LOCK_NB) == 0;
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int taken = !error && fcntl(class->plan.lock, F_SETLK, &whole) == 0;
+    if (!error && !taken && errno != EACCES && errno != EAGAIN) error = errno;
     free(path);
     if (error) return complain("%s cannot be written to: %s.", class->plan.out, strerror(error));
     if (taken) return EXIT_PASS;

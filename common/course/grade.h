@@ -131,7 +131,7 @@ struct grade_plan {
     int speed;
     int jobs;
     int gpus;
-    int lock; /**< descriptor that keeps other graders out; not a worker's */
+    int lock; /**< descriptor that keeps other graders out */
 };
 
 /** @brief One lesson of one student on one device. */
@@ -149,9 +149,6 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
 /** @brief Grades one unit. Runs in a process of its own, with stderr going nowhere. */
 void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit,
                     struct grade_result *result);
-
-/** @brief 1 if the solution took the same time before and after this measurement was made. */
-int grade_is_steady(const struct grade_measure *measure);
 
 /* ---- many of them (grade_schedule.c) ------------------------------------------------------------------------ */
 
@@ -195,6 +192,9 @@ struct grade_score {
 };
 
 #define GRADE_NOT_GRADED "NOT_GRADED"
+
+/** @brief 1 if the solution took the same time before and after this measurement was made. */
+int grade_is_steady(const struct grade_measure *measure);
 
 /** @brief Points of @p student at @p lesson. Free it with grade_score_free(). */
 void grade_score(const struct grade_book *book, const char *student, const struct grade_lesson *lesson,

@@ -94,7 +94,6 @@ static void work(const struct pool *pool, const struct grade_unit *unit, int gpu
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (getppid() != parent || nothing < 0) _exit(EXIT_TROUBLE);
-    close(pool->plan->lock); /* ours to hold, so that it goes when we do */
     dup2(nothing, STDOUT_FILENO);
     dup2(nothing, STDERR_FILENO);
     if (gpu >= 0) choose_gpu(gpu);

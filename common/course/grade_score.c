@@ -17,6 +17,7 @@
 #include "grade.h"
 
 enum { SECTOR_BYTES = 32 };
+#define STEADY 0.10 /* the solution's times around a measurement differ by no more than this share */
 
 /* ---- groups of cases ---------------------------------------------------------------------------------------- */
 
@@ -136,6 +137,12 @@ static void add_clean(const struct grade_book *book, const struct grade_lesson *
 }
 
 /* ---- speed -------------------------------------------------------------------------------------------------- */
+
+int grade_is_steady(const struct grade_measure *measure)
+{
+    double least = measure->before_us < measure->after_us ? measure->before_us : measure->after_us;
+    return least > 0 && fabs(measure->before_us - measure->after_us) <= STEADY * least;
+}
 
 /* The solution's cost over the student's at one case; NaN with the reason if it cannot be relied on. */
 static double ratio_of(enum device device, const struct grade_measure *solution,

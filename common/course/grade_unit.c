@@ -19,7 +19,6 @@
 #include "warpwise_config.h"
 
 enum { MEASURING_TRIES = 3 };
-#define STEADY 0.10
 
 /* ---- what a verdict depends on ------------------------------------------------------------------------------ */
 
@@ -199,18 +198,13 @@ static struct grade_measure *measure_called(struct grade_result *result, const c
     return found;
 }
 
-int grade_is_steady(const struct grade_measure *measure)
-{
-    double least = measure->before_us < measure->after_us ? measure->before_us : measure->after_us;
-    return least > 0 && fabs(measure->before_us - measure->after_us) <= STEADY * least;
-}
-
 /* Notes what one measurement brought; one that is steady is not replaced by a later one. */
 static void note_measures(const struct judgement *bench, const struct judgement *before,
                           const struct judgement *after, struct grade_result *result)
 {
     for (size_t i = 0; i < bench->results.count; i++) {
         const struct result_row *row = &bench->results.rows[i];
+        if (strcmp(row->group, "speed") != 0) continue;
         struct grade_measure *measure = measure_called(result, row->test_case);
         if (grade_is_steady(measure)) continue;
         measure->state = copy_string(row->state);
