@@ -47,12 +47,15 @@ static int save_case(struct check *check)
 
 static int run(struct check *check)
 {
-    const struct options *options = &check->options;
-    if (access(options->runner, X_OK) != 0) {
+    struct options *options = &check->options;
+    char *runner = realpath(options->runner, NULL); /* it may be started in another folder */
+    if (runner == NULL || access(runner, X_OK) != 0) {
         fprintf(stderr, "checker: %s: %s\n", options->runner, strerror(errno));
+        free(runner);
         return EXIT_BROKEN;
     }
-    process_prepare();
+    options->runner = runner;
+    sandbox_prepare();
     check_run(check);
     report_text(check);
     if (options->bench) bench_report(check);
