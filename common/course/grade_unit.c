@@ -128,8 +128,10 @@ static void keep_rows(const struct results *results, struct grade_result *result
     }
 }
 
-static void add_seed(const struct grade_plan *plan, struct judgement_request *request)
+/* A student's runner is a stranger's; the course's own solution is not. */
+static void add_arguments(const struct grade_plan *plan, int stranger, struct judgement_request *request)
 {
+    if (stranger) argument_add(&request->checker_arguments, "--isolated");
     argument_add(&request->checker_arguments, "--secret-seed-file");
     argument_add(&request->checker_arguments, plan->seed_file);
 }
@@ -139,7 +141,7 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
 {
     struct judgement judgement;
     struct judgement_request request = {.lesson = unit->lesson, .kernel = kernel, .device = unit->device};
-    add_seed(plan, &request);
+    add_arguments(plan, *unit->student != '\0', &request);
     complaints_keep(1);
     judge_runner(&request, runner, &judgement);
     complaints_keep(0);
@@ -165,11 +167,11 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
 
 /* Rows of the speed cases of @p runner, measured now. */
 static void measure(const struct grade_plan *plan, const struct grade_unit *unit, const char *kernel,
-                    const char *runner, struct judgement *bench)
+                    const char *runner, int stranger, struct judgement *bench)
 {
     struct judgement_request request = {
         .lesson = unit->lesson, .kernel = kernel, .device = unit->device, .bench = 1};
-    add_seed(plan, &request);
+    add_arguments(plan, stranger, &request);
     complaints_keep(1);
     judge_runner(&request, runner, bench);
     complaints_keep(0);
@@ -244,9 +246,9 @@ static void measure_beside_solution(const struct grade_plan *plan, const struct 
     complaints_keep(0);
     for (int i = 0; i < MEASURING_TRIES && solution.state == BUILD_READY && !process_interrupted(); i++) {
         struct judgement before, bench, after;
-        measure(plan, unit, path, solution.runner, &before);
-        measure(plan, unit, kernel, runner, &bench);
-        measure(plan, unit, path, solution.runner, &after);
+        measure(plan, unit, path, solution.runner, 0, &before);
+        measure(plan, unit, kernel, runner, 1, &bench);
+        measure(plan, unit, path, solution.runner, 0, &after);
         note_measures(&bench, &before, &after, result);
         if (all_steady(result)) break;
     }
@@ -262,7 +264,7 @@ static void measure_speed(const struct grade_plan *plan, const struct grade_unit
         measure_beside_solution(plan, unit, kernel, runner, result);
         return;
     }
-    measure(plan, unit, kernel, runner, &bench);
+    measure(plan, unit, kernel, runner, *unit->student != '\0', &bench);
     note_measures(&bench, NULL, NULL, result);
 }
 
