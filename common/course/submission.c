@@ -134,6 +134,8 @@ static void keep_copy(const struct text *content, const struct lesson_folder *le
     submission->kernel = format_string("%s/%s.cu", folder, lesson->topic);
     int error = make_folders(folder);
     if (!error) error = write_file(submission->kernel, content->data, content->length);
+    if (!error && (chmod(folder, 0755) != 0 || chmod(submission->kernel, 0644) != 0))
+        error = errno; /* for guests */
     if (error) {
         settle(submission, SUBMISSION_TROUBLE,
                format_string("%s cannot be written: %s", submission->kernel, strerror(error)));
@@ -180,25 +182,33 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
 void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
                       struct submission *submission)
 {
+    static const enum submission_state states[] = {[BUILD_READY] = SUBMISSION_READY,
+                                                   [BUILD_BROKEN] = SUBMISSION_BUILD_ERROR,
+                                                   [BUILD_IMPOSSIBLE] = SUBMISSION_TROUBLE,
+                                                   [BUILD_REFUSED] = SUBMISSION_REFUSED,
+                                                   [BUILD_LATE] = SUBMISSION_TIMEOUT};
     struct build build;
     submission_find(folder, lesson, submission);
     if (submission->state != SUBMISSION_READY) return;
     complaints_keep(1);
-    build_runner(lesson, submission->kernel, device, &build);
+    build_untrusted(lesson, submission->kernel, device, &build);
     complaints_keep(0);
-    text_append(&submission->log, build.log.data ? build.log.data : "",
-                build.log.length < LOG_BYTES ? build.log.length : LOG_BYTES);
+    const struct text *said = build.state == BUILD_BROKEN ? &build.errors : &build.log;
+    text_append(&submission->log, said->data ? said->data : "",
+                said->length < LOG_BYTES ? said->length : LOG_BYTES);
     if (build.state == BUILD_READY) {
         submission->runner = copy_string(build.runner);
-    } else if (build.state == BUILD_BROKEN) {
-        settle(submission, SUBMISSION_BUILD_ERROR, copy_string("it does not compile"));
-        text_free(&submission->log);
-        text_append(&submission->log, build.errors.data, build.errors.length);
     } else {
-        settle(submission, SUBMISSION_TROUBLE, copy_string(complaint_kept()));
+        settle(submission, states[build.state],
+               copy_string(build.sentence                ? build.sentence
+                           : build.state == BUILD_BROKEN ? "it does not compile"
+                           : *complaint_kept()           ? complaint_kept()
+                                                         : "interrupted"));
     }
     text_free(&build.log);
     text_free(&build.errors);
+    free(build.runner);
+    free(build.sentence);
 }
 
 void submission_free(struct submission *submission)
