@@ -48,6 +48,7 @@ struct options {
     int case_count;
     uint64_t seed;
     const char *secret_seed_file;
+    const char *group; /* only this one, or NULL */
     const char *again; /* which kernel this is, as words for a command line */
     double time_limit; /* seconds a case */
     int verbose, dump, bench, list, costs, ctest;

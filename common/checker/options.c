@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report.h"
+
 #define PUBLIC_SEED 20240229
 #define SIMT_SECONDS 60.0 /* an endless loop is rare: the device itself sees deadlocks */
 #define GPU_SECONDS 60.0
@@ -17,6 +19,7 @@ void options_usage(FILE *file)
     fputs(
         "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
         "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
+        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, speed\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
@@ -128,6 +131,7 @@ static int read_value(struct options *options, const char *name, const char *val
                  {"--csv", &options->csv},
                  {"--json", &options->json},
                  {"--again", &options->again},
+                 {"--group", &options->group},
                  {"--secret-seed-file", &options->secret_seed_file}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i].name) == 0) {
@@ -193,6 +197,7 @@ int options_seed(const struct options *options, uint64_t *seed)
 int options_choose(const struct options *options, const struct lesson_case *item)
 {
     if (!(item->devices & (unsigned)options->device)) return 0;
+    if (options->group != NULL && strcmp(options->group, report_group(item->group)) != 0) return 0;
     if (options->case_count == 0) return !options->bench || item->group == GROUP_SPEED;
     const char *slash = strchr(item->name, '/');
     for (int i = 0; i < options->case_count; i++)

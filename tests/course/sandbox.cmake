@@ -113,7 +113,7 @@ function(make_sandbox)
     set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
     configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
     file(GLOB sources ${SOURCE_DIR}/common/course/*.c)
-    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated ${sources} -o ${warpwise}
+    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated ${sources} -o ${warpwise} -lm
                     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
