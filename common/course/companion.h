@@ -78,6 +78,8 @@ enum { MAX_REGIONS = 32 };
 size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS]);
 /** @brief 1 if @p source is as it was handed out: it has regions, and each of them says TODO. */
 int kernel_is_skeleton(const char *source);
+/** @brief "scores_kernel, block_max": the regions of a file that still say TODO; NULL if none does. */
+char *kernel_regions_left(const char *kernel);
 
 /* ---- the file as it was handed out (skeleton.c) ------------------------------------------------------- */
 

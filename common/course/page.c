@@ -152,3 +152,16 @@ int kernel_is_skeleton(const char *source)
     }
     return work > 0 && left == work;
 }
+
+char *kernel_regions_left(const char *kernel)
+{
+    struct text source = {0}, names = {0};
+    struct region regions[MAX_REGIONS];
+    size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (regions[i].todo) text_print(&names, "%s%s", names.length ? ", " : "", regions[i].name);
+        free(regions[i].name);
+    }
+    text_free(&source);
+    return names.data;
+}

@@ -162,6 +162,15 @@ const char *figures_device(enum device device)
     return model ? model : "gpu";
 }
 
+/* "CUDA 13.0", "GNU 12.2": what changes behind the second place changes nothing that is measured. */
+static char *toolkit_of(enum device device)
+{
+    const char *version = device == DEVICE_GPU ? WARPWISE_CUDA_VERSION : WARPWISE_CXX_VERSION;
+    size_t length = strcspn(version, ".");
+    if (version[length] != '\0') length += 1 + strcspn(version + length + 1, ".");
+    return format_string("%s %.*s", device == DEVICE_GPU ? "CUDA" : WARPWISE_CXX_ID, (int)length, version);
+}
+
 static struct figure new_figure(enum device device, const char *lesson, const char *kernel,
                                 const char *test_case, const char *command)
 {
@@ -169,12 +178,7 @@ static struct figure new_figure(enum device device, const char *lesson, const ch
     time_t now = time(NULL);
     struct tm parts;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &parts));
-    const char *version = device == DEVICE_GPU ? WARPWISE_CUDA_VERSION : WARPWISE_CXX_VERSION;
-    const char *dot = strchr(version, '.');
-    int short_length = dot ? (int)(dot + 1 + strcspn(dot + 1, ".") - version) : (int)strlen(version);
-    if (!toolkit[device]) /* "13.0.88" and "12.2.0" to two places: more changes nothing that is measured */
-        toolkit[device] = format_string("%s %.*s", device == DEVICE_GPU ? "CUDA" : WARPWISE_CXX_ID,
-                                        short_length, version);
+    if (!toolkit[device]) toolkit[device] = toolkit_of(device);
     return (struct figure){.date = date,
                            .device = (char *)figures_device(device),
                            .toolkit = toolkit[device],

@@ -85,6 +85,7 @@ void screen_show(const char *text, const char *more)
     for (char *line; (line = next_word(&text, '\n')); free(line)) {
         struct text wrapped = {0};
         size_t indent = strspn(line, " ");
+        text_append(&wrapped, "", 0);
         text_print(&wrapped, "%*s", (int)indent, "");
         layout_wrap_words(&wrapped, line + indent, (int)indent, (int)indent + 2, width);
         const char *rest = wrapped.data;

@@ -94,25 +94,11 @@ static int run_status(const struct command_line *line)
     } else {
         print_end_of_course();
     }
-    printf("\n%s%s help%s lists all commands\n", colour_on(COLOUR_DIM), program_name(), colour_off());
+    printf("\n%sall commands: %s help%s\n", colour_on(COLOUR_DIM), program_name(), colour_off());
     return EXIT_PASS;
 }
 
 /* ---- next --------------------------------------------------------------------------------------------------- */
-
-/* "scores_kernel, block_max": the regions that still say TODO; NULL if none does. */
-static char *regions_left(const char *kernel)
-{
-    struct text source = {0}, names = {0};
-    struct region regions[MAX_REGIONS];
-    size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (regions[i].todo) text_print(&names, "%s%s", names.length ? ", " : "", regions[i].name);
-        free(regions[i].name);
-    }
-    text_free(&source);
-    return names.data;
-}
 
 static void print_field(const char *name, const char *value)
 {
@@ -133,7 +119,7 @@ static int run_next(const struct command_line *line)
     skeleton_keep(next);
     standing_of(next, &standing);
     progress_read(next, &progress);
-    char *kernel = course_kernel_path(next, 0), *page = page_path(next), *left = regions_left(kernel);
+    char *kernel = course_kernel_path(next, 0), *page = page_path(next), *left = kernel_regions_left(kernel);
     char *goal = page_goal(next);
     printf("%s%s %s%s   %s%s%s%s\n", colour_on(COLOUR_BOLD), next->number, next->topic, colour_off(),
            colour_on(state_colour(standing.state)), standing.state, colour_off(),

@@ -80,17 +80,24 @@ static void describe_build_error(const char *report, struct text *out)
     int errors = 0;
     const char *heading = strchr(report, '\n'), *rest = heading ? heading + 1 : NULL;
     for (char *line; (line = next_word(&rest, '\n')); free(line)) {
-        errors += strstr(line, "error") != NULL;
+        errors += strstr(line, "error:") != NULL || strstr(line, "undefined reference") != NULL;
         if (*line && errors <= 1) text_print(out, "%s\n", line);
     }
     if (errors > 1) text_print(out, "  and %d more, which may go away with the first\n", errors - 1);
 }
 
+/* No part has come far enough to be checked: what is still to be written for that? */
 static void describe_beginning(const struct watch *watch, struct text *out)
 {
-    char *page = page_path(watch->lesson);
-    text_print(out, "  nothing is written yet\n\n  read  %s\n  write %s\n", course_short_path(page),
-               course_short_path(watch->file.path));
+    struct text source = {0};
+    char *page = page_path(watch->lesson), *left = kernel_regions_left(watch->file.path);
+    int skeleton = read_file(watch->file.path, &source) == 0 && kernel_is_skeleton(source.data);
+    text_print(out, skeleton ? "  nothing is written yet\n\n" : "  no part can be checked yet: it still says NOT_STARTED\n\n");
+    if (skeleton) text_print(out, "  read  %s\n", course_short_path(page));
+    text_print(out, "  write %s\n", course_short_path(watch->file.path));
+    if (left) text_print(out, "  left  %s\n", left);
+    text_free(&source);
+    free(left);
     free(page);
 }
 
@@ -117,7 +124,8 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     }
     if (whole && strcmp(state, "PASS") == 0) {
         const struct lesson_folder *next = standing_next();
-        text_print(out, "\n  the solution beside yours: %s diff %s\n", program_name(), watch->lesson->number);
+        text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n", program_name(),
+                   watch->lesson->number, watch->lesson->number, watch->lesson->number);
         if (next) text_print(out, "  next: %s watch %s\n", program_name(), next->number);
     }
 }
