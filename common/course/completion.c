@@ -7,33 +7,25 @@
 
 #include "companion.h"
 
-/* The words that a value in the help's form stands for: "gpu|simt" names them itself. */
-static void print_value_words(const struct option_description *option)
+/* Words that a value may be, "gpu|simt": of all commands with that option, the one that takes most. */
+static const char *words_of(const char *name)
 {
-    const char *rest = option->argument;
-    if (!rest || !strchr(rest, '|')) return;
-    printf("        %s) words=\"", option->name);
-    for (char *word; (word = next_word(&rest, '|')); free(word)) printf("%s ", word);
-    printf("\" ;;\n");
-}
-
-/* Options are called the same and mean the same in every command. */
-static void print_values(void)
-{
-    const char *seen[MAX_OPTIONS * 4] = {0};
-    size_t count = 0;
-    printf("    case $before in\n");
+    const char *longest = NULL;
     for (size_t i = 0; course_commands[i]; i++) {
         for (const struct option_description *option = course_commands[i]->options; option->name; option++) {
-            size_t j = 0;
-            while (j < count && strcmp(seen[j], option->name) != 0) j++;
-            int wants_word = option->argument && strchr(option->argument, '|');
-            if (j < count || !wants_word || count == MAX_OPTIONS * 4) continue;
-            seen[count++] = option->name;
-            print_value_words(option);
+            if (strcmp(option->name, name) != 0 || !option->argument || !strchr(option->argument, '|')) continue;
+            if (!longest || strlen(option->argument) > strlen(longest)) longest = option->argument;
         }
     }
-    printf("        --kernel | --csv | --json | --svg | --from) files=1 ;;\n    esac\n");
+    return longest;
+}
+
+static void print_values(void)
+{
+    const char *device = words_of("--device");
+    printf("    case $before in\n        --device) words=\"");
+    for (char *word; (word = next_word(&device, '|')); free(word)) printf("%s ", word);
+    printf("\" ;;\n        --kernel | --csv | --json | --svg | --from) files=1 ;;\n    esac\n");
 }
 
 static void print_command_words(const struct command *command)

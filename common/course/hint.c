@@ -74,9 +74,8 @@ static int list_hints(const struct lesson_folder *lesson, const struct hints *hi
         layout_paragraph(line, 6, 6);
         free(line);
     }
-    printf("again: %s hint %s K   %s: %s diff %s%s\n", program_name(), lesson->number,
-           *progress->passed ? "the solution" : "the solution, if you must", program_name(), lesson->number,
-           *progress->passed ? "" : " --spoil");
+    printf("again: %s hint %s K\n", program_name(), lesson->number);
+    printf("the solution: %s diff %s%s\n", program_name(), lesson->number, *progress->passed ? "" : " --spoil");
     return EXIT_PASS;
 }
 
@@ -116,11 +115,12 @@ static void show(const struct lesson_folder *lesson, const struct hints *hints, 
     layout_paragraph(hint->question, 0, 0);
     printf("\n");
     layout_paragraph(hint->answer, 0, 0);
-    if (grade < grades) {
-        printf("\nmore: %s hint %s %s\n", program_name(), lesson->number, hint->region);
-    } else {
-        printf("\nnext: %s watch %s\n", program_name(), lesson->number);
-    }
+    char *more = grade < grades
+                     ? format_string("more: %s hint %s %s", program_name(), lesson->number, hint->region)
+                     : format_string("next: %s watch %s", program_name(), lesson->number);
+    printf("\n");
+    layout_paragraph(more, 0, 6);
+    free(more);
 }
 
 static int run_hint(const struct command_line *line)

@@ -11,7 +11,7 @@
 #define GLOBAL_OP "pipe_lsu_mem_global_op_"
 
 const struct metric profile_metrics[] = {
-    {"gpu__time_duration.sum", NULL, "time", "one launch, the clocks as they are", 0},
+    {"gpu__time_duration.sum", NULL, "time", "of all launches in one call, the clocks left as they are", 0},
     {"l1tex__t_requests_" GLOBAL_OP "ld.sum", "global_load_requests", "load requests",
      "a load of a warp is one request", 0},
     {"l1tex__t_sectors_" GLOBAL_OP "ld.sum", "global_load_sectors", "load sectors",

@@ -11,7 +11,7 @@
 
 #include "companion.h"
 
-enum { SECTOR_BYTES = 32, LINE = 256, NAME_WIDTH = 12, COLUMN = 20 };
+enum { SECTOR_BYTES = 32, LINE = 256, NAME_WIDTH = 11, WIDE_COLUMN = 20, NARROW_COLUMN = 14 };
 
 struct prediction {
     double bytes, operations;
@@ -125,6 +125,14 @@ static int ask_all(const struct command_line *line, const struct limits *limits,
 
 /* ---- what came out -------------------------------------------------------------------------------------------- */
 
+static void print_line(const char *name, const char *said, const char *truth, const char *verdict)
+{
+    int narrow = layout_width() < NAME_WIDTH + 2 * WIDE_COLUMN + 24;
+    int column = narrow ? NARROW_COLUMN : WIDE_COLUMN;
+    printf("%-*s%*s%*s%s%s\n", NAME_WIDTH, name, column, said, column, truth, !*verdict ? "" : narrow ? "\n  " : "   ",
+           verdict);
+}
+
 static void judge_quantity(const char *name, double said, double truth)
 {
     char a[32], b[32], verdict[48];
@@ -138,8 +146,7 @@ static void judge_quantity(const char *name, double said, double truth)
     } else {
         snprintf(verdict, sizeof verdict, "-");
     }
-    printf("  %-*s%*s%*s   %s\n", NAME_WIDTH, name, COLUMN, grouped_number(a, said), COLUMN,
-           grouped_number(b, truth), verdict);
+    print_line(name, grouped_number(a, said), grouped_number(b, truth), verdict);
 }
 
 static void tell_truth(const struct prediction *said, const struct known_case *item,
@@ -147,15 +154,14 @@ static void tell_truth(const struct prediction *said, const struct known_case *i
 {
     const char *bound;
     double least_us = limits_least_us(limits, item->shape, item->flop, item->min_bytes, &bound);
-    printf("\n  %-*s%*s%*s\n", NAME_WIDTH, "", COLUMN, "predicted", COLUMN, "by definition");
+    print_line("", "predicted", "by definition", "");
     judge_quantity("bytes", said->bytes, item->min_bytes);
     judge_quantity("operations", said->operations, item->flop);
-    printf("  %-*s%*s%*s   %s\n", NAME_WIDTH, "bound", COLUMN, said->bound, COLUMN, bound,
-           strcmp(said->bound, bound) == 0 ? "right" : "not so");
+    print_line("bound", said->bound, bound, strcmp(said->bound, bound) == 0 ? "right" : "not so");
     char *why = format_string(
         "%.3g operations a byte. On %s%s%s no kernel can take less than %.3g us%s.",
         item->flop / item->min_bytes, limits->device, limits->measured ? "" : ", as recorded on ",
-        limits->measured ? "" : limits->date, least_us,
+        limits->measured ? "," : format_string("%s,", limits->date), least_us,
         strcmp(bound, "latency") == 0 ? ", which is about what its launch costs" : "");
     printf("\n");
     layout_paragraph(why, 0, 0);
@@ -199,6 +205,8 @@ static int tell_own(const struct lesson_folder *lesson, const struct known_case 
         return 0;
     }
     const struct result_row *row = &bench.results.rows[0];
+    for (size_t i = 0; i < bench.results.count; i++)
+        if (strcmp(bench.results.rows[i].test_case, item->name) == 0) row = &bench.results.rows[i];
     if (device == DEVICE_GPU && row->median_us > 0) tell_time("your kernel", row->median_us, item, limits);
     if (device == DEVICE_SIMT) tell_sectors("your kernel", row->load_sectors + row->store_sectors, item->min_bytes);
     return 1;
@@ -241,6 +249,7 @@ static int run_predict(const struct command_line *line)
     printf("%s%s %s%s, case %s\n", colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(), item->name);
     layout_paragraph(item->shape, 0, 0);
     printf("\n");
+    fflush(stdout);
     int code = ask_all(line, &limits, &said);
     if (code != EXIT_PASS) return code;
     tell_truth(&said, item, &limits);

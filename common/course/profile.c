@@ -225,20 +225,29 @@ static void print_kernel(const char *name, const struct profile *const *columns,
         kernels[i] = find_kernel(columns[i], name);
         if (kernels[i]) launches = kernels[i]->launches;
     }
-    printf("\n%s%s%s%s%s\n", colour_on(COLOUR_BOLD), name, colour_off(), launches > 1 ? ", all its launches" : "",
-           "");
-    printf("  %-*s", TITLE_WIDTH, "");
-    for (size_t i = 0; i < column_count; i++) printf("%*s", NUMBER_WIDTH, titles[i]);
+    int narrow = layout_width() < TITLE_WIDTH + 2 + (int)column_count * NUMBER_WIDTH;
+    int title_width = narrow ? TITLE_WIDTH - 4 : TITLE_WIDTH, number_width = narrow ? 14 : NUMBER_WIDTH;
+    printf("\n%s%s%s", colour_on(COLOUR_BOLD), name, colour_off());
+    if (launches > 1) printf(", %d launches", launches);
     printf("\n");
+    if (!narrow || column_count == 1) {
+        printf("  %-*s", title_width, "");
+        for (size_t i = 0; i < column_count; i++) printf("%*s", number_width, titles[i]);
+        printf("\n");
+    }
     for (size_t l = 0; l < count; l++) {
         int known = 0;
         for (size_t i = 0; i < column_count; i++) known = known || isfinite(line_value(&lines[l], kernels[i]));
         if (!known) continue;
-        printf("  %-*s", TITLE_WIDTH, lines[l].title);
+        printf("  %-*s", title_width, lines[l].title);
         for (size_t i = 0; i < column_count; i++) {
             char text[32];
             format_value(&lines[l], line_value(&lines[l], kernels[i]), text);
-            printf("%*s", NUMBER_WIDTH, text);
+            if (narrow && column_count > 1) { /* one under the other */
+                printf("\n    %s%*s", titles[i], number_width, text);
+            } else {
+                printf("%*s", number_width, text);
+            }
         }
         printf("\n");
     }
@@ -255,7 +264,7 @@ static void print_meanings(const struct profile *const *columns, size_t column_c
                 known = known || isfinite(line_value(&lines[l], &columns[i]->kernels[k]));
         if (!known) continue;
         printf("  %-*s", TITLE_WIDTH, lines[l].title);
-        layout_paragraph(lines[l].meaning, TITLE_WIDTH + 2, 4);
+        layout_paragraph(lines[l].meaning, TITLE_WIDTH + 2, layout_width() >= 70 ? TITLE_WIDTH + 2 : 4);
     }
 }
 

@@ -9,11 +9,12 @@
 
 enum { NAME_WIDTH = 24, VALUE_WIDTH = 17, LEAST_BAR = 8, MOST_BAR = 48 };
 
-/* A lesson calls the same problem by the same name after the slash; parts may differ ("attention", "f32"). */
+/* Within a lesson a case is known by its name; to another lesson the same shape is the same problem, whatever the
+ * part is called there ("attention", "f32"). */
 static int same_problem(const struct result_row *a, const struct result_row *b)
 {
-    return strcmp(a->shape, b->shape) == 0 &&
-           (strcmp(a->lesson, b->lesson) != 0 || strcmp(a->part, b->part) == 0);
+    return strcmp(a->lesson, b->lesson) == 0 ? strcmp(a->test_case, b->test_case) == 0
+                                             : strcmp(a->shape, b->shape) == 0;
 }
 
 void contest_add(struct contest *contest, const char *name, const struct result_row *row,

@@ -173,14 +173,19 @@ static void print_text(const struct limits *limits, const struct points *points)
 static char *svg_script(const char *path, const struct limits *limits, const struct points *points)
 {
     struct text script = {0};
+    double right = 2048, bottom = 0.1;
+    for (size_t i = 0; i < points->count; i++) {
+        right = fmax(right, 2 * points->items[i].intensity);
+        bottom = fmin(bottom, points->items[i].tflops / 2);
+    }
     text_print(&script,
-               "set terminal svg size 860,560 background rgb 'white' font 'sans-serif,13'\n"
+               "set terminal svg noenhanced size 860,560 background rgb 'white' font 'sans-serif,13'\n"
                "set output '%s'\nset logscale xy\nset key bottom right\nset grid\n"
                "set title 'Roofline of %s%s'\n"
                "set xlabel 'operations a byte of compulsory traffic'\nset ylabel 'TFLOP/s'\n"
-               "set xrange [0.25:2048]\nset yrange [0.01:%g]\n"
+               "set xrange [0.25:%g]\nset yrange [%g:%g]\n"
                "roof(x, top) = %g * x < top ? %g * x : top\n$points << END\n",
-               path, limits->device, limits->measured ? ", measured now" : "",
+               path, limits->device, limits->measured ? ", measured now" : "", right, bottom,
                2 * (limits->f16_tflops > 1 ? limits->f16_tflops : limits->copy_gbps),
                limits->copy_gbps * 1e-3, limits->copy_gbps * 1e-3);
     for (size_t i = 0; i < points->count; i++)
@@ -227,13 +232,26 @@ static int draw_svg(const char *path, const struct limits *limits, const struct 
 
 static void print_heading(const struct limits *limits)
 {
-    printf("%s%s%s: copy %.0f GB/s, cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s%s%s\n\n", colour_on(COLOUR_BOLD),
-           limits->device, colour_off(), limits->copy_gbps, limits->f32_tflops, limits->f16_tflops,
-           limits->measured ? ", measured now" : ", recorded ", limits->measured ? "" : limits->date);
+    char *line = format_string("%s: copy %.0f GB/s, cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s, %s%s", limits->device,
+                               limits->copy_gbps, limits->f32_tflops, limits->f16_tflops,
+                               limits->measured ? "measured now" : "recorded ",
+                               limits->measured ? "" : limits->date);
+    layout_paragraph(line, 0, 2);
+    free(line);
+    printf("\n");
     if (limits->measured) return;
     layout_paragraph("There is no GPU here. simt has counters and no speed, so nothing of this machine can be "
-                     "drawn; these are figures recorded in docs/results.\n",
+                     "drawn; these are figures recorded in docs/results.",
                      0, 0);
+    printf("\n");
+}
+
+static void say_how_to_get_points(void)
+{
+    char *line = format_string("kernels: %s tour --record puts the solutions here, bench NN your own", program_name());
+    printf("\n");
+    layout_paragraph(line, 0, 2);
+    free(line);
 }
 
 static int run_roofline(const struct command_line *line)
@@ -257,8 +275,7 @@ static int run_roofline(const struct command_line *line)
     if (figures_read(mine, &own) == EXIT_PASS) add_points(&own, 1, &points);
     print_heading(&limits);
     print_text(&limits, &points);
-    if (limits.measured && points.count == 0)
-        printf("\nkernels: %s tour --record puts the solutions here, bench NN your own\n", program_name());
+    if (limits.measured && points.count == 0) say_how_to_get_points();
     free(mine);
     if (option_value(line, "--text")) return EXIT_PASS;
     char *path = given ? copy_string(given) : format_string("%s/roofline.svg", course_binary_dir());

@@ -99,7 +99,7 @@ void screen_show(const char *text, const char *more)
         }
         text_free(&wrapped);
     }
-    if (left_out) end = format_string("%d more lines: %s\n", left_out, more);
+    if (left_out) end = format_string("%d more: %s\n", left_out, more);
     /* Home, the picture with the rest of each line wiped by clearing first, nothing below it. */
     printf("%s%s%s", plain ? "" : "\033[H\033[2J", picture.data, end ? end : "");
     fflush(stdout);

@@ -4,16 +4,18 @@
  *
  *     on_terminal SCRIPT COLUMNSxROWS|pipe PROGRAM [ARGUMENT ...]
  *
- * Lines of the script:
+ * Lines of the script, in which \x1b and \n stand for what they do in C:
  *     expect TEXT      waits until TEXT is printed after what was expected before
+ *     await FILE       waits until the file exists
  *     never TEXT       TEXT has not been printed so far
- *     send KEYS        types them; \x03 and \n are understood
+ *     send KEYS        types them
  *     copy FROM TO     writes FROM's content into the file TO, as some editors save
  *     rename FROM TO   writes it beside TO and renames it there, as others do
  *     resize CxR       another size of the terminal
  *     signal INT       sends SIGINT, TERM or CONT
  *     fits             every line printed so far has at most as many columns as the terminal (control codes aside)
  *     plain            no control codes and no carriage returns so far
+ *     colourless       no control code that sets a colour so far
  *     ascii            nothing beyond ASCII so far
  *     quiet            the terminal echoes nothing: keys are taken one by one
  *     restored         the terminal is as it was at the beginning
@@ -172,6 +174,15 @@ static void expect(const char *text)
     }
 }
 
+static void await_file(const char *path)
+{
+    double deadline = now_seconds() + PATIENCE_SECONDS;
+    while (access(path, F_OK) != 0) {
+        take_output(20);
+        if (now_seconds() > deadline) fail("it is not there after %d s", PATIENCE_SECONDS);
+    }
+}
+
 static void expect_end(int code)
 {
     double deadline = now_seconds() + PATIENCE_SECONDS;
@@ -215,24 +226,21 @@ static void check_bytes(int ascii)
     }
 }
 
+static void check_colourless(void)
+{
+    for (size_t i = 0; i + 1 < session.length; i++) {
+        size_t at = i + 2;
+        if (session.output[i] != '\033' || session.output[i + 1] != '[') continue;
+        while (at < session.length && strchr("0123456789;", session.output[at])) at++;
+        if (at < session.length && session.output[at] == 'm') fail("a colour is set at %zu", i);
+    }
+}
+
 /* ---- what is done to it ----------------------------------------------------------------------------------- */
 
-static void send_keys(const char *text)
+static void send_keys(const char *keys)
 {
-    char keys[LINE];
-    size_t length = 0;
-    for (; *text; text++) {
-        unsigned code;
-        if (strncmp(text, "\\n", 2) == 0) {
-            keys[length++] = '\n';
-            text++;
-        } else if (sscanf(text, "\\x%2x", &code) == 1) {
-            keys[length++] = (char)code;
-            text += 3;
-        } else {
-            keys[length++] = *text;
-        }
-    }
+    size_t length = strlen(keys);
     if (write(session.input, keys, length) != (ssize_t)length) fail("keys cannot be sent: %s", strerror(errno));
 }
 
@@ -266,14 +274,36 @@ static void check_modes(int restored)
     if (!restored && (now.c_lflag & keys) != 0) fail("the terminal still echoes, or waits for whole lines");
 }
 
+/* "\x1b" and "\n" become what they stand for. */
+static void decode(char *text)
+{
+    char *to = text;
+    for (; *text; text++) {
+        unsigned code;
+        if (strncmp(text, "\\n", 2) == 0) {
+            *to++ = '\n';
+            text++;
+        } else if (sscanf(text, "\\x%2x", &code) == 1) {
+            *to++ = (char)code;
+            text += 3;
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = '\0';
+}
+
 static void take_step(char *line)
 {
     char *argument = strchr(line, ' ');
     struct winsize size;
     if (argument) *argument++ = '\0';
+    if (argument) decode(argument);
     const char *text = argument ? argument : "";
     if (strcmp(line, "expect") == 0) {
         expect(text);
+    } else if (strcmp(line, "await") == 0) {
+        await_file(text);
     } else if (strcmp(line, "never") == 0) {
         if (memmem(session.output, session.length, text, strlen(text))) fail("it was printed");
     } else if (strcmp(line, "send") == 0) {
@@ -290,6 +320,8 @@ static void take_step(char *line)
         check_fits();
     } else if (strcmp(line, "plain") == 0 || strcmp(line, "ascii") == 0) {
         check_bytes(*line == 'a');
+    } else if (strcmp(line, "colourless") == 0) {
+        check_colourless();
     } else if (strcmp(line, "quiet") == 0 || strcmp(line, "restored") == 0) {
         check_modes(*line == 'r');
     } else if (strcmp(line, "exit") == 0) {

@@ -27,7 +27,7 @@ if grep -q BROKEN "$source"; then
 fi
 grep -q HOMELESS "$source" && { echo "g++: fatal error: cannot execute 'as'" >&2; exit 1; }
 grep -q INCOMPLETE "$source" && { echo "ld: undefined reference to 'alpha_f32'" >&2; exit 1; }
-grep -q SLOW "$source" && { echo $$ >"$source.pid"; sleep 30; }
+grep -q SLOW "$source" && { echo $$ >"$source.pid"; exec sleep 300; }
 grep -q LARGE "$source" && { head -c 9000000 /dev/zero >"$out" || exit 1; }
 cp "$source" "$out" || exit 1
 chmod +x "$out"
