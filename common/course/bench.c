@@ -294,9 +294,10 @@ const struct command bench_command = {
     .name = "bench",
     .operand = "NN",
     .summary = "how fast is my kernel, and what share of this device's limits is that?",
-    .details = "Your kernel beside the solution, the lesson before at the same problem, and what this GPU's\n"
-               "libraries take; a bar for each. Only results that are right are timed. On a GPU the limits are\n"
-               "measured in the same run; on simt there are exact counters in place of times.",
+    .details =
+        "Your kernel beside the solution, the lesson before at the same problem, and what this GPU's\n"
+        "libraries take; a bar for each. Only results that are right are timed. On a GPU the limits are\n"
+        "measured in the same run; on simt there are exact counters in place of times.",
     .options = options,
     .run = run_bench,
 };

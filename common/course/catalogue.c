@@ -21,14 +21,14 @@ static void read_case(const char *line, struct catalogue *catalogue)
     if (catalogue->count) memcpy(cases, catalogue->cases, catalogue->count * sizeof *cases);
     free(catalogue->cases);
     catalogue->cases = cases;
-    cases[catalogue->count++] = (struct known_case){
-        .part = field[1],
-        .name = field[2],
-        .group = field[3],
-        .shape = field[4],
-        .on = {[DEVICE_SIMT] = atoi(field[5]), [DEVICE_GPU] = atoi(field[6])},
-        .flop = atof(field[7]),
-        .min_bytes = atof(field[8])};
+    cases[catalogue->count++] =
+        (struct known_case){.part = field[1],
+                            .name = field[2],
+                            .group = field[3],
+                            .shape = field[4],
+                            .on = {[DEVICE_SIMT] = atoi(field[5]), [DEVICE_GPU] = atoi(field[6])},
+                            .flop = atof(field[7]),
+                            .min_bytes = atof(field[8])};
 }
 
 int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalogue)
@@ -51,9 +51,8 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
                     course_binary_dir());
 }
 
-const struct known_case *catalogue_case(const struct catalogue *catalogue,
-                                        const struct lesson_folder *lesson, const char *name,
-                                        enum device device)
+const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
+                                        const char *name, enum device device)
 {
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct known_case *item = &catalogue->cases[i];

@@ -193,9 +193,8 @@ struct catalogue {
 int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalogue);
 /** @brief The case called @p name ("part/name" or "name"), or the first one of group "speed" on @p device if
  *         @p name is NULL; complains and returns NULL if there is none. */
-const struct known_case *catalogue_case(const struct catalogue *catalogue,
-                                        const struct lesson_folder *lesson, const char *name,
-                                        enum device device);
+const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
+                                        const char *name, enum device device);
 
 /* ---- figures that are recorded (record.c) ------------------------------------------------------------- */
 

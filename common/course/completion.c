@@ -13,7 +13,8 @@ static const char *words_of(const char *name)
     const char *longest = NULL;
     for (size_t i = 0; course_commands[i]; i++) {
         for (const struct option_description *option = course_commands[i]->options; option->name; option++) {
-            if (strcmp(option->name, name) != 0 || !option->argument || !strchr(option->argument, '|')) continue;
+            if (strcmp(option->name, name) != 0 || !option->argument || !strchr(option->argument, '|'))
+                continue;
             if (!longest || strlen(option->argument) > strlen(longest)) longest = option->argument;
         }
     }
@@ -45,7 +46,8 @@ static void print_script(void)
     const struct lesson_folder *lessons = course_lessons(&count);
     printf("# bash completion of warpwise, written by `warpwise completion bash`\n"
            "_warpwise() {\n"
-           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
+           "command=${COMP_WORDS[1]}\n"
            "    local words= lessons= files=\n");
     print_values();
     printf("    if [ \"$COMP_CWORD\" = 1 ] || { [ \"$command\" = help ] && [ \"$COMP_CWORD\" = 2 ]; }; then\n"

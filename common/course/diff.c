@@ -65,9 +65,10 @@ static int run_diff(const struct command_line *line)
     if (access(solution, F_OK) != 0) {
         complain("there is no %s: this tree was handed out without solutions.", course_short_path(solution));
     } else if (!*progress.passed && !option_value(line, "--spoil")) {
-        complain("lesson %s has not passed yet. First a hint: %s hint %s. The solution all the same: %s diff %s "
-                 "--spoil",
-                 lesson->number, program_name(), lesson->number, program_name(), lesson->number);
+        complain(
+            "lesson %s has not passed yet. First a hint: %s hint %s. The solution all the same: %s diff %s "
+            "--spoil",
+            lesson->number, program_name(), lesson->number, program_name(), lesson->number);
     } else {
         code = compare(mine, solution);
     }

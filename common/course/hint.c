@@ -75,7 +75,8 @@ static int list_hints(const struct lesson_folder *lesson, const struct hints *hi
         free(line);
     }
     printf("again: %s hint %s K\n", program_name(), lesson->number);
-    printf("the solution: %s diff %s%s\n", program_name(), lesson->number, *progress->passed ? "" : " --spoil");
+    printf("the solution: %s diff %s%s\n", program_name(), lesson->number,
+           *progress->passed ? "" : " --spoil");
     return EXIT_PASS;
 }
 

@@ -37,7 +37,8 @@ int limits_find(struct limits *limits)
     limits->f16_tflops = recorded(&limits->figures, "cuBLAS f16", "tflops");
     limits->launch_us = recorded(&limits->figures, "launch", "time");
     for (size_t i = 0; i < limits->figures.count && !limits->date; i++)
-        if (strcmp(limits->figures.items[i].lesson, "limits") == 0) limits->date = limits->figures.items[i].date;
+        if (strcmp(limits->figures.items[i].lesson, "limits") == 0)
+            limits->date = limits->figures.items[i].date;
     return limits->copy_gbps > 0 ? EXIT_PASS : EXIT_SKIPPED;
 }
 

@@ -16,16 +16,16 @@ const struct metric profile_metrics[] = {
      "a load of a warp is one request", 0},
     {"l1tex__t_sectors_" GLOBAL_OP "ld.sum", "global_load_sectors", "load sectors",
      "32 bytes each, as asked of the L1 cache", 0},
-    {"l1tex__t_requests_" GLOBAL_OP "st.sum", "global_store_requests", "store requests", "likewise for stores",
-     0},
+    {"l1tex__t_requests_" GLOBAL_OP "st.sum", "global_store_requests", "store requests",
+     "likewise for stores", 0},
     {"l1tex__t_sectors_" GLOBAL_OP "st.sum", "global_store_sectors", "store sectors", "likewise for stores",
      0},
     {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "shared_bank_conflicts", "bank conflicts",
      "turns of shared memory that were lost because lanes wanted different words of one bank", 0},
     {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", NULL, "shared wavefronts",
      "turns of shared memory in all", 0},
-    {"l1tex__t_sector_hit_rate.pct", NULL, "L1 hit rate, %", "sectors found in the multiprocessor's own cache",
-     1},
+    {"l1tex__t_sector_hit_rate.pct", NULL, "L1 hit rate, %",
+     "sectors found in the multiprocessor's own cache", 1},
     {"lts__t_sector_hit_rate.pct", NULL, "L2 hit rate, %",
      "of what L1 did not have, found in the cache all share; the rest comes from device memory", 1},
     {"dram__bytes_read.sum", NULL, "DRAM read, bytes", "what device memory really gave", 0},
@@ -137,7 +137,8 @@ static double unit_factor(const char *unit)
     static const struct {
         const char *prefix;
         double factor;
-    } times[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}, sizes[] = {{"K", 1e3}, {"M", 1e6}, {"G", 1e9}};
+    } times[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
+      sizes[] = {{"K", 1e3}, {"M", 1e6}, {"G", 1e9}};
     size_t length = strlen(unit);
     int is_size = strstr(unit, "byte") || (length && unit[length - 1] == 'B');
     for (size_t i = 0; is_size && i < sizeof sizes / sizeof sizes[0]; i++)

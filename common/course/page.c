@@ -126,8 +126,8 @@ size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS])
         number++;
         if (strncmp(text, opening, strlen(opening)) == 0 && count < MAX_REGIONS) {
             const char *name = text + strlen(opening);
-            regions[count++] = (struct region){
-                .name = format_string("%.*s", (int)strcspn(name, "]"), name), .line = number};
+            regions[count++] =
+                (struct region){.name = format_string("%.*s", (int)strcspn(name, "]"), name), .line = number};
             inside = 1;
         } else if (strncmp(text, closing, strlen(closing)) == 0) {
             inside = 0;

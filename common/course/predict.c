@@ -74,9 +74,9 @@ static int ask_quantity(const struct command_line *line, const char *option, con
     const char *given = option_value(line, option);
     if (given) {
         *value = read_quantity(given);
-        return isfinite(*value) ? EXIT_PASS
-                                : complain("%s takes a number such as 268MB or 4*16*2048*64, not \"%s\".",
-                                           option, given);
+        return isfinite(*value)
+                   ? EXIT_PASS
+                   : complain("%s takes a number such as 268MB or 4*16*2048*64, not \"%s\".", option, given);
     }
     for (;;) {
         if (!ask(question, answer))
@@ -95,10 +95,11 @@ static int ask_bound(const struct command_line *line, const struct limits *limit
         *bound = read_bound(given);
         return *bound ? EXIT_PASS : complain("--bound takes memory, compute or latency, not \"%s\".", given);
     }
-    char *question = format_string(
-        "What will bound it on %s (a copy moves %.0f GB/s, cuBLAS reaches %.0f TFLOP/s in f32, %.0f in f16, a launch "
-        "takes %.1f us): memory, compute or latency?",
-        limits->device, limits->copy_gbps, limits->f32_tflops, limits->f16_tflops, limits->launch_us);
+    char *question = format_string("What will bound it on %s (a copy moves %.0f GB/s, cuBLAS reaches %.0f "
+                                   "TFLOP/s in f32, %.0f in f16, a launch "
+                                   "takes %.1f us): memory, compute or latency?",
+                                   limits->device, limits->copy_gbps, limits->f32_tflops, limits->f16_tflops,
+                                   limits->launch_us);
     for (;;) {
         if (!ask(question, answer))
             return complain("no answer; without a keyboard: --bytes N --operations N --bound WORD");
@@ -112,14 +113,16 @@ static int ask_bound(const struct command_line *line, const struct limits *limit
 
 static int ask_all(const struct command_line *line, const struct limits *limits, struct prediction *said)
 {
-    int code = ask_quantity(line, "--bytes",
-                            "How many bytes have to cross device memory at the least: every input read once, every "
-                            "output written once?",
-                            &said->bytes);
+    int code =
+        ask_quantity(line, "--bytes",
+                     "How many bytes have to cross device memory at the least: every input read once, every "
+                     "output written once?",
+                     &said->bytes);
     if (code == EXIT_PASS)
-        code = ask_quantity(line, "--operations",
-                            "How many floating-point operations does the definition need? A multiply-add is two.",
-                            &said->operations);
+        code = ask_quantity(
+            line, "--operations",
+            "How many floating-point operations does the definition need? A multiply-add is two.",
+            &said->operations);
     return code == EXIT_PASS ? ask_bound(line, limits, &said->bound) : code;
 }
 
@@ -129,7 +132,10 @@ static void print_line(const char *name, const char *said, const char *truth, co
 {
     int narrow = layout_width() < NAME_WIDTH + 2 * WIDE_COLUMN + 24;
     int column = narrow ? NARROW_COLUMN : WIDE_COLUMN;
-    printf("%-*s%*s%*s%s%s\n", NAME_WIDTH, name, column, said, column, truth, !*verdict ? "" : narrow ? "\n  " : "   ",
+    printf("%-*s%*s%*s%s%s\n", NAME_WIDTH, name, column, said, column, truth,
+           !*verdict ? ""
+           : narrow  ? "\n  "
+                     : "   ",
            verdict);
 }
 
@@ -158,11 +164,11 @@ static void tell_truth(const struct prediction *said, const struct known_case *i
     judge_quantity("bytes", said->bytes, item->min_bytes);
     judge_quantity("operations", said->operations, item->flop);
     print_line("bound", said->bound, bound, strcmp(said->bound, bound) == 0 ? "right" : "not so");
-    char *why = format_string(
-        "%.3g operations a byte. On %s%s%s no kernel can take less than %.3g us%s.",
-        item->flop / item->min_bytes, limits->device, limits->measured ? "" : ", as recorded on ",
-        limits->measured ? "," : format_string("%s,", limits->date), least_us,
-        strcmp(bound, "latency") == 0 ? ", which is about what its launch costs" : "");
+    char *why = format_string("%.3g operations a byte. On %s%s%s no kernel can take less than %.3g us%s.",
+                              item->flop / item->min_bytes, limits->device,
+                              limits->measured ? "" : ", as recorded on ",
+                              limits->measured ? "," : format_string("%s,", limits->date), least_us,
+                              strcmp(bound, "latency") == 0 ? ", which is about what its launch costs" : "");
     printf("\n");
     layout_paragraph(why, 0, 0);
     free(why);
@@ -171,14 +177,15 @@ static void tell_truth(const struct prediction *said, const struct known_case *i
 static void tell_sectors(const char *whose, double sectors, double min_bytes)
 {
     char bytes[32];
-    char *text = format_string("%s asks the caches for %s bytes (%.0f sectors of 32): %.3g times the least.", whose,
-                               grouped_number(bytes, sectors * SECTOR_BYTES), sectors,
+    char *text = format_string("%s asks the caches for %s bytes (%.0f sectors of 32): %.3g times the least.",
+                               whose, grouped_number(bytes, sectors * SECTOR_BYTES), sectors,
                                sectors * SECTOR_BYTES / min_bytes);
     layout_paragraph(text, 0, 0);
     free(text);
 }
 
-static void tell_time(const char *whose, double us, const struct known_case *item, const struct limits *limits)
+static void tell_time(const char *whose, double us, const struct known_case *item,
+                      const struct limits *limits)
 {
     const char *bound;
     double least_us = limits_least_us(limits, item->shape, item->flop, item->min_bytes, &bound);
@@ -208,7 +215,8 @@ static int tell_own(const struct lesson_folder *lesson, const struct known_case 
     for (size_t i = 0; i < bench.results.count; i++)
         if (strcmp(bench.results.rows[i].test_case, item->name) == 0) row = &bench.results.rows[i];
     if (device == DEVICE_GPU && row->median_us > 0) tell_time("your kernel", row->median_us, item, limits);
-    if (device == DEVICE_SIMT) tell_sectors("your kernel", row->load_sectors + row->store_sectors, item->min_bytes);
+    if (device == DEVICE_SIMT)
+        tell_sectors("your kernel", row->load_sectors + row->store_sectors, item->min_bytes);
     return 1;
 }
 
@@ -241,12 +249,13 @@ static int run_predict(const struct command_line *line)
     const struct lesson_folder *lesson = lesson_or_next(line->operand);
     if (!lesson || catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     int gpu = device_probe(DEVICE_GPU)->usable;
-    const struct known_case *item = catalogue_case(&catalogue, lesson, option_value(line, "--case"),
-                                                   gpu ? DEVICE_GPU : DEVICE_SIMT);
+    const struct known_case *item =
+        catalogue_case(&catalogue, lesson, option_value(line, "--case"), gpu ? DEVICE_GPU : DEVICE_SIMT);
     if (!item) return EXIT_TROUBLE;
     if (limits_find(&limits) != EXIT_PASS)
         return complain("there is no GPU here, and no figures of one in docs/results to predict for.");
-    printf("%s%s %s%s, case %s\n", colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(), item->name);
+    printf("%s%s %s%s, case %s\n", colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(),
+           item->name);
     layout_paragraph(item->shape, 0, 0);
     printf("\n");
     fflush(stdout);
@@ -272,9 +281,10 @@ const struct command predict_command = {
     .name = "predict",
     .operand = "[NN]",
     .summary = "bytes, operations and what bounds the kernel: first you say, then it is measured",
-    .details = "Asks for what the options do not answer. Then what the definition says, what your kernel does,\n"
-               "and what the solution was recorded to do. Nobody keeps count.\n"
-               "Exit 0 whatever you answered, 2 without answers.",
+    .details =
+        "Asks for what the options do not answer. Then what the definition says, what your kernel does,\n"
+        "and what the solution was recorded to do. Nobody keeps count.\n"
+        "Exit 0 whatever you answered, 2 without answers.",
     .options = options,
     .run = run_predict,
 };

@@ -18,25 +18,33 @@ enum { CALLS = 2, PROFILE_SECONDS = 600, TITLE_WIDTH = 26, NUMBER_WIDTH = 15 };
 static const struct {
     const char *topic, *titles[8];
 } lesson_metrics[] = {
-    {"naive_attention", {"time", "load requests", "load sectors", "sectors a load request", "L1 hit rate, %",
-                         "L2 hit rate, %", "DRAM read, bytes"}},
-    {"tiled_attention", {"time", "load sectors", "sectors a load request", "shared wavefronts", "bank conflicts",
-                         "L2 hit rate, %", "SM busy, %"}},
-    {"online_softmax", {"time", "load sectors", "store sectors", "DRAM read, bytes", "DRAM busy, %",
-                        "L2 hit rate, %"}},
-    {"flash_attention_1", {"time", "load sectors", "store sectors", "bank conflicts", "L2 hit rate, %",
-                           "DRAM read, bytes", "DRAM written, bytes", "warps resident, %"}},
-    {"flash_attention_2", {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %",
-                           "SM busy, %", "warps resident, %"}},
-    {"paged_attention", {"time", "load sectors", "sectors a load request", "L2 hit rate, %", "DRAM read, bytes",
-                         "DRAM busy, %", "warps resident, %"}},
+    {"naive_attention",
+     {"time", "load requests", "load sectors", "sectors a load request", "L1 hit rate, %", "L2 hit rate, %",
+      "DRAM read, bytes"}},
+    {"tiled_attention",
+     {"time", "load sectors", "sectors a load request", "shared wavefronts", "bank conflicts",
+      "L2 hit rate, %", "SM busy, %"}},
+    {"online_softmax",
+     {"time", "load sectors", "store sectors", "DRAM read, bytes", "DRAM busy, %", "L2 hit rate, %"}},
+    {"flash_attention_1",
+     {"time", "load sectors", "store sectors", "bank conflicts", "L2 hit rate, %", "DRAM read, bytes",
+      "DRAM written, bytes", "warps resident, %"}},
+    {"flash_attention_2",
+     {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "SM busy, %",
+      "warps resident, %"}},
+    {"paged_attention",
+     {"time", "load sectors", "sectors a load request", "L2 hit rate, %", "DRAM read, bytes", "DRAM busy, %",
+      "warps resident, %"}},
     {"cuda_graph", {"time", "load sectors", "DRAM busy, %", "SM busy, %", "L2 hit rate, %"}},
-    {"wmma_gemm", {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %",
-                   "tensor pipe, %", "DRAM busy, %"}},
-    {"pipelined_gemm", {"time", "shared wavefronts", "bank conflicts", "tensor pipe, %", "L2 hit rate, %",
-                        "warps resident, %"}},
-    {"register_tiled_gemm", {"time", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %",
-                             "L2 hit rate, %", "warps resident, %"}},
+    {"wmma_gemm",
+     {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "tensor pipe, %",
+      "DRAM busy, %"}},
+    {"pipelined_gemm",
+     {"time", "shared wavefronts", "bank conflicts", "tensor pipe, %", "L2 hit rate, %",
+      "warps resident, %"}},
+    {"register_tiled_gemm",
+     {"time", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %", "L2 hit rate, %",
+      "warps resident, %"}},
 };
 
 /* One line of the printout: a metric, or a ratio of two. */
@@ -57,9 +65,9 @@ static struct line_of_table line_called(const char *title)
     size_t metric = metric_called(title);
     if (metric < profile_metric_count)
         return (struct line_of_table){title, profile_metrics[metric].meaning, metric, profile_metric_count};
-    return (struct line_of_table){title,
-                                  "4: neighbouring lanes read neighbouring floats; 32: every lane its own sector",
-                                  metric_called("load sectors"), metric_called("load requests")};
+    return (struct line_of_table){
+        title, "4: neighbouring lanes read neighbouring floats; 32: every lane its own sector",
+        metric_called("load sectors"), metric_called("load requests")};
 }
 
 /* The lines for @p topic; returns how many. */
@@ -131,8 +139,8 @@ static int profile_on_simt(const struct request *request, struct profile *profil
                 &end);
     show_progress(NULL);
     code = check_status(end.output.data);
-    if (code == EXIT_PASS && (read_file(path, &content) != 0 ||
-                              profile_read_simt(content.data, CALLS, profile) <= 0))
+    if (code == EXIT_PASS &&
+        (read_file(path, &content) != 0 || profile_read_simt(content.data, CALLS, profile) <= 0))
         code = complain("the software device counted nothing: %.*s", (int)strcspn(end.output.data, "\n"),
                         end.output.data);
     unlink(path);
@@ -150,9 +158,10 @@ static int read_ncu(const char *content, const char *from, struct profile *profi
     const char *error = strstr(content, "==ERROR==");
     if (error)
         return complain("%s: %.*s%s", from, (int)strcspn(error, "\n"), error,
-                        strstr(error, "ERR_NVGPUCTRPERM") ? " (reading counters needs permission on this machine: "
-                                                            "NVIDIA's page on ERR_NVGPUCTRPERM says how to give it)"
-                                                          : "");
+                        strstr(error, "ERR_NVGPUCTRPERM")
+                            ? " (reading counters needs permission on this machine: "
+                              "NVIDIA's page on ERR_NVGPUCTRPERM says how to give it)"
+                            : "");
     return complain("%s has no profile in it: ncu --csv --page raw writes one.", from);
 }
 
@@ -237,7 +246,8 @@ static void print_kernel(const char *name, const struct profile *const *columns,
     }
     for (size_t l = 0; l < count; l++) {
         int known = 0;
-        for (size_t i = 0; i < column_count; i++) known = known || isfinite(line_value(&lines[l], kernels[i]));
+        for (size_t i = 0; i < column_count; i++)
+            known = known || isfinite(line_value(&lines[l], kernels[i]));
         if (!known) continue;
         printf("  %-*s", title_width, lines[l].title);
         for (size_t i = 0; i < column_count; i++) {
@@ -292,9 +302,10 @@ static void print_columns(const struct profile *simt, const struct profile *gpu,
     }
     print_meanings(columns, column_count, lines, count);
     if (column_count == 2)
-        layout_paragraph("\nsimt counts exactly what the C++ compiler's code asks for. Where the columns differ, nvcc has "
-                         "merged or left out loads, or hardware counted other traffic too: docs/counters.md",
-                         0, 0);
+        layout_paragraph(
+            "\nsimt counts exactly what the C++ compiler's code asks for. Where the columns differ, nvcc has "
+            "merged or left out loads, or hardware counted other traffic too: docs/counters.md",
+            0, 0);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
@@ -315,7 +326,8 @@ static int measure(const struct command_line *line, const struct request *reques
     if (facts->usable && ncu) {
         code = profile_on_gpu(request, ncu, gpu);
     } else {
-        printf("no column for the gpu: %s\n", facts->usable ? "ncu (Nsight Compute) is not on the PATH" : facts->reason);
+        printf("no column for the gpu: %s\n",
+               facts->usable ? "ncu (Nsight Compute) is not on the PATH" : facts->reason);
         code = simt->count ? EXIT_PASS : EXIT_SKIPPED;
     }
     free(ncu);
@@ -364,9 +376,10 @@ const struct command profile_command = {
     .name = "profile",
     .operand = "[NN]",
     .summary = "the counters that matter, kernel by kernel, and what they mean",
-    .details = "On simt exact counters; on a GPU with Nsight Compute (ncu) what hardware counts, caches too.\n"
-               "Where both are to be had, side by side. Nothing is judged.\n"
-               "Exit 0, 1 if the kernel does not build or run, 77 not started or nothing to count with.",
+    .details =
+        "On simt exact counters; on a GPU with Nsight Compute (ncu) what hardware counts, caches too.\n"
+        "Where both are to be had, side by side. Nothing is judged.\n"
+        "Exit 0, 1 if the kernel does not build or run, 77 not started or nothing to count with.",
     .options = options,
     .run = run_profile,
 };

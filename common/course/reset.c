@@ -17,8 +17,9 @@ static char *backup_name(const struct lesson_folder *lesson)
     struct tm parts;
     strftime(stamp, sizeof stamp, "%Y-%m-%d_%H-%M-%S", localtime_r(&now, &parts));
     for (int turn = 0;; turn++) {
-        char *name = turn ? format_string("%s/backups/%s_%s_%d.cu", progress_folder(), lesson->name, stamp, turn)
-                          : format_string("%s/backups/%s_%s.cu", progress_folder(), lesson->name, stamp);
+        char *name =
+            turn ? format_string("%s/backups/%s_%s_%d.cu", progress_folder(), lesson->name, stamp, turn)
+                 : format_string("%s/backups/%s_%s.cu", progress_folder(), lesson->name, stamp);
         if (access(name, F_OK) != 0) return name;
         free(name);
     }
@@ -68,11 +69,12 @@ static int run_reset(const struct command_line *line)
     if (!lesson) return EXIT_TROUBLE;
     char *kernel = course_kernel_path(lesson, 0);
     skeleton_keep(lesson);
-    int code = skeleton_find(lesson, &skeleton) == 0
-                   ? put_back(lesson, kernel, &skeleton)
-                   : complain("there is no copy of the skeleton of lesson %s: not in git, and the file was changed "
-                              "before this program saw it. Take %s from where you got the course.",
-                              lesson->number, course_short_path(kernel));
+    int code =
+        skeleton_find(lesson, &skeleton) == 0
+            ? put_back(lesson, kernel, &skeleton)
+            : complain("there is no copy of the skeleton of lesson %s: not in git, and the file was changed "
+                       "before this program saw it. Take %s from where you got the course.",
+                       lesson->number, course_short_path(kernel));
     text_free(&skeleton);
     free(kernel);
     return code;

@@ -197,7 +197,8 @@ static char *svg_script(const char *path, const struct limits *limits, const str
                limits->f32_tflops > 0 ? limits->f32_tflops : 1e9,
                limits->f16_tflops > 0 ? limits->f16_tflops : 1e9);
     if (points->count)
-        text_print(&script, ", \\\n     $points using 1:2:3 with labels point pt 7 offset char 1,0 left notitle");
+        text_print(&script,
+                   ", \\\n     $points using 1:2:3 with labels point pt 7 offset char 1,0 left notitle");
     text_print(&script, "\n");
     return script.data;
 }
@@ -232,23 +233,25 @@ static int draw_svg(const char *path, const struct limits *limits, const struct 
 
 static void print_heading(const struct limits *limits)
 {
-    char *line = format_string("%s: copy %.0f GB/s, cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s, %s%s", limits->device,
-                               limits->copy_gbps, limits->f32_tflops, limits->f16_tflops,
-                               limits->measured ? "measured now" : "recorded ",
-                               limits->measured ? "" : limits->date);
+    char *line =
+        format_string("%s: copy %.0f GB/s, cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s, %s%s", limits->device,
+                      limits->copy_gbps, limits->f32_tflops, limits->f16_tflops,
+                      limits->measured ? "measured now" : "recorded ", limits->measured ? "" : limits->date);
     layout_paragraph(line, 0, 2);
     free(line);
     printf("\n");
     if (limits->measured) return;
-    layout_paragraph("There is no GPU here. simt has counters and no speed, so nothing of this machine can be "
-                     "drawn; these are figures recorded in docs/results.",
-                     0, 0);
+    layout_paragraph(
+        "There is no GPU here. simt has counters and no speed, so nothing of this machine can be "
+        "drawn; these are figures recorded in docs/results.",
+        0, 0);
     printf("\n");
 }
 
 static void say_how_to_get_points(void)
 {
-    char *line = format_string("kernels: %s tour --record puts the solutions here, bench NN your own", program_name());
+    char *line =
+        format_string("kernels: %s tour --record puts the solutions here, bench NN your own", program_name());
     printf("\n");
     layout_paragraph(line, 0, 2);
     free(line);
@@ -265,9 +268,10 @@ static int run_roofline(const struct command_line *line)
         return EXIT_SKIPPED;
     }
     if (limits_find(&limits) != EXIT_PASS) {
-        layout_paragraph("There is no GPU here and docs/results holds figures of none. A roofline is drawn from "
-                         "speeds; simt has only counters: warpwise bench NN shows them.",
-                         0, 0);
+        layout_paragraph(
+            "There is no GPU here and docs/results holds figures of none. A roofline is drawn from "
+            "speeds; simt has only counters: warpwise bench NN shows them.",
+            0, 0);
         return EXIT_SKIPPED;
     }
     char *mine = figures_own_path(limits.device);
@@ -294,9 +298,10 @@ static const struct option_description options[] = {
 const struct command roofline_command = {
     .name = "roofline",
     .summary = "what this GPU allows, and where each kernel stands below it",
-    .details = "The limits are measured on your own GPU; kernels come from what tour --record and bench recorded.\n"
-               "As text, and with gnuplot as SVG. Without a GPU it draws what docs/results holds of one.\n"
-               "Exit 0, 77 if there is nothing to draw.",
+    .details =
+        "The limits are measured on your own GPU; kernels come from what tour --record and bench recorded.\n"
+        "As text, and with gnuplot as SVG. Without a GPU it draws what docs/results holds of one.\n"
+        "Exit 0, 77 if there is nothing to draw.",
     .options = options,
     .run = run_roofline,
 };

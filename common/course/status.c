@@ -61,10 +61,10 @@ static void print_what_to_do(const struct lesson_folder *lesson)
     standing_of(lesson, &standing);
     int fresh = strcmp(standing.state, "NOT_STARTED") == 0 && !standing.edited;
     int passed = strcmp(standing.state, "PASS") == 0;
-    char *why = fresh    ? format_string("next: lesson %s. Read %s, then", lesson->number,
-                                         course_short_path(page))
-                : passed ? format_string("next: lesson %s passed, but its file has changed since", lesson->number)
-                         : format_string("next: lesson %s, where you left it", lesson->number);
+    char *why =
+        fresh    ? format_string("next: lesson %s. Read %s, then", lesson->number, course_short_path(page))
+        : passed ? format_string("next: lesson %s passed, but its file has changed since", lesson->number)
+                 : format_string("next: lesson %s, where you left it", lesson->number);
     layout_paragraph(why, 0, 2);
     printf("  %s%s watch %s%s\n", colour_on(COLOUR_BOLD), program_name(), lesson->number, colour_off());
     free(why);
@@ -73,9 +73,10 @@ static void print_what_to_do(const struct lesson_folder *lesson)
 
 static void print_end_of_course(void)
 {
-    layout_paragraph("Every lesson passes. What to do with it: set your kernels beside the solutions and this "
-                     "device's limits",
-                     0, 0);
+    layout_paragraph(
+        "Every lesson passes. What to do with it: set your kernels beside the solutions and this "
+        "device's limits",
+        0, 0);
     printf("  %s%s bench 01%s\n", colour_on(COLOUR_BOLD), program_name(), colour_off());
 }
 
@@ -144,9 +145,10 @@ static const struct option_description no_options[] = {{0}};
 const struct command status_command = {
     .name = "status",
     .summary = "where you are and what is next; the same as warpwise alone",
-    .details = "A state is that of the last whole check. PASS, FAIL, BUILD_ERROR, CRASH, TIMEOUT; NOT_STARTED\n"
-               "as long as every part of the file says TODO; NO_DEVICE where nothing can run. \"edited since\"\n"
-               "means that the file has changed after that check. Nothing is built or run. Exit 0.",
+    .details =
+        "A state is that of the last whole check. PASS, FAIL, BUILD_ERROR, CRASH, TIMEOUT; NOT_STARTED\n"
+        "as long as every part of the file says TODO; NO_DEVICE where nothing can run. \"edited since\"\n"
+        "means that the file has changed after that check. Nothing is built or run. Exit 0.",
     .options = no_options,
     .run = run_status,
 };

@@ -53,7 +53,8 @@ static int begins_case(const char *line)
 
 static int is_part(const char *line)
 {
-    return strncmp(line, "  ", 2) == 0 && line[2] != ' ' && strstr(line, " points, ") && strstr(line, " cases");
+    return strncmp(line, "  ", 2) == 0 && line[2] != ' ' && strstr(line, " points, ") &&
+           strstr(line, " cases");
 }
 
 /* Of the checker's report: the lines of the parts, then the first case that failed and no other. */
@@ -92,7 +93,8 @@ static void describe_beginning(const struct watch *watch, struct text *out)
     struct text source = {0};
     char *page = page_path(watch->lesson), *left = kernel_regions_left(watch->file.path);
     int skeleton = read_file(watch->file.path, &source) == 0 && kernel_is_skeleton(source.data);
-    text_print(out, skeleton ? "  nothing is written yet\n\n" : "  no part can be checked yet: it still says NOT_STARTED\n\n");
+    text_print(out, skeleton ? "  nothing is written yet\n\n"
+                             : "  no part can be checked yet: it still says NOT_STARTED\n\n");
     if (skeleton) text_print(out, "  read  %s\n", course_short_path(page));
     text_print(out, "  write %s\n", course_short_path(watch->file.path));
     if (left) text_print(out, "  left  %s\n", left);
@@ -124,8 +126,8 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     }
     if (whole && strcmp(state, "PASS") == 0) {
         const struct lesson_folder *next = standing_next();
-        text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n", program_name(),
-                   watch->lesson->number, watch->lesson->number, watch->lesson->number);
+        text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n",
+                   program_name(), watch->lesson->number, watch->lesson->number, watch->lesson->number);
         if (next) text_print(out, "  next: %s watch %s\n", program_name(), next->number);
     }
 }
@@ -273,7 +275,8 @@ static int run_watch(const struct command_line *line)
 
 static const struct option_description options[] = {
     {"--device", "gpu|simt", "where to run; without it, on simt", 0},
-    {"--poll", NULL, "look at the file instead of waiting for the system to tell (also WARPWISE_WATCH=poll)", 0},
+    {"--poll", NULL, "look at the file instead of waiting for the system to tell (also WARPWISE_WATCH=poll)",
+     0},
     {0},
 };
 
@@ -281,9 +284,10 @@ const struct command watch_command = {
     .name = "watch",
     .operand = "[NN]",
     .summary = "build and check on every save; without NN the lesson that is next",
-    .details = "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
-               "first wrong case is on the screen within a second or two. Keys: h hint, r again, q quit.\n"
-               "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
+    .details =
+        "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
+        "first wrong case is on the screen within a second or two. Keys: h hint, r again, q quit.\n"
+        "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
     .options = options,
     .run = run_watch,
 };

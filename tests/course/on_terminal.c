@@ -13,7 +13,8 @@
  *     rename FROM TO   writes it beside TO and renames it there, as others do
  *     resize CxR       another size of the terminal
  *     signal INT       sends SIGINT, TERM or CONT
- *     fits             every line printed so far has at most as many columns as the terminal (control codes aside)
+ *     fits             every line since the terminal was cleared last has at most as many columns as it (control codes
+ *                      aside)
  *     plain            no control codes and no carriage returns so far
  *     colourless       no control code that sets a colour so far
  *     ascii            nothing beyond ASCII so far
@@ -61,7 +62,8 @@ static void fail(const char *format, ...)
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
-    printf("\nprinted until then (%zu of it matched):\n%.*s\n", session.seen, (int)session.length, session.output);
+    printf("\nprinted until then (%zu of it matched):\n%.*s\n", session.seen, (int)session.length,
+           session.output);
     if (session.child > 0 && !session.ended) kill(session.child, SIGKILL);
     exit(1);
 }
@@ -84,7 +86,8 @@ static void open_terminal(const char *size_text)
     if (session.terminal < 0 || grantpt(session.terminal) != 0 || unlockpt(session.terminal) != 0)
         fail("no terminal: %s", strerror(errno));
     session.slave = open(ptsname(session.terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (session.slave < 0 || ioctl(session.slave, TIOCSWINSZ, &size) != 0) fail("no terminal: %s", strerror(errno));
+    if (session.slave < 0 || ioctl(session.slave, TIOCSWINSZ, &size) != 0)
+        fail("no terminal: %s", strerror(errno));
     tcgetattr(session.slave, &session.before);
 }
 
@@ -146,7 +149,8 @@ static int take_output(int milliseconds)
 
 static void look_for_end(void)
 {
-    if (!session.ended && waitpid(session.child, &session.status, WNOHANG) == session.child) session.ended = 1;
+    if (!session.ended && waitpid(session.child, &session.status, WNOHANG) == session.child)
+        session.ended = 1;
 }
 
 static double now_seconds(void)
@@ -160,7 +164,8 @@ static void expect(const char *text)
 {
     double deadline = now_seconds() + PATIENCE_SECONDS;
     for (;;) {
-        char *found = memmem(session.output + session.seen, session.length - session.seen, text, strlen(text));
+        char *found =
+            memmem(session.output + session.seen, session.length - session.seen, text, strlen(text));
         if (found) {
             session.seen = (size_t)(found - session.output) + strlen(text);
             return;
@@ -168,7 +173,8 @@ static void expect(const char *text)
         int last = session.ended; /* what was printed before the end may still be on its way */
         int open_stream = take_output(last ? 0 : 100);
         look_for_end();
-        if (last && (!open_stream || poll(&(struct pollfd){.fd = session.terminal, .events = POLLIN}, 1, 0) <= 0))
+        if (last &&
+            (!open_stream || poll(&(struct pollfd){.fd = session.terminal, .events = POLLIN}, 1, 0) <= 0))
             fail("it ended without printing that");
         if (now_seconds() > deadline) fail("not printed within %d s", PATIENCE_SECONDS);
     }
@@ -191,7 +197,8 @@ static void expect_end(int code)
         look_for_end();
         if (now_seconds() > deadline) fail("it has not ended within %d s", PATIENCE_SECONDS);
     }
-    while (poll(&(struct pollfd){.fd = session.terminal, .events = POLLIN}, 1, 0) > 0 && take_output(0)) continue;
+    while (poll(&(struct pollfd){.fd = session.terminal, .events = POLLIN}, 1, 0) > 0 && take_output(0))
+        continue;
     int got = WIFSIGNALED(session.status) ? 128 + WTERMSIG(session.status) : WEXITSTATUS(session.status);
     if (got != code) fail("exit %d instead of %d", got, code);
 }
@@ -201,10 +208,13 @@ static void check_fits(void)
 {
     int column = 0;
     size_t begin = 0;
-    for (size_t i = 0; i < session.length; i++) {
+    for (size_t i = 0; i + 4 <= session.length; i++)
+        if (memcmp(session.output + i, "\033[2J", 4) == 0) begin = i;
+    for (size_t i = begin; i < session.length; i++) {
         unsigned char byte = (unsigned char)session.output[i];
         if (byte == '\033' && i + 1 < session.length && session.output[i + 1] == '[') {
-            for (i += 2; i < session.length && !(session.output[i] >= '@' && session.output[i] <= '~'); i++) continue;
+            for (i += 2; i < session.length && !(session.output[i] >= '@' && session.output[i] <= '~'); i++)
+                continue;
         } else if (byte == '\n' || byte == '\r') {
             column = 0;
             begin = i + 1;
@@ -241,7 +251,8 @@ static void check_colourless(void)
 static void send_keys(const char *keys)
 {
     size_t length = strlen(keys);
-    if (write(session.input, keys, length) != (ssize_t)length) fail("keys cannot be sent: %s", strerror(errno));
+    if (write(session.input, keys, length) != (ssize_t)length)
+        fail("keys cannot be sent: %s", strerror(errno));
 }
 
 static void save(char *names, int by_rename)
@@ -255,7 +266,8 @@ static void save(char *names, int by_rename)
     size_t length = in ? fread(buffer, 1, sizeof buffer, in) : 0;
     if (in) fclose(in);
     FILE *out = in ? fopen(beside, "w") : NULL;
-    if (!out || fwrite(buffer, 1, length, out) != length || fclose(out) != 0) fail("%s: %s", to, strerror(errno));
+    if (!out || fwrite(buffer, 1, length, out) != length || fclose(out) != 0)
+        fail("%s: %s", to, strerror(errno));
     if (by_rename && rename(beside, to) != 0) fail("%s: %s", to, strerror(errno));
 }
 
