@@ -150,11 +150,13 @@ size_t line_diff(const char *old_text, const char *new_text, struct text *out);
 /** @brief One file that is watched, in a folder that may see renames. */
 struct watched {
     char *path;
-    int notify; /**< inotify, or -1: then the file is looked at a few times a second */
+    int notify;  /**< inotify, or -1: then the file is looked at a few times a second */
+    int wait_ms; /**< after which it is looked at in any case; -1: never */
     char stamp[80], sum[65];
 };
 
-void watched_open(struct watched *watched, const char *path, int poll_only);
+/** @brief Begins. @p way: "poll" leaves inotify out, "notify" trusts it alone, NULL takes both. */
+void watched_open(struct watched *watched, const char *path, const char *way);
 /** @brief 1 if the content has changed since the last call that said so; never waits. */
 int watched_changed(struct watched *watched);
 /** @brief Waits until the content may have changed, a key is pressed, or a signal comes. */

@@ -255,14 +255,13 @@ static int run_watch(const struct command_line *line)
 {
     struct watch watch = {.lesson = lesson_or_next(line->operand)};
     const char *way = getenv("WARPWISE_WATCH");
-    int poll_only = option_value(line, "--poll") || (way && strcmp(way, "poll") == 0);
     if (!watch.lesson) return EXIT_TROUBLE;
     int code = choose_device(line, &watch.device);
     if (code != EXIT_PASS) return code;
     char *kernel = course_kernel_path(watch.lesson, 0);
     if (access(kernel, R_OK) != 0) return build_kernel_file_usable(kernel);
     skeleton_keep(watch.lesson);
-    watched_open(&watch.file, kernel, poll_only);
+    watched_open(&watch.file, kernel, option_value(line, "--poll") ? "poll" : way);
     watch.keys = screen_open();
     printf("watching %s; ^C ends\n", course_short_path(kernel));
     fflush(stdout);

@@ -40,10 +40,12 @@ static void look(const char *path, char stamp[80])
                  (long long)status.st_size, (unsigned long long)status.st_ino);
 }
 
-void watched_open(struct watched *watched, const char *path, int poll_only)
+void watched_open(struct watched *watched, const char *path, const char *way)
 {
-    *watched = (struct watched){.path = copy_string(path), .notify = -1};
-    if (!poll_only) watched->notify = begin_notify(path);
+    *watched = (struct watched){.path = copy_string(path), .notify = -1, .wait_ms = WAIT_POLLING_MS};
+    if (!way || strcmp(way, "poll") != 0) watched->notify = begin_notify(path);
+    if (watched->notify >= 0) watched->wait_ms = WAIT_BESIDE_NOTIFY_MS;
+    if (watched->notify >= 0 && way && strcmp(way, "notify") == 0) watched->wait_ms = -1;
     look(path, watched->stamp);
     progress_sum(path, watched->sum);
 }
@@ -66,8 +68,7 @@ void watched_wait(const struct watched *watched, int keys)
     char events[4096];
     struct pollfd fds[2] = {{.fd = watched->notify, .events = POLLIN},
                             {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN}};
-    int limit = watched->notify >= 0 ? WAIT_BESIDE_NOTIFY_MS : WAIT_POLLING_MS;
-    if (poll(fds, 2, limit) > 0 && fds[0].revents)
+    if (poll(fds, 2, watched->wait_ms) > 0 && fds[0].revents)
         while (read(watched->notify, events, sizeof events) > 0) continue;
 }
 

@@ -339,7 +339,7 @@ expect 10.0 of 10 points
 ")
 on_terminal(pipe "${saves}plain\nsignal INT\nexit 130\n" build/bin/warpwise watch 01)
 expect(0 "01 alpha +PASS +10/10" ${warpwise})
-foreach(way IN ITEMS "WARPWISE_WATCH=poll" "LANG=C")
+foreach(way IN ITEMS WARPWISE_WATCH=poll WARPWISE_WATCH=notify LANG=C)
     file(COPY_FILE ${skeleton} ${first})
     file(REMOVE ${first}.pid)
     on_terminal(pipe "${saves}plain\nsignal TERM\nexit 143\n" env ${way} build/bin/warpwise watch 01)
