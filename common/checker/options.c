@@ -19,7 +19,8 @@ void options_usage(FILE *file)
     fputs(
         "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
         "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
-        "  --group NAME         only cases of this group (basic, edges, ...); may be repeated\n"
+        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, speed; may be\n"
+        "                       repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"

@@ -96,7 +96,7 @@ static void conclude(const struct process_end *end, const char *rows, struct jud
 {
     judgement->exit_code = EXIT_TROUBLE;
     judgement->state = "NOTHING_RAN";
-    if (process_interrupted()) return;
+    if (process_interrupted() || end->given_up) return;
     if (end->start_error) {
         complain("the checker cannot be started (%s): run cmake --build %s", strerror(end->start_error),
                  course_binary_dir());
