@@ -131,7 +131,7 @@ static void keep_rows(const struct results *results, struct grade_result *result
 /* A student's runner is a stranger's; the course's own solution is not. */
 static void add_arguments(const struct grade_plan *plan, int stranger, struct judgement_request *request)
 {
-    if (stranger) argument_add(&request->checker_arguments, "--isolated");
+    request->submission = stranger ? plan->submissions : NULL;
     argument_add(&request->checker_arguments, "--secret-seed-file");
     argument_add(&request->checker_arguments, plan->seed_file);
 }

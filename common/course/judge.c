@@ -170,7 +170,7 @@ static void judge_submission(const struct judgement_request *request, struct jud
     submission_build(request->submission, request->lesson, request->device, &submission);
     show_progress(NULL);
     if (submission.state == SUBMISSION_READY) {
-        run_checker(request, submission.runner, judgement);
+        judge_runner(request, submission.runner, judgement);
         judgement->device_finding = has_device_finding(judgement->report.data);
         if (state_was_executed(judgement->state))
             record_run(request->lesson, request->device, judgement->state);
