@@ -326,7 +326,6 @@ struct option_description {
 /** @brief What stands on the command line. */
 struct command_line {
     const char *operand; /**< NULL if none was given */
-    const char *second;  /**< likewise */
     size_t operand_count;
     const char *operands[MAX_OPERANDS]; /**< all of them, for a command that takes many */
     size_t count;
