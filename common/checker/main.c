@@ -83,6 +83,10 @@ int main(int argc, char **argv)
         report_list(&check);
         return EXIT_PASS;
     }
+    if (check.options.costs) {
+        report_costs(&check);
+        return EXIT_PASS;
+    }
     if (check.options.save_case != NULL) return save_case(&check);
     return choose(&check) != 0 ? EXIT_BROKEN : run(&check);
 }
