@@ -6,7 +6,7 @@
 
 #include "filter.h"
 
-enum state { HEAD_AWAITED, IN_HEAD, PLAIN, IN_ENUM, IN_STRUCT };
+enum state { HEAD_AWAITED, IN_HEAD, IN_LINE_HEAD, PLAIN, IN_ENUM, IN_STRUCT };
 
 /* "    TILE_Q = 64, // rows" -> "    TILE_Q = 64, ///< rows"; a line of nothing but a comment goes on with it. */
 static void add_enumerator(struct text *out, const char *line)
@@ -36,6 +36,16 @@ static enum state add_line(struct text *out, const char *line, enum state state,
     } else if (state == HEAD_AWAITED && strncmp(line, "/*", 2) == 0) {
         text_print(out, "/** @file %s @brief The solution of @ref lesson_%s. @verbatim\n", file, number);
         return IN_HEAD;
+    } else if (state == HEAD_AWAITED && strncmp(line, "//", 2) == 0) {
+        text_print(out, "/** @file %s @brief The solution of @ref lesson_%s. @verbatim\n", file, number);
+        return IN_LINE_HEAD;
+    } else if (state == IN_LINE_HEAD) {
+        int goes_on = strncmp(line, "//", 2) == 0;
+        text_print(out, "%s%s", goes_on ? " *" : "@endverbatim */", goes_on ? line + 2 : "\n");
+        return goes_on ? IN_LINE_HEAD : PLAIN;
+    } else if (state == HEAD_AWAITED && line[0] == '#') {
+        text_add(out, line);
+        return PLAIN;
     } else if (state == IN_HEAD && end != NULL) {
         text_add(out, "@endverbatim */\n");
         return PLAIN;

@@ -31,9 +31,22 @@ static int is_input(const char *path)
     return ends_with(path, ".h") || (ends_with(path, ".cu") && strncmp(path, "solutions/", 10) == 0);
 }
 
+/* Doxygen shows the backticks of a link's text: they go. */
+static size_t without_ticks(char *plain, size_t size, const char *text, size_t length)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < length && kept + 1 < size; i++)
+        if (text[i] != '`') plain[kept++] = text[i];
+    plain[kept] = '\0';
+    return kept;
+}
+
 int add_site_link(struct text *out, const struct site *site, const char *from, const char *page, const char *target,
                   const char *text, size_t length)
 {
+    char plain[TREE_PATH_MAX];
+    length = without_ticks(plain, sizeof plain, text, length);
+    text = plain;
     char path[TREE_PATH_MAX], file[TREE_PATH_MAX], name[256], slug[256], label[600];
     if (strstr(target, "://") != NULL || strncmp(target, "@ref ", 5) == 0 || strncmp(target, "mailto:", 7) == 0) {
         text_print(out, "[%.*s](%s)", (int)length, text, target);
@@ -79,6 +92,6 @@ void add_lesson_table(struct text *out, const struct site *site)
                    lesson->folder, lesson->topic);
         text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number, lesson->folder,
                    lesson->topic);
-        text_print(out, "| [notes](@ref notes_%s) | [measured](@ref measured_%s) |\n", number, number);
+        text_print(out, "| [notes](@ref notes_%s) | [measured](@ref measured_%s) |\n", number, lesson->folder);
     }
 }

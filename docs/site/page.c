@@ -4,7 +4,7 @@
  *
  *     # Title                   # Title {#page}                       page_name()
  *     ## Goal                   ## Goal {#page_goal}                  so that links to headings work
- *     $x_i$, ```math            <math> elements                       math.h
+ *     $x_i$, ```math            <math> elements                       formula.h
  *     ![text](figure.svg)       the figure's own elements, in place   dark and light as the page is
  *     <details><summary>        the same, but out of Doxygen's paragraphs
  *     [text](file.md#heading)   @ref page_heading                     links.c
@@ -16,7 +16,7 @@
 
 #include "filter.h"
 #include "links.h"
-#include "math.h"
+#include "formula.h"
 
 /* One page on its way through. */
 struct page {
@@ -141,7 +141,7 @@ static void add_lesson_links(struct page *page)
     text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
     text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic, number);
     text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · [Why it is fast](@ref notes_%s) · ", folder, topic, number);
-    text_print(page->out, "[Measured](@ref measured_%s)\n", number);
+    text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
     text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
 }
 

@@ -12,10 +12,12 @@
 
 int tree_has(const char *root, const char *path, int folder)
 {
-    char full[2 * TREE_PATH_MAX];
+    struct text full = {0};
     struct stat status;
-    snprintf(full, sizeof full, "%s/%s", root, path);
-    return stat(full, &status) == 0 && (S_ISDIR(status.st_mode) != 0) == folder;
+    text_print(&full, "%s/%s", root, path);
+    int found = stat(full.at, &status) == 0 && (S_ISDIR(status.st_mode) != 0) == folder;
+    text_free(&full);
+    return found;
 }
 
 static int compare_folders(const void *a, const void *b)

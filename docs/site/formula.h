@@ -1,13 +1,13 @@
 /**
- * @file math.h
+ * @file formula.h
  * @brief Formulas of the pages: the part of TeX's notation that they use, turned into MathML.
  *
- * Known: letters, digits and operators; x_i, x^2, {groups}; the commands of the table in math.c (Greek letters,
+ * Known: letters, digits and operators; x_i, x^2, {groups}; the commands of the table in formula.c (Greek letters,
  * \frac, \sqrt, \sum, \exp, \max, \cdot, \le, \text{...} and some more); \left and \right; and
  * \begin{aligned} rows with & and \\ \end{aligned}. Forges that know TeX show the same formulas.
  */
-#ifndef WARPWISE_DOCS_MATH_H
-#define WARPWISE_DOCS_MATH_H
+#ifndef WARPWISE_DOCS_FORMULA_H
+#define WARPWISE_DOCS_FORMULA_H
 
 #include "text.h"
 

@@ -5,7 +5,7 @@
  *     scripted = atom [ '_' atom ] [ '^' atom ]
  *     atom    = '{' row '}' | letter | number | operator | command
  */
-#include "math.h"
+#include "formula.h"
 
 #include <ctype.h>
 #include <stdio.h>
