@@ -8,6 +8,10 @@
 
 #include "text.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** @brief A picture under way. */
 struct svg {
     struct text body;
@@ -52,4 +56,7 @@ __attribute__((format(printf, 6, 7))) void svg_title(struct svg *svg, double x, 
  */
 int svg_write(struct svg *svg, const char *path, const char *label);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** @brief A string that grows; begin with {0}. Memory that runs out ends the program. */
 struct text {
     char *at;        /**< characters, always followed by a zero; NULL while nothing was added */
@@ -44,4 +48,7 @@ int write_file(const char *path, const char *content);
 /** @brief Prints "program: message" to stderr and ends with status 1. */
 __attribute__((format(printf, 1, 2), noreturn)) void fail(const char *format, ...);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

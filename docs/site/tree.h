@@ -7,6 +7,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { LESSONS_MAX = 100, TREE_PATH_MAX = 1024 };
 
 /** @brief A folder lessons/NN_topic. */
@@ -54,4 +58,7 @@ void heading_slug(const char *heading, char *slug, size_t size);
  */
 int resolve_link(const char *from, const char *link, char *path, size_t size);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
