@@ -31,6 +31,7 @@ enum {
     STACK_BYTES = 64 << 10, /* local memory of a thread */
     DYNAMIC_SHARED_BYTES = 227 << 10,
     RED_ZONE_BYTES = 256,
+    SPACE_CHUNK = 1 << 15, /* bytes whose marks and cells are populated together */
     FRAMES = 8,
     LOG_ENTRIES = 1024, /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
 };
@@ -63,6 +64,13 @@ struct vector {
 void *simt_vector_grow(struct vector *v, size_t element_bytes);
 void *simt_reserve(size_t bytes, const char *what); /**< zero pages that cost nothing until touched */
 void simt_forget(void *pages, size_t bytes);        /**< makes them zero and free again */
+/**
+ * @brief Gives reserved pages that nobody has written yet memory, all at once.
+ *
+ * One by one they would cost two faults each, as cells are read before they are written, and the second one
+ * stops every other worker for a moment.
+ */
+void simt_populate(void *pages, size_t bytes);
 uint64_t simt_mix(uint64_t value);                  /**< a good 64-bit hash */
 /** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
 uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
@@ -186,10 +194,17 @@ struct cell {
     uint32_t read_tick[2], read_pc[2];
     uint16_t reader[2], writer; /**< a reader's highest bit: it read a volatile */
     uint8_t write_atomic;
-    uint8_t touched; /**< enum touch_kind already in the block's list, since touch_tick */
-    uint32_t touch_tick;
+    union {
+        uint8_t touched; /**< of global memory: enum touch_kind already in the block's list, since touch_tick */
+        uint8_t copy;    /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
+    };
+    union {
+        uint32_t touch_tick, copy_tick;
+    };
     uint32_t split; /**< index of four byte cells, 0: the word is one cell */
 };
+
+enum copy_state { COPY_NONE, COPY_IN_FLIGHT, COPY_LANDED };
 
 /**
  * @brief Memory whose races are watched. quiet has a number a half word: if that is the running block's or warp's
@@ -200,6 +215,7 @@ struct space {
     size_t bytes;
     uint32_t *quiet;
     struct cell *cells; /**< one a word */
+    uint8_t *ready;     /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
 };
 
 /** @brief A word this block touched for the first time (in this phase, in this way); for between.c. */
@@ -224,6 +240,7 @@ enum {
     ACCESS_VOLATILE = 8, /**< does not race with atomics */
     ACCESS_WHOLE = 16,   /**< a copy of a struct: a word with padding is written if any byte of it is */
     ACCESS_PADDED = 32,  /**< one that may hold whole words of padding, which nobody ever writes */
+    ACCESS_COPY = 64,    /**< the write of an asynchronous copy: begins now, lands later */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
@@ -293,6 +310,8 @@ struct thread {
     int predicate;
     enum simt_vote vote;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
+    uint32_t copy_group;    /**< number of the group that is open */
 };
 
 struct warp {
@@ -392,6 +411,8 @@ void simt_check(const void *pointer, size_t bytes, int access, bool aligned, con
 enum place simt_place_of(const struct worker *w, uintptr_t address);
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc);
+/** @brief The running thread waited for its copy to these bytes of shared memory. */
+void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
 /** @brief Ends the block at an access that hardware would refuse. */
 void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
                  const void *pc, const char *remark) __attribute__((noreturn));
