@@ -11,7 +11,7 @@ foreach(lesson IN LISTS lessons)
          "# Skeleton of lesson ${number}\n\n"
          "What you are given, with a `TODO` in each place that is yours: `lessons/${lesson}/${topic}.cu`. "
          "The page of the lesson: [${lesson}](@ref lesson_${number}).\n\n"
-         "@include{lineno} lessons/${lesson}/${topic}.cu\n")
+         "@include{lineno} ${lesson}/${topic}.cu\n")
 endforeach()
 
 execute_process(COMMAND ${DOXYGEN} ${BUILD}/Doxyfile WORKING_DIRECTORY ${SOURCE}

@@ -4,7 +4,7 @@
  *     shell_blocks --run WORK PAGE...       executes every block ```sh cpu in the folder WORK, and compares what it prints
  *                                           with the block ```text expected behind it
  *     shell_blocks --run-slow WORK PAGE...  the same for ```sh cpu slow
- *     shell_blocks --parse ROOT PAGE...     reads every other ```sh block and every `command` in the text: programs,
+ *     shell_blocks --parse ROOT BUILD PAGE... reads every other ```sh block and every `command` in the text: programs,
  *                                           commands, options, presets and targets must exist
  *
  * In expected text a line ... stands for any lines, … within a line for anything, and numbers in front of a unit of time
@@ -350,12 +350,12 @@ int main(int count, char **arguments)
         if (known.presets == NULL) fail("%s: cannot be read", presets.at);
         text_free(&presets);
         struct text command = {0};
-        text_print(&command, "cd '%s' && cmake --build build --target help 2>&1", known.root);
+        text_print(&command, "cmake --build '%s' --target help 2>&1", arguments[3]);
         known.targets = output_of(command.at, &status);
         text_free(&command);
     }
     int blocks = 0;
-    for (int i = 3; i < count; i++) blocks += read_page(arguments[i], mode, arguments[2]);
+    for (int i = mode == PARSE ? 4 : 3; i < count; i++) blocks += read_page(arguments[i], mode, arguments[2]);
     printf("%d blocks, %d complaints\n", blocks, failures);
     free(known.program_help);
     free(known.simtcc_help);
