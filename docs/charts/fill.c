@@ -132,8 +132,13 @@ static void add_template(struct text *out, const struct sources *sources, const 
 
 static void fill_page(struct text *out, const struct sources *sources, const char *page, const char *where)
 {
-    for (;;) {
-        const char *begin = strstr(page, BEGIN);
+    for (const char *begin;;) {
+        begin = strstr(page, BEGIN);
+        if (begin != NULL && begin > page && begin[-1] != '\n') { // an example of one, indented
+            text_add_n(out, page, (size_t)(begin - page) + strlen(BEGIN));
+            page = begin + strlen(BEGIN);
+            continue;
+        }
         const char *line_end = begin == NULL ? NULL : strchr(begin, '\n');
         if (line_end == NULL) break;
         const char *body = line_end + 1;

@@ -7,6 +7,13 @@ if(TARGET docs)
     add_test(NAME docs.site_links COMMAND check_links --site ${PROJECT_BINARY_DIR}/docs/html)
     set_tests_properties(docs.site_links PROPERTIES FIXTURES_REQUIRED site)
 endif()
+find_program(CHROMIUM_EXECUTABLE NAMES chromium chromium-browser google-chrome)
+if(TARGET docs AND CHROMIUM_EXECUTABLE)
+    add_test(NAME docs.console
+             COMMAND ${CMAKE_COMMAND} -DCHROMIUM=${CHROMIUM_EXECUTABLE} -DSITE=${PROJECT_BINARY_DIR}/docs/html
+                     -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/console.cmake)
+    set_tests_properties(docs.console PROPERTIES FIXTURES_REQUIRED site TIMEOUT 120)
+endif()
 add_unit_test(docs SOURCES docs/unit.c LIBRARIES docs_text)
 
 # ---- shell blocks (how to tag them: docs/adding_a_lesson.md) ---------------------------------------------------------
@@ -28,9 +35,8 @@ foreach(page IN LISTS pages)
     file(STRINGS ${page} slow REGEX "^```sh cpu slow$")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
     cmake_path(RELATIVE_PATH page BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
-    string(REGEX REPLACE "/?(README|NOTES)?\\.md$" "" name ${name})
-    string(REPLACE "/" "." name "readme/${name}")
-    string(REGEX REPLACE "^readme\\.(.)" "\\1" name ${name})
+    string(REGEX REPLACE "(/README|/NOTES)?\\.md$" "" name ${name}) # README, lessons, lessons.01_naive_attention
+    string(REPLACE "/" "." name ${name})
     if(cpu AND WARPWISE_WITH_SIMT)
         add_test(NAME docs.shell.${name} COMMAND shell_blocks --run ${desk} ${page})
         set_tests_properties(docs.shell.${name} PROPERTIES TIMEOUT 300)
