@@ -80,6 +80,15 @@ Rules found by these kernels and followed by the device, a warp's instruction at
 - a struct that is copied as a whole is as many accesses as its alignment asks for (two for a pair of floats);
 - a bank conflict is a wavefront beyond the one that each part needs;
 - an atomic on shared memory: as many wavefronts as the fullest bank has lanes.
+
+Rules for warp matrix operations, read off the machine code that nvcc 13 makes for sm_75, sm_80 and sm_90; the kernels
+of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. A tile falls into blocks of 8 x 8:
+- half, from shared memory: LDSM, four blocks an instruction (sm_75: two), each of eight 16-byte lines that are served
+  together: four wavefronts for 16 x 16 if the lines of each block are in different banks;
+- half, from device memory: a 32-bit load a block, in which four neighbouring lanes read one line; bfloat16 and half
+  accumulators: the same from shared memory, too;
+- float accumulators: a 64-bit access a block where lines run along columns (row-major; of m8n32k16 column-major), two
+  32-bit accesses a block where they run across, to or from either memory.
 """
 
 
