@@ -1,20 +1,11 @@
 // [student: head]
 /*
- * A product whose tiles are fetched ahead. Shared memory holds several stages, each a tile of A and one of B. While
- * the tensor cores multiply one, the others are on their way, copied past the registers by __pipeline_memcpy_async:
+ * Lesson 09, your desk. Read README.md beside this file, then write what stands between the lines
+ * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * You may add functions and constants inside your regions.
  *
- *      stages 1   copy 0 | wait | multiply 0 | copy 1 | wait | multiply 1 | ...
- *
- *      stages 3   copy 0                                        a group of copies a tile;
- *                 copy 1                                        each is waited for two tiles later
- *                 wait 0 | copy 2 | multiply 0
- *                          wait 1 | copy 3 | multiply 1
- *                                   wait 2 | copy 4 | multiply 2 ...
- *
- * One barrier a tile does for two: after it everybody's copies of this tile have landed, and everybody has done with
- * the tile before, so that its stage may be filled again.
- *
- * Run:   build/bin/warpwise check 09 --kernel solutions/09_pipelined_gemm/pipelined_gemm.cu
+ *     build/bin/warpwise check 09                 judges what is there
+ *     build/bin/warpwise check 09 --case NAME     looks at one case
  */
 // [/student]
 #include "pipelined_gemm.h"
@@ -29,7 +20,7 @@ enum {
     WARP = 32,
     SIDE = 16,   // of a fragment
     VECTOR = 8,  // halves of one copy: 16 bytes
-    PAD = 8,     // halves behind each row of a tile: the next one begins 4 banks further, or 20
+    PAD = 8,     // halves behind each row of a tile: 8 lines of 16 bytes then use all 32 banks
     CORNER = 24, // floats from row to row where a fragment of C passes through shared memory
     MAX_STAGES = 4,
     GROUP = 8, // rows of tiles that are worked on together, so that their A and B stay in the L2 cache
@@ -38,7 +29,7 @@ enum {
     // To be tuned: the tile of a block, k a stage, and the part of a warp, for large and for small products.
     LARGE_M = 128,
     LARGE_N = 256,
-    LARGE_K = 32,
+    LARGE_K = 64,
     LARGE_WARP_M = 64,
     LARGE_WARP_N = 64,
     SMALL_M = 64,
@@ -46,8 +37,7 @@ enum {
     SMALL_K = 32,
     SMALL_WARP_M = 32,
     SMALL_WARP_N = 32,
-    FILL_PERCENT =
-        75 // share of the multiprocessors that large tiles must keep busy, else small ones are taken
+    FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
 };
 
 /** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
@@ -71,8 +61,11 @@ template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct til
     static_assert(M % WARP_M == 0 && N % WARP_N == 0 && WARP_M % SIDE == 0 && WARP_N % SIDE == 0 &&
                       K % SIDE == 0,
                   "tiles are made of whole parts, parts and steps of whole fragments");
-    static_assert(THREADS % (K / VECTOR) == 0 && THREADS % (N / VECTOR) == 0,
-                  "a thread copies the same columns of every row it copies");
+    static_assert(THREADS % (K / VECTOR) == 0 && THREADS % (N / VECTOR) == 0 &&
+                      M % (THREADS / (K / VECTOR)) == 0 && K % (THREADS / (N / VECTOR)) == 0,
+                  "the threads copy whole rows, and as many rows each time");
+    static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
+                  "the same holds for single elements");
     static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
     static_assert(sizeof(float) * WARPS * SIDE * CORNER <= sizeof(struct stage),
                   "fragments of C pass through the first stage");
@@ -128,29 +121,26 @@ __device__ inline struct matrix matrix_of(const void *data, int rows, int column
 __device__ inline void copy_vector(half *to, const half *from, int left)
 {
     // [student: copy_vector]
-    if (left >= VECTOR) {
-        __pipeline_memcpy_async(to, from, sizeof(uint4));
-    } else { // at the matrix's edge, by hand: the barrier that all copies need serves these as well
-        for (int x = 0; x < VECTOR; x++) to[x] = x < left ? from[x] : __float2half(0.0f);
-    }
+    /* TODO: if all 8 halves are inside, begin an asynchronous copy of 16 bytes. Otherwise write the 8 elements
+     * yourself: those inside from memory, the others 0. Why does nobody need to wait for these? */
+    (void)to, (void)from, (void)left;
     // [/student]
 }
 
-/** Begins to copy the tile of @p from that begins at (row, column); rows of it begin at multiples of 16 bytes. */
-template <int THREADS, int ROWS, int COLUMNS>
+/**
+ * Begins to copy the tile of @p from that begins at (row, column), by vectors. WHOLE: it is known to be inside of
+ * the matrix, and nothing need be asked.
+ */
+template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
 __device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row,
                                        int column)
 {
     // [student: copy_by_vectors]
-    constexpr int ACROSS = COLUMNS / VECTOR, STEP = THREADS / ACROSS; // vectors of a row; rows copied at once
-    int x = (int)threadIdx.x % ACROSS * VECTOR, y = (int)threadIdx.x / ACROSS;
-    const half *source = from.data + (size_t)(row + y) * from.leading + column + x;
-#pragma unroll
-    for (int i = 0; i < ROWS; i += STEP) {
-        if (ROWS % STEP == 0 || y + i < ROWS)
-            copy_vector(&to[y + i][x], source + i * from.leading,
-                        row + y + i < from.rows ? from.columns - column - x : 0);
-    }
+    /* TODO: neighbouring threads take neighbouring vectors of a row, THREADS of them at a time; a row has
+     * COLUMNS / VECTOR. Each goes through copy_vector() with the number of elements that the matrix's row still has
+     * from there on (none if the row is not inside; all 8 if WHOLE, so that the compiler can leave the question out).
+     * Offsets are size_t. Unroll the loop if WHOLE. */
+    (void)to, (void)from, (void)row, (void)column;
     // [/student]
 }
 
@@ -160,22 +150,22 @@ __device__ inline void copy_by_elements(half to[ROWS][COLUMNS + PAD], const stru
                                         int column)
 {
     // [student: copy_by_elements]
-#pragma unroll 4
-    for (int i = (int)threadIdx.x; i < ROWS * COLUMNS; i += THREADS) {
-        int y = i / COLUMNS, x = i % COLUMNS;
-        int inside = row + y < from.rows && column + x < from.columns;
-        to[y][x] = inside ? from.data[(size_t)(row + y) * from.leading + column + x] : __float2half(0.0f);
-    }
+    /* TODO: neighbouring threads take neighbouring elements of a row; what is outside of the matrix becomes 0 and is
+     * not read. Unroll by 8 or so: these loads have nothing to hide behind but each other. */
+    (void)to, (void)from, (void)row, (void)column;
     // [/student]
 }
 
+/** Begins to copy a tile, in the fastest way that its matrix allows. */
 template <int THREADS, int ROWS, int COLUMNS>
 __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row, int column)
 {
-    if (from.vectors)
-        copy_by_vectors<THREADS, ROWS, COLUMNS>(to, from, row, column);
-    else
+    if (!from.vectors)
         copy_by_elements<THREADS, ROWS, COLUMNS>(to, from, row, column);
+    else if (ROWS <= from.rows - row && COLUMNS <= from.columns - column)
+        copy_by_vectors<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
+    else
+        copy_by_vectors<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
 }
 
 /** Begins to fill a stage with the tiles of A and B for the step that begins at @p k. */
@@ -215,16 +205,18 @@ __device__ inline void multiply_stage(fragment_c sum[T::DOWN_FRAGMENTS][T::ACROS
     }
 }
 
-/** Writes the elements of a fragment that are inside of C, through 16 rows of shared memory that only this warp uses. */
-__device__ inline void store_corner(const struct gemm_args &args, struct place at, const fragment_c &sum,
+/**
+ * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c on, through
+ * 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
+ */
+__device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const fragment_c &sum,
                                     float *corner /* [SIDE, CORNER] */)
 {
     wmma::store_matrix_sync(corner, sum, CORNER, wmma::mem_row_major);
     __syncwarp(); // other lanes hold what this one writes to C
     for (int i = (int)threadIdx.x % WARP; i < SIDE * SIDE; i += WARP) {
-        int row = at.row + i / SIDE, column = at.column + i % SIDE;
-        if (row < args.m && column < args.n)
-            ((float *)args.c)[(size_t)row * args.ldc + column] = corner[i / SIDE * CORNER + i % SIDE];
+        int row = i / SIDE, column = i % SIDE;
+        if (row < rows && column < columns) c[row * ldc + column] = corner[row * CORNER + column];
     }
     __syncwarp(); // all have read it, and the next fragment may come
 }
@@ -235,56 +227,45 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
                                   const fragment_c sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS], float *corner)
 {
     struct place warp = find_warp<T>();
-    int direct = (uintptr_t)args.c % 32 == 0 && args.ldc % 4 == 0; // what store_matrix_sync demands
+    size_t ldc = (size_t)args.ldc;
+    int direct = (uintptr_t)args.c % 32 == 0 && ldc % 4 == 0; // what store_matrix_sync demands
+#pragma unroll // fragments are in registers, which have no index
     for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
         for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) {
-            struct place at = {place.row + warp.row + i * SIDE, place.column + warp.column + j * SIDE};
-            if (at.row >= args.m || at.column >= args.n) continue;
-            if (direct && at.row + SIDE <= args.m && at.column + SIDE <= args.n)
-                wmma::store_matrix_sync((float *)args.c + (size_t)at.row * args.ldc + at.column, sum[i][j],
-                                        (unsigned)args.ldc, wmma::mem_row_major);
+            int row = warp.row + i * SIDE, column = warp.column + j * SIDE;
+            int rows = args.m - place.row - row, columns = args.n - place.column - column; // left in C
+            if (rows <= 0 || columns <= 0) continue;
+            float *c = (float *)args.c + (size_t)(place.row + row) * ldc + place.column + column;
+            if (direct && rows >= SIDE && columns >= SIDE)
+                wmma::store_matrix_sync(c, sum[i][j], (unsigned)ldc, wmma::mem_row_major);
             else
-                store_corner(args, at, sum[i][j], corner);
+                store_corner(c, ldc, rows, columns, sum[i][j], corner);
         }
 }
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
+/** Waits until only ahead - 1 groups of this thread are under way. The instruction wants its number as a constant. */
+__device__ inline void wait_for_oldest(int ahead)
+{
+    // [student: wait_for_oldest]
+    /* TODO: __pipeline_wait_prior(n) returns when all but the last n groups of this thread have landed. Its n has
+     * to be a constant where the code is to be short: a switch. ahead is 0 to MAX_STAGES - 1; 0 waits for nothing. */
+    (void)ahead;
+    // [/student]
+}
+
 /** One block, one part of C: walks along k with args.stages stages under way. */
-template <typename T> __global__ void __launch_bounds__(T::THREADS) product_kernel(struct gemm_args args)
+template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
 {
     // [student: product_kernel]
-    extern __shared__ float4 shared_memory[]; // [args.stages] of T::stage
-    typename T::stage *stages = (typename T::stage *)shared_memory;
-    const struct matrix a = matrix_of(args.a, args.m, args.k, args.lda);
-    const struct matrix b = matrix_of(args.b, args.k, args.n, args.ldb);
-    struct place place = find_place<T>(args, (int)blockIdx.x);
-    int steps = divide_up(args.k, T::K), ahead = args.stages - 1;
-
-    fragment_c sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS];
-    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
-        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::fill_fragment(sum[i][j], 0.0f);
-
-    for (int step = 0; step < ahead; step++) {
-        if (step < steps) fill_stage<T>(&stages[step], a, b, place, step * T::K);
-        __pipeline_commit(); // a group a step, even an empty one: the waits below count groups
-    }
-    int now = 0, next = ahead; // stages of this step and of the one that is fetched
-    for (int step = 0; step < steps; step++) {
-        if (ahead > 0) __pipeline_wait_prior(ahead - 1); // this step's group is the oldest still under way
-        __syncthreads(); // everybody's copies of this step have landed; the step before has been multiplied by all
-        if (step + ahead < steps) fill_stage<T>(&stages[next], a, b, place, (step + ahead) * T::K);
-        __pipeline_commit();
-        if (ahead == 0) {
-            __pipeline_wait_prior(0);
-            __syncthreads(); // the only stage is complete
-        }
-        multiply_stage<T>(sum, &stages[now]);
-        now = now + 1 < args.stages ? now + 1 : 0;
-        next = next + 1 < args.stages ? next + 1 : 0;
-    }
-    __syncthreads(); // everybody is done with the stages: fragments of C may pass through the first
-    store_part<T>(args, place, sum, (float *)stages + (int)threadIdx.x / WARP * SIDE * CORNER);
+    /* TODO: find your part of C and set its fragments to 0. Fill all stages but one, a group of copies each. Then for
+     * every step along k: wait for its group, one barrier, begin to fill the stage that just became free, commit,
+     * multiply_stage(). With a single stage nothing can be filled ahead: that takes a second barrier. At the end
+     * store_part(); fragments that stick out of C pass through the first stage, so who must be done with it?
+     *     - Count groups at the end of k as well, when nothing is left to be copied.
+     *     - stage number: step % args.stages, without a division. */
+    (void)args;
     // [/student]
 }
 
@@ -294,18 +275,14 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS) product_kern
 template <typename T> static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
 {
     // [student: launch]
-    // No more parts than tiles of 16 x 16, and gemm_args_check() saw to it that those fit in an int.
-    int blocks = divide_up(args->m, T::M) * divide_up(args->n, T::N);
-    int bytes = args->stages * (int)sizeof(typename T::stage); // more than 48 KB must be asked for
-    if (cudaFuncSetAttribute(product_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
-        cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    product_kernel<T><<<(unsigned)blocks, T::THREADS, (size_t)bytes, stream>>>(*args);
-    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
+    /* TODO: one block a part of C, T::THREADS threads, args->stages stages of shared memory. More than 48 KB have to be
+     * asked for with cudaFuncSetAttribute. */
+    (void)args, (void)stream;
+    return KERNEL_NOT_STARTED;
     // [/student]
 }
 
-/** 1 if large tiles fit into shared memory args->stages times and keep enough multiprocessors busy, or a negative error. */
+/** 1 if large tiles fit into shared memory args->stages times and keep enough multiprocessors busy; -1: no device. */
 static int large_tiles_pay(const struct gemm_args *args)
 {
     int device, bytes, multiprocessors;

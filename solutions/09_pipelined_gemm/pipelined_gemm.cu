@@ -29,7 +29,7 @@ enum {
     WARP = 32,
     SIDE = 16,   // of a fragment
     VECTOR = 8,  // halves of one copy: 16 bytes
-    PAD = 8,     // halves behind each row of a tile: the next one begins 4 banks further, or 20
+    PAD = 8,     // halves behind each row of a tile: 8 lines of 16 bytes then use all 32 banks
     CORNER = 24, // floats from row to row where a fragment of C passes through shared memory
     MAX_STAGES = 4,
     GROUP = 8, // rows of tiles that are worked on together, so that their A and B stay in the L2 cache
@@ -46,8 +46,7 @@ enum {
     SMALL_K = 32,
     SMALL_WARP_M = 32,
     SMALL_WARP_N = 32,
-    FILL_PERCENT =
-        75 // share of the multiprocessors that large tiles must keep busy, else small ones are taken
+    FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
 };
 
 /** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
@@ -133,8 +132,10 @@ __device__ inline void copy_vector(half *to, const half *from, int left)
     // [student: copy_vector]
     if (left >= VECTOR) {
         __pipeline_memcpy_async(to, from, sizeof(uint4));
-    } else { // by hand: the barrier that all copies need serves these stores as well
-        for (int x = 0; x < VECTOR; x++) to[x] = x < left ? from[x] : __float2half(0.0f);
+    } else { // by hand: the barrier that all copies need serves this store as well
+        alignas(16) half edge[VECTOR];
+        for (int x = 0; x < VECTOR; x++) edge[x] = x < left ? from[x] : __float2half(0.0f);
+        *(uint4 *)to = *(const uint4 *)edge;
     }
     // [/student]
 }
@@ -154,7 +155,7 @@ __device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struc
     const half *source = from.data + (size_t)(row + y) * from.leading + column + x;
 #pragma unroll UNROLL
     for (int i = 0; i < ROWS; i += STEP) {
-        int left = row + y + i < from.rows ? from.columns - column - x : 0;
+        int left = y + i < from.rows - row ? from.columns - column - x : 0;
         copy_vector(&to[y + i][x], source + i * from.leading, WHOLE ? VECTOR : left);
     }
     // [/student]
@@ -170,7 +171,7 @@ __device__ inline void copy_by_elements(half to[ROWS][COLUMNS + PAD], const stru
     for (int x = (int)threadIdx.x % COLUMNS; x < COLUMNS; x += THREADS) {
         int y = (int)threadIdx.x / COLUMNS;
         const half *source = from.data + (size_t)(row + y) * from.leading + column + x;
-        int rows = column + x < from.columns ? from.rows - row : 0; // of this column inside of the matrix
+        int rows = x < from.columns - column ? from.rows - row : 0; // of this column inside of the matrix
 #pragma unroll 8
         for (int i = y; i < ROWS; i += STEP, source += STEP * from.leading)
             to[i][x] = i < rows ? *source : __float2half(0.0f);
@@ -184,7 +185,7 @@ __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct matr
 {
     if (!from.vectors)
         copy_by_elements<THREADS, ROWS, COLUMNS>(to, from, row, column);
-    else if (row + ROWS <= from.rows && column + COLUMNS <= from.columns)
+    else if (ROWS <= from.rows - row && COLUMNS <= from.columns - column)
         copy_by_vectors<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
     else
         copy_by_vectors<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
@@ -227,16 +228,18 @@ __device__ inline void multiply_stage(fragment_c sum[T::DOWN_FRAGMENTS][T::ACROS
     }
 }
 
-/** Writes the elements of a fragment that are inside of C, through 16 rows of shared memory that only this warp uses. */
-__device__ inline void store_corner(const struct gemm_args &args, struct place at, const fragment_c &sum,
+/**
+ * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c on, through
+ * 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
+ */
+__device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const fragment_c &sum,
                                     float *corner /* [SIDE, CORNER] */)
 {
     wmma::store_matrix_sync(corner, sum, CORNER, wmma::mem_row_major);
     __syncwarp(); // other lanes hold what this one writes to C
     for (int i = (int)threadIdx.x % WARP; i < SIDE * SIDE; i += WARP) {
-        int row = at.row + i / SIDE, column = at.column + i % SIDE;
-        if (row < args.m && column < args.n)
-            ((float *)args.c)[(size_t)row * args.ldc + column] = corner[i / SIDE * CORNER + i % SIDE];
+        int row = i / SIDE, column = i % SIDE;
+        if (row < rows && column < columns) c[row * ldc + column] = corner[row * CORNER + column];
     }
     __syncwarp(); // all have read it, and the next fragment may come
 }
@@ -247,17 +250,19 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
                                   const fragment_c sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS], float *corner)
 {
     struct place warp = find_warp<T>();
-    int direct = (uintptr_t)args.c % 32 == 0 && args.ldc % 4 == 0; // what store_matrix_sync demands
-#pragma unroll // fragments are in registers, which cannot be indexed
+    size_t ldc = (size_t)args.ldc;
+    int direct = (uintptr_t)args.c % 32 == 0 && ldc % 4 == 0; // what store_matrix_sync demands
+#pragma unroll // fragments are in registers, which have no index
     for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
         for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) {
-            struct place at = {place.row + warp.row + i * SIDE, place.column + warp.column + j * SIDE};
-            if (at.row >= args.m || at.column >= args.n) continue;
-            if (direct && at.row + SIDE <= args.m && at.column + SIDE <= args.n)
-                wmma::store_matrix_sync((float *)args.c + (size_t)at.row * args.ldc + at.column, sum[i][j],
-                                        (unsigned)args.ldc, wmma::mem_row_major);
+            int row = warp.row + i * SIDE, column = warp.column + j * SIDE;
+            int rows = args.m - place.row - row, columns = args.n - place.column - column; // left in C
+            if (rows <= 0 || columns <= 0) continue;
+            float *c = (float *)args.c + (size_t)(place.row + row) * ldc + place.column + column;
+            if (direct && rows >= SIDE && columns >= SIDE)
+                wmma::store_matrix_sync(c, sum[i][j], (unsigned)ldc, wmma::mem_row_major);
             else
-                store_corner(args, at, sum[i][j], corner);
+                store_corner(c, ldc, rows, columns, sum[i][j], corner);
         }
 }
 
@@ -283,7 +288,7 @@ __device__ inline void wait_for_oldest(int ahead)
 }
 
 /** One block, one part of C: walks along k with args.stages stages under way. */
-template <typename T> __global__ void __launch_bounds__(T::THREADS) product_kernel(struct gemm_args args)
+template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
 {
     // [student: product_kernel]
     extern __shared__ float4 shared_memory[]; // [args.stages] of T::stage
@@ -337,7 +342,7 @@ template <typename T> static enum kernel_status launch(const struct gemm_args *a
     // [/student]
 }
 
-/** 1 if large tiles fit into shared memory args->stages times and keep enough multiprocessors busy, or a negative error. */
+/** 1 if large tiles fit into shared memory args->stages times and keep enough multiprocessors busy; -1: no device. */
 static int large_tiles_pay(const struct gemm_args *args)
 {
     int device, bytes, multiprocessors;

@@ -29,11 +29,23 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 
 enum { FIRST_STAGES = 1, LAST_STAGES = 4 };
 
+/* The same product with every number of stages, so that each of them can be looked at by itself. */
+static int stages_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
+        char name[32];
+        snprintf(name, sizeof name, "square_stages_%d", stages);
+        cases[count] = gemm_case(family, name, GROUP_BASIC, DEVICE_ANY, 64, 64, 200);
+        cases[count++].value[GEMM_CHOICE] = stages;
+    }
+    return count;
+}
+
 /* Small products take small tiles: this one is just large enough for the solution's large ones on 132 multiprocessors. */
 static int large_case(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
     if (count == capacity) return count;
-    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 130, 12700, 136);
+    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 130, 8300, 72);
     cases[count].value[GEMM_CHOICE] = 2;
     return count + 1;
 }
@@ -62,6 +74,7 @@ static int cases(struct lesson_case *cases, int capacity)
                                               .last_choice = LAST_STAGES,
                                               .tensor_cores = 1};
     int count = gemm_cases(&family, cases, 0, capacity);
+    count = stages_cases(&family, cases, count, capacity);
     count = large_case(&family, cases, count, capacity);
     return timed_cases(&family, cases, count, capacity);
 }

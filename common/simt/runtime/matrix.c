@@ -214,8 +214,7 @@ static void meet(const struct simt_site *site)
 static void demand_set(const struct simt_site *site, const struct simt_fragment *kind, const void *x)
 {
     static const char *const names[] = {"matrix_a", "matrix_b", "accumulator"};
-    uint32_t word = 0;
-    memcpy(&word, x, bytes_of(kind));
+    const uint32_t word = kind->type == SIMT_FLOAT ? *(const uint32_t *)x : *(const uint16_t *)x;
     if (word == kind->unset)
         simt_note(site, "uninitialized-read", "fill_fragment or load_matrix_sync must come first",
                   "%s uses a fragment (%s) that nobody filled or loaded,", site->what, names[kind->use]);
