@@ -19,7 +19,8 @@ static void put_text(field_writer put, void *context, const char *name, const ch
 static void put_real(field_writer put, void *context, const char *name, double value, int known)
 {
     char text[40] = "";
-    if (known) snprintf(text, sizeof text, "%.9g", value);
+    int whole = value > -1e15 && value < 1e15 && value == (double)(int64_t)value;
+    if (known) snprintf(text, sizeof text, whole ? "%.0f" : "%.9g", value);
     put(context, name, text, 1);
 }
 
@@ -128,6 +129,24 @@ int report_csv(const struct check *check, const char *path)
         fputc('\n', csv.file);
     }
     return close_file(csv.file, path);
+}
+
+/* Only what is known before anything runs: a property has many inputs, and no one cost. */
+void report_costs(const struct check *check)
+{
+    const struct lesson *lesson = check->options.lesson;
+    printf("lesson,part,case,group,shape,simt,gpu,flop,min_bytes\n");
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        struct lesson_cost cost = {0};
+        char shape[160];
+        if (item->repeat > 1 || item->expected != KERNEL_OK) continue;
+        lesson->describe(item, shape, sizeof shape);
+        lesson->cost(item, &cost);
+        printf("%02d,%s,%s,%s,\"%s\",%d,%d,%.15g,%.15g\n", lesson->number, lesson->part[item->part].name,
+               item->name, report_group(item->group), shape, (item->devices & DEVICE_SIMT) != 0,
+               (item->devices & DEVICE_GPU) != 0, cost.flop, cost.min_bytes);
+    }
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------------ */

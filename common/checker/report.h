@@ -13,6 +13,9 @@ void report_text(const struct check *check);
 /** @brief Prints the cases of the lesson, with what they are. */
 void report_list(const struct check *check);
 
+/** @brief Prints, as CSV, what each case costs by definition of the problem: nothing is run for it. */
+void report_costs(const struct check *check);
+
 /** @brief Prints measurements in CTest's form, points among them. */
 void report_ctest(const struct check *check);
 

@@ -7,12 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "course.h"
+#include "companion.h"
 
 enum { MOST_REPORT_LINES = 30 };
 
 struct tour {
-    struct results measured; /* rows of all benches so far, for ratios and for --record */
+    struct results measured; /* rows of all benches so far, for ratios and for --csv and --record */
     int checked, passed, trouble;
 };
 
@@ -84,7 +84,7 @@ static void visit_all(struct tour *tour, enum device device)
 }
 
 /* The checker's rows, after what they were measured on as lines that begin with '#'. */
-static int write_record(const char *path, const struct tour *tour)
+static int write_rows(const char *path, const struct tour *tour)
 {
     struct text file = {0};
     char date[32];
@@ -104,6 +104,23 @@ static int write_record(const char *path, const struct tour *tour)
     return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
 }
 
+/* Each device's rows go into its own file. */
+static int record_all(const struct tour *tour)
+{
+    for (int device = 0; device < DEVICE_COUNT; device++) {
+        struct results rows = {.rows = must_allocate((tour->measured.count + 1) * sizeof *rows.rows)};
+        for (size_t i = 0; i < tour->measured.count; i++) {
+            const struct result_row *row = &tour->measured.rows[i];
+            int timed = row->median_us > 0;
+            if (timed == (device == DEVICE_GPU)) rows.rows[rows.count++] = *row;
+        }
+        int code = rows.count ? figures_record((enum device)device, &rows, "warpwise tour") : EXIT_PASS;
+        free(rows.rows);
+        if (code != EXIT_PASS) return code;
+    }
+    return EXIT_PASS;
+}
+
 static int summarise(const struct tour *tour, int devices, double seconds)
 {
     int all = tour->checked > 0 && tour->passed == tour->checked;
@@ -120,7 +137,7 @@ static int run_tour(const struct command_line *line)
     struct tour tour = {0};
     struct timespec start, end;
     int devices = 0;
-    const char *record = option_value(line, "--record");
+    const char *csv = option_value(line, "--csv");
     if (device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (int i = DEVICE_COUNT; i-- > 0 && !process_interrupted();) {
@@ -137,14 +154,16 @@ static int run_tour(const struct command_line *line)
     if (devices == 0) return EXIT_SKIPPED;
     print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    if (record && write_record(record, &tour) != EXIT_PASS) return EXIT_TROUBLE;
+    if (csv && write_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
+    if (option_value(line, "--record") && record_all(&tour) != EXIT_PASS) return EXIT_TROUBLE;
     printf("\n");
     return summarise(&tour, devices, (double)(end.tv_sec - start.tv_sec));
 }
 
 static const struct option_description options[] = {
     {"--device", "gpu|simt|both", "where to run; without it, on every device that is here", 0},
-    {"--record", "FILE", "also write what was measured, and on what, to FILE", 0},
+    {"--csv", "FILE", "also write the checker's rows, and on what they were measured, to FILE", 0},
+    {"--record", NULL, "put every figure into docs/results/DEVICE.csv", 0},
     {0},
 };
 

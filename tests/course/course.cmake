@@ -8,7 +8,7 @@ set(log ${build}/bin/compiled.log)
 set(first_build ${build})
 
 # ---- usage ----------------------------------------------------------------------------------------------------------
-expect(0 "usage: warpwise COMMAND" ${warpwise})
+expect(0 "0 of 2 lessons pass.*> 01 alpha +NOT_STARTED.*watch 01\n" ${warpwise})
 expect(0 "usage: warpwise COMMAND" ${warpwise} help)
 expect(0 "usage: warpwise check NN" ${warpwise} help check)
 expect(0 "usage: warpwise tour" ${warpwise} tour --help)
@@ -165,7 +165,7 @@ expect(0 "" ${check} 01 --solution)
 expect(0 "gpu is not here.*01 alpha +PASS.*all/huge +left out: too large.*all/huger +left out.*2 of 2 passed on 1 device" ${warpwise} tour)
 file(REMOVE ${build}/bin/no_gpu)
 expect(0 "Stub GPU.*02 beta.*1.00x.*software device, not a GPU time.*4 of 4 passed on 2 devices"
-       ${warpwise} tour --record ${root}/record.csv)
+       ${warpwise} tour --csv ${root}/record.csv --record)
 string(REGEX MATCHALL "[^\n]+" lines "${output}")
 foreach(line IN LISTS lines)
     string(LENGTH "${line}" length)
