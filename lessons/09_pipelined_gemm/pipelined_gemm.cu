@@ -115,21 +115,21 @@ __device__ inline struct matrix matrix_of(const void *data, int rows, int column
 }
 
 /**
- * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or more, none
- * if 0 or less). What is outside becomes 0 and is not read.
+ * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
+ * more, none if 0 or less). What is outside becomes 0 and is not read.
  */
 __device__ inline void copy_vector(half *to, const half *from, int left)
 {
     // [student: copy_vector]
-    /* TODO: if all 8 halves are inside, begin an asynchronous copy of 16 bytes. Otherwise write the 8 elements
-     * yourself: those inside from memory, the others 0. Why does nobody need to wait for these? */
+    /* TODO: if all 8 halves are inside, begin an asynchronous copy of 16 bytes. Otherwise write the 8
+     * elements yourself: those inside from memory, the others 0. Why does nobody need to wait for these? */
     (void)to, (void)from, (void)left;
     // [/student]
 }
 
 /**
- * Begins to copy the tile of @p from that begins at (row, column), by vectors. WHOLE: it is known to be inside of
- * the matrix, and nothing need be asked.
+ * Begins to copy the tile of @p from that begins at (row, column), by vectors. WHOLE: it is known to be
+ * inside of the matrix, and nothing need be asked.
  */
 template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
 __device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row,
@@ -137,9 +137,9 @@ __device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struc
 {
     // [student: copy_by_vectors]
     /* TODO: neighbouring threads take neighbouring vectors of a row, THREADS of them at a time; a row has
-     * COLUMNS / VECTOR. Each goes through copy_vector() with the number of elements that the matrix's row still has
-     * from there on (none if the row is not inside; all 8 if WHOLE, so that the compiler can leave the question out).
-     * Offsets are size_t. Unroll the loop if WHOLE. */
+     * COLUMNS / VECTOR. Each goes through copy_vector() with the number of elements that the matrix's row
+     * still has from there on: none if the row is not inside; all 8 if WHOLE, so that the compiler can leave
+     * the question out. Offsets are size_t. Unroll the loop if WHOLE. */
     (void)to, (void)from, (void)row, (void)column;
     // [/student]
 }
@@ -150,8 +150,8 @@ __device__ inline void copy_by_elements(half to[ROWS][COLUMNS + PAD], const stru
                                         int column)
 {
     // [student: copy_by_elements]
-    /* TODO: neighbouring threads take neighbouring elements of a row; what is outside of the matrix becomes 0 and is
-     * not read. Unroll by 8 or so: these loads have nothing to hide behind but each other. */
+    /* TODO: neighbouring threads take neighbouring elements of a row; what is outside of the matrix becomes
+     * 0 and is not read. Unroll by 8 or so: these loads have nothing to hide behind but each other. */
     (void)to, (void)from, (void)row, (void)column;
     // [/student]
 }
@@ -206,8 +206,8 @@ __device__ inline void multiply_stage(fragment_c sum[T::DOWN_FRAGMENTS][T::ACROS
 }
 
 /**
- * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c on, through
- * 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
+ * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c
+ * on, through 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
  */
 __device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const fragment_c &sum,
                                     float *corner /* [SIDE, CORNER] */)
@@ -245,12 +245,12 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/** Waits until only ahead - 1 groups of this thread are under way. The instruction wants its number as a constant. */
+/** Waits until only ahead - 1 groups of this thread are under way. The instruction's number is a constant. */
 __device__ inline void wait_for_oldest(int ahead)
 {
     // [student: wait_for_oldest]
-    /* TODO: __pipeline_wait_prior(n) returns when all but the last n groups of this thread have landed. Its n has
-     * to be a constant where the code is to be short: a switch. ahead is 0 to MAX_STAGES - 1; 0 waits for nothing. */
+    /* TODO: __pipeline_wait_prior(n) returns when all but the last n groups of this thread have landed. n has
+     * to be a constant where the code is to be short: a switch. ahead is 0 to MAX_STAGES - 1; 0: no wait. */
     (void)ahead;
     // [/student]
 }
@@ -259,10 +259,11 @@ __device__ inline void wait_for_oldest(int ahead)
 template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
 {
     // [student: product_kernel]
-    /* TODO: find your part of C and set its fragments to 0. Fill all stages but one, a group of copies each. Then for
-     * every step along k: wait for its group, one barrier, begin to fill the stage that just became free, commit,
-     * multiply_stage(). With a single stage nothing can be filled ahead: that takes a second barrier. At the end
-     * store_part(); fragments that stick out of C pass through the first stage, so who must be done with it?
+    /* TODO: find your part of C and set its fragments to 0. Fill all stages but one, a group of copies each.
+     * Then for every step along k: wait for its group, one barrier, begin to fill the stage that just became
+     * free, commit, multiply_stage(). With a single stage nothing can be filled ahead: that takes a second
+     * barrier. At the end store_part(); fragments that stick out of C pass through the first stage, so who
+     * must be done with it?
      *     - Count groups at the end of k as well, when nothing is left to be copied.
      *     - stage number: step % args.stages, without a division. */
     (void)args;
@@ -275,14 +276,14 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
 template <typename T> static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
 {
     // [student: launch]
-    /* TODO: one block a part of C, T::THREADS threads, args->stages stages of shared memory. More than 48 KB have to be
-     * asked for with cudaFuncSetAttribute. */
+    /* TODO: one block a part of C, T::THREADS threads, args->stages stages of shared memory. More than 48 KB
+     * have to be asked for with cudaFuncSetAttribute. */
     (void)args, (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
 
-/** 1 if large tiles fit into shared memory args->stages times and keep enough multiprocessors busy; -1: no device. */
+/** 1 if args->stages stages of large tiles fit, and the tiles keep the device busy; 0 if not; -1 on error. */
 static int large_tiles_pay(const struct gemm_args *args)
 {
     int device, bytes, multiprocessors;

@@ -1,7 +1,8 @@
 // [student: head]
 /*
- * A product whose tiles are fetched ahead. Shared memory holds several stages, each a tile of A and one of B. While
- * the tensor cores multiply one, the others are on their way, copied past the registers by __pipeline_memcpy_async:
+ * A product whose tiles are fetched ahead. Shared memory holds several stages, each a tile of A and one of B.
+ * While the tensor cores multiply one, the others are on their way, copied past the registers by
+ * __pipeline_memcpy_async:
  *
  *      stages 1   copy 0 | wait | multiply 0 | copy 1 | wait | multiply 1 | ...
  *
@@ -11,8 +12,8 @@
  *                          wait 1 | copy 3 | multiply 1
  *                                   wait 2 | copy 4 | multiply 2 ...
  *
- * One barrier a tile does for two: after it everybody's copies of this tile have landed, and everybody has done with
- * the tile before, so that its stage may be filled again.
+ * One barrier a tile does for two: after it everybody's copies of this tile have landed, and everybody has
+ * done with the tile before, so that its stage may be filled again.
  *
  * Run:   build/bin/warpwise check 09 --kernel solutions/09_pipelined_gemm/pipelined_gemm.cu
  */
@@ -124,8 +125,8 @@ __device__ inline struct matrix matrix_of(const void *data, int rows, int column
 }
 
 /**
- * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or more, none
- * if 0 or less). What is outside becomes 0 and is not read.
+ * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
+ * more, none if 0 or less). What is outside becomes 0 and is not read.
  */
 __device__ inline void copy_vector(half *to, const half *from, int left)
 {
@@ -141,8 +142,8 @@ __device__ inline void copy_vector(half *to, const half *from, int left)
 }
 
 /**
- * Begins to copy the tile of @p from that begins at (row, column), by vectors. WHOLE: it is known to be inside of
- * the matrix, and nothing need be asked.
+ * Begins to copy the tile of @p from that begins at (row, column), by vectors. WHOLE: it is known to be
+ * inside of the matrix, and nothing need be asked.
  */
 template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
 __device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row,
@@ -229,8 +230,8 @@ __device__ inline void multiply_stage(fragment_c sum[T::DOWN_FRAGMENTS][T::ACROS
 }
 
 /**
- * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c on, through
- * 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
+ * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c
+ * on, through 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
  */
 __device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const fragment_c &sum,
                                     float *corner /* [SIDE, CORNER] */)
@@ -268,7 +269,7 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/** Waits until only ahead - 1 groups of this thread are under way. The instruction wants its number as a constant. */
+/** Waits until only ahead - 1 groups of this thread are under way. The instruction's number is a constant. */
 __device__ inline void wait_for_oldest(int ahead)
 {
     // [student: wait_for_oldest]
@@ -309,7 +310,7 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
     int now = 0, next = ahead; // stages of this step and of the one that is fetched
     for (int step = 0; step < steps; step++) {
         wait_for_oldest(ahead); // this step's group
-        __syncthreads(); // everybody's copies of this step have landed; the step before has been multiplied by all
+        __syncthreads();        // everybody's copies have landed; everybody has multiplied the step before
         if (step + ahead < steps) fill_stage<T>(&stages[next], a, b, place, (step + ahead) * T::K);
         __pipeline_commit();
         if (ahead == 0) {
@@ -342,7 +343,7 @@ template <typename T> static enum kernel_status launch(const struct gemm_args *a
     // [/student]
 }
 
-/** 1 if large tiles fit into shared memory args->stages times and keep enough multiprocessors busy; -1: no device. */
+/** 1 if args->stages stages of large tiles fit, and the tiles keep the device busy; 0 if not; -1 on error. */
 static int large_tiles_pay(const struct gemm_args *args)
 {
     int device, bytes, multiprocessors;

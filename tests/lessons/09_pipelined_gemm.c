@@ -1,6 +1,7 @@
 /**
  * @file 09_pipelined_gemm.c
- * @brief Lesson 09: lesson 08's product with one to four tiles under way; every number of them gives the same bits.
+ * @brief Lesson 09: lesson 08's product with one to four tiles under way; every number of them gives the same
+ * bits.
  */
 #include "gemm_cases.h"
 
@@ -41,11 +42,11 @@ static int stages_cases(const struct gemm_family *family, struct lesson_case *ca
     return count;
 }
 
-/* Small products take small tiles: this one is just large enough for the solution's large ones on 132 multiprocessors. */
+/* Just large enough for the solution to take its large tiles on 132 multiprocessors. */
 static int large_case(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
     if (count == capacity) return count;
-    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 130, 8300, 72);
+    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 8400, 20, 72);
     cases[count].value[GEMM_CHOICE] = 2;
     return count + 1;
 }

@@ -1,6 +1,6 @@
 /*
- * Roles: the first warp only copies, the other four only multiply. The copying warp waits for its own copies and then
- * comes to the barrier, which tells the others. Two stages, whatever was asked for.
+ * Roles: the first warp only copies, the other four only multiply. The copying warp waits for its own copies
+ * and then comes to the barrier, which tells the others. Two stages, whatever was asked for.
  */
 #include "pipelined_gemm.h"
 

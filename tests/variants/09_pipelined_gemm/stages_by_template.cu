@@ -1,6 +1,6 @@
 /*
- * A kernel a number of stages, copies of 4 bytes where rows are even, zeros by the copy itself, 32 x 32 of C a block of
- * one warp. Nobody but the warp uses its tiles: __syncwarp() is barrier enough.
+ * A kernel a number of stages, copies of 4 bytes where rows are even, zeros by the copy itself, 32 x 32 of C
+ * a block of one warp. Nobody but the warp uses its tiles: __syncwarp() is barrier enough.
  */
 #include "pipelined_gemm.h"
 
