@@ -26,7 +26,7 @@ static void measure_lesson_before(const struct lesson_folder *lesson, enum devic
     free(solution);
 }
 
-enum { MOST_PEERS = 16 }; /* the checker takes no more */
+enum { MOST_PEERS = 64 }; /* the checker takes no more */
 
 /* What `ceilings` measured as NAME_us@CASE becomes the peer "NAME" of that case; returns how many there are. */
 static size_t add_measured_peers(struct argument_list *arguments)
