@@ -139,8 +139,10 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
     plain_row(item, data, unit, span);
     for (size_t j = 0; j < span->count; j++) {
         double stored = bound_stored_as(storage, span->expected[j]), magnitude = e->scratch[j];
-        span->bound[j] = fmin(stored + bound_sum(terms, magnitude), cap);
-        span->floor[j] = stored + bound_floor(magnitude);
+        /* A NaN or an infinity must come out as such. */
+        int finite = isfinite(magnitude);
+        span->bound[j] = finite ? fmin(stored + bound_sum(terms, magnitude), cap) : 0.0;
+        span->floor[j] = finite ? stored + bound_floor(magnitude) : 0.0;
     }
 }
 

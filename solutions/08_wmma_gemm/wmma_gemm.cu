@@ -83,15 +83,9 @@ __host__ __device__ inline int divide_up(int extent, int size)
     return extent / size + (extent % size != 0);
 }
 
-/** How many elements the matrix has from (row, col) to the end of the row; 0 or less if there are none. */
-static __device__ int elements_from(struct source from, int row, int col)
-{
-    return row < from.rows ? from.cols - col : 0;
-}
-
 /** Fills a tile with the elements from (first_row, first_col) on, 16 bytes at a time, and zeros behind an edge. */
 template <int ROWS, int COLS>
-static __device__ void load_by_chunk(half (*tile)[COLS + PAD], struct source from, int first_row,
+__device__ inline void load_by_chunk(half (*tile)[COLS + PAD], struct source from, int first_row,
                                      int first_col)
 {
     // [student: load_by_chunk]
@@ -114,14 +108,14 @@ static __device__ void load_by_chunk(half (*tile)[COLS + PAD], struct source fro
 
 /** The same for a matrix whose rows begin anywhere: neighbouring threads load neighbouring elements. */
 template <int ROWS, int COLS>
-static __device__ void load_by_element(half (*tile)[COLS + PAD], struct source from, int first_row,
+__device__ inline void load_by_element(half (*tile)[COLS + PAD], struct source from, int first_row,
                                        int first_col)
 {
     // [student: load_by_element]
 #pragma unroll 8
     for (int at = (int)threadIdx.x; at < ROWS * COLS; at += THREADS) {
         int row = first_row + at / COLS, col = first_col + at % COLS;
-        bool exists = elements_from(from, row, col) > 0;
+        bool exists = row < from.rows && col < from.cols;
         tile[at / COLS][at % COLS] =
             exists ? from.data[(size_t)row * from.leading + col] : __float2half(0.0f);
     }
@@ -129,7 +123,7 @@ static __device__ void load_by_element(half (*tile)[COLS + PAD], struct source f
 }
 
 /** Adds the products of the two tiles to the warp's part of C, which begins at (row, col) of the block's tile. */
-static __device__ void multiply_tiles(c_fragment c[FRAGMENTS_M][FRAGMENTS_N],
+__device__ inline void multiply_tiles(c_fragment c[FRAGMENTS_M][FRAGMENTS_N],
                                       const struct shared_tiles *tiles, int row, int col)
 {
     // [student: multiply_tiles]
@@ -156,11 +150,11 @@ struct target {
 };
 
 /** Stores one fragment, whose first element is (row, col) of C: as a whole, or element by element at an edge. */
-static __device__ void store_fragment(struct target to, int row, int col, const c_fragment &c,
+__device__ inline void store_fragment(struct target to, int row, int col, const c_fragment &c,
                                       float (*edge)[FRAGMENT + EDGE_PAD])
 {
     // [student: store_fragment]
-    if (to.by_fragment && row + FRAGMENT <= to.m && col + FRAGMENT <= to.n) {
+    if (to.by_fragment && row <= to.m - FRAGMENT && col <= to.n - FRAGMENT) {
         nvcuda::wmma::store_matrix_sync(to.data + (size_t)row * to.leading + col, c, (unsigned)to.leading,
                                         nvcuda::wmma::mem_row_major);
         return; // the whole warp does
@@ -179,18 +173,19 @@ static __device__ void store_fragment(struct target to, int row, int col, const 
 
 /** One block: a tile of C, numbered along the rows of tiles. BY_CHUNK: rows begin at multiples of 16 bytes. */
 template <bool BY_CHUNK>
-static __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     wmma_gemm_kernel(struct source a, struct source b, struct target to)
 {
+    // [student: kernel]
     __shared__ struct shared_tiles tiles;
     int across = divide_up(to.n, TILE_N), warp = (int)threadIdx.x / WARP;
     int tile_row = (int)blockIdx.x / across * TILE_M, tile_col = (int)blockIdx.x % across * TILE_N;
     int row = warp / WARPS_N * WARP_M, col = warp % WARPS_N * WARP_N; // of the warp, within the tile
-    // [student: kernel]
     c_fragment c[FRAGMENTS_M][FRAGMENTS_N];
     for (int i = 0; i < FRAGMENTS_M; i++)
         for (int j = 0; j < FRAGMENTS_N; j++) nvcuda::wmma::fill_fragment(c[i][j], 0.0f);
-    for (int k = 0; k < a.cols; k += TILE_K) {
+    for (int slice = 0; slice < divide_up(a.cols, TILE_K); slice++) {
+        int k = slice * TILE_K;
         if (BY_CHUNK) {
             load_by_chunk<TILE_M, TILE_K>(tiles.a, a, tile_row, k);
             load_by_chunk<TILE_K, TILE_N>(tiles.b, b, k, tile_col);
