@@ -34,7 +34,7 @@ enum {
     THREADS = WARPS * WARP,
     FRAGMENTS_M = WARP_M / FRAGMENT,
     FRAGMENTS_N = WARP_N / FRAGMENT,
-    EDGE_PAD = 4 // floats behind each row of a fragment that is on its way to the edge of C
+    EDGE_PAD = 8 // floats behind each row of a fragment that is on its way to the edge of C
 };
 
 static_assert(TILE_M % WARP_M == 0 && TILE_N % WARP_N == 0, "warps share the tile out evenly");

@@ -41,7 +41,7 @@ enum {
     THREADS = WARPS * WARP,
     FRAGMENTS_M = WARP_M / FRAGMENT,
     FRAGMENTS_N = WARP_N / FRAGMENT,
-    EDGE_PAD = 4 // floats behind each row of a fragment that is on its way to the edge of C
+    EDGE_PAD = 8 // floats behind each row of a fragment that is on its way to the edge of C
 };
 
 static_assert(TILE_M % WARP_M == 0 && TILE_N % WARP_N == 0, "warps share the tile out evenly");
@@ -162,9 +162,10 @@ __device__ inline void store_fragment(struct target to, int row, int col, const 
     // Nobody knows which lane has which element, so they pass through shared memory.
     nvcuda::wmma::store_matrix_sync(&edge[0][0], c, FRAGMENT + EDGE_PAD, nvcuda::wmma::mem_row_major);
     __syncwarp(); // every lane's elements are there
+    int lane = (int)threadIdx.x % WARP, j = lane % FRAGMENT;
 #pragma unroll 1
-    for (int at = (int)threadIdx.x % WARP; at < FRAGMENT * FRAGMENT; at += WARP) {
-        int i = at / FRAGMENT, j = at % FRAGMENT;
+    for (int turn = 0; turn < FRAGMENT / 2; turn++) { // two rows, which are 2 apart: they share no bank
+        int i = turn / 2 * 4 + turn % 2 + lane / FRAGMENT * 2;
         if (row + i < to.m && col + j < to.n) to.data[(size_t)(row + i) * to.leading + col + j] = edge[i][j];
     }
     __syncwarp(); // read by all lanes before the next fragment overwrites it
