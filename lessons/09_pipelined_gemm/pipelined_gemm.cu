@@ -18,10 +18,10 @@ using namespace nvcuda;
 
 enum {
     WARP = 32,
-    SIDE = 16,   // of a fragment
-    VECTOR = 8,  // halves of one copy: 16 bytes
-    PAD = 8,     // halves behind each row of a tile: 8 lines of 16 bytes then use all 32 banks
-    CORNER = 24, // floats from row to row where a fragment of C passes through shared memory
+    FRAGMENT = 16, // rows, columns and terms of one matrix instruction
+    CHUNK = 8,     // halves in 16 bytes, the most that one copy moves
+    PAD = 8,       // halves behind each row of a tile: 8 lines of 16 bytes then use all 32 banks
+    CORNER = 24,   // floats from row to row where a fragment of C passes through shared memory
     MAX_STAGES = 4,
     GROUP = 8, // rows of tiles that are worked on together, so that their A and B stay in the L2 cache
     SHARED_BYTES = 65536, // what a block may have on every device from sm_75 on
@@ -51,23 +51,23 @@ template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct til
         ACROSS = N / WARP_N, // warps next to each other
         WARPS = M / WARP_M * ACROSS,
         THREADS = WARPS * WARP,
-        DOWN_FRAGMENTS = WARP_M / SIDE, // of a warp
-        ACROSS_FRAGMENTS = WARP_N / SIDE
+        DOWN_FRAGMENTS = WARP_M / FRAGMENT, // of a warp
+        ACROSS_FRAGMENTS = WARP_N / FRAGMENT
     };
     struct stage {
         half a[TILE_M][TILE_K + PAD];
         half b[TILE_K][TILE_N + PAD];
     };
-    static_assert(M % WARP_M == 0 && N % WARP_N == 0 && WARP_M % SIDE == 0 && WARP_N % SIDE == 0 &&
-                      K % SIDE == 0,
+    static_assert(M % WARP_M == 0 && N % WARP_N == 0 && WARP_M % FRAGMENT == 0 && WARP_N % FRAGMENT == 0 &&
+                      K % FRAGMENT == 0,
                   "tiles are made of whole parts, parts and steps of whole fragments");
-    static_assert(THREADS % (K / VECTOR) == 0 && THREADS % (N / VECTOR) == 0 &&
-                      M % (THREADS / (K / VECTOR)) == 0 && K % (THREADS / (N / VECTOR)) == 0,
+    static_assert(THREADS % (K / CHUNK) == 0 && THREADS % (N / CHUNK) == 0 &&
+                      M % (THREADS / (K / CHUNK)) == 0 && K % (THREADS / (N / CHUNK)) == 0,
                   "the threads copy whole rows, and as many rows each time");
     static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
                   "the same holds for single elements");
     static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
-    static_assert(sizeof(float) * WARPS * SIDE * CORNER <= sizeof(struct stage),
+    static_assert(sizeof(float) * WARPS * FRAGMENT * CORNER <= sizeof(struct stage),
                   "fragments of C pass through the first stage");
 };
 
@@ -75,9 +75,9 @@ typedef struct tile<LARGE_M, LARGE_N, LARGE_K, LARGE_WARP_M, LARGE_WARP_N> large
 typedef struct tile<SMALL_M, SMALL_N, SMALL_K, SMALL_WARP_M, SMALL_WARP_N> small_tile;
 static_assert(MAX_STAGES * sizeof(small_tile::stage) <= SHARED_BYTES, "small tiles must fit on every device");
 
-typedef wmma::fragment<wmma::matrix_a, SIDE, SIDE, SIDE, half, wmma::row_major> fragment_a;
-typedef wmma::fragment<wmma::matrix_b, SIDE, SIDE, SIDE, half, wmma::row_major> fragment_b;
-typedef wmma::fragment<wmma::accumulator, SIDE, SIDE, SIDE, float> fragment_c;
+typedef wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> a_fragment;
+typedef wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> b_fragment;
+typedef wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> c_fragment;
 
 /** How many pieces of @p size cover @p extent. */
 __host__ __device__ inline int divide_up(int extent, int size)
@@ -102,25 +102,25 @@ template <typename T> __device__ inline struct place find_place(const struct gem
 /* ---- from global to shared memory --------------------------------------------------------------------- */
 
 /** A matrix in device memory and whether its rows begin at multiples of 16 bytes. */
-struct matrix {
+struct source {
     const half *data; // [rows, leading]
     size_t leading;
-    int rows, columns, vectors;
+    int rows, cols, by_chunk;
 };
 
-__device__ inline struct matrix matrix_of(const void *data, int rows, int columns, int leading)
+__device__ inline struct source source_of(const void *data, int rows, int cols, int leading)
 {
-    int vectors = (uintptr_t)data % sizeof(uint4) == 0 && leading % VECTOR == 0;
-    return {(const half *)data, (size_t)leading, rows, columns, vectors};
+    int by_chunk = (uintptr_t)data % sizeof(uint4) == 0 && leading % CHUNK == 0;
+    return {(const half *)data, (size_t)leading, rows, cols, by_chunk};
 }
 
 /**
  * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
  * more, none if 0 or less). What is outside becomes 0 and is not read.
  */
-__device__ inline void copy_vector(half *to, const half *from, int left)
+__device__ inline void copy_chunk(half *to, const half *from, int left)
 {
-    // [student: copy_vector]
+    // [student: copy_chunk]
     /* TODO: if all 8 halves are inside, begin an asynchronous copy of 16 bytes. Otherwise write the 8
      * elements yourself: those inside from memory, the others 0. Why does nobody need to wait for these? */
     (void)to, (void)from, (void)left;
@@ -128,16 +128,16 @@ __device__ inline void copy_vector(half *to, const half *from, int left)
 }
 
 /**
- * Begins to copy the tile of @p from that begins at (row, column), by vectors. WHOLE: it is known to be
+ * Begins to copy the tile of @p from that begins at (row, column), by chunks. WHOLE: it is known to be
  * inside of the matrix, and nothing need be asked.
  */
 template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
-__device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row,
-                                       int column)
+__device__ inline void copy_by_chunk(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                     int column)
 {
-    // [student: copy_by_vectors]
-    /* TODO: neighbouring threads take neighbouring vectors of a row, THREADS of them at a time; a row has
-     * COLUMNS / VECTOR. Each goes through copy_vector() with the number of elements that the matrix's row
+    // [student: copy_by_chunk]
+    /* TODO: neighbouring threads take neighbouring chunks of a row, THREADS of them at a time; a row has
+     * COLUMNS / CHUNK. Each goes through copy_chunk() with the number of elements that the matrix's row
      * still has from there on: none if the row is not inside; all 8 if WHOLE, so that the compiler can leave
      * the question out. Offsets are size_t. Unroll the loop if WHOLE. */
     (void)to, (void)from, (void)row, (void)column;
@@ -146,10 +146,10 @@ __device__ inline void copy_by_vectors(half to[ROWS][COLUMNS + PAD], const struc
 
 /** Copies the same tile at once, element by element: neighbouring threads read neighbouring elements. */
 template <int THREADS, int ROWS, int COLUMNS>
-__device__ inline void copy_by_elements(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row,
-                                        int column)
+__device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                       int column)
 {
-    // [student: copy_by_elements]
+    // [student: copy_by_element]
     /* TODO: neighbouring threads take neighbouring elements of a row; what is outside of the matrix becomes
      * 0 and is not read. Unroll by 8 or so: these loads have nothing to hide behind but each other. */
     (void)to, (void)from, (void)row, (void)column;
@@ -158,19 +158,19 @@ __device__ inline void copy_by_elements(half to[ROWS][COLUMNS + PAD], const stru
 
 /** Begins to copy a tile, in the fastest way that its matrix allows. */
 template <int THREADS, int ROWS, int COLUMNS>
-__device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct matrix &from, int row, int column)
+__device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
-    if (!from.vectors)
-        copy_by_elements<THREADS, ROWS, COLUMNS>(to, from, row, column);
-    else if (ROWS <= from.rows - row && COLUMNS <= from.columns - column)
-        copy_by_vectors<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
+    if (!from.by_chunk)
+        copy_by_element<THREADS, ROWS, COLUMNS>(to, from, row, column);
+    else if (ROWS <= from.rows - row && COLUMNS <= from.cols - column)
+        copy_by_chunk<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
     else
-        copy_by_vectors<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
+        copy_by_chunk<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
 }
 
 /** Begins to fill a stage with the tiles of A and B for the step that begins at @p k. */
 template <typename T>
-__device__ inline void fill_stage(typename T::stage *stage, const struct matrix &a, const struct matrix &b,
+__device__ inline void fill_stage(typename T::stage *stage, const struct source &a, const struct source &b,
                                   struct place place, int k)
 {
     copy_tile<T::THREADS, T::M, T::K>(stage->a, a, place.row, k);
@@ -188,18 +188,18 @@ template <typename T> __device__ inline struct place find_warp(void)
 
 /** Adds the products of one stage to a warp's fragments of C, as in lesson 08. All 32 lanes must call it. */
 template <typename T>
-__device__ inline void multiply_stage(fragment_c sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
+__device__ inline void multiply_stage(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
                                       const typename T::stage *stage)
 {
     struct place warp = find_warp<T>();
 #pragma unroll
-    for (int k = 0; k < T::K; k += SIDE) {
-        fragment_a a[T::DOWN_FRAGMENTS];
-        fragment_b b[T::ACROSS_FRAGMENTS];
+    for (int k = 0; k < T::K; k += FRAGMENT) {
+        a_fragment a[T::DOWN_FRAGMENTS];
+        b_fragment b[T::ACROSS_FRAGMENTS];
         for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
-            wmma::load_matrix_sync(a[i], &stage->a[warp.row + i * SIDE][k], T::K + PAD);
+            wmma::load_matrix_sync(a[i], &stage->a[warp.row + i * FRAGMENT][k], T::K + PAD);
         for (int j = 0; j < T::ACROSS_FRAGMENTS; j++)
-            wmma::load_matrix_sync(b[j], &stage->b[k][warp.column + j * SIDE], T::N + PAD);
+            wmma::load_matrix_sync(b[j], &stage->b[k][warp.column + j * FRAGMENT], T::N + PAD);
         for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
             for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::mma_sync(sum[i][j], a[i], b[j], sum[i][j]);
     }
@@ -209,13 +209,14 @@ __device__ inline void multiply_stage(fragment_c sum[T::DOWN_FRAGMENTS][T::ACROS
  * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c
  * on, through 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
  */
-__device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const fragment_c &sum,
-                                    float *corner /* [SIDE, CORNER] */)
+__device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const c_fragment &sum,
+                                    float *corner /* [FRAGMENT, CORNER] */)
 {
     wmma::store_matrix_sync(corner, sum, CORNER, wmma::mem_row_major);
     __syncwarp(); // other lanes hold what this one writes to C
-    for (int i = (int)threadIdx.x % WARP; i < SIDE * SIDE; i += WARP) {
-        int row = i / SIDE, column = i % SIDE;
+    int lane = (int)threadIdx.x % WARP, column = lane % FRAGMENT;
+    for (int turn = 0; turn < FRAGMENT / 2; turn++) { // two rows, which are 2 apart: they share no bank
+        int row = turn / 2 * 4 + turn % 2 + lane / FRAGMENT * 2;
         if (row < rows && column < columns) c[row * ldc + column] = corner[row * CORNER + column];
     }
     __syncwarp(); // all have read it, and the next fragment may come
@@ -224,7 +225,7 @@ __device__ inline void store_corner(float *c, size_t ldc, int rows, int columns,
 /** Writes a warp's part of C. Whole fragments go straight to memory where its rows allow that. */
 template <typename T>
 __device__ inline void store_part(const struct gemm_args &args, struct place place,
-                                  const fragment_c sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS], float *corner)
+                                  const c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS], float *corner)
 {
     struct place warp = find_warp<T>();
     size_t ldc = (size_t)args.ldc;
@@ -232,11 +233,11 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
 #pragma unroll // fragments are in registers, which have no index
     for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
         for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) {
-            int row = warp.row + i * SIDE, column = warp.column + j * SIDE;
+            int row = warp.row + i * FRAGMENT, column = warp.column + j * FRAGMENT;
             int rows = args.m - place.row - row, columns = args.n - place.column - column; // left in C
             if (rows <= 0 || columns <= 0) continue;
             float *c = (float *)args.c + (size_t)(place.row + row) * ldc + place.column + column;
-            if (direct && rows >= SIDE && columns >= SIDE)
+            if (direct && rows >= FRAGMENT && columns >= FRAGMENT)
                 wmma::store_matrix_sync(c, sum[i][j], (unsigned)ldc, wmma::mem_row_major);
             else
                 store_corner(c, ldc, rows, columns, sum[i][j], corner);
