@@ -50,7 +50,7 @@ struct options {
     const char *secret_seed_file;
     const char *again; /* which kernel this is, as words for a command line */
     double time_limit; /* seconds a case */
-    int verbose, dump, bench, list, ctest;
+    int verbose, dump, bench, list, ctest, rehearse;
     const char *csv, *json;
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];

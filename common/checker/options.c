@@ -27,6 +27,7 @@ void options_usage(FILE *file)
         "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
         "  --csv FILE --json FILE --ctest   records for programs\n"
         "  --list               the cases; needs no runner\n"
+        "  --rehearse           how long inputs and oracle take; needs no runner\n"
         "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
         "exit status: 0 pass, 1 fail, 2 the check could not be made, 77 not started or no device\n",
         file);
@@ -143,7 +144,8 @@ static int read_flag(struct options *options, const char *name)
         int *flag;
     } flags[] = {{"-v", &options->verbose},  {"--verbose", &options->verbose},
                  {"--dump", &options->dump}, {"--bench", &options->bench},
-                 {"--list", &options->list}, {"--ctest", &options->ctest}};
+                 {"--list", &options->list}, {"--ctest", &options->ctest},
+                 {"--rehearse", &options->rehearse}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;
@@ -170,7 +172,7 @@ int options_read(struct options *options, int argc, char **argv)
     if (options->time_limit == 0.0)
         options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
-    if (options->runner == NULL && !options->list && options->save_case == NULL)
+    if (options->runner == NULL && !options->list && !options->rehearse && options->save_case == NULL)
         return complain("which runner?", "--runner is missing");
     return 0;
 }
