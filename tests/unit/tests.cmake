@@ -5,6 +5,12 @@ add_unit_test(reference_decode SOURCES ${unit}/reference_decode.c LIBRARIES refe
 set(course ${unit}/../../common/course)
 add_unit_test(course SOURCES ${unit}/course.c ${course}/text.c ${course}/sha256.c ${course}/results.c
               ${course}/terminal.c ${course}/process.c)
+add_unit_test(grade_text SOURCES ${unit}/grade_text.c ${course}/escape.c ${course}/journal.c ${course}/text.c
+              ${course}/sha256.c)
+file(GLOB grade_sources CONFIGURE_DEPENDS ${course}/grade_*.c)
+list(FILTER grade_sources EXCLUDE REGEX "grade_(class|merge|schedule|seed|students|unit)")
+add_unit_test(grade_reports SOURCES ${unit}/grade_reports.c ${grade_sources} ${course}/escape.c ${course}/journal.c
+              ${course}/text.c ${course}/sha256.c ${course}/terminal.c ${course}/results.c)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
 add_unit_test(checker SOURCES ${unit}/checker.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_storage SOURCES ${unit}/checker_storage.c ${unit}/judged_case.c LIBRARIES checker_parts)
@@ -44,3 +50,9 @@ if(WARPWISE_WITH_SIMT)
                                                -P ${unit}/checker_program.cmake)
     set_tests_properties(unit.checker_program PROPERTIES TIMEOUT 300)
 endif()
+add_executable(sandbox_guest ${unit}/sandbox_guest.c)
+target_compile_definitions(sandbox_guest PRIVATE _GNU_SOURCE)
+target_link_libraries(sandbox_guest PRIVATE warpwise_options)
+add_unit_test(checker_sandbox SOURCES ${unit}/checker_sandbox.c LIBRARIES checker_parts)
+target_compile_definitions(unit_checker_sandbox PRIVATE SANDBOX_GUEST="$<TARGET_FILE:sandbox_guest>")
+add_dependencies(unit_checker_sandbox sandbox_guest)
