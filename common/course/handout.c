@@ -48,6 +48,19 @@ struct handout {
 
 typedef int (*visitor)(struct handout *handout, const char *below, const char *path);
 
+/* Of docs/ what is read goes; what makes figures and site is built around the solutions. */
+static int is_page(const char *below)
+{
+    static const char *const kinds[] = {".md", ".svg", ".png", ".csv", ".txt"};
+    size_t length = strlen(below);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t ending = strlen(kinds[i]);
+        if (length > ending && strcmp(below + length - ending, kinds[i]) == 0)
+            return strcmp(below, "docs/CMakeLists.txt") != 0;
+    }
+    return 0;
+}
+
 static int is_left_out(const char *below)
 {
     size_t length = strlen(below);
@@ -196,7 +209,8 @@ static int copy_part(struct handout *handout, const char *below, const char *pat
         free(folder);
         if (stays) return EXIT_PASS;
     }
-    return is_left_out(below) ? EXIT_PASS : copy_file(handout, path, below);
+    int stays = is_left_out(below) || (strncmp(below, "docs/", 5) == 0 && !is_page(below));
+    return stays ? EXIT_PASS : copy_file(handout, path, below);
 }
 
 static int copy_all(struct handout *handout)
