@@ -378,6 +378,8 @@ static void add_comparison(struct buffer_comparison *sum, struct buffer_comparis
     sum->largest_error = fmax(sum->largest_error, piece->largest_error);
     sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);
     sum->largest_floor = fmax(sum->largest_floor, piece->largest_floor);
+    sum->plain_squares += piece->plain_squares;
+    sum->floor_squares += piece->floor_squares;
     free(piece->first);
 }
 
