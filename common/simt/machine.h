@@ -96,7 +96,7 @@ typedef void (*simt_warp_function)(void *const operand[32], void *const result[3
  * @brief Gathers the lanes of @p mask at (mask, operation, site) and runs @p function once for all of them.
  *
  * @p operand and @p result belong to the calling lane and stay valid until the call returns. Shuffles, votes,
- * matches and reductions are built on this; so will the WMMA operations be. Orders nothing in memory.
+ * matches, reductions and warp matrix operations are built on this. Orders nothing in memory.
  * An impossible mask (own lane missing, lanes that have exited) is a finding.
  */
 void simt_warp_gather(const struct simt_site *site, unsigned mask, simt_warp_function function, void *context,
@@ -113,6 +113,26 @@ enum simt_access { SIMT_READ = 1, SIMT_WRITE = 2, SIMT_ATOMIC = 4 };
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
 
 /**
+ * @brief Ends the launch at an access that hardware would refuse, with a finding of @p kind that names the address;
+ *        does nothing with the checks off. @p remark is a constant sentence.
+ */
+void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
+                        const void *return_address);
+
+/**
+ * @brief Begins an asynchronous copy of @p bytes (4, 8 or 16) from global to shared memory by the running thread,
+ *        the last @p zeros of them zeros instead of what the source holds.
+ *
+ * Both sides are checked and counted now; the bytes land at the thread's simt_copy_wait(). Until then an access to
+ * the destination that comes after the copy (in the same thread, or behind a barrier) is a `missing-wait`.
+ */
+void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, const void *return_address);
+/** @brief Closes the thread's group of copies begun since the last one. */
+void simt_copy_commit(void);
+/** @brief Lands all of the thread's closed groups but the last @p prior. */
+void simt_copy_wait(size_t prior);
+
+/**
  * @brief Begins an atomic operation: checks it, and for global memory waits until every earlier block (in
  *        SIMT_ORDER) has finished, so that results do not depend on the number of workers. The caller then
  *        does the plain read-modify-write.
@@ -123,6 +143,10 @@ void simt_atomic_end(void *address, size_t bytes);
 
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);
+
+/** @brief A finding of the running thread at @p site; it goes on. @p remark is a constant sentence or NULL. */
+void simt_note(const struct simt_site *site, const char *kind, const char *remark, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /** @brief Device printf: kept a block, printed in block order when the launch is done. */
 int simt_vprintf(const char *format, va_list arguments);

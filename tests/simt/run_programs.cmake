@@ -3,7 +3,7 @@
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
-# It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# With -DARCH=sm_75 it is built for that architecture. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
 
 foreach(name SIMTCC SOURCE WORKDIR)
@@ -15,7 +15,12 @@ endforeach()
 get_filename_component(name "${SOURCE}" NAME_WE)
 set(program "${WORKDIR}/${name}")
 file(MAKE_DIRECTORY "${WORKDIR}")
-execute_process(COMMAND "${SIMTCC}" "${SOURCE}" -o "${program}" RESULT_VARIABLE code ERROR_VARIABLE errors)
+set(options "")
+if(DEFINED ARCH)
+    set(options -arch ${ARCH})
+    set(ENV{SIMT_DEVICE} ${ARCH})
+endif()
+execute_process(COMMAND "${SIMTCC}" ${options} "${SOURCE}" -o "${program}" RESULT_VARIABLE code ERROR_VARIABLE errors)
 if(NOT code STREQUAL "0")
     message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
 endif()

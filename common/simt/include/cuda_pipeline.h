@@ -1,10 +1,12 @@
 /**
  * @file cuda_pipeline.h
- * @brief The place of asynchronous copies on the software device.
+ * @brief Asynchronous copies: the primitives. CUDA's older C++ class (nvcuda::experimental) is not here.
  */
 #ifndef WARPWISE_SIMT_CUDA_PIPELINE_H
 #define WARPWISE_SIMT_CUDA_PIPELINE_H
 
-#error "cuda_pipeline.h: asynchronous copies do not exist on the software device yet"
+#pragma GCC system_header
+
+#include "cuda_pipeline_primitives.h"
 
 #endif

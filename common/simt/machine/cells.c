@@ -5,7 +5,8 @@
  * An access is ordered before the one made now if it was made by the same thread, before the last
  * __syncthreads(), or in the same warp before a __syncwarp() that both lanes took part in. Two accesses that
  * are not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to
- * run in.
+ * run in. An asynchronous copy is a write twice: when it is begun, and when it lands at its thread's wait. What is
+ * ordered after the first but not after the second lacks that wait, or a barrier after it.
  */
 #include "internal.h"
 
@@ -80,6 +81,25 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
     simt_found(w, &f);
 }
 
+static void found_missing_wait(struct doing *now, const struct cell *c)
+{
+    struct worker *w = now->w;
+    if (now->reported) return;
+    now->reported = true;
+    struct finding f = {
+        .kind = "missing-wait",
+        .place = now->place,
+        .bytes = (uint32_t)now->bytes,
+        .where = now->offset,
+        .remark = "the copy lands when its thread has waited (__pipeline_wait_prior); other threads "
+                  "need a barrier after that",
+        .seen = 1};
+    f.actor[0] = (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL};
+    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
+                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    simt_found(w, &f);
+}
+
 static void found_unwritten(struct doing *now)
 {
     struct worker *w = now->w;
@@ -94,6 +114,15 @@ static void found_unwritten(struct doing *now)
     f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
+}
+
+/* Whether the access comes after an asynchronous copy was begun, but not after it landed. */
+static bool lacks_wait(const struct doing *now, const struct cell *c)
+{
+    const struct worker *w = now->w;
+    if (!is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
+    if (!is_ordered(w, c->copy_tick, c->writer)) return false; /* a race */
+    return c->copy == COPY_IN_FLIGHT || !is_ordered(w, c->write_tick, c->writer);
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
@@ -128,7 +157,11 @@ static bool read_cell(struct doing *now, struct cell *c)
     struct worker *w = now->w;
     bool good = true;
     const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
-    if (c->write_tick >= w->last_barrier && !excused && !is_ordered(w, c->write_tick, c->writer)) {
+    if (lacks_wait(now, c)) {
+        found_missing_wait(now, c);
+        c->copy = COPY_NONE; /* once is enough */
+        good = false;
+    } else if (c->write_tick >= w->last_barrier && !excused && !is_ordered(w, c->write_tick, c->writer)) {
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
     } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
@@ -145,8 +178,10 @@ static void write_cell(struct doing *now, struct cell *c)
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE; /* does not race with atomics */
     if (now->access == SIMT_ATOMIC && c->write_tick < w->block_start && is_shared(now)) found_unwritten(now);
-    if (c->write_tick >= w->last_barrier && !(gentle && c->write_atomic) &&
-        !is_ordered(w, c->write_tick, c->writer))
+    if (lacks_wait(now, c))
+        found_missing_wait(now, c);
+    else if (c->write_tick >= w->last_barrier && !(gentle && c->write_atomic) &&
+             !is_ordered(w, c->write_tick, c->writer))
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
@@ -158,6 +193,9 @@ static void write_cell(struct doing *now, struct cell *c)
     c->write_pc = now->pc;
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = atomic;
+    if (!is_shared(now)) return;
+    c->copy = now->access & ACCESS_COPY ? COPY_IN_FLIGHT : COPY_NONE;
+    c->copy_tick = w->tick;
 }
 
 /*
@@ -233,7 +271,7 @@ static struct cell *byte_cells(struct worker *w, struct cell *c)
 }
 
 /* Makes a word one cell again where its bytes no longer differ in anything that matters. */
-static void join_bytes(struct worker *w, struct cell *c, const struct cell *bytes, bool written)
+static void join_bytes(struct worker *w, struct cell *c, const struct cell *bytes, bool written, bool global)
 {
     if (!written) {
         for (int b = 0; b < 4; b++) /* every byte must be known to be written, or global, and quiet since */
@@ -241,7 +279,7 @@ static void join_bytes(struct worker *w, struct cell *c, const struct cell *byte
     }
     *c = bytes[0];
     c->split = 0;
-    c->touched = 0;
+    if (global) c->touched = 0;
 }
 
 /* Whether bytes that nobody wrote may be padding: of a struct copy, in a word that is written in part. */
@@ -275,7 +313,7 @@ static void access_bytes(struct doing *now, struct space *s, size_t word, unsign
     for (unsigned half = 0; half < 2; half++)
         if (mask >> 2 * half & 3)
             s->quiet[2 * word + half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
-    if (mask == 15 && (kind != TOUCH_READ || !global)) join_bytes(w, c, bytes, kind != TOUCH_READ);
+    if (mask == 15 && (kind != TOUCH_READ || !global)) join_bytes(w, c, bytes, kind != TOUCH_READ, global);
 }
 
 static void access_word(struct doing *now, struct space *s, size_t word, unsigned mask)
@@ -309,6 +347,26 @@ void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, siz
         if (word * 4 < offset) mask &= 15u << (offset - word * 4);
         if (word * 4 + 4 > end) mask &= 15u >> (word * 4 + 4 - end);
         access_word(&now, s, word, mask);
+    }
+}
+
+static void land_cell(const struct worker *w, struct cell *c)
+{
+    if (c->copy != COPY_IN_FLIGHT || c->writer != w->thread_index || c->write_tick < w->block_start) return;
+    c->copy = COPY_LANDED;
+    c->write_tick = w->tick;
+}
+
+void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
+{
+    struct space *s = &w->space[place];
+    for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
+        struct cell *c = &s->cells[word];
+        if (c->split != 0 && is_live(w, c))
+            for (unsigned b = 0; b < 4; b++) land_cell(w, byte_cells(w, c) + b);
+        else
+            land_cell(w, c);
+        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
     }
 }
 

@@ -46,6 +46,14 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
     simt_abandon(w, strcmp(kind, "misaligned") == 0 ? 716 : strcmp(kind, "deadlock") == 0 ? 702 : 700);
 }
 
+void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
+                        const void *return_address)
+{
+    struct worker *w = simt_tls_worker;
+    if (w != NULL && w->checking)
+        simt_refuse(w, kind, (uintptr_t)address, bytes, access, return_address, remark);
+}
+
 /* ---- bounds ------------------------------------------------------------------------------------------- */
 
 static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
@@ -304,7 +312,8 @@ CALLBACKS(16)
 
 void __tsan_read_range(void *p, size_t bytes)
 {
-    const bool padded = bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
+    const bool padded =
+        bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
     simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE | (padded ? ACCESS_PADDED : 0), false, CALLER);
 }
 void __tsan_write_range(void *p, size_t bytes)

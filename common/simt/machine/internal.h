@@ -186,10 +186,17 @@ struct cell {
     uint32_t read_tick[2], read_pc[2];
     uint16_t reader[2], writer; /**< a reader's highest bit: it read a volatile */
     uint8_t write_atomic;
-    uint8_t touched; /**< enum touch_kind already in the block's list, since touch_tick */
-    uint32_t touch_tick;
+    union {
+        uint8_t touched; /**< of global memory: enum touch_kind already in the block's list, since touch_tick */
+        uint8_t copy;    /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
+    };
+    union {
+        uint32_t touch_tick, copy_tick;
+    };
     uint32_t split; /**< index of four byte cells, 0: the word is one cell */
 };
+
+enum copy_state { COPY_NONE, COPY_IN_FLIGHT, COPY_LANDED };
 
 /**
  * @brief Memory whose races are watched. quiet has a number a half word: if that is the running block's or warp's
@@ -224,6 +231,7 @@ enum {
     ACCESS_VOLATILE = 8, /**< does not race with atomics */
     ACCESS_WHOLE = 16,   /**< a copy of a struct: a word with padding is written if any byte of it is */
     ACCESS_PADDED = 32,  /**< one that may hold whole words of padding, which nobody ever writes */
+    ACCESS_COPY = 64,    /**< the write of an asynchronous copy: begins now, lands later */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
@@ -293,6 +301,8 @@ struct thread {
     int predicate;
     enum simt_vote vote;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
+    uint32_t copy_group;    /**< number of the group that is open */
 };
 
 struct warp {
@@ -392,6 +402,8 @@ void simt_check(const void *pointer, size_t bytes, int access, bool aligned, con
 enum place simt_place_of(const struct worker *w, uintptr_t address);
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc);
+/** @brief The running thread waited for its copy to these bytes of shared memory. */
+void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
 /** @brief Ends the block at an access that hardware would refuse. */
 void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
                  const void *pc, const char *remark) __attribute__((noreturn));

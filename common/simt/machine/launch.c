@@ -284,3 +284,17 @@ void simt_stop(const struct simt_site *site, const char *kind, const char *forma
     simt_finding_add(&w->result->findings, &f);
     simt_abandon(w, error_of_kind(kind));
 }
+
+void simt_note(const struct simt_site *site, const char *kind, const char *remark, const char *format, ...)
+{
+    struct worker *w = simt_tls_worker;
+    char *text = NULL;
+    va_list arguments;
+    if (w == NULL || !w->checking) return;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) simt_die("out of host memory.");
+    va_end(arguments);
+    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
+    f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, site};
+    simt_finding_add(&w->result->findings, &f);
+}

@@ -122,6 +122,8 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->fiber = NULL;
         t->wait = WAIT_NONE;
         t->spins = t->pauses = 0;
+        t->copies.count = 0;
+        t->copy_group = 0;
     }
     warp->ready &= ~(1u << lane);
     w->current = t;

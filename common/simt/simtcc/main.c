@@ -42,7 +42,7 @@ static void make_folder(void)
 /* ---- where the device lies ----------------------------------------------------------------------------- */
 
 struct installation {
-    char *include, *library;
+    char *include, *libsimt;
 };
 
 static char *existing(char *path)
@@ -55,8 +55,8 @@ static char *existing(char *path)
 static void look_below(struct installation *in, const char *root)
 {
     if (in->include == NULL) in->include = existing(format_string("%s/common/simt/include", root));
-    if (in->library == NULL) in->library = existing(format_string("%s/build/lib/libsimt.a", root));
-    if (in->library == NULL) in->library = existing(format_string("%s/lib/libsimt.a", root));
+    if (in->libsimt == NULL) in->libsimt = existing(format_string("%s/build/lib/libsimt.a", root));
+    if (in->libsimt == NULL) in->libsimt = existing(format_string("%s/lib/libsimt.a", root));
 }
 
 /** WARPWISE_SIMT_ROOT, then the folders around this program, then where CMake built it. */
@@ -80,12 +80,12 @@ static struct installation find_installation(int need_library)
     if (in.include == NULL) in.include = existing(format_string("%s/include", SIMT_SOURCE_DIR));
 #endif
 #ifdef SIMT_LIB_DIR
-    if (in.library == NULL) in.library = existing(format_string("%s/libsimt.a", SIMT_LIB_DIR));
+    if (in.libsimt == NULL) in.libsimt = existing(format_string("%s/libsimt.a", SIMT_LIB_DIR));
 #endif
     if (in.include == NULL)
         die("the headers of the software device are not where they were built; set WARPWISE_SIMT_ROOT to the "
             "course's folder");
-    if (need_library && in.library == NULL)
+    if (need_library && in.libsimt == NULL)
         die("libsimt.a is not found; build it (cmake --build build), or set WARPWISE_SIMT_ROOT to the "
             "course's folder");
     return in;
@@ -379,7 +379,7 @@ static int link_program(const struct job *job, const struct string_list *objects
 #endif
     add_all(&command, &job->options->link);
     add_all(&command, objects);
-    list_add(&command, job->where.library);
+    list_add(&command, job->where.libsimt);
     for (size_t i = 0; i < 3; i++) list_add(&command, libraries[i]);
     list_add(&command, "-o");
     list_add(&command, job->options->output != NULL ? job->options->output : "a.out");

@@ -1,0 +1,78 @@
+/**
+ * @file copies.c
+ * @brief Asynchronous copies from global to shared memory.
+ *
+ * A copy is checked, counted and read when it is begun, and kept in its thread's list. It is written when the thread
+ * waits for its group; on hardware it may land at any time until then, so that the cells (cells.c) know it as begun
+ * and take every access before the wait as a mistake, whatever the value found.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+struct copy {
+    void *to;
+    uint32_t group;
+    uint32_t bytes;
+    unsigned char data[16];
+};
+
+static struct worker *running(void)
+{
+    if (simt_tls_worker == NULL) simt_die("host code calls __pipeline_memcpy_async or its like.");
+    return simt_tls_worker;
+}
+
+static void check_places(struct worker *w, const void *to, const void *from, size_t bytes, bool reads,
+                         const void *pc)
+{
+    const enum place target = simt_place_of(w, (uintptr_t)to), source = simt_place_of(w, (uintptr_t)from);
+    if (target != PLACE_SHARED && target != PLACE_DYNAMIC)
+        simt_refuse(w, "out-of-bounds", (uintptr_t)to, bytes, SIMT_WRITE, pc,
+                    "an asynchronous copy goes to shared memory");
+    if (!reads) return;
+    if (source == PLACE_SHARED || source == PLACE_DYNAMIC)
+        simt_refuse(w, "out-of-bounds", (uintptr_t)from, bytes, SIMT_READ, pc,
+                    "an asynchronous copy comes from global memory");
+    if ((uintptr_t)from % bytes != 0)
+        simt_refuse(w, "misaligned", (uintptr_t)from, bytes, SIMT_READ, pc,
+                    "an asynchronous copy of N bytes needs addresses that are multiples of N");
+}
+
+void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, const void *return_address)
+{
+    struct worker *w = running();
+    struct thread *t = w->current;
+    const size_t read = bytes - zeros;
+    if (w->checking) check_places(w, to, from, bytes, read > 0, return_address);
+    if (simt_tls_watch != NULL) {
+        simt_check(from, read, SIMT_READ, false, return_address);
+        simt_check(to, bytes, SIMT_WRITE | ACCESS_COPY, true, return_address);
+    }
+    struct copy *copy = simt_vector_grow(&t->copies, sizeof *copy);
+    *copy = (struct copy){.to = to, .group = t->copy_group, .bytes = (uint32_t)bytes};
+    memcpy(copy->data, from, read);
+}
+
+void simt_copy_commit(void)
+{
+    running()->current->copy_group++;
+}
+
+void simt_copy_wait(size_t prior)
+{
+    struct worker *w = running();
+    struct thread *t = w->current;
+    struct copy *copy = t->copies.data;
+    size_t landed = 0;
+    if (t->copy_group <= prior) return;
+    const uint32_t end = t->copy_group - (uint32_t)prior;
+    for (; landed < t->copies.count && copy[landed].group < end; landed++) {
+        const struct copy *now = &copy[landed];
+        memcpy(now->to, now->data, now->bytes);
+        const enum place place = simt_place_of(w, (uintptr_t)now->to);
+        if (w->checking) simt_cells_land(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);
+    }
+    t->copies.count -= landed;
+    if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);
+}

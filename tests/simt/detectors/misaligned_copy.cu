@@ -1,0 +1,29 @@
+// expect: misaligned at line 13
+/** A copy of 16 bytes from an address that is a multiple of 4 only. */
+#include "detecting.h"
+
+#include <cuda_pipeline.h>
+
+enum { THREADS = 64 };
+
+static __global__ void copy_kernel(const float *in, float *out)
+{
+    __shared__ __align__(16) float tile[4 * THREADS + 4];
+    const int i = 4 * (int)threadIdx.x;
+    __pipeline_memcpy_async(&tile[i], &in[i < 128 ? i + 1 : i], 16); // here
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads(); /* the tile is whole */
+    out[i] = tile[i ^ 128];
+}
+
+int main(void)
+{
+    static float host[4 * THREADS];
+    float *in = upload(host, 4 * THREADS), *out = device_array<float>(4 * THREADS);
+    copy_kernel<<<1, THREADS>>>(in, out);
+    expect_outcome(cudaErrorMisalignedAddress);
+    abandon(in);
+    abandon(out);
+    return 0;
+}

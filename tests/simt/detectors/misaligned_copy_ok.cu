@@ -1,0 +1,32 @@
+// expect: none
+/** Copies of 16 bytes, and the last of 8 with zeros after them. */
+#include "detecting.h"
+
+#include <cuda_pipeline.h>
+
+enum { THREADS = 64 };
+
+static __global__ void copy_kernel(const float *in, float *out)
+{
+    __shared__ __align__(16) float tile[4 * THREADS + 4];
+    const int i = 4 * (int)threadIdx.x;
+    if (i < 4 * THREADS - 4)
+        __pipeline_memcpy_async(&tile[i], &in[i], 16);
+    else
+        __pipeline_memcpy_async(&tile[i], &in[i], 16, 8);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads(); /* the tile is whole */
+    out[i] = tile[i ^ 128];
+}
+
+int main(void)
+{
+    static float host[4 * THREADS];
+    float *in = upload(host, 4 * THREADS), *out = device_array<float>(4 * THREADS);
+    copy_kernel<<<1, THREADS>>>(in, out);
+    expect_outcome(cudaSuccess);
+    release(in);
+    release(out);
+    return 0;
+}
