@@ -76,6 +76,12 @@ struct product {
     void *c;           // [m, ldc]
 };
 
+/** How many pieces of @p size cover @p extent. */
+__host__ __device__ inline int divide_up(int extent, int size)
+{
+    return extent / size + (extent % size != 0);
+}
+
 /** A tile of each operand. Row k holds column k of op(A), row k of op(B): a thread reads along C. */
 template <typename SIZE> struct shared_tile {
     float a[SIZE::TILE_K][SIZE::TILE_M + PAD];
@@ -262,10 +268,10 @@ __device__ inline void write_elements(const struct product &p, T *to, const floa
     // [/student]
 }
 
-/** Writes a thread's part of C, whose first element is (@p row, @p column). */
+/** Writes a thread's part of the tile at (@p m, @p n) of C; it begins at (@p row, @p column) of the tile. */
 template <typename T, typename SIZE>
 __device__ inline void write_sums(const struct product &p, const float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                  int row, int column)
+                                  int m, int n, int row, int column)
 {
     // [student: write_sums]
     /* TODO: row i of the thread is row % VECTOR of its group, and the groups of a thread are LANES_M vectors
@@ -276,13 +282,13 @@ __device__ inline void write_sums(const struct product &p, const float sum[SIZE:
 
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
-/** Which tile of C block @p index computes: down a band of BAND rows of tiles, then to the next column. */
-__device__ inline void find_tile(const struct product &p, int index, int *tile_m, int *tile_n)
+/** The first row and column of block @p index: down a band of BAND rows of tiles, then to the next column. */
+template <typename SIZE> __device__ inline void find_tile(const struct product &p, int index, int *m, int *n)
 {
     int band = index / (BAND * p.tiles_n), within = index % (BAND * p.tiles_n);
-    int rows = min(p.tiles_m - band * BAND, BAND);
-    *tile_m = band * BAND + within % rows;
-    *tile_n = within / rows;
+    int rows = min(p.tiles_m - band * BAND, BAND); // the last band may have fewer
+    *m = (band * BAND + within % rows) * SIZE::TILE_M;
+    *n = within / rows * SIZE::TILE_N;
 }
 
 /** One block, one tile of C. */
@@ -301,12 +307,6 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
 }
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
-
-/** How many pieces of @p size cover @p extent. */
-static int divide_up(int extent, int size)
-{
-    return extent / size + (extent % size != 0);
-}
 
 /** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
 static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes)

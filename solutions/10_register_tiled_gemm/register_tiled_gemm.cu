@@ -85,6 +85,12 @@ struct product {
     void *c;           // [m, ldc]
 };
 
+/** How many pieces of @p size cover @p extent. */
+__host__ __device__ inline int divide_up(int extent, int size)
+{
+    return extent / size + (extent % size != 0);
+}
+
 /** A tile of each operand. Row k holds column k of op(A), row k of op(B): a thread reads along C. */
 template <typename SIZE> struct shared_tile {
     float a[SIZE::TILE_K][SIZE::TILE_M + PAD];
@@ -178,7 +184,7 @@ __device__ inline void start_operand(struct operand<T, SIZE, EXTENT, ELEMS> *ope
     for (int i = 0; i < operand->EACH; i++) {
         int c, k;
         find_pack<SIZE, EXTENT, ELEMS>(along_k, i, &c, &k);
-        c = min(first + c, extent - (along_k ? 1 : ELEMS));
+        c = first + min(c, extent - first - (along_k ? 1 : ELEMS));
         operand->at[i] = matrix + (along_k ? (size_t)c * ld + k : (size_t)k * ld + c);
     }
     // [/student]
@@ -296,20 +302,21 @@ __device__ inline void write_elements(const struct product &p, T *to, const floa
     // [/student]
 }
 
-/** Writes a thread's part of C, whose first element is (@p row, @p column). */
+/** Writes a thread's part of the tile at (@p m, @p n) of C; it begins at (@p row, @p column) of the tile. */
 template <typename T, typename SIZE>
 __device__ inline void write_sums(const struct product &p, const float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                  int row, int column)
+                                  int m, int n, int row, int column)
 {
     // [student: write_sums]
 #pragma unroll
     for (int i = 0; i < SIZE::THREAD_M; i++) {
         int r = row + i / VECTOR * VECTOR * SIZE::LANES_M + i % VECTOR;
-        if (r >= p.m) continue;
+        if (r >= p.m - m) continue;
 #pragma unroll
         for (int j = 0; j < SIZE::THREAD_N; j += VECTOR) {
             int c = column + j * SIZE::LANES_N;
-            write_elements(p, (T *)p.c + (size_t)r * p.ldc + c, &sum[i][j], p.n - c);
+            size_t at = ((size_t)m + r) * p.ldc + (size_t)n + c;
+            write_elements(p, (T *)p.c + at, &sum[i][j], p.n - n - c);
         }
     }
     // [/student]
@@ -317,13 +324,13 @@ __device__ inline void write_sums(const struct product &p, const float sum[SIZE:
 
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
-/** Which tile of C block @p index computes: down a band of BAND rows of tiles, then to the next column. */
-__device__ inline void find_tile(const struct product &p, int index, int *tile_m, int *tile_n)
+/** The first row and column of block @p index: down a band of BAND rows of tiles, then to the next column. */
+template <typename SIZE> __device__ inline void find_tile(const struct product &p, int index, int *m, int *n)
 {
     int band = index / (BAND * p.tiles_n), within = index % (BAND * p.tiles_n);
-    int rows = min(p.tiles_m - band * BAND, BAND);
-    *tile_m = band * BAND + within % rows;
-    *tile_n = within / rows;
+    int rows = min(p.tiles_m - band * BAND, BAND); // the last band may have fewer
+    *m = (band * BAND + within % rows) * SIZE::TILE_M;
+    *n = within / rows * SIZE::TILE_N;
 }
 
 /** One block, one tile of C. */
@@ -333,16 +340,16 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
     // [student: gemm_kernel]
     __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
     constexpr int ROWS = SIZE::THREAD_M, COLUMNS = SIZE::THREAD_N;
-    int tile_m, tile_n, warp = (int)threadIdx.x / WARP;
-    find_tile(p, (int)blockIdx.x, &tile_m, &tile_n);
+    int m, n, warp = (int)threadIdx.x / WARP;
+    find_tile<SIZE>(p, (int)blockIdx.x, &m, &n);
     int row = warp / SIZE::WARPS_N * SIZE::WARP_M + lane_row<SIZE>() * VECTOR;       // in the tile
     int column = warp % SIZE::WARPS_N * SIZE::WARP_N + lane_column<SIZE>() * VECTOR; // in the tile
     struct operand<T, SIZE, SIZE::TILE_M, ELEMS> a;
     struct operand<T, SIZE, SIZE::TILE_N, ELEMS> b;
-    start_operand(&a, !(LAYOUT & TRANS_A), (const T *)p.a, p.lda, tile_m * SIZE::TILE_M, p.m);
-    start_operand(&b, LAYOUT & TRANS_B, (const T *)p.b, p.ldb, tile_n * SIZE::TILE_N, p.n);
+    start_operand(&a, !(LAYOUT & TRANS_A), (const T *)p.a, p.lda, m, p.m);
+    start_operand(&b, LAYOUT & TRANS_B, (const T *)p.b, p.ldb, n, p.n);
 
-    int turns = max((p.k - 1) / SIZE::TILE_K + 1, 1), depth = p.k - (turns - 1) * SIZE::TILE_K;
+    int turns = max(divide_up(p.k, SIZE::TILE_K), 1), depth = p.k - (turns - 1) * SIZE::TILE_K;
     fetch_first(&a, depth);
     fetch_first(&b, depth);
     put(tiles[0].a, &a);
@@ -374,17 +381,11 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
             multiply_add<ROWS, COLUMNS>(sum, part_a[k % 2], part_b[k % 2]);
         }
     }
-    write_sums<T, SIZE>(p, sum, tile_m * SIZE::TILE_M + row, tile_n * SIZE::TILE_N + column);
+    write_sums<T, SIZE>(p, sum, m, n, row, column);
     // [/student]
 }
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
-
-/** How many pieces of @p size cover @p extent. */
-static int divide_up(int extent, int size)
-{
-    return extent / size + (extent % size != 0);
-}
 
 /** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
 static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes)
@@ -427,8 +428,8 @@ static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stre
     p.tiles_m = divide_up(args->m, SIZE::TILE_M), p.tiles_n = divide_up(args->n, SIZE::TILE_N);
     p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
     // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
-    gemm_kernel<T, SIZE, LAYOUT, ELEMS>
-        <<<(unsigned)p.tiles_m *(unsigned)p.tiles_n, SIZE::THREADS, 0, stream>>>(p);
+    int blocks = p.tiles_m * p.tiles_n;
+    gemm_kernel<T, SIZE, LAYOUT, ELEMS><<<(unsigned)blocks, SIZE::THREADS, 0, stream>>>(p);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
     // [/student]
 }
