@@ -91,7 +91,12 @@ static char *code_for_this_gpu(void)
 static void add_compiler_arguments(struct recipe *recipe)
 {
     struct argument_list *list = &recipe->arguments;
+    const char *level = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
     argument_add(list, recipe->compiler);
+    if (recipe->device == DEVICE_SIMT && level && strncmp(level, "-O", 2) == 0) {
+        argument_add(list, level);
+        argument_add(list, "-fno-var-tracking"); /* what only a debugger would ask for */
+    }
     if (recipe->device == DEVICE_GPU) {
         argument_add_words(list, "-std=c++17 -O3 -lineinfo -cudart static");
         argument_add(list, code_for_this_gpu());

@@ -54,7 +54,8 @@ static int move(struct device_case *run, void *device, void *host, size_t bytes,
 static int fill_words(struct device_case *run, struct device_buffer *buffer, uint32_t word)
 {
     static uint32_t staging[STAGING_BYTES / sizeof(uint32_t)];
-    for (size_t i = 0; i < STAGING_BYTES / sizeof word; i++) staging[i] = word;
+    for (size_t at = 0; at < buffer->bytes && at < STAGING_BYTES; at += sizeof word)
+        staging[at / sizeof word] = word;
     for (size_t at = 0; at < buffer->bytes; at += STAGING_BYTES) {
         size_t bytes = buffer->bytes - at < STAGING_BYTES ? buffer->bytes - at : STAGING_BYTES;
         if (move(run, buffer->start + at, staging, bytes, 0) != 0) return -1;

@@ -25,6 +25,7 @@ struct simt_site {
     const char *file;
     int line;
     const char *what; /**< "__syncthreads", "__shfl_xor_sync", ... */
+    const void *pc;   /**< where a call returns to, if file and line are to be looked up when they are told */
 };
 
 struct simt_extent { unsigned x, y, z; };
@@ -191,6 +192,8 @@ void simt_finding(const char *kind, const struct simt_site *site, const char *fo
  * @return 1 if it is known: file (a string that stays) and line of @p site are then filled
  */
 int simt_locate(const void *return_address, struct simt_site *site);
+/** @brief @p site with file and line, looked up if that was put off. A look-up costs a run of addr2line. */
+struct simt_site simt_site_found(const struct simt_site *site);
 /** @brief Findings so far in this process. */
 int simt_finding_count(void);
 

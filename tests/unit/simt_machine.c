@@ -20,7 +20,7 @@ extern char **environ;
 
 enum { OUTPUT_BYTES = 1 << 16 };
 
-#define SITE(variable, name) static const struct simt_site variable = {__FILE__, __LINE__, name}
+#define SITE(variable, name) static const struct simt_site variable = {__FILE__, __LINE__, name, NULL}
 /** For what stands in the CUDA headers, where the compiler does not instrument either. */
 #define UNWATCHED __attribute__((no_sanitize("thread"), noinline))
 #define REQUIRE(condition)                                                                                   \
@@ -114,7 +114,7 @@ static int launch(const char *name, void (*entry)(const void *), const void *arg
 
 static int *device_ints(int count, bool written)
 {
-    static const struct simt_site site = {__FILE__, __LINE__, "cudaMalloc"};
+    static const struct simt_site site = {__FILE__, __LINE__, "cudaMalloc", NULL};
     int *memory = simt_device_alloc((size_t)count * sizeof *memory, "data", &site);
     REQUIRE(memory != NULL);
     if (written) {

@@ -291,8 +291,9 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
 static void describe_site(const struct extent *e, char *text, size_t size)
 {
     text[0] = '\0';
-    if (e->site.file != NULL)
-        snprintf(text, size, " made at %s:%d", simt_short_path(e->site.file), e->site.line);
+    if (e->site.file == NULL) return;
+    struct simt_site site = simt_site_found(&e->site);
+    snprintf(text, size, " made at %s:%d", simt_short_path(site.file), site.line);
 }
 
 /* The name of an allocation: a variable if the caller knew one. */

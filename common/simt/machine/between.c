@@ -26,6 +26,7 @@ struct meeting {
 };
 
 static struct meeting *words[2]; /* of the arena and of the variables */
+static uint8_t *ready[2];        /* a byte for SPACE_CHUNK bytes: 1 if their meetings are populated */
 static struct vector bytes;      /* groups of four */
 static uint32_t launch;
 static size_t taken;
@@ -39,11 +40,21 @@ static size_t map_bytes(int space)
     return (all / 4 + 1) * sizeof(struct meeting);
 }
 
+static size_t ready_bytes(int space)
+{
+    return map_bytes(space) / sizeof(struct meeting) * 4 / SPACE_CHUNK + 1;
+}
+
 void simt_between_begin(void)
 {
     for (int space = 0; space < 2; space++) {
-        if (words[space] == NULL) words[space] = simt_reserve(map_bytes(space), "races between blocks");
-        if (taken > (8u << 20)) simt_forget(words[space], map_bytes(space));
+        if (words[space] == NULL) {
+            words[space] = simt_reserve(map_bytes(space), "races between blocks");
+            ready[space] = simt_reserve(ready_bytes(space), "races between blocks");
+        }
+        if (taken <= (8u << 20)) continue;
+        simt_forget(words[space], map_bytes(space));
+        simt_forget(ready[space], ready_bytes(space));
     }
     if (taken > (8u << 20)) taken = 0;
     bytes.count = 0;
@@ -131,10 +142,22 @@ static void meet(const struct taking *now, struct meeting *m)
     note(reads ? &m->reader : &m->writer, now);
 }
 
+static struct meeting *meeting_of(int space, size_t word)
+{
+    enum { TOGETHER = SPACE_CHUNK / 4 };
+    const size_t chunk = word / TOGETHER, all = map_bytes(space) / sizeof(struct meeting);
+    if (__builtin_expect(!ready[space][chunk], 0)) {
+        const size_t first = chunk * TOGETHER, count = all - first < TOGETHER ? all - first : TOGETHER;
+        simt_populate(words[space] + first, count * sizeof(struct meeting));
+        ready[space][chunk] = 1;
+    }
+    return &words[space][word];
+}
+
 static void take_touch(const struct taking *now)
 {
     const struct touch *touch = now->touch;
-    struct meeting *m = &words[touch->kind & TOUCH_DATA ? 1 : 0][touch->word];
+    struct meeting *m = meeting_of(touch->kind & TOUCH_DATA ? 1 : 0, touch->word);
     if (m->launch != launch) *m = (struct meeting){.launch = launch};
     if (touch->mask == 15 && m->split == 0) {
         meet(now, m);

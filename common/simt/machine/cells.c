@@ -336,12 +336,22 @@ static void access_word(struct doing *now, struct space *s, size_t word, unsigne
     s->quiet[2 * word] = s->quiet[2 * word + 1] = quiet;
 }
 
+static __attribute__((noinline)) void make_ready(struct space *s, size_t chunk)
+{
+    size_t from = chunk * SPACE_CHUNK, to = from + SPACE_CHUNK < s->bytes ? from + SPACE_CHUNK : s->bytes;
+    simt_populate(s->quiet + from / 2, (to - from) / 2 * sizeof *s->quiet);
+    simt_populate(s->cells + from / 4, ((to - from) / 4 + 1) * sizeof *s->cells);
+    s->ready[chunk] = 1;
+}
+
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc)
 {
     struct doing now = {w, place, offset, bytes, access, pc, false, false};
     struct space *s = &w->space[place];
     const size_t end = offset + bytes;
+    for (size_t chunk = offset / SPACE_CHUNK; chunk * SPACE_CHUNK < end; chunk++)
+        if (__builtin_expect(!s->ready[chunk], 0)) make_ready(s, chunk);
     for (size_t word = offset / 4; word * 4 < end; word++) {
         unsigned mask = 15;
         if (word * 4 < offset) mask &= 15u << (offset - word * 4);

@@ -144,7 +144,7 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const void *seen[64];
     static int count;
-    struct simt_site site = {"an unknown place", 0, NULL};
+    struct simt_site site = {"an unknown place", 0, NULL, NULL};
     char text[640];
     bool known = false;
     if (simt_tls_worker != NULL || !simt_settings.check || simt_shadow == NULL) return;

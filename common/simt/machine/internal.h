@@ -31,6 +31,7 @@ enum {
     STACK_BYTES = 64 << 10, /* local memory of a thread */
     DYNAMIC_SHARED_BYTES = 227 << 10,
     RED_ZONE_BYTES = 256,
+    SPACE_CHUNK = 1 << 15, /* bytes whose marks and cells are populated together */
     FRAMES = 8,
     LOG_ENTRIES = 1024, /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
 };
@@ -63,6 +64,13 @@ struct vector {
 void *simt_vector_grow(struct vector *v, size_t element_bytes);
 void *simt_reserve(size_t bytes, const char *what); /**< zero pages that cost nothing until touched */
 void simt_forget(void *pages, size_t bytes);        /**< makes them zero and free again */
+/**
+ * @brief Gives reserved pages that nobody has written yet memory, all at once.
+ *
+ * One by one they would cost two faults each, as cells are read before they are written, and the second one
+ * stops every other worker for a moment.
+ */
+void simt_populate(void *pages, size_t bytes);
 uint64_t simt_mix(uint64_t value);                  /**< a good 64-bit hash */
 /** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
 uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
@@ -207,6 +215,7 @@ struct space {
     size_t bytes;
     uint32_t *quiet;
     struct cell *cells; /**< one a word */
+    uint8_t *ready;     /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
 };
 
 /** @brief A word this block touched for the first time (in this phase, in this way); for between.c. */

@@ -165,3 +165,11 @@ int simt_locate(const void *return_address, struct simt_site *site)
     site->line = line->number;
     return 1;
 }
+
+struct simt_site simt_site_found(const struct simt_site *site)
+{
+    struct simt_site found = *site;
+    if (site->pc != NULL) (void)simt_locate(site->pc, &found);
+    found.pc = NULL;
+    return found;
+}

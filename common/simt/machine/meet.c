@@ -100,7 +100,7 @@ void simt_warp_barrier(const struct simt_site *site, unsigned mask)
 
 unsigned simt_active_mask(void)
 {
-    static const struct simt_site site = {"host", 0, "__activemask"};
+    static const struct simt_site site = {"host", 0, "__activemask", NULL};
     struct worker *w = running(&site);
     w->current->pc = __builtin_return_address(0);
     wait_here(w, WAIT_ACTIVE, &site, &w->warp->asking);

@@ -119,10 +119,12 @@ static struct simt_extent coordinates(uint64_t index, struct simt_extent shape)
 
 static void print_place(char *text, size_t size, const struct actor *actor)
 {
-    if (actor->site != NULL)
-        snprintf(text, size, "%s:%d", simt_short_path(actor->site->file), actor->site->line);
-    else
+    if (actor->site != NULL) {
+        struct simt_site site = simt_site_found(actor->site);
+        snprintf(text, size, "%s:%d", simt_short_path(site.file), site.line);
+    } else {
         snprintf(text, size, "%s", simt_line_text(actor->pc));
+    }
 }
 
 /* The student's lines among the calls that led to a fault. */
@@ -251,12 +253,14 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
 
 void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
 {
+    struct simt_site found = {0};
     va_list arguments;
     va_start(arguments, format);
+    if (site != NULL) found = simt_site_found(site);
     flockfile(stderr);
     fprintf(stderr, "simt: %s: ", kind);
     vfprintf(stderr, format, arguments);
-    if (site != NULL) fprintf(stderr, "\n  at %s:%d", site->file, site->line);
+    if (site != NULL) fprintf(stderr, "\n  at %s:%d", found.file, found.line);
     fputc('\n', stderr);
     funlockfile(stderr);
     va_end(arguments);

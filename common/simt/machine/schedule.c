@@ -29,6 +29,7 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
     s->bytes = bytes;
     s->quiet = simt_reserve(2 * bytes + 64, "a worker's read marks");
     s->cells = simt_reserve((bytes / 4 + 1) * sizeof *s->cells, "a worker's race cells");
+    s->ready = simt_reserve(bytes / SPACE_CHUNK + 1, "a worker's marks");
 }
 
 static void forget_cells(struct worker *w)
@@ -36,6 +37,7 @@ static void forget_cells(struct worker *w)
     for (int i = 0; i < PLACE_COUNT; i++) {
         simt_forget(w->space[i].quiet, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct cell));
+        simt_forget(w->space[i].ready, w->space[i].bytes / SPACE_CHUNK + 1);
     }
     w->touched = 0;
 }

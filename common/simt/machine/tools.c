@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 void *simt_vector_grow(struct vector *v, size_t element_bytes)
 {
@@ -32,6 +33,16 @@ void *simt_reserve(size_t bytes, const char *what)
 void simt_forget(void *pages, size_t bytes)
 {
     madvise(pages, bytes, MADV_DONTNEED);
+}
+
+void simt_populate(void *pages, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)pages & ~(page - 1);
+    const uintptr_t end = (uintptr_t)pages + bytes;
+#ifdef MADV_POPULATE_WRITE
+    if (madvise((void *)first, (end - first + page - 1) & ~(page - 1), MADV_POPULATE_WRITE) == 0) return;
+#endif
+    for (uintptr_t at = (uintptr_t)pages; at < end; at = (at & ~(page - 1)) + page) *(volatile char *)at = 0;
 }
 
 uint64_t simt_mix(uint64_t value)

@@ -34,7 +34,7 @@ int simt_printf(const char *format, ...)
 
 void simt_assert_fail(const char *condition, const char *file, unsigned int line, const char *function)
 {
-    struct simt_site site = {file, (int)line, "assert"};
+    struct simt_site site = {file, (int)line, "assert", NULL};
     if (simt_self() != NULL) simt_stop(&site, "assert", "assertion `%s' failed in %s", condition, function);
     fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
     abort();

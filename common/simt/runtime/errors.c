@@ -72,10 +72,7 @@ const char *cudaGetErrorString(cudaError_t error)
 
 struct simt_site runtime_site(const void *return_address, const char *call)
 {
-    struct simt_site site = {"unknown", 0, call};
-    (void)simt_locate(return_address, &site);
-    site.what = call;
-    return site;
+    return (struct simt_site){"unknown", 0, call, return_address};
 }
 
 cudaError_t runtime_refuse(struct simt_site site, const char *what)

@@ -40,7 +40,7 @@ void simt_name_next_allocation(const char *text, const char *file, int line)
         length = i - start;
     }
     snprintf(next_name, sizeof(next_name), "%.*s", (int)length, name);
-    next_site = (struct simt_site){file, line, "cudaMalloc"};
+    next_site = (struct simt_site){file, line, "cudaMalloc", NULL};
 }
 
 /* ---- allocation ---------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "prelude.h"
 #include "project.h"
 #include "text.h"
 
@@ -293,29 +294,39 @@ static void redirect_copies(const char *object, int verbose)
     }
 }
 
+/** Everything but the files: what a kernel file and the headers before it are compiled with. */
+static void add_kernel_flags(const struct job *job, struct string_list *command, const char *level)
+{
+    const struct options *o = job->options;
+    add_all(command, &job->compiler->command);
+    list_add(command, format_string("-std=%s", o->standard));
+    list_add(command, level);
+    add_all(command, &o->compile);
+    add_device_flags(command, job->compiler);
+    list_add(command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
+    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-isystem"};
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(command, fixed[i]);
+    list_add(command, job->where.include);
+}
+
 static int compile_kernel_file(const struct job *job, const char *source, const char *object,
                                const char *depfile)
 {
-    const struct options *o = job->options;
+    const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
     struct string_list command = {0};
     struct project project = {.folder = folder,
-                              .include_folders = o->include_folders.items,
-                              .include_folder_count = o->include_folders.count};
+                              .include_folders = job->options->include_folders.items,
+                              .include_folder_count = job->options->include_folders.count};
     char *own_depfile = format_string("%s/depfile", folder);
     const char *copy = project_rewrite(&project, source);
     for (size_t i = 0; i < project.count; i++)
         if (project.files[i]->copy != NULL)
             list_add(&temporary_files, format_string("%s", project.files[i]->copy));
-    add_all(&command, &job->compiler->command);
-    list_add(&command, format_string("-std=%s", o->standard));
-    if (!o->optimise) list_add(&command, "-O2");
-    add_all(&command, &o->compile);
-    add_device_flags(&command, job->compiler);
-    list_add(&command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
-    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1",   "-iquote", ".",
-                                        "-include",       "cuda_runtime.h", "-isystem"};
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(&command, fixed[i]);
-    list_add(&command, job->where.include);
+    add_kernel_flags(job, &command, level);
+    list_add(&command, "-include");
+    list_add(&command, job->compiler->is_clang
+                           ? "cuda_runtime.h"
+                           : prelude_find(job->where.libsimt, job->where.include, level));
     list_add(&command,
              format_string("-fdebug-prefix-map=%s=%s", copy, source)); /* else findings name the copy */
     if (depfile != NULL) {
@@ -324,10 +335,26 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
     }
     const char *const last[] = {"-c", copy, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
-    int status = run(&command, o->verbose);
-    if (status == 0 && job->compiler->is_clang) redirect_copies(object, o->verbose);
+    int status = run(&command, job->options->verbose);
+    if (status == 0 && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);
     project_drop(&project);
+    return status;
+}
+
+/** Leaves precompiled headers beside the library. clang is content without. */
+static int precompile(const struct job *job)
+{
+    int status = 0;
+    if (job->compiler->is_clang) return 0;
+    for (size_t i = 0; prelude_levels[i] != NULL && status == 0; i++) {
+        const char *prelude = prelude_prepare(job->where.libsimt, prelude_levels[i]);
+        struct string_list command = {0};
+        add_kernel_flags(job, &command, prelude_levels[i]);
+        const char *const last[] = {"-x", "c++-header", prelude, "-o", format_string("%s.gch", prelude)};
+        for (size_t k = 0; k < sizeof(last) / sizeof(last[0]); k++) list_add(&command, last[k]);
+        status = run(&command, job->options->verbose);
+    }
     return status;
 }
 
@@ -344,7 +371,7 @@ static int compile_host_file(const struct job *job, const char *source, const ch
         list_add(&command, "c");
         list_add(&command, "-std=gnu11");
     }
-    if (!job->options->optimise) list_add(&command, "-O2");
+    list_add(&command, job->options->optimise != NULL ? job->options->optimise : "-O2");
     add_all(&command, &job->options->compile);
     const char *const fixed[] = {"-fno-pie", "-D__SIMT__=1", "-isystem", job->where.include};
     for (size_t i = 0; i < 4; i++) list_add(&command, fixed[i]);
@@ -440,6 +467,7 @@ int main(int argc, char **argv)
     }
     struct compiler compiler = find_compiler();
     struct job job = {&options, &compiler, find_installation(!options.compile_only)};
+    if (options.precompile) return precompile(&job);
     int status = compile_all(&job, &objects);
     if (status != 0 || options.compile_only) return status;
     return link_program(&job, &objects);

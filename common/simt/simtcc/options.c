@@ -21,6 +21,7 @@ static const char help[] =
     "  -std=c++17|c++20   language (c++17)\n"
     "  -I -D -U -O -g -W -f -m -l -L -Wl, -isystem -include, -MD -MF FILE -MT NAME: as in g++\n"
     "  --rewritten        print the first source as it is given to the C++ compiler, and stop\n"
+    "  --precompile       leave the device's headers precompiled beside libsimt.a, and stop\n"
     "  -v                 print the commands that are run\n"
     "  --help, --version\n"
     "\n"
@@ -151,6 +152,8 @@ static void read_option(struct options *o, struct reader *in)
         o->verbose = 1;
     else if (strcmp(argument, "--rewritten") == 0)
         o->show = 1;
+    else if (strcmp(argument, "--precompile") == 0)
+        o->precompile = 1;
     else if (begins(argument, "-arch") || begins(argument, "--gpu-architecture"))
         read_architecture(o, value_of(in, begins(argument, "-arch") ? "-arch" : "--gpu-architecture"));
     else if (begins(argument, "-std") || begins(argument, "--std"))
@@ -168,8 +171,7 @@ static void read_option(struct options *o, struct reader *in)
     } else if (begins(argument, "-Wl,") || strcmp(argument, "-s") == 0 || begins(argument, "-fuse-ld=")) {
         list_add(&o->link, argument);
     } else if (begins(argument, "-O")) {
-        o->optimise = 1;
-        list_add(&o->compile, argument);
+        o->optimise = argument;
     } else if (begins(argument, "-W") || begins(argument, "-f") || begins(argument, "-m") ||
                begins(argument, "-g") || begins(argument, "-pedantic") || strcmp(argument, "-w") == 0 ||
                strcmp(argument, "-pthread") == 0) {
@@ -197,6 +199,6 @@ struct options options_read(int argc, char **argv)
         else
             list_add(&o.inputs, argv[in.at]);
     }
-    if (o.inputs.count == 0) die("no input files (see simtcc --help)");
+    if (o.inputs.count == 0 && !o.precompile) die("no input files (see simtcc --help)");
     return o;
 }

@@ -21,9 +21,9 @@ struct options {
     const char *output;
     const char *depfile, *dep_target;
     const char *standard; /**< "c++17" */
-    int optimise;         /**< -O was given */
+    const char *optimise; /**< "-O3"; NULL if nothing was said */
     int architecture;     /**< 900 stands for sm_90 */
-    int compile_only, depend, show;
+    int compile_only, depend, show, precompile;
     int verbose;
 };
 

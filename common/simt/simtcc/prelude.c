@@ -1,0 +1,59 @@
+/**
+ * @file prelude.c
+ * @brief Where precompiled headers lie, and whether they are still true.
+ */
+#include "prelude.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "text.h"
+
+const char *const prelude_levels[] = {"-O2", "-Og", NULL};
+
+static char *path_of(const char *library, const char *level)
+{
+    const char *slash = strrchr(library, '/');
+    return format_string("%.*ssimt_prelude%s.h", slash != NULL ? (int)(slash + 1 - library) : 0, library,
+                         level);
+}
+
+/* 1 if any file that @p pattern stands for was written after @p time, or if there is none. */
+static int any_newer(const char *pattern, const struct timespec *time)
+{
+    glob_t found;
+    struct stat file;
+    int newer = 0;
+    if (glob(pattern, 0, NULL, &found) != 0) return 1;
+    for (size_t i = 0; i < found.gl_pathc && !newer; i++)
+        newer = stat(found.gl_pathv[i], &file) != 0 || file.st_mtim.tv_sec > time->tv_sec ||
+                (file.st_mtim.tv_sec == time->tv_sec && file.st_mtim.tv_nsec > time->tv_nsec);
+    globfree(&found);
+    return newer;
+}
+
+/* The compiler believes a precompiled form even if the headers have changed since. */
+const char *prelude_find(const char *library, const char *include, const char *level)
+{
+    static const char *const folders[] = {"", "/simt", "/.."}; /* the last is where machine.h lies */
+    struct stat form;
+    if (library == NULL) return "cuda_runtime.h";
+    const char *prelude = path_of(library, level);
+    if (stat(format_string("%s.gch", prelude), &form) != 0) return "cuda_runtime.h";
+    for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++)
+        if (any_newer(format_string("%s%s/*.h", include, folders[f]), &form.st_mtim)) return "cuda_runtime.h";
+    return prelude;
+}
+
+const char *prelude_prepare(const char *library, const char *level)
+{
+    struct text text = {0};
+    const char *prelude = path_of(library, level);
+    text_add_string(&text, "#include <cuda_runtime.h>\n");
+    if (!text_write_file(&text, prelude)) die("cannot write %s: %s", prelude, strerror(errno));
+    text_drop(&text);
+    return prelude;
+}

@@ -1,0 +1,32 @@
+/**
+ * @file prelude.h
+ * @brief The device's headers, read by the compiler once and for all.
+ *
+ * Every kernel file begins with cuda_runtime.h, and reading it takes half of the time that a short file takes
+ * to build. So `simtcc --precompile` leaves beside libsimt.a what g++ made of it:
+ *
+ *     lib/simt_prelude-O2.h          includes cuda_runtime.h
+ *     lib/simt_prelude-O2.h.gch      the same, precompiled with -O2 (and with -Og under that name)
+ *
+ * The compiler takes a precompiled form that was made with its own version and flags, and reads the header if
+ * there is none; but it does not ask with which optimisation the form was made, so that has to be chosen here.
+ */
+#ifndef WARPWISE_SIMTCC_PRELUDE_H
+#define WARPWISE_SIMTCC_PRELUDE_H
+
+/** @brief Levels of optimisation that there are precompiled forms for; NULL at the end. */
+extern const char *const prelude_levels[];
+
+/**
+ * @brief What to include before a kernel file.
+ * @param library  path of libsimt.a, or NULL
+ * @param include  folder of the device's headers
+ * @param level    what the file is compiled with: "-O2"
+ * @return the prelude, if it is there and no header is newer; else "cuda_runtime.h"
+ */
+const char *prelude_find(const char *library, const char *include, const char *level);
+
+/** @brief Writes the prelude for @p level; its path. What is precompiled goes to the same path with ".gch". */
+const char *prelude_prepare(const char *library, const char *level);
+
+#endif
