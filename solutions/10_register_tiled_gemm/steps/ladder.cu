@@ -1,13 +1,13 @@
 /*
- * Checks every step, and every size of tile that the solution's kernel can be built for, against a plain
- * product; then times them, and cuBLAS as row 0, all in one run.
+ * Every step, and the solution's kernel in every size of tile that is worth a try: checked against a plain
+ * product, and timed in one run, with cuBLAS as row 0.
  *
- *     build/bin/simtcc -I common -I lessons/10_register_tiled_gemm FILE -o build/ladder && build/ladder
- *     nvcc -std=c++17 -O3 -arch=native -DWITH_CUBLAS -I common -I lessons/10_register_tiled_gemm FILE -lcublas ...
+ *     cmake --build build --target ladder_10_register_tiled_gemm                    on a GPU
+ *     build/bin/simtcc -I common -I lessons/10_register_tiled_gemm FILE -o build/ladder            without
  *
- *     ladder              check, at small sizes; exit 0 if all are right
- *     ladder EXTENT...    check, then time the products of these extents: lines "what,kernel,extent,us,tflops"
- *     ladder --counted    launch each step once at 256 and nothing else: with SIMT_COUNTERS, a row a step
+ *     ladder               check at small sizes; exit 0 if all are right
+ *     ladder EXTENT...     then time products of these extents: lines "what,kernel,extent,us,tflops"
+ *     ladder --counted N   launch each once at extent N and nothing else: SIMT_COUNTERS gets a row each
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 
 #include "../register_tiled_gemm.cu"
 
-#ifdef WITH_CUBLAS
+#ifdef WARPWISE_HAVE_CUBLAS
 #include <cublas_v2.h>
 #endif
 
@@ -55,7 +55,7 @@ static void solution_tile(struct matrices x)
     launch<float, size, 0, VECTOR>(&args, 0);
 }
 
-#ifdef WITH_CUBLAS
+#ifdef WARPWISE_HAVE_CUBLAS
 static cublasHandle_t cublas;
 
 /* cuBLAS stores columns first: it is asked for C^T = B^T A^T. */
@@ -69,26 +69,27 @@ static void vendor(struct matrices x)
 static const struct row {
     const char *what, *name;
     void (*run)(struct matrices);
+    int multiple; /* of what k and n must be multiples */
 } rows[] = {
-#ifdef WITH_CUBLAS
-    {"step", "cuBLAS", vendor},
+#ifdef WARPWISE_HAVE_CUBLAS
+    {"step", "cuBLAS", vendor, 1},
 #endif
-    {"step", "1 naive", step_naive},
-    {"step", "2 coalesced", step_coalesced},
-    {"step", "3 shared", step_shared},
-    {"step", "4 column of sums", step_column_of_sums},
-    {"step", "5 square of sums", step_square_of_sums},
-    {"step", "6 vectors", step_vectors},
-    {"step", "7 warp tiles", step_warp_tiles},
-    {"step", "8 solution", solution_auto},
-    {"tile", "64x64x16 warp 32x32 thread 8x4", solution_tile<64, 64, 16, 32, 32, 8, 4, 4>},
-    {"tile", "128x64x16 warp 64x32 thread 8x8", solution_tile<128, 64, 16, 64, 32, 8, 8, 3>},
-    {"tile", "128x128x8 warp 32x64 thread 8x8", solution_tile<128, 128, 8, 32, 64, 8, 8, 2>},
-    {"tile", "128x128x8 warp 64x64 thread 8x16", solution_tile<128, 128, 8, 64, 64, 8, 16, 2>},
-    {"tile", "128x128x8 warp 64x64 thread 16x8", solution_tile<128, 128, 8, 64, 64, 16, 8, 2>},
-    {"tile", "128x128x16 warp 64x64 thread 8x16", solution_tile<128, 128, 16, 64, 64, 8, 16, 2>},
-    {"tile", "128x256x8 warp 64x64 thread 8x16", solution_tile<128, 256, 8, 64, 64, 8, 16, 1>},
-    {"tile", "256x128x8 warp 64x64 thread 16x8", solution_tile<256, 128, 8, 64, 64, 16, 8, 1>},
+    {"step", "1 naive", step_naive, 1},
+    {"step", "2 coalesced", step_coalesced, 1},
+    {"step", "3 shared", step_shared, 1},
+    {"step", "4 column of sums", step_column_of_sums, 1},
+    {"step", "5 square of sums", step_square_of_sums, 1},
+    {"step", "6 vectors", step_vectors, 4},
+    {"step", "7 warp tiles", step_warp_tiles, 4},
+    {"step", "8 solution", solution_auto, 1},
+    {"tile", "64x64x16 warp 32x32 thread 8x4", solution_tile<64, 64, 16, 32, 32, 8, 4, 4>, 4},
+    {"tile", "128x64x16 warp 64x32 thread 8x8", solution_tile<128, 64, 16, 64, 32, 8, 8, 3>, 4},
+    {"tile", "128x128x8 warp 32x64 thread 8x8", solution_tile<128, 128, 8, 32, 64, 8, 8, 2>, 4},
+    {"tile", "128x128x8 warp 64x64 thread 8x16", solution_tile<128, 128, 8, 64, 64, 8, 16, 2>, 4},
+    {"tile", "128x128x8 warp 64x64 thread 16x8", solution_tile<128, 128, 8, 64, 64, 16, 8, 2>, 4},
+    {"tile", "128x128x16 warp 64x64 thread 8x16", solution_tile<128, 128, 16, 64, 64, 8, 16, 2>, 4},
+    {"tile", "128x256x8 warp 64x64 thread 8x16", solution_tile<128, 256, 8, 64, 64, 8, 16, 1>, 4},
+    {"tile", "256x128x8 warp 64x64 thread 16x8", solution_tile<256, 128, 8, 64, 64, 16, 8, 1>, 4},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -143,20 +144,15 @@ static void drop(struct matrices x, float *a, float *b)
 
 /* ---- right results ------------------------------------------------------------------------------------- */
 
-/* Elements of C that are off by more than the rounding of k additions allows. */
-static int wrong_elements(struct matrices x, const float *a, const float *b, const float *c)
+/* Whether element (i, j) of C is off by more than the rounding of k additions allows. */
+static int is_wrong(struct matrices x, const float *a, const float *b, int i, int j, float c)
 {
-    int wrong = 0;
-    for (int i = 0; i < x.m; i++)
-        for (int j = 0; j < x.n; j++) {
-            double right = 0.0, size = 0.0;
-            for (int k = 0; k < x.k; k++) {
-                double product = (double)a[(size_t)i * x.k + k] * b[(size_t)k * x.n + j];
-                right += product, size += fabs(product);
-            }
-            wrong += !(fabs(c[(size_t)i * x.n + j] - right) <= 1e-6 * size + 1e-30);
-        }
-    return wrong;
+    double right = 0.0, size = 0.0;
+    for (int k = 0; k < x.k; k++) {
+        double product = (double)a[(size_t)i * x.k + k] * b[(size_t)k * x.n + j];
+        right += product, size += fabs(product);
+    }
+    return !(fabs(c - right) <= 1e-6 * size + 1e-30);
 }
 
 static int check(int m, int n, int k)
@@ -170,7 +166,9 @@ static int check(int m, int n, int k)
         cudaError_t error = cudaGetLastError();
         if (error == cudaSuccess)
             error = cudaMemcpy(c, x.c, (size_t)m * n * sizeof(float), cudaMemcpyDeviceToHost);
-        int wrong = error == cudaSuccess ? wrong_elements(x, a, b, c) : m * n;
+        int wrong = error == cudaSuccess ? 0 : m * n;
+        for (int at = 0; error == cudaSuccess && at < m * n; at++)
+            wrong += is_wrong(x, a, b, at / n, at % n, c[at]);
         if (wrong == 0) continue;
         printf("WRONG %s at %d x %d x %d: %d of %d elements (%s)\n", rows[r].name, m, n, k, wrong, m * n,
                cudaGetErrorString(error));
@@ -182,7 +180,7 @@ static int check(int m, int n, int k)
 
 /* ---- times --------------------------------------------------------------------------------------------- */
 
-enum { REPETITIONS = 11 };
+enum { REPETITIONS = 11, SAMPLES = 64 };
 
 static int by_size(const void *a, const void *b)
 {
@@ -209,28 +207,46 @@ static float median_us(void (*run)(struct matrices), struct matrices x)
     return ms[REPETITIONS / 2] * 1000.0f;
 }
 
-static void time_all(int extent)
+/* Of SAMPLES elements of C those that are wrong: what was timed has to be right at this size, too. */
+static int wrong_samples(struct matrices x, const float *a, const float *b)
+{
+    int wrong = 0;
+    for (int s = 0; s < SAMPLES; s++) {
+        int i = s % 2 ? x.m - 1 - s * 61 % x.m : s * 127 % x.m, j = s % 3 ? x.n - 1 - s * 89 % x.n : s;
+        float c = NAN;
+        cudaMemcpy(&c, x.c + (size_t)i * x.n + j, sizeof c, cudaMemcpyDeviceToHost);
+        wrong += is_wrong(x, a, b, i, j, c);
+    }
+    return wrong;
+}
+
+static int time_all(int extent)
 {
     float *a, *b;
     struct matrices x = make(extent, extent, extent, &a, &b);
+    int failures = 0;
     for (int r = 0; r < ROWS; r++) {
-        if (extent % 4 != 0 && (strstr(rows[r].name, "vectors") || strstr(rows[r].name, "warp"))) continue;
+        if (extent % rows[r].multiple != 0) continue;
+        cudaMemset(x.c, 0xff, (size_t)extent * extent * sizeof(float)); // NaN
         float us = median_us(rows[r].run, x);
-        if (us > 0.0f)
+        int wrong = us > 0.0f ? wrong_samples(x, a, b) : SAMPLES;
+        failures += wrong > 0;
+        if (wrong == 0)
             printf("%s,%s,%d,%.1f,%.2f\n", rows[r].what, rows[r].name, extent, us,
                    2.0 * extent * extent * extent / us * 1e-6);
         else
-            printf("%s,%s,%d,failed: %s\n", rows[r].what, rows[r].name, extent,
-                   cudaGetErrorString(cudaGetLastError()));
+            printf("%s,%s,%d,WRONG: %d of %d samples (%s)\n", rows[r].what, rows[r].name, extent, wrong,
+                   (int)SAMPLES, cudaGetErrorString(cudaGetLastError()));
         fflush(stdout);
     }
     drop(x, a, b);
+    return failures;
 }
 
-static int count_steps(void)
+static int count_all(int extent)
 {
     float *a, *b;
-    struct matrices x = make(256, 256, 256, &a, &b);
+    struct matrices x = make(extent, extent, extent, &a, &b);
     for (int r = 0; r < ROWS; r++)
         if (strcmp(rows[r].name, "cuBLAS") != 0) rows[r].run(x);
     cudaError_t error = cudaDeviceSynchronize();
@@ -240,12 +256,12 @@ static int count_steps(void)
 
 int main(int argc, char **argv)
 {
-#ifdef WITH_CUBLAS
+#ifdef WARPWISE_HAVE_CUBLAS
     if (cublasCreate(&cublas) != CUBLAS_STATUS_SUCCESS) return 2;
 #endif
-    if (argc == 2 && strcmp(argv[1], "--counted") == 0) return count_steps();
+    if (argc == 3 && strcmp(argv[1], "--counted") == 0) return count_all(atoi(argv[2]));
     int failures = check(132, 140, 36) + check(65, 36, 20) + check(3, 4, 4);
     printf("%d kernels, %d wrong\n", (int)ROWS, failures);
-    for (int i = 1; i < argc && failures == 0; i++) time_all(atoi(argv[i]));
+    for (int i = 1; i < argc && failures == 0; i++) failures += time_all(atoi(argv[i]));
     return failures > 0;
 }
