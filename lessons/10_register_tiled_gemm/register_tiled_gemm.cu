@@ -232,28 +232,49 @@ template <typename SIZE> __device__ inline int lane_column()
     return lane / 2 % 2 + lane / 4 / (SIZE::LANES_M / 2) * 2;
 }
 
-/** A thread's rows of A, or columns of B, at one k: COUNT numbers in vectors, LANES vectors apart. */
-template <int COUNT, int LANES>
-__device__ inline void load_part(float part[COUNT], const float *from) // the first vector, in shared memory
+/** What a thread multiplies at one k, and at the next one, which is loaded meanwhile: k % 2 says which. */
+template <typename SIZE> struct parts {
+    alignas(16) float a[2][SIZE::THREAD_M]; // its rows of A
+    alignas(16) float b[2][SIZE::THREAD_N]; // its columns of B
+};
+
+/** Loads the parts of one k from a tile. The thread's groups begin at @p row of A and @p column of B. */
+template <typename SIZE>
+__device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared_tile<SIZE> *tile, int k,
+                                  int row, int column)
 {
-    // [student: load_part]
-    /* TODO: copy_vector() for each VECTOR numbers of the part; in shared memory they are LANES vectors apart. */
-    (void)part, (void)from;
+    // [student: load_parts]
+    /* TODO: copy_vector() for each group of VECTOR numbers, from row k of tile->a and of tile->b. A thread's groups
+     * are LANES_M vectors apart in A, LANES_N vectors apart in B. */
+    (void)parts, (void)tile, (void)k, (void)row, (void)column;
     // [/student]
 }
 
 /**
- * One k: COUNT_M + COUNT_N numbers for COUNT_M x COUNT_N multiply-adds. Every other row runs backwards, so that
- * an instruction always shares a number with the one before it, which need not be read from a register again.
+ * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. Every other column runs upwards, so
+ * that an instruction always shares a number with the one before it, which need not be read from a register
+ * again.
  */
-template <int COUNT_M, int COUNT_N>
-__device__ inline void multiply_add(float sum[COUNT_M][COUNT_N], const float a[COUNT_M],
-                                    const float b[COUNT_N])
+template <typename SIZE>
+__device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                    const struct parts<SIZE> *parts, int k)
 {
     // [student: multiply_add]
-    /* TODO: add a[i] * b[j] to every sum[i][j]. First in any order; `#pragma unroll` on both loops keeps the sums
-     * in registers. */
-    (void)sum, (void)a, (void)b;
+    /* TODO: add the product of row i and column j to every sum[i][j]. First in any order; `#pragma unroll` on both
+     * loops keeps the sums in registers. */
+    (void)sum, (void)parts, (void)k;
+    // [/student]
+}
+
+/** All k of a tile but the last. The parts of k = 0 are loaded already; those of the last one will be. */
+template <typename SIZE>
+__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N], struct parts<SIZE> *parts,
+                                         const struct shared_tile<SIZE> *tile, int row, int column)
+{
+    // [student: multiply_but_last]
+    /* TODO: for all k but the last: load the parts of k + 1, then multiply those of k. `#pragma unroll`: k % 2 must
+     * be known when compiling, or the parts cannot be in registers. */
+    (void)sum, (void)parts, (void)tile, (void)row, (void)column;
     // [/student]
 }
 
@@ -300,7 +321,8 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
      * first turn takes what is left over, so that all others are whole. One turn at least, also if k is 0.
      * 2. With one buffer: fetch, put, barrier, multiply over k, barrier. Write the sums.
      * 3. With two: fetch the next tile before you multiply, put it into the other buffer when you are done. How
-     * many barriers does a turn need now, and where?
+     * many barriers does a turn need now, and where? The last turn has nothing to fetch: leave it to the code
+     * behind the loop.
      * 4. Load the parts of k + 1 before you multiply those of k, across the end of a turn as well. */
     (void)p;
     // [/student]

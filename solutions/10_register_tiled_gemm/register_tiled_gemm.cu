@@ -256,31 +256,56 @@ template <typename SIZE> __device__ inline int lane_column()
     return lane / 2 % 2 + lane / 4 / (SIZE::LANES_M / 2) * 2;
 }
 
-/** A thread's rows of A, or columns of B, at one k: COUNT numbers in vectors, LANES vectors apart. */
-template <int COUNT, int LANES>
-__device__ inline void load_part(float part[COUNT], const float *from) // the first vector, in shared memory
+/** What a thread multiplies at one k, and at the next one, which is loaded meanwhile: k % 2 says which. */
+template <typename SIZE> struct parts {
+    alignas(16) float a[2][SIZE::THREAD_M]; // its rows of A
+    alignas(16) float b[2][SIZE::THREAD_N]; // its columns of B
+};
+
+/** Loads the parts of one k from a tile. The thread's groups begin at @p row of A and @p column of B. */
+template <typename SIZE>
+__device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared_tile<SIZE> *tile, int k,
+                                  int row, int column)
 {
-    // [student: load_part]
-    for (int i = 0; i < COUNT; i += VECTOR) copy_vector(&part[i], from + i * LANES);
+    // [student: load_parts]
+    for (int i = 0; i < SIZE::THREAD_M; i += VECTOR)
+        copy_vector(&parts->a[k % 2][i], &tile->a[k][row + i * SIZE::LANES_M]);
+    for (int j = 0; j < SIZE::THREAD_N; j += VECTOR)
+        copy_vector(&parts->b[k % 2][j], &tile->b[k][column + j * SIZE::LANES_N]);
     // [/student]
 }
 
 /**
- * One k: COUNT_M + COUNT_N numbers for COUNT_M x COUNT_N multiply-adds. Every other row runs backwards, so that
- * an instruction always shares a number with the one before it, which need not be read from a register again.
+ * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. Every other column runs upwards, so
+ * that an instruction always shares a number with the one before it, which need not be read from a register
+ * again.
  */
-template <int COUNT_M, int COUNT_N>
-__device__ inline void multiply_add(float sum[COUNT_M][COUNT_N], const float a[COUNT_M],
-                                    const float b[COUNT_N])
+template <typename SIZE>
+__device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                    const struct parts<SIZE> *parts, int k)
 {
     // [student: multiply_add]
 #pragma unroll
-    for (int i = 0; i < COUNT_M; i++)
+    for (int j = 0; j < SIZE::THREAD_N; j++)
 #pragma unroll
-        for (int y = 0; y < COUNT_N; y++) {
-            int j = i % 2 == 0 ? y : COUNT_N - 1 - y;
-            sum[i][j] += a[i] * b[j];
+        for (int x = 0; x < SIZE::THREAD_M; x++) {
+            int i = j % 2 == 0 ? x : SIZE::THREAD_M - 1 - x;
+            sum[i][j] += parts->a[k % 2][i] * parts->b[k % 2][j];
         }
+    // [/student]
+}
+
+/** All k of a tile but the last. The parts of k = 0 are loaded already; those of the last one will be. */
+template <typename SIZE>
+__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N], struct parts<SIZE> *parts,
+                                         const struct shared_tile<SIZE> *tile, int row, int column)
+{
+    // [student: multiply_but_last]
+#pragma unroll
+    for (int k = 0; k < SIZE::TILE_K - 1; k++) {
+        load_parts(parts, tile, k + 1, row, column); // before they are needed
+        multiply_add(sum, parts, k);
+    }
     // [/student]
 }
 
@@ -339,7 +364,6 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
 {
     // [student: gemm_kernel]
     __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
-    constexpr int ROWS = SIZE::THREAD_M, COLUMNS = SIZE::THREAD_N;
     int m, n, warp = (int)threadIdx.x / WARP;
     find_tile<SIZE>(p, (int)blockIdx.x, &m, &n);
     int row = warp / SIZE::WARPS_N * SIZE::WARP_M + lane_row<SIZE>() * VECTOR;       // in the tile
@@ -355,32 +379,29 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
     put(tiles[0].a, &a);
     put(tiles[0].b, &b);
     __syncthreads(); // the first tile is complete before anybody reads it
-    float sum[ROWS][COLUMNS] = {{0.0f}};
-    alignas(16) float part_a[2][ROWS], part_b[2][COLUMNS]; // at one k, and at the next
-    load_part<ROWS, SIZE::LANES_M>(part_a[0], &tiles[0].a[0][row]);
-    load_part<COLUMNS, SIZE::LANES_N>(part_b[0], &tiles[0].b[0][column]);
+    float sum[SIZE::THREAD_M][SIZE::THREAD_N] = {{0.0f}};
+    struct parts<SIZE> parts;
+    load_parts(&parts, &tiles[0], 0, row, column);
 
 #pragma unroll 1
-    for (int turn = 0; turn < turns; turn++) {
-        int now = turn % 2, more = turn + 1 < turns;
-        if (more) fetch(&a), fetch(&b);
-#pragma unroll
-        for (int k = 0; k < SIZE::TILE_K; k++) {
-            int next_k = (k + 1) % SIZE::TILE_K, from = next_k > 0 ? now : !now;
-            if (next_k == 0 && more) {
-                put(tiles[!now].a, &a);
-                put(tiles[!now].b, &b);
-                // The next tile is complete before anybody reads it; and everybody has read all of this one,
-                // up to its last k, before the turn after this one overwrites it.
-                __syncthreads();
-            }
-            if (next_k > 0 || more) {
-                load_part<ROWS, SIZE::LANES_M>(part_a[(k + 1) % 2], &tiles[from].a[next_k][row]);
-                load_part<COLUMNS, SIZE::LANES_N>(part_b[(k + 1) % 2], &tiles[from].b[next_k][column]);
-            }
-            multiply_add<ROWS, COLUMNS>(sum, part_a[k % 2], part_b[k % 2]);
-        }
+    for (int turn = 0; turn < turns - 1; turn++) {
+        int now = turn % 2;
+        fetch(&a);
+        fetch(&b);
+        // Nothing needs this order but the clock: nvcc does not move loads across, and would otherwise put them
+        // right before the stores that wait for them.
+        __syncwarp();
+        multiply_but_last(sum, &parts, &tiles[now], row, column);
+        put(tiles[!now].a, &a);
+        put(tiles[!now].b, &b);
+        // The next tile is complete before anybody reads it; and everybody has read all of this one before the
+        // turn after this one overwrites it.
+        __syncthreads();
+        load_parts(&parts, &tiles[!now], 0, row, column); // while the last k of this tile is multiplied
+        multiply_add(sum, &parts, SIZE::TILE_K - 1);
     }
+    multiply_but_last(sum, &parts, &tiles[(turns - 1) % 2], row, column);
+    multiply_add(sum, &parts, SIZE::TILE_K - 1);
     write_sums<T, SIZE>(p, sum, m, n, row, column);
     // [/student]
 }

@@ -26,9 +26,9 @@ sanitized_cases() {
     05) echo f32/two_tiles_causal_130 f32/blind_tile_causal f32/two_tiles_65x129 f16/head_dim_64_gqa f16/tail_65x63 f16/head_dim_128_causal ;;
     06) echo validate/last_entry_lowest v1/around_pages v1/known_to_be_wrong v2/around_pages v2/gqa_11 v2/head_dim_32 \
              v2/alibi_128 v2/known_to_be_wrong ;;
+    07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
     10) echo f32/square_128 f32/nt_129_127_131 f32/tn_127_131_129 f32/tt_rows_apart f32/rows_apart_odd f32/alpha_beta_tail \
              f32/k_0 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
-    07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
     esac
 }
 
