@@ -139,8 +139,10 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
     plain_row(item, data, unit, span);
     for (size_t j = 0; j < span->count; j++) {
         double stored = bound_stored_as(storage, span->expected[j]), magnitude = e->scratch[j];
-        span->bound[j] = fmin(stored + bound_sum(terms, magnitude), cap);
-        span->floor[j] = stored + bound_floor(magnitude);
+        /* A NaN or an infinity must come out as such. */
+        int finite = isfinite(magnitude);
+        span->bound[j] = finite ? fmin(stored + bound_sum(terms, magnitude), cap) : 0.0;
+        span->floor[j] = finite ? stored + bound_floor(magnitude) : 0.0;
     }
 }
 
@@ -183,7 +185,7 @@ static int64_t first_wrong(const double *residual, int m, double limit, size_t *
  * foresee. If no element of a row is off by more than E, which is what the maximum-norm check allows the rows
  * that were compared element by element, the row's residual sum_j e_j x_j stays below t E sqrt(n) but for one
  * time in 2 exp(t^2 / 2). E is some 1e-5 of a typical element where n = k = 4096, so one wrong element among
- * the 4096 of its row shows if it is off by a hundredth of its size, unless all three x_j happen to be small.
+ * the 4096 of its row shows if it is off by a few hundredths of its size, unless all three x_j happen to be small.
  */
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report.h"
+
 #define PUBLIC_SEED 20240229
 #define SIMT_SECONDS 60.0 /* an endless loop is rare: the device itself sees deadlocks */
 #define GPU_SECONDS 60.0
@@ -17,9 +19,13 @@ void options_usage(FILE *file)
     fputs(
         "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
         "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
+        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, "
+        "speed; may be\n"
+        "                       repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
+        "  --isolated           the runner is a stranger's: as another user, in bubblewrap where it works\n"
         "  -v                   a line for every case\n"
         "  --dump               what came back, beside what the oracle gives\n"
         "  --bench              times (gpu) or counters (simt) of the speed cases\n"
@@ -27,6 +33,9 @@ void options_usage(FILE *file)
         "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
         "  --csv FILE --json FILE --ctest   records for programs\n"
         "  --list               the cases; needs no runner\n"
+        "  --rehearse           how long inputs and oracle take; needs no runner\n"
+        "  --costs              what each case costs by definition, as CSV; needs no runner\n"
+        "  --rubric             what the lesson's points are given for; needs no runner\n"
         "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
         "exit status: 0 pass, 1 fail, 2 the check could not be made, 77 not started or no device\n",
         file);
@@ -101,6 +110,16 @@ static int read_case(struct options *options, const char *text)
     return 0;
 }
 
+static int read_group(struct options *options, const char *text)
+{
+    for (int group = 0; group < GROUP_COUNT; group++)
+        if (strcmp(text, report_group((enum case_group)group)) == 0) {
+            options->groups |= 1u << group;
+            return 0;
+        }
+    return complain("no such group of cases", text);
+}
+
 static int read_lesson(struct options *options, const char *text)
 {
     options->lesson = options_lesson(text);
@@ -113,6 +132,7 @@ static int read_value(struct options *options, const char *name, const char *val
     if (strcmp(name, "--lesson") == 0) return read_lesson(options, value);
     if (strcmp(name, "--device") == 0) return read_device(options, value);
     if (strcmp(name, "--case") == 0) return read_case(options, value);
+    if (strcmp(name, "--group") == 0) return read_group(options, value);
     if (strcmp(name, "--seed") == 0) return read_seed(value, &options->seed);
     if (strcmp(name, "--limit") == 0) return read_limit(options, value);
     if (strcmp(name, "--peer") == 0) return read_peer(options, value);
@@ -141,9 +161,11 @@ static int read_flag(struct options *options, const char *name)
     const struct {
         const char *name;
         int *flag;
-    } flags[] = {{"-v", &options->verbose},  {"--verbose", &options->verbose},
-                 {"--dump", &options->dump}, {"--bench", &options->bench},
-                 {"--list", &options->list}, {"--ctest", &options->ctest}};
+    } flags[] = {{"-v", &options->verbose},          {"--verbose", &options->verbose},
+                 {"--dump", &options->dump},         {"--bench", &options->bench},
+                 {"--list", &options->list},         {"--costs", &options->costs},
+                 {"--rubric", &options->rubric},     {"--ctest", &options->ctest},
+                 {"--isolated", &options->isolated}, {"--rehearse", &options->rehearse}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;
@@ -170,7 +192,8 @@ int options_read(struct options *options, int argc, char **argv)
     if (options->time_limit == 0.0)
         options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
-    if (options->runner == NULL && !options->list && options->save_case == NULL)
+    if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
+        !options->rehearse && options->save_case == NULL)
         return complain("which runner?", "--runner is missing");
     return 0;
 }
@@ -191,6 +214,7 @@ int options_seed(const struct options *options, uint64_t *seed)
 int options_choose(const struct options *options, const struct lesson_case *item)
 {
     if (!(item->devices & (unsigned)options->device)) return 0;
+    if (options->groups != 0 && !(options->groups & 1u << item->group)) return 0;
     if (options->case_count == 0) return !options->bench || item->group == GROUP_SPEED;
     const char *slash = strchr(item->name, '/');
     for (int i = 0; i < options->case_count; i++)

@@ -13,14 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parallel.h"
+
 enum {
     GUARD_BYTES = 4096, /* of each guard zone on a GPU */
     WARM_UP = 5,
     END_SECONDS = 10,
     DEATHS_BEFORE_READY = 3, /* then no more runners are started */
-    LATE_CASES = 3           /* then no more are tried: each costs the whole time limit */
+    LATE_CASES = 3,          /* then no more are tried: each costs the whole time limit */
+    PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
 };
 
+/* From here on pages of 4 KB would cost more than what is done with them. */
+#define LARGE_IMAGE_BYTES (UINT64_C(16) << 20)
 /* Room for findings and counters, far from enough to fill a disk. */
 #define FILE_BYTES (UINT64_C(64) << 20)
 /* Written between timed calls: twice the largest L2 there is. */
@@ -79,32 +84,35 @@ struct wire_case *session_case(const struct session *session, int index)
     return wire_case_at(session->header, (uint32_t)index);
 }
 
-void session_fill(const struct check *check, const struct item *item, int buffer, float *data)
+/** An input on its way into the image. */
+struct storing {
+    enum storage storage;
+    unsigned char *image;
+    float *data;
+};
+
+static void store_piece(void *context, size_t first, size_t last)
 {
-    struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
-    size_t elems = lesson_elems(&item->buffer[buffer]);
-    check->options.lesson->fill(&item->settled, buffer, elems, &rng, data);
-    if (item->buffer[buffer].storage == STORAGE_F32) return;
-    for (size_t i = 0; i < elems; i++) data[i] = storage_round(item->buffer[buffer].storage, data[i]);
+    const struct storing *storing = context;
+    storage_put_all(storing->storage, storing->image + first * storage_bytes(storing->storage),
+                    storing->data + first, last - first);
 }
 
 /* Every input as the kernel is to find it. */
-static void store_input(struct session *session, const struct item *item, int buffer, void *to)
+static void store_input(struct session *session, struct item *item, int buffer, void *to)
 {
-    enum storage storage = item->buffer[buffer].storage;
+    const struct lesson *lesson = session->check->options.lesson;
+    struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
     size_t elems = lesson_elems(&item->buffer[buffer]);
-    if (storage == STORAGE_F32) {
-        session_fill(session->check, item, buffer, to);
-        return;
-    }
-    float *data = malloc((elems + 1) * sizeof *data);
+    float *data = parallel_memory(elems * sizeof *data);
     if (data == NULL) {
         snprintf(session->check->broken, sizeof session->check->broken, "no memory for the inputs");
         return;
     }
-    session_fill(session->check, item, buffer, data);
-    for (size_t i = 0; i < elems; i++) storage_put(storage, to, i, data[i]);
-    free(data);
+    lesson->fill(&item->settled, buffer, elems, &rng, data);
+    struct storing storing = {item->buffer[buffer].storage, to, data};
+    parallel_for(elems, 1 << 18, store_piece, &storing);
+    item->input[buffer] = data;
 }
 
 uint32_t session_poison(const struct item *item, int buffer, int run)
@@ -134,6 +142,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         store_input(session, item, index, (unsigned char *)session->header + *at);
         *at += wire_round(buffer->bytes);
     }
+    item->copies[index] = *at;
     for (int copy = 0; copy < copies_of(session, role); copy++) {
         buffer->copy[copy] = *at;
         *at += copy_bytes(session, item, index);
@@ -184,6 +193,7 @@ int session_open(struct session *session)
         return broken(session, "no memory for the inputs");
     void *image = mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->image, 0);
     if (image == MAP_FAILED) return broken(session, "no memory for the inputs");
+    if (session->bytes >= LARGE_IMAGE_BYTES) (void)madvise(image, session->bytes, MADV_HUGEPAGE);
     session->header = image;
     session->header->magic = WIRE_MAGIC;
     session->header->image_bytes = session->bytes;
@@ -198,6 +208,11 @@ void session_close(struct session *session)
     if (session->image >= 0) close(session->image);
     session->header = NULL;
     session->image = -1;
+    for (int i = 0; i < session->count; i++)
+        for (int b = 0; b < WIRE_BUFFERS; b++) {
+            free(session->item[i].input[b]);
+            session->item[i].input[b] = NULL;
+        }
 }
 
 int session_save(const struct session *session, const char *path)
@@ -211,19 +226,9 @@ int session_save(const struct session *session, const char *path)
 const void *session_copy(const struct session *session, int index, int buffer, int run)
 {
     const struct item *item = &session->item[index];
-    uint64_t at = wire_round(sizeof(struct wire_header)) +
-                  (uint64_t)session->count * wire_round(sizeof(struct wire_case));
-    /* Offsets are computed anew: those in the image may have been changed by the runner. */
-    for (int i = 0; i <= index; i++)
-        for (int b = 0; b < session->item[i].buffer_count; b++) {
-            enum wire_role role = session->item[i].buffer[b].role;
-            if (has_contents(role)) at += wire_round(buffer_bytes(&session->item[i], b));
-            if (i == index && b == buffer)
-                return (const unsigned char *)session->header + at +
-                       (uint64_t)run * copy_bytes(session, item, b) + session_guard_bytes(session);
-            at += (uint64_t)copies_of(session, role) * copy_bytes(session, &session->item[i], b);
-        }
-    return NULL;
+    /* The item's own note: offsets in the image may have been changed by the runner. */
+    return (const unsigned char *)session->header + item->copies[buffer] +
+           (uint64_t)run * copy_bytes(session, item, buffer) + session_guard_bytes(session);
 }
 
 /* ---- leading the runners --------------------------------------------------------------------------------- */
@@ -259,11 +264,22 @@ static void keep_text(struct item *item, const char *text)
     }
 }
 
-static struct process_limits limits_of(const struct session *session)
+static struct process_start start_of(const struct session *session)
 {
-    double seconds = session->check->options.time_limit * (double)(session->count + 1) * 4.0;
-    uint64_t own = session->check->options.device == DEVICE_GPU ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
-    return (struct process_limits){seconds, own + 4 * session->bytes, FILE_BYTES};
+    const struct options *options = &session->check->options;
+    double seconds = options->time_limit * (double)(session->count + 1) * 4.0;
+    int gpu = options->device == DEVICE_GPU;
+    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
+    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    return (struct process_start){.path = options->runner,
+                                  .image = session->image,
+                                  .counters = session->counters,
+                                  .gpu = gpu,
+                                  .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
+                                  .limits = {.cpu_seconds = seconds,
+                                             .resident_bytes = own + 4 * session->bytes,
+                                             .file_bytes = FILE_BYTES,
+                                             .processes = PROCESSES + 2 * cores}};
 }
 
 static void note_device(struct session *session)
@@ -295,15 +311,15 @@ static enum item_end end_of(enum process_event event)
 static int run_item(struct session *session, struct process *process, int index)
 {
     struct item *item = &session->item[index];
-    size_t text_before = process->text_used;
+    size_t text_before = process->box.text_used;
     double begin = now_seconds();
     process_send(process, WIRE_RUN, (uint32_t)index);
     enum process_event event =
         process_await(process, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
     item->end = end_of(event);
-    process->text[process->text_used] = '\0';
-    keep_text(item, process->text + text_before);
+    process->box.text[process->box.text_used] = '\0';
+    keep_text(item, process->box.text + text_before);
     return event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
 }
 
@@ -322,12 +338,12 @@ static void close_runner(struct session *session, struct process *process, int f
 {
     struct item *item = &session->item[last];
     process_end(process, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
-    item->exit_code = process->exit_code;
-    item->signal = process->signal;
-    if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->text);
-    if (item->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS &&
+    item->exit_code = process->box.exit_code;
+    item->signal = process->box.signal;
+    if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->box.text);
+    if (item->end == ITEM_ANSWERED && process->box.exit_code == EXIT_FINDINGS &&
         !findings_known(session, first, last)) {
-        keep_text(item, process->text + process->text_at_end);
+        keep_text(item, process->box.text + process->text_at_end);
         item->finding = 1;
     }
 }
@@ -336,9 +352,9 @@ static void close_runner(struct session *session, struct process *process, int f
  * ready gets to none. */
 static int run_with_one(struct session *session, struct process *process, int first)
 {
-    struct process_limits limits = limits_of(session);
+    struct process_start start = start_of(session);
     const struct options *options = &session->check->options;
-    if (process_start(process, options->runner, session->image, &limits, session->counters) != 0) {
+    if (process_start(process, &start) != 0) {
         broken(session, "the runner cannot be started");
         return session->count;
     }
@@ -355,7 +371,7 @@ static int run_with_one(struct session *session, struct process *process, int fi
     }
     int next = first, going = 1;
     while (going && next < session->count) going = run_item(session, process, next++);
-    process->text_at_end = process->text_used;
+    process->text_at_end = process->box.text_used;
     close_runner(session, process, first, next - 1);
     return next;
 }

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "course.h"
+#include "companion.h"
 
 /** @brief What the command line asks for, settled. */
 struct check_plan {
     const struct command_line *line;
     const struct lesson_folder *lesson;
     struct device_choice devices;
+    const char *submission;
     char *kernel, *again; /* the kernel file, and the words that name it if it is not the lesson's own */
     const char *expect, *expect_cases;
     struct argument_list orders;
@@ -80,31 +81,48 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
     return EXIT_PASS;
 }
 
+/* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
+static int is_own_whole_check(const struct check_plan *plan, const char *order)
+{
+    char *own = course_kernel_path(plan->lesson, 0);
+    char *a = realpath(own, NULL), *b = realpath(plan->kernel, NULL);
+    int is_own = a && b && strcmp(a, b) == 0;
+    free(own);
+    free(a);
+    free(b);
+    return is_own && !plan->expect && !order && !option_value(plan->line, "--case") &&
+           !option_value(plan->line, "--seed");
+}
+
 static void run_once(struct check_plan *plan, enum device device, const char *order)
 {
     struct judgement judgement;
     struct judgement_request request = {.lesson = plan->lesson,
                                         .kernel = plan->kernel,
+                                        .submission = plan->submission,
                                         .again = plan->again,
                                         .device = device,
                                         .order = order,
                                         .echo = 1,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
-    static const char *const with_value[] = {"--case", "--seed", "--json"};
+    static const char *const with_value[] = {"--case",  "--seed",       "--json",
+                                             "--group", "--time-limit", "--secret-seed-file"};
     static const char *const switches[] = {"--dump", "--ctest", "--verbose"};
     for (size_t i = 0; i < plan->line->count; i++) {
-        for (size_t j = 0; j < 3; j++) {
-            if (strcmp(plan->line->name[i], switches[j]) == 0) {
+        for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
+            if (strcmp(plan->line->name[i], switches[j]) == 0)
                 argument_add(&request.checker_arguments, switches[j]);
-            } else if (strcmp(plan->line->name[i], with_value[j]) == 0) {
-                argument_add(&request.checker_arguments, with_value[j]);
-                argument_add(&request.checker_arguments, plan->line->value[i]);
-            }
+        }
+        for (size_t j = 0; j < sizeof with_value / sizeof with_value[0]; j++) {
+            if (strcmp(plan->line->name[i], with_value[j]) != 0) continue;
+            argument_add(&request.checker_arguments, with_value[j]);
+            argument_add(&request.checker_arguments, plan->line->value[i]);
         }
     }
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
+    if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
     int code = plan->expect ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
@@ -164,6 +182,15 @@ static int choose_kernel(struct check_plan *plan)
     int solution = option_value(plan->line, "--solution") != NULL;
     size_t length = strlen(operand);
     int operand_is_file = length > 3 && strchr(operand, '/') && strcmp(operand + length - 3, ".cu") == 0;
+    plan->submission = option_value(plan->line, "--submission");
+    if (plan->submission && (kernel || solution))
+        return complain("--submission excludes --kernel and --solution.");
+    if (plan->submission) {
+        plan->again =
+            format_string(strpbrk(plan->submission, " '\"$") ? " --submission \"%s\"" : " --submission %s",
+                          plan->submission);
+        return is_folder(plan->submission) ? EXIT_PASS : complain("%s is not a folder.", plan->submission);
+    }
     if (kernel && solution) return complain("--kernel and --solution exclude each other.");
     if (!kernel && !solution && operand_is_file) kernel = operand;
     plan->kernel = kernel ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
@@ -193,6 +220,7 @@ static int run_check(const struct command_line *line)
     struct check_plan plan = {0};
     const char *csv = option_value(line, "--csv");
     if (make_plan(line, &plan) != EXIT_PASS) return EXIT_TROUBLE;
+    skeleton_keep(plan.lesson);
     for (int device = 0; device < DEVICE_COUNT && !process_interrupted(); device++) {
         if (plan.devices.wanted[device]) run_on_device(&plan, (enum device)device);
     }
@@ -215,6 +243,11 @@ static const struct option_description options[] = {
     {"--seed", "S", "other inputs: the same seed gives the same inputs on any machine", 0},
     {"--kernel", "FILE.cu", "judge this file as the lesson's kernel", 0},
     {"--solution", NULL, "judge the course's own solution", 0},
+    {"--submission", "DIR", "judge somebody else's folder: build and run in isolation, see docs/security.md",
+     0},
+    {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
+    {"--time-limit", "S", "seconds a case may take", 0},
+    {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},
     {"--csv", "FILE", "also write every case as a row of FILE", 0},
