@@ -33,6 +33,9 @@ enum gemm_tile {
  *                   and extent allow them; the workspace is not looked at
  * @param[in] tile   a value of enum gemm_tile
  * @param[in] stream where to launch
+ * @launch one block of 128 threads a tile of C, two for each multiprocessor with large tiles, four with small ones
+ * @smem 17 KB, static: two buffers of a tile of A and one of B
+ * @cost 2 * m * n * k operations; each number of A and B is requested once for each tile along the other side
  * @return what gemm_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_CONFIG for another @p tile; ::KERNEL_CUDA_ERROR
  */
@@ -45,6 +48,9 @@ enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum ge
  * @param[in] args   dtype_in and dtype_out f16; otherwise as for register_tiled_gemm_f32()
  * @param[in] tile   a value of enum gemm_tile
  * @param[in] stream where to launch
+ * @launch as for register_tiled_gemm_f32()
+ * @smem as for register_tiled_gemm_f32(): shared memory holds floats
+ * @cost as for register_tiled_gemm_f32(), half the bytes
  * @return as for register_tiled_gemm_f32(), with f16 in place of f32
  */
 enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,

@@ -59,17 +59,20 @@ struct tile_sizes {
     static_assert(TILE_K % PATCH_K == 0 && TILE_K % 2 == 0, "patches fill a tile; parts of k take turns");
 };
 
+/** For a C of few tiles. */
 typedef struct tile_sizes<64, 64, 16, 32, 32, 8, 4, 4> small_tile;
+/** For all others. */
 typedef struct tile_sizes<128, 128, 8, 64, 64, 8, 16, 2> large_tile;
 
-/**
- * From how many large tiles for each multiprocessor on the large tile is taken, and the small one below. The
- * first row that fits the device counts. No row has been measured yet: steps/ladder.cu does that.
- */
-static const struct tile_choice {
+/** One line of the table below. */
+struct tile_choice {
     int architecture; // 90 stands for sm_90; and all later ones
-    float tiles_per_multiprocessor;
-} TILE_CHOICES[] = {
+    float
+        tiles_per_multiprocessor; // from so many large tiles on the large tile is taken, below the small one
+};
+
+/** The first line that fits the device counts. No line has been measured yet: steps/ladder.cu does that. */
+static const struct tile_choice TILE_CHOICES[] = {
     {90, 1.5f}, // by reasoning: two blocks fit, and one leaves its 4 warps nobody to hide behind
     {0, 1.5f},  // the same, carried over
 };
@@ -110,20 +113,23 @@ __device__ inline void copy_vector(float *to, const float *from)
     *(float4 *)to = *(const float4 *)from;
 }
 
+/** One element of storage, as a float. */
 __device__ inline float to_float(float x)
 {
     return x;
 }
+/** The same of a half. */
 __device__ inline float to_float(__half x)
 {
     return __half2float(x);
 }
 
-/** The sum becomes an element of C. */
+/** A float becomes an element of storage. */
 __device__ inline void from_float(float *to, float x)
 {
     *to = x;
 }
+/** The same of a half: rounded to nearest. */
 __device__ inline void from_float(__half *to, float x)
 {
     *to = __float2half(x);
@@ -241,8 +247,8 @@ __device__ inline void put(float (*tile)[EXTENT + PAD], // [TILE_K][EXTENT]
 
 /* ---- one thread's share -------------------------------------------------------------------------------- */
 
-/*
- * Where a lane stands in its warp. Lanes i and i ^ 1 share a column, lanes i and i ^ 2 a row: a 16-byte load
+/**
+ * Which row of lanes a lane of a warp is in. Lanes i and i ^ 1 share a column, lanes i and i ^ 2 a row: a 16-byte load
  * from shared memory then takes 2 turns; it takes 4 where neither pair shares its address (lesson 05).
  */
 template <typename SIZE> __device__ inline int lane_row()
@@ -250,6 +256,7 @@ template <typename SIZE> __device__ inline int lane_row()
     int lane = (int)threadIdx.x % WARP;
     return lane % 2 + lane / 4 % (SIZE::LANES_M / 2) * 2;
 }
+/** Which column of lanes a lane is in. */
 template <typename SIZE> __device__ inline int lane_column()
 {
     int lane = (int)threadIdx.x % WARP;

@@ -4,6 +4,7 @@
  */
 #include "steps.h"
 
+/** One thread, one element; a warp goes down a column. */
 static __global__ void naive_kernel(struct matrices x)
 {
     int row = (int)(blockIdx.x * blockDim.x + threadIdx.x), column = (int)blockIdx.y;

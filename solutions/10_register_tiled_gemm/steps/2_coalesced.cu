@@ -4,6 +4,7 @@
  */
 #include "steps.h"
 
+/** One thread, one element; a warp goes along a row. */
 static __global__ void coalesced_kernel(struct matrices x)
 {
     int row = (int)blockIdx.y, column = (int)(blockIdx.x * blockDim.x + threadIdx.x);

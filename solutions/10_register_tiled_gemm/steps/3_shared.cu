@@ -4,6 +4,7 @@
  */
 #include "steps.h"
 
+/** 32 x 32 of C a block, an element a thread. */
 static __global__ void __launch_bounds__(1024) shared_kernel(struct matrices x)
 {
     constexpr int TILE = 32;

@@ -3,6 +3,7 @@
  */
 #include "steps.h"
 
+/** 128 x 128 of C a block, 8 x 8 a thread. */
 static __global__ void __launch_bounds__(256) square_of_sums_kernel(struct matrices x)
 {
     constexpr int TILE = 128, DEPTH = 8, SUMS = 8, THREADS = 256; // 128 x 128 of C

@@ -5,6 +5,7 @@
  */
 #include "steps.h"
 
+/** The same, without bank conflicts. */
 static __global__ void __launch_bounds__(256) warp_tiles_kernel(struct matrices x)
 {
     constexpr int TILE = 128, DEPTH = 8, SUMS = 8, DOWN = 8, ACROSS = 4; // 128 x 128 of C, 256 threads

@@ -30,7 +30,7 @@
 
 /* ---- what is compared ---------------------------------------------------------------------------------- */
 
-/* The solution's kernel in tiles of its own choosing, or of any other size. */
+/** The solution, in tiles of its own choosing. */
 static void solution_auto(struct matrices x)
 {
     struct gemm_args args = {};
@@ -42,6 +42,7 @@ static void solution_auto(struct matrices x)
     register_tiled_gemm_f32(&args, GEMM_TILE_AUTO, 0);
 }
 
+/** The solution's kernel in tiles of any size. */
 template <int TILE_M, int TILE_N, int TILE_K, int WARP_M, int WARP_N, int THREAD_M, int THREAD_N,
           int MIN_BLOCKS>
 static void solution_tile(struct matrices x)
@@ -56,9 +57,9 @@ static void solution_tile(struct matrices x)
 }
 
 #ifdef WARPWISE_HAVE_CUBLAS
-static cublasHandle_t cublas;
+static cublasHandle_t cublas; /**< made in main() */
 
-/* cuBLAS stores columns first: it is asked for C^T = B^T A^T. */
+/** cuBLAS stores columns first: it is asked for C^T = B^T A^T. */
 static void vendor(struct matrices x)
 {
     const float one = 1.0f, zero = 0.0f;
@@ -66,11 +67,16 @@ static void vendor(struct matrices x)
 }
 #endif
 
-static const struct row {
-    const char *what, *name;
-    void (*run)(struct matrices);
-    int multiple; /* of what k and n must be multiples */
-} rows[] = {
+/** A kernel to check and to time. */
+struct row {
+    const char *what;             /**< "step" or "tile" */
+    const char *name;             /**< what is printed */
+    void (*run)(struct matrices); /**< launches it */
+    int multiple;                 /**< of what k and n must be multiples */
+};
+
+/** All of them, the vendor's first. */
+static const struct row rows[] = {
 #ifdef WARPWISE_HAVE_CUBLAS
     {"step", "cuBLAS", vendor, 1},
 #endif
@@ -91,11 +97,12 @@ static const struct row {
     {"tile", "128x256x8 warp 64x64 thread 8x16", solution_tile<128, 256, 8, 64, 64, 8, 16, 1>, 4},
     {"tile", "256x128x8 warp 64x64 thread 16x8", solution_tile<256, 128, 8, 64, 64, 16, 8, 1>, 4},
 };
+/** How many there are. */
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
 /* ---- matrices ------------------------------------------------------------------------------------------ */
 
-/* Numbers in [-1, 1) that depend on the index. */
+/** Numbers in [-1, 1) that depend on the index. */
 static float number(unsigned i)
 {
     i = (i ^ i >> 16) * 2246822519u;
@@ -103,6 +110,7 @@ static float number(unsigned i)
     return (float)((i ^ i >> 16) >> 8) / 8388608.0f - 1.0f;
 }
 
+/** The same numbers in device memory; ends the program if there is none. */
 static float *device_copy(const float *host, size_t count)
 {
     float *device = NULL;
@@ -114,6 +122,7 @@ static float *device_copy(const float *host, size_t count)
     return device;
 }
 
+/** Host memory full of numbers. */
 static float *numbers(size_t count, unsigned seed)
 {
     float *x = (float *)malloc(count * sizeof(float));
@@ -122,6 +131,7 @@ static float *numbers(size_t count, unsigned seed)
     return x;
 }
 
+/** Matrices on the device, A and B also on the host. */
 static struct matrices make(int m, int n, int k, float **a, float **b)
 {
     float *c = numbers((size_t)m * n, 3); // a result that is never written is wrong
@@ -136,6 +146,7 @@ static struct matrices make(int m, int n, int k, float **a, float **b)
     return x;
 }
 
+/** Frees what make() made. */
 static void drop(struct matrices x, float *a, float *b)
 {
     cudaFree((void *)x.a), cudaFree((void *)x.b), cudaFree(x.c);
@@ -144,7 +155,7 @@ static void drop(struct matrices x, float *a, float *b)
 
 /* ---- right results ------------------------------------------------------------------------------------- */
 
-/* Whether element (i, j) of C is off by more than the rounding of k additions allows. */
+/** Whether element (i, j) of C is off by more than the rounding of k additions allows. */
 static int is_wrong(struct matrices x, const float *a, const float *b, int i, int j, float c)
 {
     double right = 0.0, size = 0.0;
@@ -155,6 +166,7 @@ static int is_wrong(struct matrices x, const float *a, const float *b, int i, in
     return !(fabs(c - right) <= 1e-6 * size + 1e-30);
 }
 
+/** Runs every row at one size and compares all of C; returns how many are wrong. */
 static int check(int m, int n, int k)
 {
     float *a, *b, *c = (float *)malloc((size_t)m * n * sizeof(float));
@@ -180,15 +192,17 @@ static int check(int m, int n, int k)
 
 /* ---- times --------------------------------------------------------------------------------------------- */
 
+/** Launches that are timed; elements that are looked at afterwards. */
 enum { REPETITIONS = 11, SAMPLES = 64 };
 
+/** For qsort(). */
 static int by_size(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
 }
 
-/* Median time of a launch in microseconds, after one to warm up; 0 if it failed. */
+/** Median time of a launch in microseconds, after one to warm up; 0 if it failed. */
 static float median_us(void (*run)(struct matrices), struct matrices x)
 {
     float ms[REPETITIONS];
@@ -207,7 +221,7 @@ static float median_us(void (*run)(struct matrices), struct matrices x)
     return ms[REPETITIONS / 2] * 1000.0f;
 }
 
-/* Of SAMPLES elements of C those that are wrong: what was timed has to be right at this size, too. */
+/** Of SAMPLES elements of C those that are wrong: what was timed has to be right at this size, too. */
 static int wrong_samples(struct matrices x, const float *a, const float *b)
 {
     int wrong = 0;
@@ -220,6 +234,7 @@ static int wrong_samples(struct matrices x, const float *a, const float *b)
     return wrong;
 }
 
+/** Times every row that can take this extent; returns how many are wrong there. */
 static int time_all(int extent)
 {
     float *a, *b;
@@ -243,6 +258,7 @@ static int time_all(int extent)
     return failures;
 }
 
+/** Launches every row once. */
 static int count_all(int extent)
 {
     float *a, *b;
@@ -254,6 +270,7 @@ static int count_all(int extent)
     return error == cudaSuccess ? 0 : 1;
 }
 
+/** Checks, then times what it is told. */
 int main(int argc, char **argv)
 {
 #ifdef WARPWISE_HAVE_CUBLAS
