@@ -105,6 +105,14 @@ int main(int argc, char **argv)
         report_list(&check);
         return EXIT_PASS;
     }
+    if (check.options.rubric) {
+        report_rubric(check.options.lesson);
+        return EXIT_PASS;
+    }
+    if (check.options.costs) {
+        report_costs(&check);
+        return EXIT_PASS;
+    }
     if (check.options.save_case != NULL) return save_case(&check);
     return choose(&check) != 0 ? EXIT_BROKEN : run(&check);
 }

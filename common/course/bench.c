@@ -4,26 +4,57 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "course.h"
+#include "companion.h"
 
-/* The solution of the lesson before, for the ratio; measured in the same run or not at all. */
-static void measure_lesson_before(const struct lesson_folder *lesson, enum device device,
-                                  struct judgement *before)
+enum { MOST_CONTESTS = 6, SECTOR_BYTES = 32 };
+
+/** @brief One run of the command: what is measured, and what it is set beside. */
+struct bench {
+    const struct command_line *line;
+    const struct lesson_folder *lesson;
+    const char *kernel, *name; /* the file that was asked for, and what to call it */
+    enum device device;
+    struct judgement before, solution, mine;
+};
+
+static void pass_on_cases(const struct command_line *line, struct argument_list *arguments)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        if (strcmp(line->name[i], "--case") != 0 && strcmp(line->name[i], "--seed") != 0) continue;
+        argument_add(arguments, line->name[i]);
+        argument_add(arguments, line->value[i]);
+    }
+}
+
+/* The kernel of a lesson's solution, if there is one here; quietly. */
+static void measure_solution(const struct bench *bench, const struct lesson_folder *lesson,
+                             struct judgement *judgement)
+{
+    char *solution = course_kernel_path(lesson, 1);
+    *judgement = (struct judgement){0};
+    if (access(solution, R_OK) == 0) {
+        struct judgement_request request = {
+            .lesson = lesson, .kernel = solution, .device = bench->device, .bench = 1};
+        if (lesson == bench->lesson) pass_on_cases(bench->line, &request.checker_arguments);
+        judge(&request, judgement);
+    }
+    free(solution);
+}
+
+/* What the kernel is set beside, measured in the same run. On simt ctest has no use for it: counters are exact, and
+ * those of every solution have a test of their own. */
+static void measure_others(struct bench *bench)
 {
     size_t count;
-    const struct lesson_folder *lessons = course_lessons(&count);
-    *before = (struct judgement){0};
-    if (lesson == lessons || device != DEVICE_GPU) return;
-    char *solution = course_kernel_path(lesson - 1, 1);
-    struct text content = {0};
-    if (read_file(solution, &content) == 0) {
-        struct judgement_request request = {
-            .lesson = lesson - 1, .kernel = solution, .device = device, .bench = 1};
-        judge(&request, before);
-    }
-    text_free(&content);
-    free(solution);
+    struct text source = {0};
+    int untouched = read_file(bench->kernel, &source) == 0 && kernel_is_skeleton(source.data);
+    int plain = bench->device == DEVICE_SIMT && option_value(bench->line, "--ctest");
+    text_free(&source);
+    if (untouched || plain) return;
+    if (bench->lesson > course_lessons(&count)) measure_solution(bench, bench->lesson - 1, &bench->before);
+    if (strcmp(bench->name, "solution") != 0) measure_solution(bench, bench->lesson, &bench->solution);
 }
 
 enum { MOST_PEERS = 16 }; /* the checker takes no more */
@@ -49,10 +80,12 @@ static size_t add_measured_peers(struct argument_list *arguments)
 
 /* Hands the times of others to the checker, which sets its own beside them: first what this GPU's libraries
  * take, then the lesson before. */
-static void add_peers(const struct lesson_folder *lesson, enum device device, const struct results *before,
-                      struct argument_list *arguments)
+static void add_peers(const struct bench *bench, struct argument_list *arguments)
 {
-    size_t peers = device == DEVICE_GPU ? add_measured_peers(arguments) : 0;
+    const struct lesson_folder *lesson = bench->lesson;
+    const struct results *before = &bench->before.results;
+    if (bench->device != DEVICE_GPU) return;
+    size_t peers = add_measured_peers(arguments);
     for (size_t i = 0; i < before->count && peers < MOST_PEERS; i++) {
         const struct result_row *row = &before->rows[i];
         if (!(row->median_us > 0)) continue;
@@ -63,45 +96,159 @@ static void add_peers(const struct lesson_folder *lesson, enum device device, co
     }
 }
 
-static void pass_on_options(const struct command_line *line, struct argument_list *arguments)
+/* ---- bars ----------------------------------------------------------------------------------------------- */
+
+static void add_libraries(struct contest *contest)
 {
-    static const char *const passed_on[] = {"--case", "--seed", "--ctest"};
-    for (size_t i = 0; i < line->count; i++) {
-        for (size_t j = 0; j < sizeof passed_on / sizeof passed_on[0]; j++) {
-            if (strcmp(line->name[i], passed_on[j]) != 0) continue;
-            argument_add(arguments, passed_on[j]);
-            if (*line->value[i]) argument_add(arguments, line->value[i]);
-        }
+    const struct device_facts *facts = device_measure();
+    for (size_t i = 0; i < facts->count && contest->count < MOST_RIVALS; i++) {
+        const char *name = facts->name[i], *at = strstr(name, "_us@");
+        if (!at || strcmp(at + 4, contest->test_case) != 0) continue;
+        char *label = format_string("%.*s", (int)(at - name), name);
+        for (char *c = label; *c; c++)
+            if (*c == '_') *c = ' ';
+        contest->rivals[contest->count++] = (struct rival){label, atof(facts->value[i])};
     }
 }
 
-static int bench_on(const struct command_line *line, const struct lesson_folder *lesson, const char *kernel,
-                    enum device device)
+static struct contest contest_of(const struct bench *bench, const struct result_row *row)
 {
-    struct judgement before, bench;
-    struct judgement_request request = {
-        .lesson = lesson, .kernel = kernel, .device = device, .bench = 1, .echo = 1};
-    const char *csv = option_value(line, "--csv");
-    request.verbose = option_value(line, "--verbose") != NULL;
-    pass_on_options(line, &request.checker_arguments);
-    measure_lesson_before(lesson, device, &before);
-    add_peers(lesson, device, &before.results, &request.checker_arguments);
-    judge(&request, &bench);
-    if (bench.results.count) {
+    struct contest contest = {.test_case = row->test_case, .shape = row->shape};
+    contest_add(&contest, bench->name, row, &bench->mine.results, bench->device);
+    contest_add(&contest, "solution", row, &bench->solution.results, bench->device);
+    if (bench->before.results.count) {
+        char *name = format_string("lesson %s", bench->lesson[-1].number); /* lives as long as the program */
+        contest_add(&contest, name, row, &bench->before.results, bench->device);
+    }
+    if (bench->device == DEVICE_GPU) add_libraries(&contest);
+    if (bench->device == DEVICE_SIMT) contest.minimum = row->min_bytes / SECTOR_BYTES;
+    return contest;
+}
+
+/* Those with most to compare first; all of them would be pages. */
+static void print_contests(const struct bench *bench)
+{
+    const struct results *results = &bench->mine.results;
+    int printed = 0, measured = 0;
+    for (size_t rivals = MOST_RIVALS; rivals > 0; rivals--) {
+        for (size_t i = 0; i < results->count; i++) {
+            struct contest contest = contest_of(bench, &results->rows[i]);
+            if (contest.count != rivals) continue;
+            measured++;
+            if (printed < MOST_CONTESTS) contest_print(&contest, bench->device);
+            printed += printed < MOST_CONTESTS;
+        }
+    }
+    if (measured > printed)
+        printf("\nbars for %d of %d cases; another: %s bench %s --case NAME\n", printed, measured,
+               program_name(), bench->lesson->number);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+/* The checker's rows, with whose they are before each. */
+static void append_rows(const char *whose, const struct results *results, struct text *file)
+{
+    const char *rest = results->lines.data;
+    if (!file->length && results->header) text_print(file, "whose,%s\n", results->header);
+    for (char *line; (line = next_word(&rest, '\n')); free(line))
+        if (*line) text_print(file, "%s,%s\n", whose, line);
+}
+
+static int write_csv(const struct bench *bench, const char *path)
+{
+    struct text file = {0};
+    append_rows(bench->name, &bench->mine.results, &file);
+    append_rows("solution", &bench->solution.results, &file);
+    append_rows("lesson before", &bench->before.results, &file);
+    int error = file.data ? write_file(path, file.data, file.length) : 0;
+    text_free(&file);
+    return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
+}
+
+static void append_json(const struct bench *bench, const struct contest *contest, struct text *file)
+{
+    text_print(file, "    {\"case\": \"%s\", \"shape\": \"%s\", \"kernels\": [", contest->test_case,
+               contest->shape);
+    for (size_t i = 0; i < contest->count; i++)
+        text_print(file, "%s{\"name\": \"%s\", \"%s\": %.9g}", i ? ", " : "", contest->rivals[i].name,
+                   bench->device == DEVICE_GPU ? "us" : "sectors", contest->rivals[i].value);
+    text_print(file, "]");
+    if (contest->minimum > 0) text_print(file, ", \"least_sectors\": %.9g", contest->minimum);
+    text_print(file, "}");
+}
+
+static int write_json(const struct bench *bench, const char *path)
+{
+    struct text file = {0};
+    const struct results *results = &bench->mine.results;
+    int written = 0;
+    text_print(&file, "{\n  \"lesson\": \"%s\", \"device\": \"%s\", \"cases\": [\n", bench->lesson->name,
+               figures_device(bench->device));
+    for (size_t i = 0; i < results->count; i++) {
+        struct contest contest = contest_of(bench, &results->rows[i]);
+        if (contest.count == 0) continue;
+        if (written++) text_print(&file, ",\n");
+        append_json(bench, &contest, &file);
+    }
+    text_print(&file, "\n  ]\n}\n");
+    int error = write_file(path, file.data, file.length);
+    text_free(&file);
+    return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
+}
+
+/* Only solutions are recorded, so that the file says the same for everybody. */
+static int record(const struct bench *bench)
+{
+    int own = strcmp(bench->name, "solution") != 0;
+    const struct results *results = own ? &bench->solution.results : &bench->mine.results;
+    char *command = format_string("warpwise bench %s --solution", bench->lesson->number);
+    int code = results->count ? figures_record(bench->device, results, command)
+                              : complain("no solution was measured, so nothing is recorded.");
+    free(command);
+    return code;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------- */
+
+static int write_files(const struct bench *bench)
+{
+    const char *csv = option_value(bench->line, "--csv"), *json = option_value(bench->line, "--json");
+    int code = EXIT_PASS;
+    if (csv && write_csv(bench, csv) != EXIT_PASS) code = EXIT_TROUBLE;
+    if (json && write_json(bench, json) != EXIT_PASS) code = EXIT_TROUBLE;
+    if (option_value(bench->line, "--record") && record(bench) != EXIT_PASS) code = EXIT_TROUBLE;
+    return code;
+}
+
+static int bench_on(struct bench *bench)
+{
+    const struct command_line *line = bench->line;
+    struct judgement_request request = {.lesson = bench->lesson,
+                                        .kernel = bench->kernel,
+                                        .device = bench->device,
+                                        .bench = 1,
+                                        .echo = 1,
+                                        .verbose = option_value(line, "--verbose") != NULL};
+    measure_others(bench);
+    if (process_interrupted()) return EXIT_TROUBLE;
+    add_peers(bench, &request.checker_arguments);
+    pass_on_cases(line, &request.checker_arguments);
+    if (option_value(line, "--ctest")) argument_add(&request.checker_arguments, "--ctest");
+    judge(&request, &bench->mine);
+    if (bench->mine.results.count) {
         printf("\n");
-        print_device_heading(device);
-        print_table_head(device);
-        print_lesson_rows(lesson, device, NULL, &bench, &before.results);
-        print_table_foot(device);
-        print_shapes(&bench.results);
+        print_device_heading(bench->device);
+        print_table_head(bench->device);
+        print_lesson_rows(bench->lesson, bench->device, NULL, &bench->mine, &bench->before.results);
+        print_table_foot(bench->device);
+        print_shapes(&bench->mine.results);
+        print_contests(bench);
     }
-    if (csv && bench.results.header) {
-        struct text file = {0};
-        text_print(&file, "%s\n%s", bench.results.header, bench.results.lines.data);
-        int error = write_file(csv, file.data, file.length);
-        if (error) return complain("%s cannot be written: %s.", csv, strerror(error));
-    }
-    return bench.exit_code;
+    if (bench->device == DEVICE_GPU && !option_value(line, "--kernel") && strcmp(bench->name, "yours") == 0)
+        figures_remember_own(DEVICE_GPU, &bench->mine.results, "warpwise bench");
+    int code = write_files(bench);
+    return code == EXIT_PASS ? bench->mine.exit_code : code;
 }
 
 static int run_bench(const struct command_line *line)
@@ -117,8 +264,12 @@ static int run_bench(const struct command_line *line)
     /* One device: times where there are any to be had, counters elsewhere. */
     int gpu = choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable;
     int simt = choice.wanted[DEVICE_SIMT] && device_probe(DEVICE_SIMT)->usable;
-    if (gpu) return bench_on(line, lesson, kernel, DEVICE_GPU);
-    if (simt) return bench_on(line, lesson, kernel, DEVICE_SIMT);
+    struct bench bench = {.line = line,
+                          .lesson = lesson,
+                          .kernel = kernel,
+                          .name = !given && option_value(line, "--solution") ? "solution" : "yours",
+                          .device = gpu ? DEVICE_GPU : DEVICE_SIMT};
+    if (gpu || simt) return bench_on(&bench);
     enum device asked = choice.wanted[DEVICE_GPU] ? DEVICE_GPU : DEVICE_SIMT;
     printf("%s %s   NO_DEVICE   %s: %s\n", lesson->number, lesson->topic, device_name(asked),
            device_probe(asked)->reason);
@@ -131,7 +282,9 @@ static const struct option_description options[] = {
     {"--kernel", "FILE.cu", "measure this file as the lesson's kernel", 0},
     {"--solution", NULL, "measure the course's own solution", 0},
     {"--seed", "S", "other inputs", 0},
-    {"--csv", "FILE", "also write every case as a row of FILE", 0},
+    {"--csv", "FILE", "also write every case of every kernel as a row of FILE", 0},
+    {"--json", "FILE", "also write the bars' figures to FILE", 0},
+    {"--record", NULL, "put the solution's figures into docs/results/DEVICE.csv", 0},
     {"--ctest", NULL, "also print measurements in the form that ctest collects", 0},
     {"--verbose", NULL, "say which runner was used", 0},
     {0},
@@ -141,8 +294,10 @@ const struct command bench_command = {
     .name = "bench",
     .operand = "NN",
     .summary = "how fast is my kernel, and what share of this device's limits is that?",
-    .details = "Only results that are right are timed. On a GPU the limits are measured in the same run; on\n"
-               "simt there are exact counters in place of times.",
+    .details =
+        "Your kernel beside the solution, the lesson before at the same problem, and what this GPU's\n"
+        "libraries take; a bar for each. Only results that are right are timed. On a GPU the limits are\n"
+        "measured in the same run; on simt there are exact counters in place of times.",
     .options = options,
     .run = run_bench,
 };

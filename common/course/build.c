@@ -212,7 +212,7 @@ static enum build_state explain_failure(const struct recipe *recipe, const char 
                                         const struct process_end *end, struct build *build)
 {
     const char *log = end->output.data;
-    if (process_interrupted()) return BUILD_IMPOSSIBLE;
+    if (process_interrupted() || end->given_up) return BUILD_IMPOSSIBLE;
     if (end->start_error) {
         complain("%s cannot be started: %s.", recipe->compiler, strerror(end->start_error));
     } else if (build_disk_is_full(folder)) {

@@ -2,8 +2,10 @@
  * @file course.h
  * @brief The parts of the program `warpwise`, and what each of them offers to the others.
  *
- *     main.c       the table of commands, help, options
+ *     main.c       the table of commands, help, options; companion.h lists the files that accompany a student
  *     check.c bench.c tour.c runner.c doctor.c ran.c     one command each
+ *     grade*.c journal.c escape.c       grading a class: see grade.h
+ *     handout.c    the student's tree
  *     judge.c      one kernel file, one device: build and check
  *     build.c      from a kernel file to a runner
  *     build_untrusted.c   the same for a stranger's file, with source_check.c and object_check.c
@@ -113,11 +115,14 @@ struct process_end {
     int signal;         /**< the signal that ended it, or 0 */
     int start_error;    /**< errno if it could not be started, or 0 */
     int timed_out;      /**< 1 if it was stopped at its limit */
+    int given_up;       /**< 1 if it was stopped because its result is not wanted any more */
     struct text output; /**< stdout and stderr together, at most 4 MB of it */
 };
 
 /** @brief Runs a program in its own process group and waits. On ^C the whole group is stopped. */
 void process_run(const struct process *process, struct process_end *end);
+/** @brief From now on, whatever runs is stopped when @p unwanted(@p context) says 1. NULL: nothing is. */
+void process_give_up_when(int (*unwanted)(void *), void *context);
 /** @brief Catches SIGINT, SIGTERM and SIGHUP, so that children can be stopped and files cleaned up. */
 void process_catch_signals(void);
 /** @brief The signal that asked this program to stop, or 0. */
@@ -235,11 +240,15 @@ int build_kernel_file_usable(const char *path);
 
 struct result_row {
     char *lesson, *part, *test_case, *group, *shape, *state;
+    char *finding;               /**< what the software device found: "shared-race", …; or "" */
+    char *time_refused;          /**< why the time is not to be believed, or "" */
+    char *headline, *pattern;    /**< what is wrong, and what that looks like */
     double points, points_max;
     double median_us, p10_us, p90_us;
     double flop, min_bytes;
-    double load_sectors, store_sectors, bank_conflicts;
-    double shared_load_wavefronts, shared_store_wavefronts;
+    double workspace_bytes, launches, occupancy;
+    double load_requests, load_sectors, store_requests, store_sectors, bank_conflicts;
+    double shared_load_wavefronts, shared_store_wavefronts, atomics, barriers;
 };
 
 struct results {
@@ -248,6 +257,11 @@ struct results {
     struct text lines; /**< the rows as they were read, without the header */
     char *header;
 };
+
+/** @brief Cuts one field off the front of @p line, without its quotes; the line is NULL after the last. */
+char *csv_field(const char **line);
+/** @brief Appends a field to a line that ends at its last field, or begins one after a line end. */
+void csv_append(struct text *line, const char *value);
 
 /** @brief Appends the rows of a file of the checker; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int results_read(const char *path, struct results *results);
@@ -284,6 +298,8 @@ struct judgement {
 };
 
 void judge(const struct judgement_request *request, struct judgement *judgement);
+/** @brief The second half of judge(): a runner that is there already, handed to the checker. */
+void judge_runner(const struct judgement_request *request, const char *runner, struct judgement *judgement);
 /** @brief Notes on disk that a kernel of @p lesson ran, for the test run.executed_something. */
 void record_run(const struct lesson_folder *lesson, enum device device, const char *state);
 
@@ -300,7 +316,7 @@ void print_shapes(const struct results *results);
 
 /* ---- commands ----------------------------------------------------------------------------------------- */
 
-enum { MAX_OPTIONS = 24 };
+enum { MAX_OPTIONS = 24, MAX_OPERANDS = 256 };
 
 /** @brief One option of a command. */
 struct option_description {
@@ -313,6 +329,8 @@ struct option_description {
 /** @brief What stands on the command line. */
 struct command_line {
     const char *operand; /**< NULL if none was given */
+    size_t operand_count;
+    const char *operands[MAX_OPERANDS]; /**< all of them, for a command that takes many */
     size_t count;
     const char *name[MAX_OPTIONS * 4];
     const char *value[MAX_OPTIONS * 4]; /**< "" for a switch */
@@ -321,6 +339,8 @@ struct command_line {
 struct command {
     const char *name;
     const char *operand; /**< what stands after the name: "NN", or NULL */
+    const char *second;  /**< and after that */
+    int many;            /**< 1: it takes more than one of these */
     const char *summary; /**< NULL: not listed */
     const char *details;
     const struct option_description *options; /**< ended by a NULL name */
@@ -331,6 +351,6 @@ struct command {
 const char *option_value(const struct command_line *line, const char *name);
 
 extern const struct command check_command, bench_command, tour_command, runner_command, doctor_command,
-    ran_command;
+    ran_command, grade_command, handout_command;
 
 #endif

@@ -7,12 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "course.h"
+#include "companion.h"
 #include "warpwise_config.h"
 
-static const struct command *const commands[] = {&tour_command,   &check_command,  &bench_command,
-                                                 &runner_command, &doctor_command, &ran_command};
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+const struct command *const course_commands[] = {&status_command,
+                                                 &next_command,
+                                                 &watch_command,
+                                                 &check_command,
+                                                 &hint_command,
+                                                 &diff_command,
+                                                 &reset_command,
+                                                 &bench_command,
+                                                 &predict_command,
+                                                 &profile_command,
+                                                 &roofline_command,
+                                                 &runner_command,
+                                                 &tour_command,
+                                                 &grade_command,
+                                                 &handout_command,
+                                                 &doctor_command,
+                                                 &completion_command,
+                                                 &ran_command,
+                                                 NULL};
+enum { COMMAND_COUNT = sizeof course_commands / sizeof course_commands[0] - 1, HELP_WIDTH = 16 };
 
 /* ---- help --------------------------------------------------------------------------------------------- */
 
@@ -21,20 +38,28 @@ static int print_help(void)
     printf("warpwise %s: a step-by-step course in GPU kernels\n\nusage: warpwise COMMAND [options]\n\n",
            WARPWISE_VERSION);
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        const struct command *command = commands[i];
+        const struct command *command = course_commands[i];
         if (!command->summary) continue;
-        printf("  %-7s %-3s %s\n", command->name, command->operand ? command->operand : "", command->summary);
+        char left[48];
+        snprintf(left, sizeof left, "%s %s %s", command->name, command->operand ? command->operand : "",
+                 command->second ? command->second : "");
+        printf("  %-*s ", HELP_WIDTH, left);
+        layout_paragraph(command->summary, HELP_WIDTH + 3, HELP_WIDTH + 3);
     }
-    printf("  %-11s %s\n\n", "help", "this page; help COMMAND or COMMAND --help tells more");
+    printf("  %-*s %s\n\n", HELP_WIDTH, "help", "this page; help COMMAND or COMMAND --help tells more");
     printf("exit codes: 0 pass, 1 fail, 2 bad usage or something broken outside the kernel,\n"
-           "            77 not started or no device\n");
+           "            77 not started or no device; help COMMAND says where a command differs\n"
+           "environment: NO_COLOR no colours; WARPWISE_STATE the folder of what is remembered\n"
+           "             (else under XDG_STATE_HOME or ~/.local/state)\n");
     return EXIT_PASS;
 }
 
 static int print_command_help(const struct command *command)
 {
-    printf("usage: warpwise %s %s%s[options]\n", command->name, command->operand ? command->operand : "",
-           command->operand ? " " : "");
+    printf("usage: warpwise %s", command->name);
+    if (command->operand) printf(" %s", command->operand);
+    if (command->second) printf(" %s", command->second);
+    printf("%s\n", command->options->name ? " [options]" : "");
     if (command->summary) printf("\n%s\n", command->summary);
     printf("\n%s\n", command->details);
     if (command->options->name) printf("\noptions\n");
@@ -101,10 +126,13 @@ static int read_command_line(const struct command *command, char **words, int co
         } else if (!command->operand) {
             return complain("%s takes no \"%s\"; see warpwise %s --help.", command->name, words[i],
                             command->name);
-        } else if (line->operand) {
+        } else if (line->operand_count > (command->second ? 1 : 0) && !command->many) {
             return complain("one lesson at a time: \"%s\" is one too many.", words[i]);
+        } else if (line->operand_count == MAX_OPERANDS) {
+            return complain("more than %d names are too many.", MAX_OPERANDS);
         } else {
-            line->operand = words[i];
+            if (!line->operand) line->operand = words[i];
+            line->operands[line->operand_count++] = words[i];
         }
     }
     return EXIT_PASS;
@@ -115,12 +143,12 @@ static int read_command_line(const struct command *command, char **words, int co
 static const struct command *find_command(const char *name)
 {
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+        if (strcmp(course_commands[i]->name, name) == 0) return course_commands[i];
     }
     const char *names[COMMAND_COUNT + 2] = {0};
     size_t listed = 0;
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (commands[i]->summary) names[listed++] = commands[i]->name;
+        if (course_commands[i]->summary) names[listed++] = course_commands[i]->name;
     }
     names[listed] = "help";
     const char *near = nearest_name(name, names);
@@ -151,7 +179,7 @@ static int run_command(const struct command *command, int count, char **words)
 
 static int dispatch(int count, char **words)
 {
-    const char *name = count > 1 ? words[1] : "help";
+    const char *name = count > 1 ? words[1] : "status";
     if (strcmp(name, "--version") == 0) {
         printf("warpwise %s\n", WARPWISE_VERSION);
         return EXIT_PASS;
@@ -160,7 +188,7 @@ static int dispatch(int count, char **words)
     if (help && count < 3) return print_help();
     const struct command *command = find_command(help ? words[2] : name);
     if (!command) return EXIT_TROUBLE;
-    return help ? print_command_help(command) : run_command(command, count - 2, words + 2);
+    return help ? print_command_help(command) : run_command(command, count > 2 ? count - 2 : 0, words + 2);
 }
 
 /* CTest gives a test a slot of one GPU (docs/security.md, "The CTest way") in words of its own. */
@@ -174,6 +202,7 @@ static void take_gpu_of_ctest(void)
 int main(int count, char **words)
 {
     process_catch_signals();
+    set_program_name(count > 0 ? words[0] : "warpwise");
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit shall be an error that can be explained */
     signal(SIGPIPE, SIG_IGN);
     take_gpu_of_ctest();

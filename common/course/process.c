@@ -42,6 +42,15 @@ int process_interrupted(void)
     return caught_signal;
 }
 
+static int (*is_unwanted)(void *);
+static void *unwanted_context;
+
+void process_give_up_when(int (*unwanted)(void *), void *context)
+{
+    is_unwanted = unwanted;
+    unwanted_context = context;
+}
+
 static double now_seconds(void)
 {
     struct timespec time;
@@ -115,8 +124,11 @@ static void attend(const struct process *process, pid_t child, int output, struc
     int open_stream = 1;
     for (;;) {
         int ready = open_stream ? poll(&watched, 1, 50) : poll(NULL, 0, 5);
-        if (caught_signal || (deadline > 0 && now_seconds() > deadline)) {
-            end->timed_out = !caught_signal;
+        int late = deadline > 0 && now_seconds() > deadline;
+        int unwanted = !caught_signal && is_unwanted && is_unwanted(unwanted_context);
+        if (caught_signal || late || unwanted) {
+            end->given_up = unwanted;
+            end->timed_out = late && !caught_signal && !unwanted;
             stop_group(child, status);
             break;
         }

@@ -17,8 +17,7 @@ struct fields {
     size_t count;
 };
 
-/* Cuts one field off the front of @p line, without its quotes. */
-static char *next_field(const char **line)
+char *csv_field(const char **line)
 {
     struct text field = {0};
     const char *at = *line;
@@ -37,10 +36,22 @@ static char *next_field(const char **line)
     return field.data;
 }
 
+void csv_append(struct text *line, const char *value)
+{
+    int quoted = strpbrk(value, ",\"\n") != NULL;
+    if (line->length && line->data[line->length - 1] != '\n') text_append(line, ",", 1);
+    if (quoted) text_append(line, "\"", 1);
+    for (; *value; value++) {
+        if (*value == '"') text_append(line, "\"", 1);
+        text_append(line, value, 1);
+    }
+    if (quoted) text_append(line, "\"", 1);
+}
+
 static void split_fields(const char *line, struct fields *fields)
 {
     fields->count = 0;
-    while (line && fields->count < MAX_COLUMNS) fields->name[fields->count++] = next_field(&line);
+    while (line && fields->count < MAX_COLUMNS) fields->name[fields->count++] = csv_field(&line);
 }
 
 static void free_fields(struct fields *fields)
@@ -75,6 +86,10 @@ static struct result_row read_row(const struct fields *header, const struct fiel
         .group = copy_string(field_called(header, row, "group")),
         .shape = copy_string(field_called(header, row, "shape")),
         .state = copy_string(field_called(header, row, "state")),
+        .finding = copy_string(field_called(header, row, "finding")),
+        .time_refused = copy_string(field_called(header, row, "time_refused")),
+        .headline = copy_string(field_called(header, row, "headline")),
+        .pattern = copy_string(field_called(header, row, "pattern")),
         .points = number_called(header, row, "points"),
         .points_max = number_called(header, row, "points_max"),
         .median_us = number_called(header, row, "median_us"),
@@ -82,6 +97,13 @@ static struct result_row read_row(const struct fields *header, const struct fiel
         .p90_us = number_called(header, row, "p90_us"),
         .flop = number_called(header, row, "flop"),
         .min_bytes = number_called(header, row, "min_bytes"),
+        .workspace_bytes = number_called(header, row, "workspace_bytes"),
+        .launches = number_called(header, row, "launches"),
+        .occupancy = number_called(header, row, "occupancy"),
+        .load_requests = number_called(header, row, "load_requests"),
+        .store_requests = number_called(header, row, "store_requests"),
+        .atomics = number_called(header, row, "atomics"),
+        .barriers = number_called(header, row, "barriers"),
         .load_sectors = number_called(header, row, "load_sectors"),
         .store_sectors = number_called(header, row, "store_sectors"),
         .bank_conflicts = number_called(header, row, "bank_conflicts"),

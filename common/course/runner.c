@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "course.h"
+#include "companion.h"
 
 /* Saves the case where the name of lesson, case and device lead to it; NULL after a complaint. */
-static char *save_case(const struct lesson_folder *lesson, const char *test_case, enum device device)
+char *runner_save_case(const struct lesson_folder *lesson, const char *test_case, enum device device)
 {
     char *folder = format_string("%s/cases", course_binary_dir());
     char *name = format_string("%s-%s-%s", lesson->name, test_case, device_name(device));
@@ -61,7 +61,7 @@ static int run_runner(const struct command_line *line)
     build_runner(lesson, kernel, device, &build);
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
-    char *saved = save_case(lesson, test_case, device);
+    char *saved = runner_save_case(lesson, test_case, device);
     if (!saved) return EXIT_TROUBLE;
     printf("%s --case-file %s\n", build.runner, saved);
     return EXIT_PASS;

@@ -27,7 +27,7 @@ if grep -q BROKEN "$source"; then
 fi
 grep -q HOMELESS "$source" && { echo "g++: fatal error: cannot execute 'as'" >&2; exit 1; }
 grep -q INCOMPLETE "$source" && { echo "ld: undefined reference to 'alpha_f32'" >&2; exit 1; }
-grep -q SLOW "$source" && { echo $$ >"$source.pid"; sleep 30; }
+grep -q SLOW "$source" && { echo $$ >"$source.pid"; exec sleep 300; }
 grep -q LARGE "$source" && { head -c 9000000 /dev/zero >"$out" || exit 1; }
 cp "$source" "$out" || exit 1
 chmod +x "$out"
@@ -42,11 +42,19 @@ while [ $# -gt 0 ]; do
     --csv) csv=$2 ;;
     --bench) bench=1 ;;
     --limit) limits="$limits $2" ;;
-    --case | --seed | --peer) echo "given $1 $2" ;;
+    --case | --seed | --peer | --group) echo "given $1 $2" ;;
+    --costs) costs=1 ;;
+    --save-case) : >"$3"; exit 0 ;;
     --dump | --ctest) echo "given $1" ;;
     esac
     shift
 done
+if [ "$costs" ]; then
+    echo "lesson,part,case,group,shape,simt,gpu,flop,min_bytes"
+    echo "$lesson,all,all/basic,basic,\"heads 2, f32\",1,1,1000,400"
+    echo "$lesson,all,all/qwen3,speed,\"heads 2, f32\",1,1,1e9,3200"
+    exit 0
+fi
 verdict=$(sed -n 's/.*verdict: //p' "$runner")
 echo "order ${SIMT_ORDER:-none}, limits$limits"
 columns=lesson,part,case,group,shape,device,state,points,points_max,median_us,flop,min_bytes,load_sectors,store_sectors
@@ -61,12 +69,16 @@ DIES) kill -SEGV $$ ;;
 BREAKS) echo "checker: no shared memory"; exit 2 ;;
 FINDS) echo "simt: shared-race: tile[3]" ;;
 esac
+says() {
+    printf '  %-11s %-11s   0.0/5 points, 0 of 1 cases\n' all "$1"
+    printf '  %-11s case all/basic: heads 2, f32\n    wrong        %s\n    again        warpwise check\n' "$1" "$2"
+}
 echo "$columns" >"$csv"
 case $verdict in
-PASS) row basic basic PASS 5 ,,,,,,,; row qwen3 speed PASS 5 $numbers; [ "$device" = gpu ] || echo "  left out on simt: all/huge, all/huger"; exit 0 ;;
+PASS) printf '  %-11s %-11s   5.0/5 points, 1 of 1 cases\n' all PASS; row basic basic PASS 5 ,,,,,,,; row qwen3 speed PASS 5 $numbers; [ "$device" = gpu ] || echo "  left out on simt: all/huge, all/huger"; exit 0 ;;
 HALF) row basic basic PASS 5 ,,,,,,,; row late basic NOT_STARTED 0 ,,,,,,,; exit 1 ;;
-FAIL | FINDS) row basic basic FAIL 0 ,,,,,,,; row tail edges PASS 5 ,,,,,,,; exit 1 ;;
-CRASH) row basic basic CRASH 0 ,,,,,,,; exit 1 ;;
+FAIL | FINDS) says FAIL "out[0] = 1, expected 2"; row basic basic FAIL 0 ,,,,,,,; row tail edges PASS 5 ,,,,,,,; exit 1 ;;
+CRASH) says CRASH "ended by signal 11"; row basic basic CRASH 0 ,,,,,,,; exit 1 ;;
 NOT_STARTED) row basic basic NOT_STARTED 0 ,,,,,,,; exit 77 ;;
 MISCOUNTS) row basic basic FAIL 0 ,,,,,,,; exit 0 ;;
 esac
@@ -85,13 +97,67 @@ function(write_kernel path verdict)
     file(WRITE ${path} "/* a kernel */\n// verdict: ${verdict}\n")
 endfunction()
 
+set(skeleton_text [=[
+// [student: head]
+/* your desk */
+// [/student]
+// [student: first_kernel]
+// verdict: NOT_STARTED
+/* TODO: the first */
+// [/student]
+// [student: second_kernel]
+/* TODO: the second */
+// [/student]
+]=])
+
+set(page_text [=[
+# A lesson
+
+## Goal
+
+Add numbers up,
+and know why. `sum` ≤ Σ.
+
+## Hints
+
+<details><summary>first_kernel: where does a thread begin?</summary>
+
+At its own number. It is made of `blockIdx.x` and `threadIdx.x`, as the page says, and of nothing else in
+the world.
+</details>
+<details><summary>first_kernel: how far does it go?</summary>
+
+Up to `count` − 1:
+
+```c
+if (i < count) sum[i] = a[i] + b[i];
+```
+</details>
+<details><summary>second_kernel: and then?</summary>
+
+- Once more,
+- but backwards.
+</details>
+
+## Further reading
+]=])
+
 # Builds the sandbox, with warpwise compiled for exactly this place.
 function(make_sandbox)
     file(REMOVE_RECURSE ${root})
+    set(ENV{WARPWISE_STATE} ${root}/state) # nothing of the tester's own is touched
+    set(ENV{LANG} C.UTF-8)
+    set(CMAKE_CXX_COMPILER_ID Stub)
+    set(CMAKE_CXX_COMPILER_VERSION 1.2.3)
+    set(CMAKE_CUDA_COMPILER_VERSION 13.0.88)
+    foreach(name IN ITEMS LC_ALL LC_CTYPE NO_COLOR COLUMNS XDG_STATE_HOME WARPWISE_WATCH)
+        unset(ENV{${name}})
+    endforeach()
     foreach(lesson IN ITEMS 01_alpha 02_beta)
         string(SUBSTRING ${lesson} 3 -1 topic)
         file(WRITE ${root}/lessons/${lesson}/${topic}.h "/* contract */\n")
-        write_kernel(${root}/lessons/${lesson}/${topic}.cu NOT_STARTED)
+        file(WRITE ${root}/lessons/${lesson}/${topic}.cu "${skeleton_text}")
+        file(WRITE ${root}/lessons/${lesson}/README.md "${page_text}")
         write_kernel(${root}/solutions/${lesson}/${topic}.cu PASS)
         file(WRITE ${build}/lib/librunner_${lesson}_simt.a "simt")
         file(WRITE ${build}/lib/librunner_${lesson}_gpu.a "gpu")
@@ -114,7 +180,7 @@ function(make_sandbox)
     configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
     file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
     execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated -I${SOURCE_DIR}/common/checker
-                            ${sources} -o ${warpwise}
+                            ${sources} -o ${warpwise} -lm
                     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 

@@ -9,3 +9,24 @@ if(WARPWISE_WITH_SIMT)
                      -DWORK=${PROJECT_BINARY_DIR}/grade_way -P ${CMAKE_CURRENT_LIST_DIR}/grade_way.cmake)
     set_tests_properties(course.grade_way PROPERTIES TIMEOUT 120)
 endif()
+
+# The commands that accompany a student; on_terminal plays the person at the keyboard.
+add_executable(on_terminal ${CMAKE_CURRENT_LIST_DIR}/on_terminal.c)
+target_compile_definitions(on_terminal PRIVATE _GNU_SOURCE)
+target_link_libraries(on_terminal PRIVATE warpwise_options)
+add_test(NAME course.companion
+         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/companion
+                 -DC_COMPILER=${CMAKE_C_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
+                 -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
+set_tests_properties(course.companion PROPERTIES TIMEOUT 300)
+find_program(XMLLINT_EXECUTABLE xmllint)
+mark_as_advanced(XMLLINT_EXECUTABLE)
+if(XMLLINT_EXECUTABLE)
+    set(xmllint ${XMLLINT_EXECUTABLE})
+else()
+    set(xmllint "")
+endif()
+add_test(NAME course.grade
+         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/grading
+                 -DC_COMPILER=${CMAKE_C_COMPILER} -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
+set_tests_properties(course.grade PROPERTIES TIMEOUT 240)

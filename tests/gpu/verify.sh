@@ -50,7 +50,7 @@ step_tests() {
 }
 
 step_tour() {
-    build/bin/warpwise tour --record "$out/tour.csv"
+    build/bin/warpwise tour --csv "$out/tour.csv" --record
 }
 
 step_programs() {
