@@ -202,6 +202,18 @@ static int make_plan(const struct command_line *line, struct check_plan *plan)
     return choose_kernel(plan);
 }
 
+/* After the student's own check: one command to go on. */
+static void say_what_next(const struct check_plan *plan)
+{
+    const char *number = plan->lesson->number;
+    if (option_value(plan->line, "--ctest") || !is_own_whole_check(plan, NULL)) return;
+    const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next() : NULL;
+    if (plan->worst == EXIT_FAIL) printf("stuck? %s hint %s\n", program_name(), number);
+    if (next) printf("next: %s watch %s\n", program_name(), next->number);
+    if (plan->worst == EXIT_PASS) printf("how fast? %s bench %s\n", program_name(), number);
+    if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);
+}
+
 static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
@@ -215,6 +227,7 @@ static int run_check(const struct command_line *line)
         if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
         return EXIT_SKIPPED;
     }
+    say_what_next(&plan);
     if (csv && plan.rows_header) {
         struct text file = {0};
         text_print(&file, "%s\n%s", plan.rows_header, plan.rows.data ? plan.rows.data : "");

@@ -229,6 +229,9 @@ void figures_put_results(struct figures *figures, enum device device, const stru
                          const char *kernel, const char *command);
 /** @brief Reads docs/results/DEVICE.csv of this device, puts the rows and writes it. */
 int figures_record(enum device device, const struct results *results, const char *command);
+/** @brief Sets counters of the software device beside the recorded ones; EXIT_FAIL if one by the same compiler
+ *         differs. Figures that are not recorded, or by another compiler, are counted and said. */
+int figures_compare(const struct results *results);
 /** @brief The name under which this device is recorded: the GPU's model, or "simt". */
 const char *figures_device(enum device device);
 

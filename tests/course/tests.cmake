@@ -13,3 +13,11 @@ add_test(NAME course.companion
                  -DC_COMPILER=${CMAKE_C_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                  -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
 set_tests_properties(course.companion PROPERTIES TIMEOUT 300)
+if(WARPWISE_WITH_SIMT)
+    add_test(NAME course.desk
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
+                     -DWORK=${PROJECT_BINARY_DIR}/desk -DC_COMPILER=${CMAKE_C_COMPILER}
+                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
+                     -P ${CMAKE_CURRENT_LIST_DIR}/desk.cmake)
+    set_tests_properties(course.desk PROPERTIES TIMEOUT 300)
+endif()
