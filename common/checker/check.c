@@ -133,6 +133,7 @@ int check_save(struct check *check, const char *path)
 double check_points_max(const struct check *check, int index)
 {
     int part = check->cases[index].part, sum = 0;
+    if (check->witness[index]) return 0.0;
     for (int i = 0; i < check->case_count; i++)
         if (check->cases[i].part == part && (check->cases[i].devices & (unsigned)check->options.device))
             sum += check->cases[i].weight;

@@ -46,12 +46,13 @@ struct options {
     enum device device;
     const char *case_name[CHECK_NAMES];
     int case_count;
+    unsigned groups; /* set of 1 << enum case_group; 0: all */
     uint64_t seed;
     const char *secret_seed_file;
-    const char *group; /* only this one, or NULL */
     const char *again; /* which kernel this is, as words for a command line */
     double time_limit; /* seconds a case */
     int verbose, dump, bench, list, costs, ctest;
+    int isolated; /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];
@@ -96,6 +97,7 @@ struct check {
     struct lesson_case cases[CHECK_CASES];
     struct verdict verdicts[CHECK_CASES];
     int chosen[CHECK_CASES]; /**< 1: on this device and asked for */
+    int witness[CHECK_CASES]; /**< 1: only to see whether the part does anything; worth nothing */
     int case_count;
     char device_name[128];
     uint64_t device_memory;

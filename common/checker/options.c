@@ -19,10 +19,12 @@ void options_usage(FILE *file)
     fputs(
         "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
         "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
-        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, speed\n"
+        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, speed; may be\n"
+        "                       repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
+        "  --isolated           the runner is a stranger's: as another user, in bubblewrap where it works\n"
         "  -v                   a line for every case\n"
         "  --dump               what came back, beside what the oracle gives\n"
         "  --bench              times (gpu) or counters (simt) of the speed cases\n"
@@ -105,6 +107,16 @@ static int read_case(struct options *options, const char *text)
     return 0;
 }
 
+static int read_group(struct options *options, const char *text)
+{
+    for (int group = 0; group < GROUP_COUNT; group++)
+        if (strcmp(text, report_group((enum case_group)group)) == 0) {
+            options->groups |= 1u << group;
+            return 0;
+        }
+    return complain("no such group of cases", text);
+}
+
 static int read_lesson(struct options *options, const char *text)
 {
     options->lesson = options_lesson(text);
@@ -117,6 +129,7 @@ static int read_value(struct options *options, const char *name, const char *val
     if (strcmp(name, "--lesson") == 0) return read_lesson(options, value);
     if (strcmp(name, "--device") == 0) return read_device(options, value);
     if (strcmp(name, "--case") == 0) return read_case(options, value);
+    if (strcmp(name, "--group") == 0) return read_group(options, value);
     if (strcmp(name, "--seed") == 0) return read_seed(value, &options->seed);
     if (strcmp(name, "--limit") == 0) return read_limit(options, value);
     if (strcmp(name, "--peer") == 0) return read_peer(options, value);
@@ -131,7 +144,6 @@ static int read_value(struct options *options, const char *name, const char *val
                  {"--csv", &options->csv},
                  {"--json", &options->json},
                  {"--again", &options->again},
-                 {"--group", &options->group},
                  {"--secret-seed-file", &options->secret_seed_file}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i].name) == 0) {
@@ -146,10 +158,10 @@ static int read_flag(struct options *options, const char *name)
     const struct {
         const char *name;
         int *flag;
-    } flags[] = {{"-v", &options->verbose},  {"--verbose", &options->verbose},
-                 {"--dump", &options->dump}, {"--bench", &options->bench},
-                 {"--list", &options->list}, {"--costs", &options->costs},
-                 {"--ctest", &options->ctest}};
+    } flags[] = {{"-v", &options->verbose},         {"--verbose", &options->verbose},
+                 {"--dump", &options->dump},        {"--bench", &options->bench},
+                 {"--list", &options->list},        {"--costs", &options->costs},
+                 {"--ctest", &options->ctest},      {"--isolated", &options->isolated}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;
@@ -197,7 +209,7 @@ int options_seed(const struct options *options, uint64_t *seed)
 int options_choose(const struct options *options, const struct lesson_case *item)
 {
     if (!(item->devices & (unsigned)options->device)) return 0;
-    if (options->group != NULL && strcmp(options->group, report_group(item->group)) != 0) return 0;
+    if (options->groups != 0 && !(options->groups & 1u << item->group)) return 0;
     if (options->case_count == 0) return !options->bench || item->group == GROUP_SPEED;
     const char *slash = strchr(item->name, '/');
     for (int i = 0; i < options->case_count; i++)

@@ -123,7 +123,7 @@ static void report_every_case(const struct check *check, int part)
 static void report_left_out(const struct check *check)
 {
     int count = 0;
-    for (int i = 0; i < check->case_count && check->options.case_count == 0 && !check->options.group; i++) {
+    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0; i++) {
         if (check->cases[i].devices & (unsigned)check->options.device) continue;
         if (count++ == 0) printf("  left out on %s: ", device_name(check->options.device));
         printf(count == 1 ? "%s" : ", %s", check->cases[i].name);

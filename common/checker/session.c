@@ -18,7 +18,8 @@ enum {
     WARM_UP = 5,
     END_SECONDS = 10,
     DEATHS_BEFORE_READY = 3, /* then no more runners are started */
-    LATE_CASES = 3           /* then no more are tried: each costs the whole time limit */
+    LATE_CASES = 3,          /* then no more are tried: each costs the whole time limit */
+    PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
 };
 
 /* Room for findings and counters, far from enough to fill a disk. */
@@ -259,11 +260,22 @@ static void keep_text(struct item *item, const char *text)
     }
 }
 
-static struct process_limits limits_of(const struct session *session)
+static struct process_start start_of(const struct session *session)
 {
-    double seconds = session->check->options.time_limit * (double)(session->count + 1) * 4.0;
-    uint64_t own = session->check->options.device == DEVICE_GPU ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
-    return (struct process_limits){seconds, own + 4 * session->bytes, FILE_BYTES};
+    const struct options *options = &session->check->options;
+    double seconds = options->time_limit * (double)(session->count + 1) * 4.0;
+    int gpu = options->device == DEVICE_GPU;
+    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
+    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    return (struct process_start){.path = options->runner,
+                                  .image = session->image,
+                                  .counters = session->counters,
+                                  .gpu = gpu,
+                                  .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
+                                  .limits = {.cpu_seconds = seconds,
+                                             .resident_bytes = own + 4 * session->bytes,
+                                             .file_bytes = FILE_BYTES,
+                                             .processes = PROCESSES + 2 * cores}};
 }
 
 static void note_device(struct session *session)
@@ -295,15 +307,15 @@ static enum item_end end_of(enum process_event event)
 static int run_item(struct session *session, struct process *process, int index)
 {
     struct item *item = &session->item[index];
-    size_t text_before = process->text_used;
+    size_t text_before = process->box.text_used;
     double begin = now_seconds();
     process_send(process, WIRE_RUN, (uint32_t)index);
     enum process_event event =
         process_await(process, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
     item->end = end_of(event);
-    process->text[process->text_used] = '\0';
-    keep_text(item, process->text + text_before);
+    process->box.text[process->box.text_used] = '\0';
+    keep_text(item, process->box.text + text_before);
     return event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
 }
 
@@ -322,12 +334,12 @@ static void close_runner(struct session *session, struct process *process, int f
 {
     struct item *item = &session->item[last];
     process_end(process, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
-    item->exit_code = process->exit_code;
-    item->signal = process->signal;
-    if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->text);
-    if (item->end == ITEM_ANSWERED && process->exit_code == EXIT_FINDINGS &&
+    item->exit_code = process->box.exit_code;
+    item->signal = process->box.signal;
+    if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->box.text);
+    if (item->end == ITEM_ANSWERED && process->box.exit_code == EXIT_FINDINGS &&
         !findings_known(session, first, last)) {
-        keep_text(item, process->text + process->text_at_end);
+        keep_text(item, process->box.text + process->text_at_end);
         item->finding = 1;
     }
 }
@@ -336,9 +348,9 @@ static void close_runner(struct session *session, struct process *process, int f
  * ready gets to none. */
 static int run_with_one(struct session *session, struct process *process, int first)
 {
-    struct process_limits limits = limits_of(session);
+    struct process_start start = start_of(session);
     const struct options *options = &session->check->options;
-    if (process_start(process, options->runner, session->image, &limits, session->counters) != 0) {
+    if (process_start(process, &start) != 0) {
         broken(session, "the runner cannot be started");
         return session->count;
     }
@@ -355,7 +367,7 @@ static int run_with_one(struct session *session, struct process *process, int fi
     }
     int next = first, going = 1;
     while (going && next < session->count) going = run_item(session, process, next++);
-    process->text_at_end = process->text_used;
+    process->text_at_end = process->box.text_used;
     close_runner(session, process, first, next - 1);
     return next;
 }

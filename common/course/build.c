@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "build_recipe.h"
 #include "course.h"
 #include "warpwise_config.h"
 
@@ -64,15 +65,6 @@ static void add_files(struct sha256 *hash, const char *folder, const char *patte
 
 /* ---- the two compilers -------------------------------------------------------------------------------- */
 
-struct recipe {
-    const struct lesson_folder *lesson;
-    enum device device;
-    char *kernel;   /* full path */
-    char *compiler; /* full path of simtcc or nvcc */
-    char *library;  /* the runner library of the lesson */
-    struct argument_list arguments;
-};
-
 /* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. */
 static char *code_for_this_gpu(void)
 {
@@ -90,7 +82,7 @@ static char *code_for_this_gpu(void)
 
 static void add_compiler_arguments(struct recipe *recipe)
 {
-    struct argument_list *list = &recipe->arguments;
+    struct argument_list *list = &recipe->compile;
     const char *level = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
     argument_add(list, recipe->compiler);
     if (recipe->device == DEVICE_SIMT && level && strncmp(level, "-O", 2) == 0) {
@@ -109,20 +101,21 @@ static void add_compiler_arguments(struct recipe *recipe)
     argument_add(list, format_string("%s/lessons/%s", WARPWISE_SOURCE_DIR, recipe->lesson->name));
     argument_add(list, "-I");
     argument_add(list, WARPWISE_SOURCE_DIR "/common");
-    argument_add(list, recipe->kernel);
-    argument_add(list, recipe->library);
-    argument_add_words(list,
+    argument_add(&recipe->link, recipe->library);
+    argument_add_words(&recipe->link,
                        recipe->device == DEVICE_GPU ? WARPWISE_GPU_LINK_FLAGS : WARPWISE_SIMT_LINK_FLAGS);
 }
 
-static void name_build(const struct recipe *recipe, char digits[65])
+void recipe_name(const struct recipe *recipe, const char *way, char digits[65])
 {
     struct sha256 hash;
     char *slash = strrchr(recipe->kernel, '/');
     char *beside = format_string("%.*s", (int)(slash - recipe->kernel), recipe->kernel);
     char *contract = format_string("%s/lessons/%s", WARPWISE_SOURCE_DIR, recipe->lesson->name);
     sha256_begin(&hash);
-    add_words(&hash, &recipe->arguments);
+    sha256_add(&hash, way, strlen(way) + 1);
+    add_words(&hash, &recipe->compile);
+    add_words(&hash, &recipe->link);
     add_content(&hash, recipe->kernel);
     add_files(&hash, beside, "*.h", add_content);
     add_files(&hash, beside, "*.cuh", add_content);
@@ -166,7 +159,7 @@ static int find_tools(struct recipe *recipe)
 /* ---- what went wrong ---------------------------------------------------------------------------------- */
 
 /* The compilers' own words for a full disk differ; writing a file of the size of a runner does not. */
-static int disk_is_full(const char *folder)
+int build_disk_is_full(const char *folder)
 {
     static char megabyte[1 << 20];
     char *path = format_string("%s/space", folder);
@@ -190,7 +183,7 @@ static int is_error_line(const char *line)
 }
 
 /* Keeps the first messages, with the source folder's name taken off where that leaves a valid path. */
-static void pick_errors(const char *log, struct text *errors)
+void build_pick_errors(const char *log, struct text *errors)
 {
     int lines = 0, following = 0;
     char here[4096];
@@ -222,7 +215,7 @@ static enum build_state explain_failure(const struct recipe *recipe, const char 
     if (process_interrupted() || end->given_up) return BUILD_IMPOSSIBLE;
     if (end->start_error) {
         complain("%s cannot be started: %s.", recipe->compiler, strerror(end->start_error));
-    } else if (disk_is_full(folder)) {
+    } else if (build_disk_is_full(folder)) {
         complain("the disk is full: no room to build in %s. Free some space and try again.",
                  WARPWISE_BINARY_DIR);
     } else if (end->signal && !end->timed_out) {
@@ -232,7 +225,7 @@ static enum build_state explain_failure(const struct recipe *recipe, const char 
         complain("the compiler does not work here: %.*s. See: warpwise doctor", (int)strcspn(log, "\n"), log);
     } else {
         if (end->timed_out) text_print(&build->errors, "  the compiler took more than %d s\n", BUILD_SECONDS);
-        pick_errors(log, &build->errors);
+        build_pick_errors(log, &build->errors);
         if (!build->errors.length) text_print(&build->errors, "%.2000s", log);
         return BUILD_BROKEN;
     }
@@ -250,7 +243,9 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
     char *program = format_string("%s/runner", folder);
     char *temporary = format_string("TMPDIR=%s", folder);
     const char *environment[] = {temporary, "CXX=" WARPWISE_CXX, NULL};
-    for (size_t i = 0; i < recipe->arguments.count; i++) argument_add(&arguments, recipe->arguments.items[i]);
+    for (size_t i = 0; i < recipe->compile.count; i++) argument_add(&arguments, recipe->compile.items[i]);
+    argument_add(&arguments, recipe->kernel);
+    for (size_t i = 0; i < recipe->link.count; i++) argument_add(&arguments, recipe->link.items[i]);
     argument_add(&arguments, "-o");
     argument_add(&arguments, program);
     struct process process = {
@@ -267,7 +262,7 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
 }
 
 /* Old builds go when nobody has used them for a while. */
-static void remove_old_builds(const char *kernels)
+void build_remove_old(const char *kernels)
 {
     glob_t found;
     struct stat status;
@@ -292,7 +287,7 @@ static void build_anew(const struct recipe *recipe, const char *kernels, const c
     if (error) {
         complain("%s cannot be created: %s.", folder, strerror(error));
     } else {
-        remove_old_builds(kernels);
+        build_remove_old(kernels);
         build->state = compile(recipe, folder, build);
     }
     /* Another test may have been quicker with the same build: then ours goes, theirs is as good. */
@@ -304,19 +299,24 @@ static void build_anew(const struct recipe *recipe, const char *kernels, const c
     free(folder);
 }
 
+int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
+                   struct recipe *recipe)
+{
+    *recipe = (struct recipe){.lesson = lesson, .device = device, .kernel = realpath(kernel, NULL)};
+    if (!recipe->kernel) return complain("%s cannot be found: %s.", kernel, strerror(errno));
+    if (find_tools(recipe) != EXIT_PASS) return EXIT_TROUBLE;
+    add_compiler_arguments(recipe);
+    return EXIT_PASS;
+}
+
 void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
                   struct build *build)
 {
-    struct recipe recipe = {.lesson = lesson, .device = device, .kernel = realpath(kernel, NULL)};
+    struct recipe recipe;
     char digits[65];
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
-    if (!recipe.kernel) {
-        complain("%s cannot be found: %s.", kernel, strerror(errno));
-        return;
-    }
-    if (find_tools(&recipe) != EXIT_PASS) return;
-    add_compiler_arguments(&recipe);
-    name_build(&recipe, digits);
+    if (recipe_prepare(lesson, kernel, device, &recipe) != EXIT_PASS) return;
+    recipe_name(&recipe, "trusted", digits);
 
     char *kernels = format_string("%s/kernels", WARPWISE_BINARY_DIR);
     char *place = format_string("%s/%.32s", kernels, digits);

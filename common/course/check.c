@@ -13,6 +13,7 @@ struct check_plan {
     const struct command_line *line;
     const struct lesson_folder *lesson;
     struct device_choice devices;
+    const char *submission;
     char *kernel, *again; /* the kernel file, and the words that name it if it is not the lesson's own */
     const char *expect, *expect_cases;
     struct argument_list orders;
@@ -98,21 +99,24 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     struct judgement judgement;
     struct judgement_request request = {.lesson = plan->lesson,
                                         .kernel = plan->kernel,
+                                        .submission = plan->submission,
                                         .again = plan->again,
                                         .device = device,
                                         .order = order,
                                         .echo = 1,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
-    static const char *const with_value[] = {"--case", "--seed", "--json"};
+    static const char *const with_value[] = {"--case",  "--seed",       "--json",
+                                             "--group", "--time-limit", "--secret-seed-file"};
     static const char *const switches[] = {"--dump", "--ctest", "--verbose"};
     for (size_t i = 0; i < plan->line->count; i++) {
-        for (size_t j = 0; j < 3; j++) {
-            if (strcmp(plan->line->name[i], switches[j]) == 0) {
+        for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
+            if (strcmp(plan->line->name[i], switches[j]) == 0)
                 argument_add(&request.checker_arguments, switches[j]);
-            } else if (strcmp(plan->line->name[i], with_value[j]) == 0) {
-                argument_add(&request.checker_arguments, with_value[j]);
-                argument_add(&request.checker_arguments, plan->line->value[i]);
-            }
+        }
+        for (size_t j = 0; j < sizeof with_value / sizeof with_value[0]; j++) {
+            if (strcmp(plan->line->name[i], with_value[j]) != 0) continue;
+            argument_add(&request.checker_arguments, with_value[j]);
+            argument_add(&request.checker_arguments, plan->line->value[i]);
         }
     }
     if (order) printf("threads and blocks in order %s\n", order);
@@ -178,6 +182,15 @@ static int choose_kernel(struct check_plan *plan)
     int solution = option_value(plan->line, "--solution") != NULL;
     size_t length = strlen(operand);
     int operand_is_file = length > 3 && strchr(operand, '/') && strcmp(operand + length - 3, ".cu") == 0;
+    plan->submission = option_value(plan->line, "--submission");
+    if (plan->submission && (kernel || solution))
+        return complain("--submission excludes --kernel and --solution.");
+    if (plan->submission) {
+        plan->again =
+            format_string(strpbrk(plan->submission, " '\"$") ? " --submission \"%s\"" : " --submission %s",
+                          plan->submission);
+        return is_folder(plan->submission) ? EXIT_PASS : complain("%s is not a folder.", plan->submission);
+    }
     if (kernel && solution) return complain("--kernel and --solution exclude each other.");
     if (!kernel && !solution && operand_is_file) kernel = operand;
     plan->kernel = kernel ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
@@ -243,6 +256,11 @@ static const struct option_description options[] = {
     {"--seed", "S", "other inputs: the same seed gives the same inputs on any machine", 0},
     {"--kernel", "FILE.cu", "judge this file as the lesson's kernel", 0},
     {"--solution", NULL, "judge the course's own solution", 0},
+    {"--submission", "DIR", "judge somebody else's folder: build and run in isolation, see docs/security.md",
+     0},
+    {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
+    {"--time-limit", "S", "seconds a case may take", 0},
+    {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},
     {"--csv", "FILE", "also write every case as a row of FILE", 0},

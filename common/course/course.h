@@ -6,6 +6,8 @@
  *     check.c bench.c tour.c runner.c doctor.c ran.c     one command each
  *     judge.c      one kernel file, one device: build and check
  *     build.c      from a kernel file to a runner
+ *     build_untrusted.c   the same for a stranger's file, with source_check.c and object_check.c
+ *     submission.c one lesson of one student's submission (submission.h)
  *     results.c    the rows that the checker writes
  *     table.c      the tables that tour and bench print
  *     device.c     is there a GPU, what can it do
@@ -87,6 +89,10 @@ enum colour state_colour(const char *state);
 
 /** @brief One sentence on stderr, after "warpwise: ". Returns EXIT_TROUBLE, so that callers can return it. */
 int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** @brief From now on (1) complaints are kept instead of printed, until 0. */
+void complaints_keep(int keep);
+/** @brief The last complaint kept, "" if there was none. */
+const char *complaint_kept(void);
 /** @brief A line of progress on stderr, overwritten by the next; only on a terminal. NULL wipes it. */
 void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -200,13 +206,16 @@ int device_choose(const char *word, struct device_choice *choice);
 enum build_state {
     BUILD_READY,
     BUILD_BROKEN,    /**< the kernel file does not compile or link */
-    BUILD_IMPOSSIBLE /**< something else is wrong; it has been complained about */
+    BUILD_IMPOSSIBLE, /**< something else is wrong; it has been complained about */
+    BUILD_REFUSED,    /**< the kernel file does what a stranger's may not (build_untrusted() only) */
+    BUILD_LATE        /**< the compiler took too much time or memory over it (build_untrusted() only) */
 };
 
 struct build {
     enum build_state state;
     char *runner;       /**< the program, if ready */
     int cached;         /**< 1 if it was there already */
+    char *sentence;     /**< why it was refused or late; else NULL */
     struct text errors; /**< first messages of the compiler, if broken */
     struct text log;    /**< everything the compiler said */
 };
@@ -214,6 +223,12 @@ struct build {
 /** @brief Builds @p kernel as a runner of @p lesson, or finds the one built before from the same content. */
 void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
                   struct build *build);
+/**
+ * @brief The same for a stranger's file: compilers run in the sandbox (common/checker/sandbox.h); the text, what the
+ *        preprocessor made of it and the object are checked before anything is linked.
+ */
+void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
+                     struct build *build);
 /** @brief EXIT_PASS if @p path is a kernel file that can be read; complains otherwise. */
 int build_kernel_file_usable(const char *path);
 
@@ -256,6 +271,7 @@ int state_was_executed(const char *state);
 struct judgement_request {
     const struct lesson_folder *lesson;
     const char *kernel;
+    const char *submission; /**< folder of a submission to take the kernel file from, or NULL */
     enum device device;
     const char *order; /**< SIMT_ORDER for the runner, or NULL */
     const char *again; /**< words that name the kernel on a command line, or NULL for the lesson's own */
@@ -290,7 +306,7 @@ void print_shapes(const struct results *results);
 
 /* ---- commands ----------------------------------------------------------------------------------------- */
 
-enum { MAX_OPTIONS = 20 };
+enum { MAX_OPTIONS = 24 };
 
 /** @brief One option of a command. */
 struct option_description {

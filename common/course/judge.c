@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "course.h"
+#include "submission.h"
 
 /* What the checker's rows hold, for the one row that this program has to write itself. */
 static const char columns[] =
@@ -16,6 +17,30 @@ static const char columns[] =
     "store_sectors,shared_load_wavefronts,shared_store_wavefronts,bank_conflicts,atomics,barriers,host_"
     "seconds,"
     "seed";
+
+/* The one row of a submission that did not come so far as to be run. */
+static void report_submission(const struct judgement_request *request, const struct submission *submission,
+                              struct judgement *judgement)
+{
+    static const int codes[] = {[SUBMISSION_NOT_STARTED] = EXIT_SKIPPED,
+                                [SUBMISSION_REFUSED] = EXIT_FAIL,
+                                [SUBMISSION_BUILD_ERROR] = EXIT_FAIL,
+                                [SUBMISSION_TIMEOUT] = EXIT_FAIL,
+                                [SUBMISSION_TROUBLE] = EXIT_TROUBLE};
+    judgement->exit_code = codes[submission->state];
+    judgement->state =
+        submission->state == SUBMISSION_TROUBLE ? "NOTHING_RAN" : submission_state_name(submission->state);
+    text_print(&judgement->report, "%s %s on %s   %s%s%s   %s\n", request->lesson->number,
+               request->lesson->topic, device_name(request->device),
+               colour_on(state_colour(judgement->state)), judgement->state, colour_off(),
+               submission->sentence);
+    if (submission->state == SUBMISSION_BUILD_ERROR || request->verbose)
+        text_append(&judgement->report, submission->log.data, submission->log.length);
+    if (request->echo) fputs(judgement->report.data, stdout);
+    judgement->results.header = copy_string(columns);
+    text_print(&judgement->results.lines, "%s,,,,,%s,%s,0,0,,,,,,,,,,,,,,,,,,,,,\n", request->lesson->number,
+               device_name(request->device), judgement->state);
+}
 
 static void report_build_error(const struct judgement_request *request, const struct build *build,
                                struct judgement *judgement)
@@ -122,6 +147,7 @@ static void run_checker(const struct judgement_request *request, const char *run
         argument_add(&arguments, "--again");
         argument_add(&arguments, request->again);
     }
+    if (request->submission) argument_add(&arguments, "--isolated");
     if (request->bench) argument_add(&arguments, "--bench");
     if (request->bench && request->device == DEVICE_GPU) add_limits(&arguments);
     for (size_t i = 0; i < request->checker_arguments.count; i++) {
@@ -138,11 +164,31 @@ static void run_checker(const struct judgement_request *request, const char *run
     free(rows);
 }
 
+static void judge_submission(const struct judgement_request *request, struct judgement *judgement)
+{
+    struct submission submission;
+    submission_build(request->submission, request->lesson, request->device, &submission);
+    show_progress(NULL);
+    if (submission.state == SUBMISSION_READY) {
+        run_checker(request, submission.runner, judgement);
+        judgement->device_finding = has_device_finding(judgement->report.data);
+        if (state_was_executed(judgement->state))
+            record_run(request->lesson, request->device, judgement->state);
+    } else {
+        report_submission(request, &submission, judgement);
+    }
+    submission_free(&submission);
+}
+
 void judge(const struct judgement_request *request, struct judgement *judgement)
 {
     struct build build;
     *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = "NOTHING_RAN"};
     text_append(&judgement->report, "", 0);
+    if (request->submission) {
+        judge_submission(request, judgement);
+        return;
+    }
     show_progress("%s on %s: building …", request->lesson->name, device_name(request->device));
     build_runner(request->lesson, request->kernel, request->device, &build);
     if (request->verbose && build.state == BUILD_READY) {

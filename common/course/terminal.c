@@ -36,9 +36,29 @@ enum colour state_colour(const char *state)
     return state_is_failure(state) ? COLOUR_RED : COLOUR_YELLOW;
 }
 
+static char kept_complaint[2000];
+static int keeping;
+
+void complaints_keep(int keep)
+{
+    if (keep) kept_complaint[0] = '\0';
+    keeping = keep;
+}
+
+const char *complaint_kept(void)
+{
+    return kept_complaint;
+}
+
 int complain(const char *format, ...)
 {
     va_list arguments;
+    if (keeping) {
+        va_start(arguments, format);
+        vsnprintf(kept_complaint, sizeof kept_complaint, format, arguments);
+        va_end(arguments);
+        return EXIT_TROUBLE;
+    }
     show_progress(NULL);
     fflush(stdout);
     fputs("warpwise: ", stderr);

@@ -3,6 +3,7 @@
  * @brief The runner: the student's kernel and what it takes to call it. It knows no right answer.
  *
  *     runner --session IMAGE CONTROL REPLY     started by the checker with three inherited descriptors
+ *     runner --locked-session ...              the same for a stranger's kernel: it starts no more programs
  *     runner --case-file FILE                  one case saved by `checker --save-case`, for a debugger or profiler
  */
 #include <errno.h>
@@ -17,6 +18,9 @@
 #include "runner.h"
 
 enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 77 };
+
+/* Only the software device has it: starts what later looks up lines of the source. */
+extern void simt_lines_prepare(void) __attribute__((weak));
 
 /* Opens the device and tells the image about it; 0 if there is one. */
 static int open_device(struct wire_header *image)
@@ -66,11 +70,13 @@ static int reply(int descriptor, uint32_t kind, uint32_t index)
     return write(descriptor, &message, sizeof message) == (ssize_t)sizeof message ? 0 : -1;
 }
 
-static int session(int image_descriptor, int control, int replies)
+static int session(int image_descriptor, int control, int replies, int locked)
 {
     struct wire_header *image = map_image(image_descriptor, MAP_SHARED);
     if (image == NULL) return EXIT_USAGE;
+    if (locked && simt_lines_prepare != NULL) simt_lines_prepare();
     int failed = open_device(image) != 0;
+    if (locked) lock_runner();
     if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;
     if (failed) return EXIT_NO_DEVICE;
     struct wire_message message;
@@ -105,8 +111,9 @@ static int by_hand(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "--session") == 0)
-        return session(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    int locked = argc == 5 && strcmp(argv[1], "--locked-session") == 0;
+    if (argc == 5 && (locked || strcmp(argv[1], "--session") == 0))
+        return session(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), locked);
     if (argc == 3 && strcmp(argv[1], "--case-file") == 0) return by_hand(argv[2]);
     fprintf(stderr, "usage: %s --case-file FILE\n", argv[0]);
     return EXIT_USAGE;

@@ -52,6 +52,12 @@ int copy_back(struct device_case *run, int set, int index);
 /** @brief Pointers as the kernel is to see them. */
 void kernel_pointers(const struct device_case *run, int set, void **pointers);
 
+/* ---- the lock (lock.c) ----------------------------------------------------------------------------------- */
+
+/** @brief From now on this process starts no other process and no other program, where the kernel can see to it.
+ *         Called once the device is open: drivers may need helpers until then. */
+void lock_runner(void);
+
 /* ---- timing (timing.c) ----------------------------------------------------------------------------------- */
 
 /** @brief Times item->timed calls, one event pair each; outputs are poisoned before and copied back after. */

@@ -196,6 +196,8 @@ int simt_locate(const void *return_address, struct simt_site *site);
 struct simt_site simt_site_found(const struct simt_site *site);
 /** @brief Findings so far in this process. */
 int simt_finding_count(void);
+/** @brief Starts what later looks up lines of the source, for a process that soon may start no other. */
+void simt_lines_prepare(void);
 
 /** @brief SIMT_DEVICE: 75, 80 or 90. */
 int simt_compute_capability(void);

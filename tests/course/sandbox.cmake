@@ -178,8 +178,9 @@ function(make_sandbox)
     set(CMAKE_CUDA_COMPILER ${root}/tools/nvcc)
     set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
     configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-    file(GLOB sources ${SOURCE_DIR}/common/course/*.c)
-    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated ${sources} -o ${warpwise} -lm
+    file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
+    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated -I${SOURCE_DIR}/common/checker
+                            ${sources} -o ${warpwise} -lm
                     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 

@@ -84,7 +84,7 @@ static struct check *checked(const char *behaviour, enum device device, const ch
 {
     struct check *check = calloc(1, sizeof *check);
     if (check == NULL) exit(2);
-    setenv("FAKE", behaviour, 1);
+    setenv("SIMT_FAKE", behaviour, 1);
     check->options = (struct options){.lesson = options_lesson("03"),
                                       .runner = FAKE_RUNNER,
                                       .device = device,
@@ -293,18 +293,20 @@ static void try_reports(void)
 static void try_missing_runner(void)
 {
     struct process *process = calloc(1, sizeof *process);
-    struct process_limits limits = {10.0, 1 << 30, 1 << 20};
-    if (process == NULL || process_start(process, "/nowhere/runner", 0, &limits, NULL) != 0) exit(2);
+    struct process_start start = {
+        .path = "/nowhere/runner",
+        .limits = {.cpu_seconds = 10.0, .resident_bytes = 1 << 30, .file_bytes = 1 << 20, .processes = 64}};
+    if (process == NULL || process_start(process, &start) != 0) exit(2);
     expect(process_await(process, WIRE_READY, 0, 5.0) == PROCESS_ENDED, "missing runner", "ends at once");
     process_end(process, 1.0);
-    expect(process->exit_code == 126 && strstr(process->text, "cannot start") != NULL, "missing runner",
-           process->text);
+    expect(process->box.exit_code == 126 && strstr(process->box.text, "cannot start") != NULL,
+           "missing runner", process->box.text);
     free(process);
 }
 
 int main(void)
 {
-    process_prepare();
+    sandbox_prepare();
     try_all();
     try_two_cases();
     try_many_late();

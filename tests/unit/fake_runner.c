@@ -1,6 +1,6 @@
 /**
  * @file fake_runner.c
- * @brief A runner with no kernel in it that misbehaves as the environment variable FAKE says.
+ * @brief A runner with no kernel in it that misbehaves as the environment variable SIMT_FAKE says.
  *
  * It knows how to merge softmax pairs (lesson 03, part "merge"), so that "good" passes; every other behaviour
  * does one thing wrong. tests/unit/checker_process.c holds what the checker must make of it.
@@ -20,7 +20,7 @@
 
 static int is(const char *behaviour)
 {
-    const char *asked = getenv("FAKE");
+    const char *asked = getenv("SIMT_FAKE");
     return asked != NULL && strcmp(asked, behaviour) == 0;
 }
 

@@ -74,19 +74,62 @@ static void add_frame(struct line *line, char *frame)
     line->text = text;
 }
 
-/* Output of addr2line -a -i -f: per address one line "0x...", then pairs of function and file:line. */
+/* Output of addr2line -a -i -f: per address one line "0x...", then pairs of function and file:line. Ends with the
+ * stream, or with what is said of address 0, which is no line's. */
 static void read_lines(FILE *output)
 {
     char text[4096];
     struct line *line = NULL;
+    bool last = false;
     for (bool function = true; fgets(text, sizeof text, output) != NULL; function = !function) {
         if (strncmp(text, "0x", 2) == 0) {
-            line = find((uint32_t)strtoul(text, NULL, 16) + 1);
+            const uint32_t address = (uint32_t)strtoul(text, NULL, 16);
+            last = address == 0;
+            line = last ? NULL : find(address + 1);
             function = false; /* the next line names a function */
         } else if (!function && line != NULL) {
             add_frame(line, text);
+        } else if (!function && last) {
+            return;
         }
     }
+}
+
+/* An addr2line that waits for addresses, where none can be started any more; see simt_lines_prepare(). */
+static FILE *questions, *answers;
+
+static void ask_addr2line(const uint32_t *pcs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) fprintf(questions, "0x%x\n", pcs[i] - 1);
+    fputs("0x0\n", questions);
+    if (fflush(questions) == 0) read_lines(answers);
+}
+
+void simt_lines_prepare(void)
+{
+    char program[64];
+    char *arguments[] = {"addr2line", "-a", "-i", "-f", "-e", program, NULL};
+    int to[2], from[2];
+    pid_t child;
+    snprintf(program, sizeof program, "/proc/%d/exe", (int)getpid());
+    if (questions != NULL || pipe2(to, O_CLOEXEC) != 0) return;
+    if (pipe2(from, O_CLOEXEC) != 0) {
+        close(to[0]);
+        close(to[1]);
+        return;
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    const int spawned = posix_spawnp(&child, "addr2line", &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(to[0]);
+    close(from[1]);
+    if (spawned == 0) questions = fdopen(to[1], "w");
+    if (questions != NULL) answers = fdopen(from[0], "r");
+    if (answers == NULL) questions = NULL; /* nobody to ask: reports give addresses */
 }
 
 static void run_addr2line(const uint32_t *pcs, size_t count)
@@ -96,6 +139,10 @@ static void run_addr2line(const uint32_t *pcs, size_t count)
     size_t n = 5;
     int ends[2], status;
     pid_t child;
+    if (questions != NULL) {
+        ask_addr2line(pcs, count);
+        return;
+    }
     snprintf(program, sizeof program, "/proc/%d/exe", (int)getpid());
     arguments[n++] = program;
     for (size_t i = 0; i < count; i++) { /* the call lies before its return address */

@@ -229,9 +229,15 @@ static int is_cpp_file(const char *name)
     return has_suffix(name, ".cpp") || has_suffix(name, ".cc") || has_suffix(name, ".cxx");
 }
 
+/** What -E made of a kernel file. */
+static int is_preprocessed_file(const char *name)
+{
+    return has_suffix(name, ".ii");
+}
+
 static int is_source(const char *name)
 {
-    return is_kernel_file(name) || is_cpp_file(name) || has_suffix(name, ".c");
+    return is_kernel_file(name) || is_cpp_file(name) || is_preprocessed_file(name) || has_suffix(name, ".c");
 }
 
 /** "dir/file.cu" gives "file" and @p suffix, as compilers name objects. */
@@ -309,6 +315,45 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     list_add(command, job->where.include);
 }
 
+/** -E names copies, too: line markers in @p path must name the originals. */
+static int translate_markers(const struct project *project, const char *path)
+{
+    struct text in = {0}, out = {0};
+    if (!text_read_file(&in, path)) die("the compiler wrote nothing");
+    for (const char *at = in.data; at != NULL && *at != '\0';) {
+        const char *end = strchr(at, '\n'), *quote = memchr(at, '"', strcspn(at, "\n"));
+        size_t length = end != NULL ? (size_t)(end - at) + 1 : strlen(at);
+        size_t name = quote != NULL ? strcspn(quote + 1, "\"\n") : 0;
+        if (at[0] == '#' && at[1] == ' ' && quote != NULL) {
+            char *copy = format_string("%.*s", (int)name, quote + 1);
+            text_add(&out, at, (size_t)(quote + 1 - at));
+            text_add_string(&out, project_original(project, copy));
+            text_add(&out, quote + 1 + name, length - (size_t)(quote + 1 + name - at));
+            free(copy);
+        } else {
+            text_add(&out, at, length);
+        }
+        at += length;
+    }
+    int written = text_write_file(&out, path);
+    text_drop(&in);
+    text_drop(&out);
+    return written ? 0 : 2;
+}
+
+/** Compiles what -E wrote, with the flags of a kernel file. */
+static int compile_preprocessed_file(const struct job *job, const char *source, const char *object)
+{
+    const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
+    struct string_list command = {0};
+    add_kernel_flags(job, &command, level);
+    const char *const last[] = {"-x", "c++-cpp-output", "-c", source, "-o", object};
+    for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++) list_add(&command, last[i]);
+    int status = run(&command, job->options->verbose);
+    if (status == 0 && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
+    return status;
+}
+
 static int compile_kernel_file(const struct job *job, const char *source, const char *object,
                                const char *depfile)
 {
@@ -324,19 +369,21 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
             list_add(&temporary_files, format_string("%s", project.files[i]->copy));
     add_kernel_flags(job, &command, level);
     list_add(&command, "-include");
-    list_add(&command, job->compiler->is_clang
-                           ? "cuda_runtime.h"
-                           : prelude_find(job->where.libsimt, job->where.include, level));
+    list_add(&command, job->compiler->is_clang ? "cuda_runtime.h"
+                                               : prelude_find(job->where.libsimt, job->where.include, level));
     list_add(&command,
              format_string("-fdebug-prefix-map=%s=%s", copy, source)); /* else findings name the copy */
     if (depfile != NULL) {
         list_add(&temporary_files, own_depfile);
         add_dependencies(job, &command, object, own_depfile);
     }
-    const char *const last[] = {"-c", copy, "-o", object};
+    int preprocess = job->options->preprocess_only;
+    if (preprocess && !job->compiler->is_clang) list_add(&command, "-fpch-preprocess");
+    const char *const last[] = {preprocess ? "-E" : "-c", copy, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
     int status = run(&command, job->options->verbose);
-    if (status == 0 && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
+    if (status == 0 && preprocess) status = translate_markers(&project, object);
+    if (status == 0 && !preprocess && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);
     project_drop(&project);
     return status;
@@ -386,6 +433,9 @@ static int compile(const struct job *job, const char *source, const char *object
     const struct options *o = job->options;
     const char *depfile = NULL;
     if (access(source, R_OK) != 0) die("cannot read %s", source);
+    if (o->preprocess_only && (!is_kernel_file(source) || o->output == NULL))
+        die("-E takes a kernel file (.cu) and -o");
+    if (is_preprocessed_file(source)) return compile_preprocessed_file(job, source, object);
     if (o->depend || o->depfile != NULL)
         depfile = o->depfile != NULL ? o->depfile : object_name(object, ".d");
     return is_kernel_file(source) ? compile_kernel_file(job, source, object, depfile)

@@ -148,6 +148,8 @@ static void read_option(struct options *o, struct reader *in)
     if (is_ignored(in) || read_compiler_option(o, in) || read_dependency_option(o, in)) return;
     if (strcmp(argument, "-c") == 0)
         o->compile_only = 1;
+    else if (strcmp(argument, "-E") == 0)
+        o->compile_only = o->preprocess_only = 1;
     else if (strcmp(argument, "-v") == 0)
         o->verbose = 1;
     else if (strcmp(argument, "--rewritten") == 0)

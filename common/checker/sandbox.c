@@ -1,0 +1,239 @@
+/**
+ * @file sandbox.c
+ * @brief Starting a program in the sandbox, listening to it, watching its memory, and its end.
+ */
+#include "sandbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sandbox_inside.h"
+
+enum { LOOK_MS = 20, TREE_DEPTH = 64, ENVIRONMENT_MOST = 64 };
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void sandbox_prepare(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- starting ----------------------------------------------------------------------------------------------- */
+
+const char *const *sandbox_environment(enum sandbox_isolation isolation)
+{
+    /* Devices, libraries and the software device's settings; nothing that says who we are or where. */
+    static const char *const passed[] = {"HOME=", "PATH=", "LD_LIBRARY_PATH=", "CUDA_", "NVIDIA_",
+                                         "SIMT_", "GCOV_"};
+    static const char *list[ENVIRONMENT_MOST];
+    extern char **environ;
+    size_t count = 0;
+    list[count++] = "LC_ALL=C";
+    if (isolation == SANDBOX_ISOLATED) list[count++] = "HOME=/nonexistent";
+    for (char **entry = environ; *entry != NULL && count < ENVIRONMENT_MOST - 1; entry++)
+        for (size_t i = isolation == SANDBOX_ISOLATED; i < sizeof passed / sizeof passed[0]; i++)
+            if (strncmp(*entry, passed[i], strlen(passed[i])) == 0) {
+                list[count++] = *entry;
+                break;
+            }
+    list[count] = NULL;
+    return list;
+}
+
+static void close_end(int *descriptor)
+{
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+}
+
+int sandbox_start(const struct sandbox *sandbox, struct sandboxed *child)
+{
+    int leash[2] = {-1, -1}, output[2] = {-1, -1};
+    struct sandbox settled = *sandbox;
+    *child = (struct sandboxed){.keeper = -1,
+                                .leash = -1,
+                                .output = -1,
+                                .exit_code = -1,
+                                .resident_bytes = sandbox->limits.resident_bytes};
+    if (settled.environment == NULL) settled.environment = sandbox_environment(sandbox->isolation);
+    child->wrapped = sandbox->isolation == SANDBOX_ISOLATED && sandbox_has_bubblewrap();
+    int failed =
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, leash) != 0 || pipe2(output, O_CLOEXEC) != 0;
+    fflush(NULL); /* the child must not inherit text that would be printed twice */
+    if (!failed) child->keeper = fork();
+    if (child->keeper == 0) {
+        close(leash[0]);
+        sandbox_keep(&settled, output[1], leash[1]);
+    }
+    int error = errno;
+    close_end(&leash[1]);
+    close_end(&output[1]);
+    child->leash = leash[0];
+    child->output = output[0];
+    if (child->keeper < 0) {
+        close_end(&child->leash);
+        close_end(&child->output);
+        errno = error;
+        return -1;
+    }
+    fcntl(child->output, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+/* ---- listening and watching --------------------------------------------------------------------------------- */
+
+/* What does not fit is thrown away, so that a flood neither blocks nor fills memory. */
+void sandbox_collect(struct sandboxed *child)
+{
+    char scratch[4096];
+    for (int turn = 0; turn < 1024 && child->output >= 0; turn++) {
+        size_t room = sizeof child->text - 1 - child->text_used;
+        ssize_t got = room > 0 ? read(child->output, child->text + child->text_used, room)
+                               : read(child->output, scratch, sizeof scratch);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return;
+        if (got == 0) close_end(&child->output);
+        if (room > 0) child->text_used += (size_t)got;
+    }
+}
+
+int sandbox_has_ended(const struct sandboxed *child)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)child->keeper, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child->keeper;
+}
+
+/* Memory of its own and shared memory, which a program may take just as well; files and libraries do not count. */
+static uint64_t resident_of(long pid)
+{
+    char path[64], line[128];
+    unsigned long long kilobytes, sum = 0;
+    snprintf(path, sizeof path, "/proc/%ld/status", pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "RssAnon: %llu", &kilobytes) == 1 || sscanf(line, "RssShmem: %llu", &kilobytes) == 1)
+            sum += kilobytes;
+    if (file != NULL) fclose(file);
+    return (uint64_t)sum << 10;
+}
+
+static uint64_t resident_below(long pid, int depth)
+{
+    char path[64], task[400];
+    uint64_t sum = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task", pid);
+    DIR *tasks = depth < TREE_DEPTH ? opendir(path) : NULL;
+    for (struct dirent *entry; tasks != NULL && (entry = readdir(tasks)) != NULL;) {
+        long below;
+        snprintf(task, sizeof task, "%s/%s/children", path, entry->d_name);
+        FILE *children = entry->d_name[0] != '.' ? fopen(task, "re") : NULL;
+        while (children != NULL && fscanf(children, "%ld", &below) == 1)
+            sum += resident_of(below) + resident_below(below, depth + 1);
+        if (children != NULL) fclose(children);
+    }
+    if (tasks != NULL) closedir(tasks);
+    return sum;
+}
+
+int sandbox_is_greedy(const struct sandboxed *child)
+{
+    return child->resident_bytes > 0 && resident_below(child->keeper, 0) > child->resident_bytes;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------ */
+
+static void note_status(struct sandboxed *child, int status, int killed)
+{
+    enum { BUBBLEWRAP_SIGNAL = 128 };
+    if (killed) return;
+    if (WIFSIGNALED(status)) child->signal = WTERMSIG(status);
+    if (!WIFEXITED(status)) return;
+    int code = WEXITSTATUS(status);
+    if (child->wrapped && code > BUBBLEWRAP_SIGNAL && code < BUBBLEWRAP_SIGNAL + NSIG) {
+        child->signal = code - BUBBLEWRAP_SIGNAL;
+    } else {
+        child->exit_code = code;
+    }
+}
+
+void sandbox_finish(struct sandboxed *child, double seconds)
+{
+    double until = now_seconds() + seconds;
+    int status = 0;
+    if (child->keeper < 0) return;
+    while (!sandbox_has_ended(child) && now_seconds() < until) {
+        sandbox_collect(child);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    int killed = !sandbox_has_ended(child);
+    shutdown(child->leash, SHUT_WR); /* the keeper sees it, and kills */
+    while (waitpid(child->keeper, NULL, 0) < 0 && errno == EINTR) continue;
+    if (read(child->leash, &status, sizeof status) != (ssize_t)sizeof status) killed = 1;
+    note_status(child, status, killed);
+    sandbox_collect(child);
+    child->text[child->text_used] = '\0';
+    close_end(&child->leash);
+    close_end(&child->output);
+    child->keeper = -1;
+}
+
+enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int (*interrupted)(void),
+                             struct sandboxed *child)
+{
+    if (sandbox_start(sandbox, child) != 0) return SANDBOX_NOT_STARTED;
+    double until = now_seconds() + seconds;
+    enum sandbox_end end = SANDBOX_DONE;
+    while (!sandbox_has_ended(child) && end == SANDBOX_DONE) {
+        struct pollfd wait = {child->output, POLLIN, 0};
+        if (child->output >= 0) poll(&wait, 1, LOOK_MS);
+        if (child->output < 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
+        sandbox_collect(child);
+        if (sandbox_is_greedy(child)) end = SANDBOX_GREEDY;
+        if (now_seconds() > until || (interrupted != NULL && interrupted())) end = SANDBOX_LATE;
+    }
+    sandbox_finish(child, 0.0);
+    return end;
+}
+
+/* ---- what there is ------------------------------------------------------------------------------------------ */
+
+static int has_filter(void)
+{
+    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 || errno != EINVAL;
+}
+
+const char *sandbox_describe(const char *tree)
+{
+    static char text[600];
+    char who[200] = "the user's own rights";
+    uid_t user = sandbox_user(getpid());
+    if (user > 0 && sandbox_user_reaches(user, tree)) {
+        snprintf(who, sizeof who, "an unprivileged user");
+    } else if (geteuid() == 0) {
+        snprintf(who, sizeof who, "NO unprivileged user (%.120s)",
+                 user > 0 ? "others may not read the course's folder" : "there is none in this container");
+    }
+    snprintf(text, sizeof text, "%s, %s, %s",
+             sandbox_has_bubblewrap() ? "bubblewrap" : sandbox_bubblewrap_reason(), who,
+             has_filter() ? "system call filter" : "NO system call filter");
+    return text;
+}

@@ -1,0 +1,170 @@
+/**
+ * @file sandbox_bubblewrap.c
+ * @brief Bubblewrap, where it is installed and works: what a program in it sees, and whether that can be had.
+ */
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox_inside.h"
+
+enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20 };
+
+/* What programs and compilers stand on. None of it is the course's or a student's. */
+static const char *const SYSTEM[] = {"/usr",
+                                     "/bin",
+                                     "/sbin",
+                                     "/lib",
+                                     "/lib32",
+                                     "/lib64",
+                                     "/opt",
+                                     "/nix/store",
+                                     "/gnu/store",
+                                     "/etc/ld.so.cache",
+                                     "/etc/ld.so.conf",
+                                     "/etc/ld.so.conf.d",
+                                     "/etc/alternatives"};
+
+struct list {
+    const char **items;
+    size_t count;
+};
+
+static void add(struct list *list, const char *item)
+{
+    if (list->count < ARGUMENTS_MOST) list->items[list->count++] = item;
+}
+
+static void add_bind(struct list *list, const char *how, const char *path)
+{
+    add(list, how);
+    add(list, path);
+    add(list, path);
+}
+
+static const char *find_bubblewrap(void)
+{
+    static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"};
+    const char *asked = getenv("WARPWISE_BUBBLEWRAP");
+    if (asked != NULL && strcmp(asked, "no") == 0) return NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (access(places[i], X_OK) == 0) return places[i];
+    return NULL;
+}
+
+static void add_gpu_files(struct list *list)
+{
+    static const char *const patterns[] = {"/dev/nvidia*", "/dev/dxg", "/dev/nvhost*", "/dev/nvmap"};
+    add_bind(list, "--ro-bind-try", "/sys");
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+        glob_t found; /* its strings are kept: the list refers to them */
+        if (glob(patterns[p], 0, NULL, &found) != 0) continue;
+        for (size_t i = 0; i < found.gl_pathc; i++) add_bind(list, "--dev-bind", found.gl_pathv[i]);
+    }
+}
+
+static void add_view(struct list *list, const struct sandbox *sandbox)
+{
+    static char size[32];
+    for (size_t i = 0; i < sizeof SYSTEM / sizeof SYSTEM[0]; i++) add_bind(list, "--ro-bind-try", SYSTEM[i]);
+    add(list, "--proc");
+    add(list, "/proc");
+    add(list, "--dev");
+    add(list, "/dev");
+    if (sandbox->gpu) add_gpu_files(list);
+    snprintf(size, sizeof size, "%d", TEMPORARY_BYTES);
+    const char *const temporary[] = {"--size", size, "--tmpfs", "/tmp",
+                                     "--size", size, "--tmpfs", "/dev/shm"};
+    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) add(list, temporary[i]);
+    for (const char *const *path = sandbox->readable; path != NULL && *path != NULL; path++)
+        add_bind(list, "--ro-bind", *path);
+    add_bind(list, "--ro-bind", sandbox->arguments[0]);
+    if (sandbox->folder != NULL) add_bind(list, "--bind", sandbox->folder);
+    if (sandbox->writable_file != NULL) add_bind(list, "--bind", sandbox->writable_file);
+}
+
+static const char **wrap(const char *bubblewrap, const struct sandbox *sandbox, int filter_descriptor)
+{
+    static char descriptor[16];
+    struct list list = {calloc(ARGUMENTS_MOST + 1, sizeof(char *)), 0};
+    if (list.items == NULL) return NULL;
+    static const char *const always[] = {
+        "--unshare-all", "--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"};
+    add(&list, bubblewrap);
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) add(&list, always[i]);
+    add_view(&list, sandbox);
+    add(&list, "--chdir");
+    add(&list, sandbox->folder != NULL ? sandbox->folder : "/");
+    if (filter_descriptor >= 0) {
+        snprintf(descriptor, sizeof descriptor, "%d", filter_descriptor);
+        add(&list, "--seccomp");
+        add(&list, descriptor);
+    }
+    add(&list, "--");
+    for (const char *const *word = sandbox->arguments; *word != NULL; word++) add(&list, *word);
+    if (list.count < ARGUMENTS_MOST) return list.items;
+    free(list.items);
+    return NULL;
+}
+
+/* ---- the probe ---------------------------------------------------------------------------------------------- */
+
+static char reason[300];
+
+/* Runs `true` just as programs are run later. */
+static int probe(const char *bubblewrap)
+{
+    const char *program = access("/usr/bin/true", X_OK) == 0 ? "/usr/bin/true" : "/bin/true";
+    const char *arguments[] = {program, NULL};
+    struct sandboxed *child = calloc(1, sizeof *child);
+    struct sandbox sandbox = {.arguments = arguments,
+                              .isolation = SANDBOX_ISOLATED,
+                              .kind = SANDBOX_RUNNER,
+                              .descriptor = {-1, -1, -1},
+                              .limits = {10.0, UINT64_C(1) << 30, 0, 1 << 20, 64, 64}};
+    if (child == NULL) return 0;
+    enum sandbox_end end = sandbox_run(&sandbox, 10.0, NULL, child);
+    int works = end == SANDBOX_DONE && child->exit_code == 0;
+    if (!works) {
+        child->text[strcspn(child->text, "\n")] = '\0';
+        snprintf(reason, sizeof reason, "no bubblewrap (%s refuses: %.200s)", bubblewrap,
+                 child->text[0] != '\0' ? child->text : "`true` does not run in it");
+    }
+    free(child);
+    return works;
+}
+
+static enum { UNKNOWN, PROBING, PRESENT, ABSENT } bubblewrap_state;
+
+int sandbox_has_bubblewrap(void)
+{
+    const char *bubblewrap = find_bubblewrap();
+    if (bubblewrap == NULL) {
+        const char *asked = getenv("WARPWISE_BUBBLEWRAP");
+        snprintf(reason, sizeof reason, "no bubblewrap (%s)",
+                 asked != NULL ? "WARPWISE_BUBBLEWRAP says so" : "not installed");
+        return 0;
+    }
+    if (bubblewrap_state == UNKNOWN) {
+        bubblewrap_state = PROBING;
+        bubblewrap_state = probe(bubblewrap) ? PRESENT : ABSENT;
+    }
+    return bubblewrap_state != ABSENT;
+}
+
+const char **sandbox_wrap(const struct sandbox *sandbox, int filter_descriptor)
+{
+    const char *bubblewrap = find_bubblewrap();
+    if (bubblewrap == NULL || bubblewrap_state == ABSENT) return NULL;
+    return wrap(bubblewrap, sandbox, filter_descriptor);
+}
+
+const char *sandbox_bubblewrap_reason(void)
+{
+    return reason;
+}

@@ -1,0 +1,180 @@
+/**
+ * @file checker_sandbox.c
+ * @brief The sandbox against programs that try what they may not: with bubblewrap where it works, and without.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox.h"
+
+enum { NEVER, ALLOWED, UNLESS_WRAPPED, UNLESS_ISOLATED };
+
+static int failures;
+static char folder[] = "/tmp/warpwise_sandbox_XXXXXX", own_file[80], other_file[80], new_file[80],
+            own_number[16];
+static struct sandboxed child;
+
+static void expect(int holds, const char *what, const char *detail)
+{
+    if (holds) return;
+    failures++;
+    printf("FAIL %s: %s\n", what, detail);
+}
+
+static enum sandbox_end run(const char *what, const char *argument, enum sandbox_isolation isolation,
+                            enum sandbox_kind kind, double seconds)
+{
+    const char *arguments[] = {SANDBOX_GUEST, what, argument, NULL};
+    struct sandbox sandbox = {.arguments = arguments,
+                              .folder = kind == SANDBOX_COMPILER ? folder : NULL,
+                              .isolation = isolation,
+                              .kind = kind,
+                              .descriptor = {-1, -1, -1},
+                              .limits = {.cpu_seconds = 20.0,
+                                         .resident_bytes = UINT64_C(200) << 20,
+                                         .file_bytes = 1 << 20,
+                                         .processes = 40,
+                                         .open_files = 64}};
+    return sandbox_run(&sandbox, seconds, NULL, &child);
+}
+
+/** What a guest tries, and when it may succeed. */
+struct trial {
+    const char *what, *argument;
+    enum sandbox_kind kind;
+    int allowed;
+};
+
+static void try_one(const struct trial *trial, enum sandbox_isolation isolation, int wrapped)
+{
+    char told[200];
+    enum sandbox_end end = run(trial->what, trial->argument, isolation, trial->kind, 20.0);
+    int may = trial->allowed == ALLOWED || (trial->allowed == UNLESS_WRAPPED && !wrapped) ||
+              (trial->allowed == UNLESS_ISOLATED && isolation == SANDBOX_LIMITED);
+    snprintf(told, sizeof told, "%s, %s: end %d, exit code %d, signal %d, %.60s",
+             isolation == SANDBOX_LIMITED ? "limited"
+             : wrapped                    ? "wrapped"
+                                          : "isolated without bubblewrap",
+             trial->argument, end, child.exit_code, child.signal, child.text);
+    expect(end == SANDBOX_DONE && child.exit_code == (may ? 0 : 1), trial->what, told);
+}
+
+static void try_all(enum sandbox_isolation isolation, int wrapped)
+{
+    int root = geteuid() == 0;
+    const struct trial trials[] = {
+        {"socket", "2", SANDBOX_RUNNER, NEVER}, /* AF_INET */
+        {"socket", "1", SANDBOX_COMPILER, NEVER},
+        {"kill", own_number, SANDBOX_RUNNER, NEVER},
+        {"kill", "-1", SANDBOX_RUNNER, NEVER},
+        {"kill", own_number, SANDBOX_COMPILER, NEVER},
+        {"tgkill", own_number, SANDBOX_RUNNER, NEVER},
+        {"ptrace", own_number, SANDBOX_COMPILER, NEVER},
+        {"uring", "1", SANDBOX_RUNNER, NEVER},
+        {"read", "/proc/self/status", SANDBOX_RUNNER, ALLOWED},
+        {"read", other_file, SANDBOX_COMPILER, root ? UNLESS_ISOLATED : UNLESS_WRAPPED}, /* mode 0600 */
+        {"read", "/etc/passwd", SANDBOX_RUNNER, UNLESS_WRAPPED},
+        {"create", new_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
+        {"remove", other_file, SANDBOX_RUNNER, NEVER},
+        {"create", own_file, SANDBOX_COMPILER, ALLOWED},
+        {"descriptors", "3", SANDBOX_RUNNER, NEVER},
+        {"environment", "SECRET_OF_THE_GRADER", SANDBOX_COMPILER, NEVER},
+        {"environment", "PATH", SANDBOX_COMPILER, ALLOWED},
+        {"root", "0", SANDBOX_COMPILER, root ? UNLESS_ISOLATED : NEVER},
+        {"large_file", own_file, SANDBOX_COMPILER, NEVER},
+        {"fork_bomb", "4000", SANDBOX_COMPILER, root && isolation == SANDBOX_LIMITED ? ALLOWED : NEVER},
+        {"daemon", "x", SANDBOX_COMPILER, ALLOWED}, /* it may start, and is gone afterwards: below */
+    };
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        if (isolation == SANDBOX_LIMITED && strcmp(trials[i].what, "remove") == 0) continue; /* it may */
+        if (isolation == SANDBOX_LIMITED && strcmp(trials[i].what, "fork_bomb") == 0) continue;
+        try_one(&trials[i], isolation, wrapped);
+        unlink(new_file);
+        unlink(own_file);
+    }
+    expect(access(other_file, F_OK) == 0, "remove", "the file is gone");
+}
+
+/* Its process number is our own namespace's only without bubblewrap; inside, its end is the kernel's word. */
+static void try_daemon(enum sandbox_isolation isolation, int wrapped)
+{
+    long number = 0;
+    enum sandbox_end end = run("daemon", "y", isolation, SANDBOX_COMPILER, 20.0);
+    expect(end == SANDBOX_DONE && sscanf(child.text, "daemon y %ld", &number) == 1, "daemon", child.text);
+    if (!wrapped) expect(kill((pid_t)number, 0) != 0 && errno == ESRCH, "daemon", "outlived the sandbox");
+}
+
+static void try_ends(enum sandbox_isolation isolation)
+{
+    expect(run("hang", "0", isolation, SANDBOX_RUNNER, 0.2) == SANDBOX_LATE, "hang", "not late");
+    expect(child.exit_code == -1 && child.signal == 0, "hang", "has an end of its own");
+    expect(run("memory", "private", isolation, SANDBOX_RUNNER, 20.0) == SANDBOX_GREEDY, "memory",
+           "not greedy");
+    expect(run("memory", "shared", isolation, SANDBOX_RUNNER, 20.0) == SANDBOX_GREEDY, "shared memory",
+           "not greedy");
+    expect(run("signal", "11", isolation, SANDBOX_RUNNER, 20.0) == SANDBOX_DONE && child.signal == 11,
+           "signal", child.text);
+    expect(run("flood", "200000", isolation, SANDBOX_RUNNER, 20.0) == SANDBOX_DONE && child.exit_code == 0,
+           "flood", "did not end");
+    expect(child.text_used == SANDBOX_TEXT - 1 && strlen(child.text) == SANDBOX_TEXT - 1, "flood",
+           "not bounded");
+}
+
+static void try_missing(void)
+{
+    const char *arguments[] = {"/nowhere/program", NULL};
+    struct sandbox sandbox = {.arguments = arguments,
+                              .descriptor = {-1, -1, -1},
+                              .limits = {.cpu_seconds = 5.0, .file_bytes = 1 << 20, .processes = 8}};
+    expect(sandbox_run(&sandbox, 20.0, NULL, &child) == SANDBOX_DONE && child.exit_code == 126 &&
+               strstr(child.text, "cannot start") != NULL,
+           "missing program", child.text);
+}
+
+static int make_files(void)
+{
+    if (mkdtemp(folder) == NULL) return -1;
+    snprintf(own_file, sizeof own_file, "%s/own", folder);
+    snprintf(other_file, sizeof other_file, "%s.secret", folder);
+    snprintf(new_file, sizeof new_file, "%s.new", folder);
+    snprintf(own_number, sizeof own_number, "%ld", (long)getpid());
+    int file = open(other_file, O_WRONLY | O_CREAT, 0600);
+    return file < 0 || write(file, "secret", 6) != 6 || close(file) != 0 ? -1 : 0;
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    int held = open("/dev/null", O_RDONLY); /* without O_CLOEXEC: it must not reach a guest */
+    if (held < 0 || make_files() != 0) return 2;
+    setenv("SECRET_OF_THE_GRADER", "1", 1);
+    sandbox_prepare();
+    try_all(SANDBOX_LIMITED, 0);
+    try_ends(SANDBOX_LIMITED);
+    try_daemon(SANDBOX_LIMITED, 0);
+    int wrapped = sandbox_has_bubblewrap();
+    printf("isolation here: %s\n", sandbox_describe("/usr"));
+    if (wrapped) {
+        try_all(SANDBOX_ISOLATED, 1);
+        try_ends(SANDBOX_ISOLATED);
+        try_daemon(SANDBOX_ISOLATED, 1);
+    }
+    setenv("WARPWISE_BUBBLEWRAP", "no", 1);
+    expect(!sandbox_has_bubblewrap() && strstr(sandbox_describe("/usr"), "no bubblewrap") != NULL, "describe",
+           sandbox_describe("/usr"));
+    try_all(SANDBOX_ISOLATED, 0);
+    try_ends(SANDBOX_ISOLATED);
+    try_daemon(SANDBOX_ISOLATED, 0);
+    try_missing();
+    unlink(other_file);
+    rmdir(folder);
+    printf("checker_sandbox: %d failures%s\n", failures, wrapped ? "" : " (bubblewrap not tested: not here)");
+    return failures == 0 ? 0 : 1;
+}
