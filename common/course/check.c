@@ -84,14 +84,16 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 /* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
+    static const char *const others[] = {"--case", "--group", "--seed", "--secret-seed-file", "--time-limit"};
     char *own = course_kernel_path(plan->lesson, 0);
-    char *a = realpath(own, NULL), *b = realpath(plan->kernel, NULL);
-    int is_own = a && b && strcmp(a, b) == 0;
+    char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
+    int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        whole = whole && !option_value(plan->line, others[i]);
     free(own);
     free(a);
     free(b);
-    return is_own && !plan->expect && !order && !option_value(plan->line, "--case") &&
-           !option_value(plan->line, "--seed");
+    return whole;
 }
 
 static void run_once(struct check_plan *plan, enum device device, const char *order)

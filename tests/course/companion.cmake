@@ -70,6 +70,7 @@ put(PASS)
 expect(0 "> 01 alpha +FAIL +5/10 +simt +edited since" ${warpwise})
 expect(0 "" ${warpwise} check 01 --device simt --case basic) # not all of it: says nothing about the lesson
 expect(0 "" ${warpwise} check 01 --device simt --seed 5)
+expect(0 "" ${warpwise} check 01 --device simt --group basic)
 expect(0 "> 01 alpha +FAIL +5/10 +simt +edited since" ${warpwise})
 expect(0 "" ${warpwise} check 01 --device simt)
 expect(0 "" ${warpwise} check 02 --device simt --solution) # somebody else's

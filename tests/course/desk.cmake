@@ -26,8 +26,9 @@ set(PROJECT_BINARY_DIR ${build})
 set(WARPWISE_RUNNER_DEVICES simt)
 set(CMAKE_CXX_COMPILER ${CXX_COMPILER})
 configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-file(GLOB sources ${SOURCE_DIR}/common/course/*.c)
-execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated ${sources} -o ${warpwise} -lm
+file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
+execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated -I${SOURCE_DIR}/common/checker
+                        ${sources} -o ${warpwise} -lm
                 COMMAND_ERROR_IS_FATAL ANY)
 
 # The skeleton may be somebody's work by now: begin with one whose regions are all TODO.
