@@ -118,6 +118,8 @@ void progress_write(const struct lesson_folder *lesson, const struct progress *p
 /** @brief Remembers a whole check of the lesson's own file. */
 void progress_note_check(const struct lesson_folder *lesson, enum device device,
                          const struct judgement *judgement);
+/** @brief Remembers which cases failed in a check of only some. */
+void progress_note_failures(const struct lesson_folder *lesson, const struct judgement *judgement);
 /** @brief SHA-256 of a file, 64 digits; "" if it cannot be read. */
 void progress_sum(const char *path, char digits[65]);
 

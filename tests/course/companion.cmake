@@ -350,7 +350,7 @@ file(COPY_FILE ${skeleton} ${first})
 on_terminal(80x24 "${saves}quiet\nfits\nsend q\nexit 0\nrestored\n" build/bin/warpwise watch --poll)
 file(COPY_FILE ${skeleton} ${first})
 file(REMOVE ${root}/state/01_alpha)
-on_terminal(80x24 "expect waiting for a save
+on_terminal(80x24 "expect saves are checked
 quiet
 send h
 expect hint 1 of 3
