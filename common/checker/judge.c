@@ -85,7 +85,7 @@ static int device_content(const struct session *session, int index, struct verdi
     const struct wire_result *result = &session_case(session, index)->result;
     char text[VERDICT_TEXT];
     if (item->finding || result->findings > 0) {
-        say(verdict, STATE_FAIL, "the software device found a mistake");
+        say(verdict, STATE_FAIL, JUDGE_FINDING);
         snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
         return 0;
     }

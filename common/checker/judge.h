@@ -7,6 +7,9 @@
 
 #include "session.h"
 
+/** @brief The headline of a case in which the software device found a mistake. */
+#define JUDGE_FINDING "the software device found a mistake"
+
 /** @brief Judges item @p index after all runners are gone, and merges the result into the verdict of its case. */
 void judge_item(struct session *session, int index);
 

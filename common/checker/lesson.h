@@ -124,6 +124,19 @@ struct lesson_part {
     int points;
 };
 
+/**
+ * @brief What a lesson is worth beyond right results, and how fast is fast enough. Zero stands for the usual:
+ *        10 and 20 points, nothing below 0.3, everything from 0.9 on.
+ *
+ * Speed is a ratio against the course's solution, measured in the same run: its time over the student's on a
+ * GPU, its memory sectors over the student's on the software device; 1 is as good as the solution.
+ */
+struct lesson_credit {
+    int clean_points; /**< no finding of the software device, no crash; -1: none to be had */
+    int speed_points; /**< at the cases of GROUP_SPEED; -1: none to be had */
+    double speed_none, speed_full; /**< ratios that earn nothing and everything; in a straight line between */
+};
+
 /** @brief A lesson, as the checker sees it. */
 struct lesson {
     int number;
@@ -131,6 +144,7 @@ struct lesson {
     const char *title;
     int part_count;
     struct lesson_part part[LESSON_PARTS];
+    struct lesson_credit credit;
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */
     int (*cases)(struct lesson_case *cases, int capacity);

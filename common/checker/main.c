@@ -105,6 +105,10 @@ int main(int argc, char **argv)
         report_list(&check);
         return EXIT_PASS;
     }
+    if (check.options.rubric) {
+        report_rubric(check.options.lesson);
+        return EXIT_PASS;
+    }
     if (check.options.costs) {
         report_costs(&check);
         return EXIT_PASS;

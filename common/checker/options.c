@@ -33,6 +33,7 @@ void options_usage(FILE *file)
         "  --csv FILE --json FILE --ctest   records for programs\n"
         "  --list               the cases; needs no runner\n"
         "  --costs              what each case costs by definition, as CSV; needs no runner\n"
+        "  --rubric             what the lesson's points are given for; needs no runner\n"
         "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
         "exit status: 0 pass, 1 fail, 2 the check could not be made, 77 not started or no device\n",
         file);
@@ -161,7 +162,8 @@ static int read_flag(struct options *options, const char *name)
     } flags[] = {{"-v", &options->verbose},         {"--verbose", &options->verbose},
                  {"--dump", &options->dump},        {"--bench", &options->bench},
                  {"--list", &options->list},        {"--costs", &options->costs},
-                 {"--ctest", &options->ctest},      {"--isolated", &options->isolated}};
+                 {"--rubric", &options->rubric},    {"--ctest", &options->ctest},
+                 {"--isolated", &options->isolated}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;
@@ -188,7 +190,8 @@ int options_read(struct options *options, int argc, char **argv)
     if (options->time_limit == 0.0)
         options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
-    if (options->runner == NULL && !options->list && !options->costs && options->save_case == NULL)
+    if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
+        options->save_case == NULL)
         return complain("which runner?", "--runner is missing");
     return 0;
 }

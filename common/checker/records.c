@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge.h"
 #include "report.h"
 
 /** Writes one field of a record; `number` is 0 for text. */
@@ -56,6 +57,17 @@ static void put_measurement(field_writer put, void *context, const struct measur
     put_real(put, context, "host_seconds", m->host_seconds, 1);
 }
 
+/* Which of its mistakes the software device named first: the word between "simt: " and the next colon. */
+static void put_finding(field_writer put, void *context, const struct verdict *verdict)
+{
+    char kind[40] = "";
+    const char *at = strstr(verdict->detail, "simt: ");
+    size_t length = at != NULL ? strcspn(at + 6, ":\n") : 0;
+    int found = strcmp(verdict->headline, JUDGE_FINDING) == 0;
+    if (found && length > 0 && length < sizeof kind) snprintf(kind, sizeof kind, "%.*s", (int)length, at + 6);
+    put_text(put, context, "finding", found && kind[0] == '\0' ? "seen-before" : kind);
+}
+
 static void put_case(field_writer put, void *context, const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
@@ -76,6 +88,11 @@ static void put_case(field_writer put, void *context, const struct check *check,
              item->expected == KERNEL_OK && verdict->state == STATE_PASS);
     put_measurement(put, context, &verdict->measurement);
     put_count(put, context, "seed", check->options.seed, 1);
+    put_finding(put, context, verdict);
+    const struct measurement *m = &verdict->measurement;
+    put_text(put, context, "time_refused", m->timed && m->refused != NULL ? m->refused : "");
+    put_text(put, context, "headline", verdict->headline);
+    put_text(put, context, "pattern", verdict->pattern);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------------------- */
@@ -129,6 +146,25 @@ int report_csv(const struct check *check, const char *path)
         fputc('\n', csv.file);
     }
     return close_file(csv.file, path);
+}
+
+static int points_or(int given, int usual)
+{
+    return given == 0 ? usual : given < 0 ? 0 : given;
+}
+
+void report_rubric(const struct lesson *lesson)
+{
+    enum { USUAL_CLEAN_POINTS = 10, USUAL_SPEED_POINTS = 20 };
+    const double usual_none = 0.3, usual_full = 0.9;
+    const struct lesson_credit *credit = &lesson->credit;
+    printf("title,,%s\n", lesson->title);
+    for (int i = 0; i < lesson->part_count; i++)
+        printf("part,%s,%d\n", lesson->part[i].name, lesson->part[i].points);
+    printf("clean,,%d\n", points_or(credit->clean_points, USUAL_CLEAN_POINTS));
+    printf("speed,,%d\n", points_or(credit->speed_points, USUAL_SPEED_POINTS));
+    printf("speed_none,,%g\n", credit->speed_none > 0.0 ? credit->speed_none : usual_none);
+    printf("speed_full,,%g\n", credit->speed_full > 0.0 ? credit->speed_full : usual_full);
 }
 
 /* Only what is known before anything runs: a property has many inputs, and no one cost. */
@@ -210,9 +246,6 @@ int report_json(const struct check *check, const char *path)
         if (rows++ > 0) fprintf(json.file, ",\n");
         json.column = 0;
         put_case(put_json, &json, check, i);
-        if (check->verdicts[i].headline[0] != '\0')
-            put_json(&json, "headline", check->verdicts[i].headline, 0);
-        if (check->verdicts[i].pattern[0] != '\0') put_json(&json, "pattern", check->verdicts[i].pattern, 0);
         fputc('}', json.file);
     }
     fprintf(json.file, "\n  ]\n}\n");

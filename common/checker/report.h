@@ -13,6 +13,10 @@ void report_text(const struct check *check);
 /** @brief Prints the cases of the lesson, with what they are. */
 void report_list(const struct check *check);
 
+/** @brief Prints, as CSV, what the points of @p lesson are given for: "part,NAME,POINTS", "clean,,POINTS",
+ *         "speed,,POINTS", "speed_none,,RATIO", "speed_full,,RATIO", after "title,,TITLE". */
+void report_rubric(const struct lesson *lesson);
+
 /** @brief Prints, as CSV, what each case costs by definition of the problem: nothing is run for it. */
 void report_costs(const struct check *check);
 

@@ -4,6 +4,8 @@
  *
  *     main.c       the table of commands, help, options; companion.h lists the files that accompany a student
  *     check.c bench.c tour.c runner.c doctor.c ran.c     one command each
+ *     grade*.c journal.c escape.c       grading a class: see grade.h
+ *     handout.c    the student's tree
  *     judge.c      one kernel file, one device: build and check
  *     build.c      from a kernel file to a runner
  *     build_untrusted.c   the same for a stranger's file, with source_check.c and object_check.c
@@ -236,6 +238,9 @@ int build_kernel_file_usable(const char *path);
 
 struct result_row {
     char *lesson, *part, *test_case, *group, *shape, *state;
+    char *finding;               /**< what the software device found: "shared-race", …; or "" */
+    char *time_refused;          /**< why the time is not to be believed, or "" */
+    char *headline, *pattern;    /**< what is wrong, and what that looks like */
     double points, points_max;
     double median_us, p10_us, p90_us;
     double flop, min_bytes;
@@ -290,6 +295,8 @@ struct judgement {
 };
 
 void judge(const struct judgement_request *request, struct judgement *judgement);
+/** @brief The second half of judge(): a runner that is there already, handed to the checker. */
+void judge_runner(const struct judgement_request *request, const char *runner, struct judgement *judgement);
 /** @brief Notes on disk that a kernel of @p lesson ran, for the test run.executed_something. */
 void record_run(const struct lesson_folder *lesson, enum device device, const char *state);
 
@@ -306,7 +313,7 @@ void print_shapes(const struct results *results);
 
 /* ---- commands ----------------------------------------------------------------------------------------- */
 
-enum { MAX_OPTIONS = 24 };
+enum { MAX_OPTIONS = 24, MAX_OPERANDS = 256 };
 
 /** @brief One option of a command. */
 struct option_description {
@@ -319,7 +326,8 @@ struct option_description {
 /** @brief What stands on the command line. */
 struct command_line {
     const char *operand; /**< NULL if none was given */
-    const char *second;  /**< likewise */
+    size_t operand_count;
+    const char *operands[MAX_OPERANDS]; /**< all of them, for a command that takes many */
     size_t count;
     const char *name[MAX_OPTIONS * 4];
     const char *value[MAX_OPTIONS * 4]; /**< "" for a switch */
@@ -329,6 +337,7 @@ struct command {
     const char *name;
     const char *operand; /**< what stands after the name: "NN", or NULL */
     const char *second;  /**< and after that */
+    int many;            /**< 1: it takes more than one of these */
     const char *summary; /**< NULL: not listed */
     const char *details;
     const struct option_description *options; /**< ended by a NULL name */
@@ -339,6 +348,6 @@ struct command {
 const char *option_value(const struct command_line *line, const char *name);
 
 extern const struct command check_command, bench_command, tour_command, runner_command, doctor_command,
-    ran_command;
+    ran_command, grade_command, handout_command;
 
 #endif

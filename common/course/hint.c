@@ -154,9 +154,9 @@ static int run_hint(const struct command_line *line)
         return EXIT_TROUBLE;
     }
     progress_read(lesson, &progress);
-    size_t index = line->second ? choose(lesson, &hints, &progress, line->second)
-                                : most_useful(lesson, &hints, &progress);
-    if (index == hints.count) return line->second ? EXIT_TROUBLE : list_hints(lesson, &hints, &progress);
+    const char *which = line->operand_count > 1 ? line->operands[1] : NULL;
+    size_t index = which ? choose(lesson, &hints, &progress, which) : most_useful(lesson, &hints, &progress);
+    if (index == hints.count) return which ? EXIT_TROUBLE : list_hints(lesson, &hints, &progress);
     show(lesson, &hints, index);
     if (index < MOST_HINTS && !progress.hint_shown[index]) {
         progress.hint_shown[index] = 1;

@@ -16,7 +16,7 @@ static const char columns[] =
     "min_bytes,workspace_bytes,launches,blocks_per_sm,occupancy,load_requests,load_sectors,store_requests,"
     "store_sectors,shared_load_wavefronts,shared_store_wavefronts,bank_conflicts,atomics,barriers,host_"
     "seconds,"
-    "seed";
+    "seed,finding,time_refused,headline,pattern";
 
 /* The one row of a submission that did not come so far as to be run. */
 static void report_submission(const struct judgement_request *request, const struct submission *submission,
@@ -53,7 +53,7 @@ static void report_build_error(const struct judgement_request *request, const st
     if (request->verbose) text_print(&judgement->report, "%s", build->log.data);
     if (request->echo) fputs(judgement->report.data, stdout);
     judgement->results.header = copy_string(columns);
-    text_print(&judgement->results.lines, "%s,,,,,%s,BUILD_ERROR,0,0,,,,,,,,,,,,,,,,,,,,,\n",
+    text_print(&judgement->results.lines, "%s,,,,,%s,BUILD_ERROR,0,0,,,,,,,,,,,,,,,,,,,,,,,,,\n",
                request->lesson->number, device_name(request->device));
 }
 
@@ -125,9 +125,9 @@ static void conclude(const struct process_end *end, const char *rows, struct jud
     }
 }
 
-static void run_checker(const struct judgement_request *request, const char *runner,
-                        struct judgement *judgement)
+void judge_runner(const struct judgement_request *request, const char *runner, struct judgement *judgement)
 {
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = "NOTHING_RAN"};
     struct argument_list arguments = {0};
     struct process_end end;
     static int runs;
@@ -170,7 +170,7 @@ static void judge_submission(const struct judgement_request *request, struct jud
     submission_build(request->submission, request->lesson, request->device, &submission);
     show_progress(NULL);
     if (submission.state == SUBMISSION_READY) {
-        run_checker(request, submission.runner, judgement);
+        judge_runner(request, submission.runner, judgement);
         judgement->device_finding = has_device_finding(judgement->report.data);
         if (state_was_executed(judgement->state))
             record_run(request->lesson, request->device, judgement->state);
@@ -201,7 +201,7 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
         show_progress(NULL);
         report_build_error(request, &build, judgement);
     } else if (build.state == BUILD_READY) {
-        run_checker(request, build.runner, judgement);
+        judge_runner(request, build.runner, judgement);
         judgement->device_finding = has_device_finding(judgement->report.data);
         if (state_was_executed(judgement->state)) {
             record_run(request->lesson, request->device, judgement->state);

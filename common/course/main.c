@@ -23,6 +23,8 @@ const struct command *const course_commands[] = {&status_command,
                                                  &roofline_command,
                                                  &runner_command,
                                                  &tour_command,
+                                                 &grade_command,
+                                                 &handout_command,
                                                  &doctor_command,
                                                  &completion_command,
                                                  &ran_command,
@@ -124,12 +126,13 @@ static int read_command_line(const struct command *command, char **words, int co
         } else if (!command->operand) {
             return complain("%s takes no \"%s\"; see warpwise %s --help.", command->name, words[i],
                             command->name);
-        } else if (line->operand && command->second && !line->second) {
-            line->second = words[i];
-        } else if (line->operand) {
+        } else if (line->operand_count > (command->second ? 1 : 0) && !command->many) {
             return complain("one lesson at a time: \"%s\" is one too many.", words[i]);
+        } else if (line->operand_count == MAX_OPERANDS) {
+            return complain("more than %d names are too many.", MAX_OPERANDS);
         } else {
-            line->operand = words[i];
+            if (!line->operand) line->operand = words[i];
+            line->operands[line->operand_count++] = words[i];
         }
     }
     return EXIT_PASS;

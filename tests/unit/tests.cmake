@@ -5,6 +5,12 @@ add_unit_test(reference_decode SOURCES ${unit}/reference_decode.c LIBRARIES refe
 set(course ${unit}/../../common/course)
 add_unit_test(course SOURCES ${unit}/course.c ${course}/text.c ${course}/sha256.c ${course}/results.c
               ${course}/terminal.c ${course}/process.c)
+add_unit_test(grade_text SOURCES ${unit}/grade_text.c ${course}/escape.c ${course}/journal.c ${course}/text.c
+              ${course}/sha256.c)
+file(GLOB grade_sources CONFIGURE_DEPENDS ${course}/grade_*.c)
+list(FILTER grade_sources EXCLUDE REGEX "grade_(class|merge|schedule|seed|students|unit)")
+add_unit_test(grade_reports SOURCES ${unit}/grade_reports.c ${grade_sources} ${course}/escape.c ${course}/journal.c
+              ${course}/text.c ${course}/sha256.c ${course}/terminal.c ${course}/results.c)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
 add_unit_test(checker SOURCES ${unit}/checker.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_storage SOURCES ${unit}/checker_storage.c ${unit}/judged_case.c LIBRARIES checker_parts)

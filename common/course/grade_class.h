@@ -1,0 +1,51 @@
+/**
+ * @file grade_class.h
+ * @brief One run of `warpwise grade`: what was asked for, what is known, what is to be done.
+ */
+#ifndef WARPWISE_COURSE_GRADE_CLASS_H
+#define WARPWISE_COURSE_GRADE_CLASS_H
+
+#include "grade.h"
+
+/** @brief A run. */
+struct grade_class {
+    struct grade_plan plan;
+    struct grade_book book;
+    struct journal journal;
+
+    /* as asked for */
+    const struct lesson_folder **lessons; /**< none: as recorded, or all */
+    size_t lesson_count;
+    const char *student;    /**< grade only this one, and again; or NULL */
+    const char *seed_given; /**< a file, or NULL */
+    const char *device;     /**< as on the command line, or NULL */
+    struct device_choice devices;
+    unsigned shard, shards; /**< 0/0: the whole class */
+    int no_speed;
+
+    /* what comes of it */
+    struct grade_unit *units;
+    size_t unit_count;
+    size_t done, ungraded;
+    struct grade_unit *again; /**< could not be graded at the first attempt */
+    size_t again_count;
+    int retrying;
+    double start;
+};
+
+/** @brief Makes plan.seed_file hold the seed that was given, recorded, or drawn just now; notes its sum.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_seed_settle(struct grade_class *class);
+
+/** @brief Settles seed, lessons, devices and students, and notes them in the journal.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_class_settle(struct grade_class *class);
+
+/** @brief Grades what is not graded yet. @return EXIT_PASS, or EXIT_TROUBLE if it had to stop */
+int grade_class_run(struct grade_class *class);
+
+/** @brief Takes the results in @p folders into the book and writes them to a new journal in plan.out.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint; the book has no lessons if nothing came of it */
+int grade_merge(struct grade_class *class, const char *const *folders, size_t count);
+
+#endif

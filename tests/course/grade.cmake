@@ -1,0 +1,272 @@
+# warpwise grade and warpwise handout, in the sandbox of stub compilers: everything that is not about kernels.
+#   cmake -DSOURCE_DIR=... -DWORK=... -DC_COMPILER=... [-DXMLLINT=...] -P grade.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/sandbox.cmake)
+make_sandbox()
+set(grade ${warpwise} grade)
+set(class ${root}/class)
+
+# The checker of this file: knows the rubric, mixes a seed, and takes a moment where a kernel says LINGERS.
+set(checker_script [=[
+here=$(dirname "$0")
+while [ $# -gt 0 ]; do
+    case $1 in
+    --lesson) lesson=$2 ;;
+    --runner) runner=$2 ;;
+    --device) device=$2 ;;
+    --csv) csv=$2 ;;
+    --secret-seed-file) seed=$2 ;;
+    --bench) bench=1 ;;
+    --rubric) printf 'title,,a title, with a comma\npart,all,100\nclean,,10\nspeed,,20\nspeed_none,,0.5\nspeed_full,,1\n'; exit 0 ;;
+    esac
+    shift
+done
+[ -s "$seed" ] || { echo "checker: no seed"; exit 2; }
+[ -e "$here/no_gpu" ] && [ "$device" = gpu ] && gone=1
+verdict=$(sed -n 's/.*verdict: //p' "$runner")
+columns=lesson,part,case,group,shape,device,state,points,points_max,median_us,flop,min_bytes,load_sectors,store_sectors
+columns=$columns,bank_conflicts,shared_load_wavefronts,shared_store_wavefronts,finding,time_refused,headline,pattern
+echo "$columns" >"$csv"
+sectors=1000
+time=100
+row() { echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,50,$time,1e9,3200,$sectors,0,0,0,0,$5,,$6,$7" >>"$csv"; }
+[ "$bench" ] || echo "checked $lesson $device $verdict" >>"$here/checked.log"
+[ "$gone" ] && { row basic basic NO_DEVICE 0 "" "no such device" ""; echo "no such device"; exit 77; }
+case $verdict in
+BREAKS) echo "checker: no shared memory is left"; exit 2 ;;
+DIES) kill -SEGV $$ ;;
+LINGERS) sleep 0.05 ;;
+THRIFTY) sectors=900 ;;
+WASTEFUL) sectors=1250; time=125 ;;
+IMPOSSIBLE) sectors=10 ;;
+esac
+case $verdict in
+PASS | LINGERS | THRIFTY | WASTEFUL | IMPOSSIBLE) row basic basic PASS 50; row real speed PASS 50; exit 0 ;;
+FAIL) row basic basic PASS 50; row real speed FAIL 0 "" "out[0] = <1>" "constant factor: 2 times"; exit 1 ;;
+RACE) row basic basic FAIL 0 shared-race "the software device found a mistake"; row real speed PASS 50; exit 1 ;;
+CRASH) row basic basic CRASH 0 "" "signal 11"; row real speed CRASH 0; exit 1 ;;
+NOT_STARTED) row basic basic NOT_STARTED 0; row real speed NOT_STARTED 0; exit 77 ;;
+esac
+]=])
+write_script(${build}/bin/checker "${checker_script}")
+file(WRITE ${build}/bin/no_gpu "")
+file(WRITE ${root}/seed "a secret\n")
+
+# hand_in(STUDENT VERDICT [LESSON...]): a submission whose kernels have this verdict.
+function(hand_in student verdict)
+    foreach(lesson IN LISTS ARGN)
+        string(SUBSTRING ${lesson} 3 -1 topic)
+        write_kernel("${class}/${student}/lessons/${lesson}/${topic}.cu" ${verdict})
+    endforeach()
+endfunction()
+
+function(expect_same what one other)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${one} ${other} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    if(NOT result EQUAL 0)
+        execute_process(COMMAND diff ${one} ${other})
+        message(SEND_ERROR "${what}: ${one} and ${other} differ")
+    endif()
+endfunction()
+
+function(count_checks out)
+    set(calls "")
+    if(EXISTS ${build}/bin/checked.log)
+        file(STRINGS ${build}/bin/checked.log calls)
+    endif()
+    list(LENGTH calls count)
+    set(${out} ${count} PARENT_SCOPE)
+endfunction()
+
+# ---- usage ----------------------------------------------------------------------------------------------------------
+expect(0 "usage: warpwise grade DIR" ${grade} --help)
+expect(2 "which submissions" ${grade} --out ${root}/out)
+expect(2 "is no folder" ${grade} ${class} --out ${root}/out)
+file(MAKE_DIRECTORY ${class})
+expect(2 "--out OUT says where" ${grade} ${class})
+expect(2 "no student's folder" ${grade} ${class} --out ${root}/out)
+hand_in(alice PASS 01_alpha 02_beta)
+expect(2 "lies among the submissions" ${grade} ${class} --out ${class}/results)
+file(REMOVE_RECURSE ${class}/results)
+expect(2 "--jobs takes a number" ${grade} ${class} --out ${root}/out --jobs 0)
+expect(2 "--shard takes K/N" ${grade} ${class} --out ${root}/out --shard 3/2)
+expect(2 "no lesson \"9\"" ${grade} ${class} --out ${root}/out --lessons 01,9)
+expect(2 "one folder of submissions at a time" ${grade} ${class} ${class} --out ${root}/out)
+expect(2 "gpu is not here" ${grade} ${class} --out ${root}/out --device gpu)
+expect(2 "cannot be read: No such file" ${grade} ${class} --out ${root}/out --secret-seed-file ${root}/none)
+
+# ---- a class --------------------------------------------------------------------------------------------------------
+# Names that CMake's lists cannot hold are made by the shell.
+hand_in("O'Neill, \"Bob\"" FAIL 01_alpha 02_beta)
+hand_in("=1+1|cmd" RACE 01_alpha)
+hand_in("-rf" CRASH 01_alpha 02_beta)
+hand_in("Zoë 山田" THRIFTY 01_alpha 02_beta)
+hand_in(wasteful WASTEFUL 01_alpha 02_beta)
+hand_in(impossible IMPOSSIBLE 01_alpha 02_beta)
+hand_in(skeleton NOT_STARTED 01_alpha 02_beta)
+file(MAKE_DIRECTORY ${class}/empty)
+file(WRITE ${class}/readme.txt "not a student\n")
+file(WRITE ${class}/broken/alpha.cu "BROKEN\n")
+write_script(${root}/hostile.sh [=[
+set -e
+cd "$1"
+mkdir -p 'a
+b;[c]' "$(printf 'x\377y')" '<script>alert(1)<' large binary link
+cp alice/lessons/01_alpha/alpha.cu 'a
+b;[c]/'
+cp alice/lessons/01_alpha/alpha.cu "$(printf 'x\377y')/"
+cp alice/lessons/01_alpha/alpha.cu '<script>alert(1)</'
+yes '// ten megabytes of this' | head -c 10000000 >large/alpha.cu
+head -c 1000 /bin/sh >binary/alpha.cu
+ln -sf /etc/passwd link/alpha.cu
+ln -sfn /etc elsewhere
+]=])
+expect(0 "" ${root}/hostile.sh ${class})
+set(all ${grade} ${class} --secret-seed-file ${root}/seed)
+expect(0 "readme.txt is not graded.*17 students, 2 lessons" ${all} --out ${root}/out --jobs 2)
+file(READ ${root}/out/grades.csv csv)
+foreach(row IN ITEMS "student,folder,points,points_max,withheld,01_state,01_points,01_max,02_state,02_points,02_max"
+        "alice,alice,260.00,260.00,0.00,PASS,130.00,130.00,PASS,130.00,130.00"
+        "\"O'Neill, \"\"Bob\"\"\",O_Neill___Bob_-[0-9a-f]+,120.00,260.00,0.00,FAIL,60.00,130.00,FAIL,60.00,130.00"
+        "\"'=1.1.cmd\",_1_1_cmd-[0-9a-f]+,70.00,260.00,0.00,FAIL,70.00,130.00,NOT_STARTED,0.00,130.00"
+        "\"'-rf\",_rf-[0-9a-f]+,0.00,260.00,0.00,CRASH,0.00,130.00,CRASH,0.00,130.00"
+        "Zoë 山田,Zo_+-[0-9a-f]+,260.00,260.00,0.00,PASS,130.00,130.00,PASS,130.00,130.00"
+        "wasteful,wasteful,244.00,260.00,0.00,PASS,122.00,130.00,PASS,122.00,130.00"
+        "impossible,impossible,220.00,260.00,40.00,PASS,110.00,130.00,PASS,110.00,130.00"
+        "skeleton,skeleton,0.00,260.00,0.00,NOT_STARTED,0.00,130.00,NOT_STARTED,0.00,130.00"
+        "empty,empty,0.00,260.00,0.00,NOT_STARTED,0.00,130.00,NOT_STARTED,0.00,130.00"
+        "broken,broken,0.00,260.00,0.00,BUILD_ERROR,0.00,130.00,NOT_STARTED,0.00,130.00"
+        "\"a.x0ab;.c.\",a_b__c_-[0-9a-f]+,130.00,260.00,0.00,PASS,130.00,130.00,NOT_STARTED,0.00,130.00"
+        "x.xffy,x_y-[0-9a-f]+,130.00,260.00,0.00,PASS,130.00,130.00,NOT_STARTED,0.00,130.00"
+        "<script>alert.1.<,_script_alert_1__-[0-9a-f]+,130.00,260.00,0.00,PASS"
+        "large,large,0.00,260.00,0.00,REFUSED,0.00,130.00,NOT_STARTED"
+        "binary,binary,0.00,260.00,0.00,REFUSED" "link,link,0.00,260.00,0.00,REFUSED"
+        "elsewhere,elsewhere,0.00,260.00,0.00,REFUSED,0.00,130.00,REFUSED")
+    if(NOT "\n${csv}" MATCHES "\n${row}")
+        message(SEND_ERROR "\"${row}\" is not in grades.csv:\n${csv}")
+    endif()
+endforeach()
+file(GLOB_RECURSE written RELATIVE ${root}/out ${root}/out/*)
+list(LENGTH written count)
+math(EXPR wanted "17 * 4 + 5") # reports of each, and grades.csv summary.html journal lock secret_seed
+expect_equal("files of a class" ${count} ${wanted})
+file(READ ${root}/out/summary.html page)
+if(page MATCHES "<script" OR NOT page MATCHES "&lt;script&gt;alert")
+    message(SEND_ERROR "a name got into summary.html as it is")
+endif()
+if(XMLLINT)
+    file(GLOB junit ${root}/out/students/*/junit.xml)
+    expect(0 "" ${XMLLINT} --noout --schema ${CMAKE_CURRENT_LIST_DIR}/junit.xsd ${junit})
+endif()
+
+# ---- again: nothing is graded twice, and the same comes out whatever happens on the way --------------------------------
+file(COPY_FILE ${root}/out/grades.csv ${root}/grades.csv)
+count_checks(before)
+expect(0 "are graded already" ${all} --out ${root}/out)
+expect(0 "are graded already" ${grade} ${class} --out ${root}/out) # the seed is remembered
+count_checks(after)
+expect_equal("checks of a class that is graded" ${after} ${before})
+expect(0 "" ${all} --out ${root}/one --jobs 1)
+expect_same("one job" ${root}/one/grades.csv ${root}/grades.csv)
+write_script(${root}/both.sh "\"$@\" >${root}/first 2>&1 & \"$@\" >${root}/second 2>&1; wait; cat ${root}/first ${root}/second")
+expect(0 "another warpwise grade is at work" ${root}/both.sh ${all} --out ${root}/two)
+expect(0 "" ${all} --out ${root}/two)
+expect_same("two graders" ${root}/two/grades.csv ${root}/grades.csv)
+
+foreach(shard IN ITEMS 1 2 3)
+    expect(0 "" ${all} --out ${root}/part${shard} --shard ${shard}/3)
+endforeach()
+set(merge ${grade} --merge ${root}/part3 ${root}/part1 ${root}/part2)
+expect(0 "17 students" ${merge} --out ${root}/merged)
+expect_same("shards" ${root}/merged/grades.csv ${root}/grades.csv)
+expect(0 "are graded already" ${all} --out ${root}/merged)
+expect_same("what was merged, graded on" ${root}/merged/grades.csv ${root}/grades.csv)
+expect(2 "part 2/3 is missing" ${grade} --merge ${root}/part1 ${root}/part3 --out ${root}/most)
+expect(2 "there are no results in" ${grade} --merge ${root}/part1 ${root}/class --out ${root}/most)
+expect(0 "" ${grade} ${class} --out ${root}/other) # a seed of its own
+expect(2 "another secret seed" ${grade} --merge ${root}/part1 ${root}/other --out ${root}/most)
+
+# ---- one student, a changed file, another seed, a changed tool ----------------------------------------------------------
+expect(0 "(01_alpha|02_beta) on simt: the same as recorded.*(01_alpha|02_beta) on simt: the same" ${all} --out ${root}/out --student alice)
+expect_same("one student again" ${root}/out/grades.csv ${root}/grades.csv)
+expect(2 "no student \"alcie\" in .*Did you mean alice" ${all} --out ${root}/out --student alcie)
+hand_in(empty PASS 02_beta)
+expect(0 "\\[1/1\\] empty 02_beta simt PASS" ${all} --out ${root}/out)
+expect(0 "all 17 are graded already.*17 students, 1 lessons" ${all} --out ${root}/out --lessons 02)
+expect(0 "are graded already" ${all} --out ${root}/out)
+file(WRITE ${root}/seed2 "another secret\n")
+expect(0 "\\[34/34\\]" ${grade} ${class} --out ${root}/out --secret-seed-file ${root}/seed2)
+file(APPEND ${root}/lessons/02_beta/beta.h "/* changed */\n")
+expect(0 "\\[17/17\\]" ${grade} ${class} --out ${root}/out)
+file(REMOVE_RECURSE ${class}/empty)
+file(MAKE_DIRECTORY ${class}/empty)
+expect(0 "\\[1/1\\] empty 02_beta simt NOT_STARTED" ${grade} ${class} --out ${root}/out)
+expect_same("all changes taken back" ${root}/out/grades.csv ${root}/grades.csv)
+
+# ---- what is nobody's zero ------------------------------------------------------------------------------------------------
+hand_in(unlucky BREAKS 01_alpha)
+expect(2 "not graded: unlucky, 01_alpha: the check could not be made: checker: no shared memory" ${all} --out ${root}/out)
+file(READ ${root}/out/grades.csv csv)
+if(NOT csv MATCHES "\nunlucky,unlucky,,260.00,0.00,NOT_GRADED,,130.00,NOT_STARTED,0.00")
+    message(SEND_ERROR "a student without a verdict got one:\n${csv}")
+endif()
+hand_in(unlucky DIES 01_alpha)
+expect(2 "not graded: unlucky, 01_alpha: the checker was ended by signal 11" ${all} --out ${root}/out)
+hand_in(unlucky PASS 01_alpha)
+expect(0 "unlucky 01_alpha simt PASS" ${all} --out ${root}/out)
+file(REMOVE_RECURSE ${class}/unlucky)
+write_kernel(${root}/solutions/02_beta/beta.cu FAIL)
+expect(2 "own solution of 02_beta does not pass on simt .FAIL.*nobody is graded.*not graded: alice, 02_beta" ${all} --out ${root}/sick)
+write_kernel(${root}/solutions/02_beta/beta.cu PASS)
+expect(0 "" ${all} --out ${root}/sick)
+expect_same("a solution that was wrong for a while" ${root}/sick/grades.csv ${root}/grades.csv)
+expect(2 "cannot be written|cannot be made|disk is full|not graded" sh -c "ulimit -f 16 && '${warpwise}' grade ${class} --secret-seed-file ${root}/seed --out ${root}/full")
+expect(0 "" ${all} --out ${root}/full)
+expect_same("a disk that was full for a while" ${root}/full/grades.csv ${root}/grades.csv)
+
+# A GPU, times beside the solution's, and the GPU gone.
+file(REMOVE ${build}/bin/no_gpu)
+expect(0 "17 students" ${all} --out ${root}/both --jobs 2)
+file(READ ${root}/both/grades.csv csv)
+if(NOT csv MATCHES "\nwasteful,wasteful,244.00,260.00,0.00,PASS,122.00")
+    message(SEND_ERROR "times on a GPU:\n${csv}")
+endif()
+hand_in(late PASS 01_alpha)
+file(WRITE ${build}/bin/no_gpu "")
+expect(2 "not graded: late, 01_alpha" ${all} --out ${root}/both)
+file(REMOVE ${build}/bin/no_gpu)
+expect(0 "late 01_alpha gpu PASS" ${all} --out ${root}/both)
+file(WRITE ${build}/bin/no_gpu "")
+file(REMOVE_RECURSE ${class}/late)
+
+# ---- killed at any moment ---------------------------------------------------------------------------------------------------
+foreach(number RANGE 1 12)
+    hand_in(slow${number} LINGERS 01_alpha 02_beta)
+endforeach()
+expect(0 "29 students" ${all} --out ${root}/calm --jobs 2)
+write_script(${root}/kill.sh [=[
+# kill.sh OUT COMMAND...: starts COMMAND and kills it, a little later each time, until it comes to its end.
+out=$1
+shift
+for moment in 0.02 0.05 0.08 0.12 0.16 0.2 0.25 0.3 0.35 0.4 0.5 0.6; do
+    timeout -s KILL $moment "$@" >/dev/null 2>&1
+done
+"$@" >/dev/null || exit 1
+LC_ALL=C awk -F'\t' '$2 == "result" && $10 == 1 { times[$4 FS $6 FS $8]++ }
+    END { for (unit in times) { all++; if (times[unit] != 1) twice++ } print all, "results,", twice + 0, "of them twice" }' \
+    "$out/journal"
+]=])
+expect(0 "60 results, 0 of them twice" ${root}/kill.sh ${root}/killed ${all} --out ${root}/killed --jobs 2)
+expect_same("killed twelve times" ${root}/killed/grades.csv ${root}/calm/grades.csv)
+file(GLOB left ${build}/rows.* ${root}/killed/*.new)
+list(LENGTH left count)
+if(count GREATER 24)
+    message(SEND_ERROR "files are left behind: ${left}")
+endif()
+
+# ---- the handout ----------------------------------------------------------------------------------------------------------
+expect(2 "where to" ${warpwise} handout)
+expect(2 "not empty" ${warpwise} handout ${root})
+file(READ ${root}/solutions/01_alpha/alpha.cu solution)
+set(region "// [student: sum]\nreturn 1;\n// [/student]\n")
+file(WRITE ${root}/solutions/01_alpha/alpha.cu "${region}")
+file(WRITE ${root}/lessons/01_alpha/alpha.cu "${region}")
+expect(2 "lessons/01_alpha/alpha.cu holds a part of the solution" ${warpwise} handout ${root}/student)
