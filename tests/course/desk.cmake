@@ -2,6 +2,7 @@
 # and a `warpwise` that was compiled for this place. on_terminal plays the student.
 #   cmake -DSOURCE_DIR=... -DBUILD=... -DWORK=... -DC_COMPILER=... -DCXX_COMPILER=... -DON_TERMINAL=... -P desk.cmake
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/build_warpwise.cmake)
 set(root ${WORK}/desk)
 set(build ${root}/build)
 set(warpwise ${build}/bin/warpwise)
@@ -26,10 +27,7 @@ set(PROJECT_BINARY_DIR ${build})
 set(WARPWISE_RUNNER_DEVICES simt)
 set(CMAKE_CXX_COMPILER ${CXX_COMPILER})
 configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
-execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated -I${SOURCE_DIR}/common/checker
-                        ${sources} -o ${warpwise} -lm
-                COMMAND_ERROR_IS_FATAL ANY)
+build_warpwise(${build}/generated ${warpwise})
 
 # The skeleton may be somebody's work by now: begin with one whose regions are all TODO.
 set(kernel ${root}/lessons/01_naive_attention/naive_attention.cu)

@@ -1,7 +1,9 @@
 # A course of two small lessons whose compilers, checker and GPU are shell scripts, so that every fault that the
 # program warpwise has to explain can be made to happen.
 #   SOURCE_DIR  the project      WORK  a folder of our own      C_COMPILER  to build warpwise for the sandbox
+#   PARTS       the library course_parts; without it all of warpwise is compiled
 # What the scripts do is written in the kernel file: a line "verdict: PASS" and the like.
+include(${CMAKE_CURRENT_LIST_DIR}/build_warpwise.cmake)
 set(root ${WORK}/sandbox)
 set(build ${root}/build)
 set(warpwise ${build}/bin/warpwise)
@@ -178,10 +180,7 @@ function(make_sandbox)
     set(CMAKE_CUDA_COMPILER ${root}/tools/nvcc)
     set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
     configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-    file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
-    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated -I${SOURCE_DIR}/common/checker
-                            ${sources} -o ${warpwise} -lm
-                    COMMAND_ERROR_IS_FATAL ANY)
+    build_warpwise(${build}/generated ${warpwise})
 endfunction()
 
 # expect(CODE TEXT COMMAND...): runs it; the exit code must be CODE and TEXT, a regular expression, in the output.
