@@ -101,7 +101,7 @@ expect lessons/01_naive_attention/naive_attention.cu:
 expect undeclared
 rename wrong.cu ${kernel}
 expect FAIL
-expect case scores/
+expect case scores/tiny
 expect wrong        scores[
 expect pattern
 expect again        build/bin/warpwise check 01 --case scores/

@@ -140,6 +140,10 @@ if (i < count) sum[i] = a[i] + b[i];
 - Once more,
 - but backwards.
 </details>
+<details><summary>all: what do the parts have in common?</summary>
+
+Their name.
+</details>
 
 ## Further reading
 ]=])
