@@ -28,7 +28,7 @@ struct judged {
     const struct session *session;
     int index; /**< of the item in the session */
     const struct item *item;
-    const float *inputs[WIRE_BUFFERS]; /**< made anew from the seed; NULL for other roles */
+    const float *inputs[WIRE_BUFFERS]; /**< the item's own, as they were given; NULL for other roles */
     const void *raw[2][WIRE_BUFFERS];  /**< what came back from each run, as it lay in device memory */
     const float *got[2][WIRE_BUFFERS]; /**< the same as floats */
     struct buffer_comparison buffer[WIRE_BUFFERS];
@@ -54,6 +54,10 @@ int compare_timed(const struct judged *judged, char *reason, size_t size);
 
 /** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. */
 int compare_values(struct judged *judged);
+
+/** @brief After compare_values() of a sampled item: the lesson's identity over all elements. 1 if it holds or
+ *         there is none; else 0 with the reason. */
+int compare_identity(const struct judged *judged, char *reason, size_t size);
 
 /** @brief Allocates, in one piece to be freed, all arrays of an expectation, @p elems long each; or NULL. */
 double *compare_expectation(struct lesson_expectation *expectation, size_t elems);
