@@ -26,6 +26,7 @@ enum {
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
 #define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */
 
+/** @brief What a launch just made of itself. */
 static inline enum kernel_status decode_launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
@@ -33,7 +34,7 @@ static inline enum kernel_status decode_launch_status(void)
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-/** x = the embedding of the row's token. */
+/** @brief x = the embedding of the row's token. */
 static __global__ void decode_embed_kernel(const int *tokens,       // [rows]
                                            const __half *embedding, // [vocab, hidden]
                                            float *x,                // [rows, hidden]
@@ -48,14 +49,15 @@ static __global__ void decode_embed_kernel(const int *tokens,       // [rows]
 /* ---- projections --------------------------------------------------------------------------------------- */
 
 /**
- * What a warp works out of a row: sum of weight * gain * x, and, where a norm comes first, sum of x^2. The norm
+ * @brief What a warp works out of a row: sum of weight * gain * x, and, where a norm comes first, sum of x^2. The norm
  * divides all of x by the same number, so the sum can be divided by it as well, afterwards: a norm costs no kernel.
  */
 struct decode_sums {
-    float dot[DECODE_ROWS], squares[DECODE_ROWS];
+    float dot[DECODE_ROWS];     /**< sum of weight * gain * x, of each row */
+    float squares[DECODE_ROWS]; /**< sum of x^2 */
 };
 
-/** Eight halves as floats. */
+/** @brief Eight halves as floats. */
 static __device__ inline void decode_to_floats(float *to, uint4 halves)
 {
     const __half2 *pair = (const __half2 *)&halves;
@@ -66,7 +68,7 @@ static __device__ inline void decode_to_floats(float *to, uint4 halves)
     }
 }
 
-/** Adds eight inputs of every row, each times its weight. */
+/** @brief Adds eight inputs of every row, each times its weight. */
 static __device__ inline void decode_add_eight(struct decode_sums *sums, uint4 halves, const __half *gain,
                                                const float *x, size_t inputs, int rows)
 {
@@ -89,7 +91,7 @@ static __device__ inline void decode_add_eight(struct decode_sums *sums, uint4 h
     }
 }
 
-/** This lane's part of the sums for one output. Weights are asked for DECODE_LOADS times before any is used. */
+/** @brief This lane's part of the sums for one output. Weights are asked for DECODE_LOADS times before any is used. */
 static __device__ inline void decode_lane_sums(struct decode_sums *sums, const __half *weights, // [inputs]
                                                const __half *gain, // [inputs], or NULL
                                                const float *x,     // [rows, inputs]
@@ -121,7 +123,7 @@ static __device__ inline void decode_lane_sums(struct decode_sums *sums, const _
     }
 }
 
-/** The projection of row @p r, in every lane: normalized if there is a gain. All lanes must call it. */
+/** @brief The projection of row @p r, in every lane: normalized if there is a gain. All lanes must call it. */
 static __device__ inline float decode_finish(const struct decode_sums *sums, int r, const __half *gain,
                                              int inputs)
 {
@@ -133,17 +135,19 @@ static __device__ inline float decode_finish(const struct decode_sums *sums, int
     return gain == NULL ? dot : dot * rsqrtf(squares / (float)inputs + DECODE_EPSILON);
 }
 
-/** A product with a weight matrix, of all rows. */
+/** @brief A product with a weight matrix, of all rows. */
 struct decode_projection {
-    const __half *weights; // [outputs, inputs]
-    const __half *gain;    // [inputs] of the norm in front of it; NULL: none
-    const float *x;        // [rows, inputs]
-    float *out;            // [rows, outputs]
-    int inputs, outputs, rows;
-    int add; // 1: out += ...
+    const __half *weights; /**< [outputs, inputs] */
+    const __half *gain;    /**< [inputs] of the norm in front of it; NULL: none */
+    const float *x;        /**< [rows, inputs] */
+    float *out;            /**< [rows, outputs] */
+    int inputs;            /**< elements of a row of x */
+    int outputs; /**< elements of a row of out; of the gate's weights there are twice as many rows */
+    int rows;    /**< rows of the batch */
+    int add;     /**< 1: out += ... */
 };
 
-/** out = norm(x) W^T, or out += x W^T. A warp for each output, of DECODE_ROWS rows. */
+/** @brief out = norm(x) W^T, or out += x W^T. A warp for each output, of DECODE_ROWS rows. */
 static __global__ void decode_project_kernel(struct decode_projection p)
 {
     int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
@@ -161,7 +165,7 @@ static __global__ void decode_project_kernel(struct decode_projection p)
     }
 }
 
-/** out = silu(gate) * up, where gate and up are the two halves of norm(x) W^T. A warp for each pair of outputs. */
+/** @brief out = silu(gate) * up, where gate and up are the two halves of norm(x) W^T. A warp for each pair of outputs. */
 static __global__ void decode_gate_kernel(struct decode_projection p)
 {
     int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
@@ -182,7 +186,7 @@ static __global__ void decode_gate_kernel(struct decode_projection p)
     }
 }
 
-/** Blocks of both kernels. */
+/** @brief Blocks of both kernels. */
 static inline dim3 decode_projection_grid(const struct decode_projection *p)
 {
     unsigned warps = DECODE_THREADS / DECODE_WARP;
@@ -190,6 +194,7 @@ static inline dim3 decode_projection_grid(const struct decode_projection *p)
                 ((unsigned)p->rows + DECODE_ROWS - 1) / DECODE_ROWS);
 }
 
+/** @brief out = norm(x) W^T, or out += x W^T, for every row. One launch. */
 static inline void decode_project(const struct decode_projection *p, cudaStream_t stream)
 {
     decode_project_kernel<<<decode_projection_grid(p), DECODE_THREADS, 0, stream>>>(*p);
@@ -207,7 +212,7 @@ static __device__ size_t decode_cache_offset(const struct decode_config &c, cons
 }
 
 /**
- * Turns q and k by an angle that grows with the position; appends k and v to the cache. A warp for every row and
+ * @brief Turns q and k by an angle that grows with the position; appends k and v to the cache. A warp for every row and
  * head of q and k.
  */
 static __global__ void decode_rope_append_kernel(struct decode_config c, const int *positions, // [rows]
@@ -237,7 +242,7 @@ static __global__ void decode_rope_append_kernel(struct decode_config c, const i
     }
 }
 
-/** The score of one key, 16 bytes at a time: rows of the cache are multiples of 64 bytes. */
+/** @brief The score of one key, 16 bytes at a time: rows of the cache are multiples of 64 bytes. */
 static __device__ inline float decode_score(const float *q, const __half *key, int head_dim)
 {
     float dot = 0.0f, k[DECODE_VECTOR];
@@ -307,7 +312,7 @@ static inline enum kernel_status decode_embed(const struct decode_model *model,
     return decode_launch_status();
 }
 
-/** The attention of a layer: the new key and value, then all of them. Two launches. */
+/** @brief The attention of a layer: the new key and value, then all of them. Two launches. */
 static inline void decode_attend(const struct decode_config *c, int index, const struct decode_buffers *b,
                                  int rows, cudaStream_t stream)
 {

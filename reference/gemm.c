@@ -19,28 +19,34 @@ static double b_at(const struct ref_gemm_shape *shape, const float *b, int p, in
     return shape->transpose_b ? (double)b[j * shape->ldb + p] : (double)b[p * shape->ldb + j];
 }
 
+enum { COLUMNS = 64 }; /* of a row that are worked on at a time, so that B is read along its rows */
+
+/** value += sum of products and size += sum of their magnitudes for @p count columns from @p first on. */
+static void add_products(const struct ref_gemm_shape *shape, int i, int first, int count, const float *a,
+                         const float *b, double *value, double *size)
+{
+    for (int p = 0; p < shape->k; p++) {
+        double factor = a_at(shape, a, i, p);
+        for (int j = 0; j < count; j++) {
+            double product = factor * b_at(shape, b, p, first + j);
+            value[j] += product;
+            size[j] += fabs(product);
+        }
+    }
+}
+
 void ref_gemm_row(const struct ref_gemm_shape *shape, int i, const float *a, const float *b, const float *c,
                   double *row, double *magnitude)
 {
-    for (int j = 0; j < shape->n; j++) {
-        double value = 0.0;
-        double size = 0.0;
-        if (shape->alpha != 0.0) {
-            for (int p = 0; p < shape->k; p++) {
-                double product = a_at(shape, a, i, p) * b_at(shape, b, p, j);
-                value += product;
-                size += fabs(product);
-            }
-            value *= shape->alpha;
-            size *= fabs(shape->alpha);
+    for (int first = 0; first < shape->n; first += COLUMNS) {
+        int count = shape->n - first < COLUMNS ? shape->n - first : COLUMNS;
+        double value[COLUMNS] = {0.0}, size[COLUMNS] = {0.0};
+        if (shape->alpha != 0.0) add_products(shape, i, first, count, a, b, value, size);
+        for (int j = 0; j < count; j++) {
+            double kept = shape->beta != 0.0 ? shape->beta * (double)c[i * shape->ldc + first + j] : 0.0;
+            row[first + j] = shape->alpha * value[j] + kept;
+            if (magnitude != NULL) magnitude[first + j] = fabs(shape->alpha) * size[j] + fabs(kept);
         }
-        if (shape->beta != 0.0) {
-            double kept = shape->beta * (double)c[i * shape->ldc + j];
-            value += kept;
-            size += fabs(kept);
-        }
-        row[j] = value;
-        if (magnitude != NULL) magnitude[j] = size;
     }
 }
 

@@ -18,6 +18,8 @@
 
 #ifdef WARPWISE_HAVE_CUBLAS
 #include <cublas_v2.h>
+
+#include "peers.h"
 #endif
 
 enum { REPETITIONS = 10, LAUNCHES = 2000, PRODUCTS = 20, BLOCK = 256, EXIT_NO_DEVICE = 77, EXIT_TROUBLE = 2 };
@@ -273,7 +275,7 @@ template <typename T> __global__ void fill_kernel(T *data, size_t count)
     }
 }
 
-static void fill(void *data, cudaDataType_t type, size_t count)
+void fill(void *data, cudaDataType_t type, size_t count)
 {
     if (type == CUDA_R_16F) {
         fill_kernel<<<1024, BLOCK>>>((__half *)data, count);
@@ -412,6 +414,7 @@ static void measure_products(void)
     if (f16_4096 > 0) printf("f16_tflops,%.1f\n", f16_4096 > f16_8192 ? f16_4096 : f16_8192);
     for (size_t i = 0; i < sizeof attention_shapes / sizeof attention_shapes[0]; i++)
         measure_attention(handle, &attention_shapes[i]);
+    measure_gemm_peers(handle);
     cublasDestroy(handle);
 }
 #else

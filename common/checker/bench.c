@@ -49,7 +49,8 @@ static int by_size(const void *one, const void *two)
 
 static void doubt(const struct check *check, const struct wire_result *result, struct measurement *m)
 {
-    double peak_gbps = limit_of(check, "peak_gbps"), peak_tflops = limit_of(check, "peak_tflops");
+    double peak_gbps = limit_of(check, "peak_gbps");
+    double peak_tflops = limit_of(check, m->cost.tensor_cores ? "peak_f16_tflops" : "peak_tflops");
     if (!(m->median_us > 0.0)) {
         m->refused = "no time passed on the stream that was given: was the work launched on another one?";
     } else if (peak_gbps > 0.0 && m->cost.min_bytes / m->median_us * 1e-3 > peak_gbps) {
@@ -150,13 +151,16 @@ void bench_item(struct session *session, int index)
 static void tell_limits(const struct check *check, const struct measurement *m)
 {
     double gbps = m->cost.min_bytes / m->median_us * 1e-3, tflops = m->cost.flop / m->median_us * 1e-6;
-    double copy = limit_of(check, "copy_gbps"), f32 = limit_of(check, "f32_tflops");
-    double memory_share = copy > 0.0 ? gbps / copy : 0.0, compute_share = f32 > 0.0 ? tflops / f32 : 0.0;
+    double copy = limit_of(check, "copy_gbps");
+    double product = limit_of(check, m->cost.tensor_cores ? "f16_tflops" : "f32_tflops");
+    double memory_share = copy > 0.0 ? gbps / copy : 0.0;
+    double compute_share = product > 0.0 ? tflops / product : 0.0;
     if (copy > 0.0)
         printf("      %.1f%% of the copy rate measured here (%.0f GB/s)\n", 100.0 * memory_share, copy);
-    if (f32 > 0.0)
-        printf("      %.1f%% of cuBLAS f32 measured here (%.1f TFLOP/s)\n", 100.0 * compute_share, f32);
-    if (copy <= 0.0 || f32 <= 0.0) return;
+    if (product > 0.0)
+        printf("      %.1f%% of cuBLAS %s measured here (%.1f TFLOP/s)\n", 100.0 * compute_share,
+               m->cost.tensor_cores ? "f16" : "f32", product);
+    if (copy <= 0.0 || product <= 0.0) return;
     const char *what = memory_share < NEAR_LIMIT && compute_share < NEAR_LIMIT
                            ? "latency-bound: neither limit is near"
                        : memory_share >= compute_share ? "memory-bound"

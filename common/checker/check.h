@@ -9,7 +9,7 @@
 
 enum {
     CHECK_CASES = 512,
-    CHECK_NAMES = 16, /* --case and --limit given at most so often */
+    CHECK_NAMES = 64, /* --case, --limit and --peer given at most so often */
     VERDICT_TEXT = 400
 };
 

@@ -233,6 +233,28 @@ int compare_refused(const struct judged *judged, char *reason, size_t size)
     return 1;
 }
 
+/* 1 if nothing between the rows of output `b` was written; else 0 with the reason. */
+static int rows_kept(const struct judged *judged, int b, char *reason, size_t size)
+{
+    const struct lesson_buffer *buffer = &judged->item->buffer[b];
+    size_t columns = buffer->extent[buffer->rank - 1];
+    if (buffer->extent[LESSON_ROW] == 0 || buffer->extent[LESSON_ROW] == columns) return 1;
+    for (int run = 0; run < 2; run++)
+        for (size_t at = 0; at < lesson_elems(buffer); at++) {
+            if (!lesson_between_rows(buffer, at)) continue;
+            if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
+            char name[96];
+            compare_name(buffer, at, name, sizeof name);
+            snprintf(
+                reason, size,
+                "%s was written: it lies behind the end of its row, which has %zu elements; the next row "
+                "begins %zu further on",
+                name, buffer->extent[LESSON_ROW], columns - at % columns);
+            return 0;
+        }
+    return 1;
+}
+
 /* Which element is looked at decides what is told: never written, or different from run to run. */
 static int runs_of(const struct judged *judged, int b, char *reason, size_t size)
 {
@@ -242,7 +264,7 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
     if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
     for (size_t at = 0; at < elems; at++) {
         if (bits_after(judged, b, 0, at) == bits_after(judged, b, 1, at) ||
-            (isnan(one[at]) && isnan(two[at])))
+            (isnan(one[at]) && isnan(two[at])) || lesson_between_rows(buffer, at))
             continue;
         if (unwritten + different == 0) first = at;
         if (buffer->role == WIRE_OUT && bits_after(judged, b, 0, at) == bits_before(judged, b, 0, at) &&
@@ -272,7 +294,7 @@ int compare_runs(const struct judged *judged, char *reason, size_t size)
         if (!has_output(judged, b)) continue;
         int right = judged->item->settled.untouched >> b & 1
                         ? left_alone(judged, b, "this output had to stay as it was", reason, size)
-                        : runs_of(judged, b, reason, size);
+                        : rows_kept(judged, b, reason, size) && runs_of(judged, b, reason, size);
         if (!right) return 0;
     }
     return 1;
@@ -443,6 +465,19 @@ static size_t sampled_strata(double ops_a_unit)
     double affordable = SAMPLED_OPS / ops_a_unit;
     if (affordable >= SAMPLED_STRATA) return SAMPLED_STRATA;
     return affordable > SAMPLED_STRATA_LEAST ? (size_t)affordable : SAMPLED_STRATA_LEAST;
+}
+
+int compare_identity(const struct judged *judged, char *reason, size_t size)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    double allowed[WIRE_BUFFERS];
+    if (judged->sampled == 0 || lesson->identity == NULL) return 1;
+    for (int b = 0; b < WIRE_BUFFERS; b++) {
+        const struct buffer_comparison *buffer = &judged->buffer[b];
+        allowed[b] = 2.0 * buffer->largest_plain_error + buffer->largest_floor;
+    }
+    return lesson->identity(&judged->item->settled, judged->inputs, judged->got[0], allowed,
+                            rng_mix(judged->item->settled.seed, 2000), reason, size);
 }
 
 int compare_values(struct judged *judged)

@@ -55,6 +55,10 @@ int compare_timed(const struct judged *judged, char *reason, size_t size);
 /** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. */
 int compare_values(struct judged *judged);
 
+/** @brief After compare_values() of a sampled item: the lesson's identity over all elements. 1 if it holds or
+ *         there is none; else 0 with the reason. */
+int compare_identity(const struct judged *judged, char *reason, size_t size);
+
 /** @brief Allocates, in one piece to be freed, all arrays of an expectation, @p elems long each; or NULL. */
 double *compare_expectation(struct lesson_expectation *expectation, size_t elems);
 

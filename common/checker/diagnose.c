@@ -34,7 +34,7 @@ static int not_finite(const struct symptoms *s, char *text, size_t size)
         snprintf(text, size, "a NaN of the input was swallowed: it must come out where it belongs");
     else if (nans > 0)
         snprintf(text, size,
-                 "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN let through the mask",
+                 "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN that was not to be read",
                  nans == s->kept ? "all" : "some");
     else if (infinities == s->kept)
         snprintf(text, size,

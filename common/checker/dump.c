@@ -21,17 +21,18 @@ static void print_row(const struct lesson_buffer *buffer, const float *got, cons
                       const double *bound, size_t row, size_t columns)
 {
     char name[96];
-    size_t shown = columns < SHOWN_COLUMNS ? columns : SHOWN_COLUMNS;
+    size_t used = buffer->extent[LESSON_ROW] > 0 ? buffer->extent[LESSON_ROW] : columns;
+    size_t shown = used < SHOWN_COLUMNS ? used : SHOWN_COLUMNS;
     compare_name(buffer, row * columns, name, sizeof name);
     printf("    %-20s", name);
     for (size_t c = 0; c < shown; c++) printf(" %11.5g", (double)got[row * columns + c]);
-    printf(columns > shown ? "  ...\n" : "\n");
+    printf(used > shown ? "  ...\n" : "\n");
     if (expected == NULL) return;
     printf("    %-20s", "  expected");
     for (size_t c = 0; c < shown; c++) printf(" %11.5g", expected[row * columns + c]);
     putchar('\n');
     int wrong = 0;
-    for (size_t c = 0; c < columns; c++) {
+    for (size_t c = 0; c < used; c++) {
         size_t at = row * columns + c;
         wrong += !compare_element((double)got[at], expected[at], bound[at]);
     }
@@ -43,9 +44,10 @@ static void print_buffer(const struct lesson_buffer *buffer, const float *got, c
 {
     size_t columns = buffer->extent[buffer->rank - 1], elems = lesson_elems(buffer);
     if (elems == 0) return;
-    size_t rows = elems / columns;
+    size_t rows = (elems + columns - 1) / columns;
     static const char *const roles[] = {"input", "output", "in and out", "workspace after the call"};
-    printf("  %s (%s, %zu rows of %zu, %s)\n", buffer->name, roles[buffer->role], rows, columns,
+    printf("  %s (%s, %zu rows of %zu, %s)\n", buffer->name, roles[buffer->role], rows,
+           buffer->extent[LESSON_ROW] > 0 ? buffer->extent[LESSON_ROW] : columns,
            storage_name(buffer->storage));
     for (size_t row = 0; row < rows && row < SHOWN_ROWS; row++)
         print_row(buffer, got, expected, bound, row, columns);

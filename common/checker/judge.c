@@ -180,7 +180,11 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
             return;
         }
     }
-    if (!right) say(verdict, STATE_BROKEN, "no memory to compare the result");
+    char reason[VERDICT_TEXT];
+    if (!right)
+        say(verdict, STATE_BROKEN, "no memory to compare the result");
+    else if (!compare_identity(judged, reason, sizeof reason))
+        say(verdict, STATE_FAIL, reason);
 }
 
 /* An item of a property is also held against the one before it. */

@@ -33,7 +33,14 @@ enum case_group {
 /** @brief Where a case is run; a set. */
 enum device { DEVICE_SIMT = 1, DEVICE_GPU = 2, DEVICE_ANY = 3 };
 
-enum { LESSON_NAME = 64, LESSON_EXTENTS = 12, LESSON_PARTS = 8, LESSON_RANK = 4 };
+enum {
+    LESSON_NAME = 64,
+    LESSON_EXTENTS = 12,
+    LESSON_PARTS = 8,
+    LESSON_RANK = 4,
+    LESSON_ROW = LESSON_RANK,
+    LESSON_SHAPE
+};
 
 enum case_flags {
     CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
@@ -67,17 +74,27 @@ struct lesson_buffer {
     const char *name;
     enum wire_role role;
     int rank;
-    size_t extent[LESSON_RANK]; /**< element [i, j, ...] is row-major; printed as name[i,j,...] */
-    const char *column[4];      /**< names of the last index where it counts fields ("m", "l"); or NULL */
-    enum storage storage;       /**< how elements lie in device memory */
+    /** Element [i, j, ...] is row-major; printed as name[i,j,...]. Where rows lie apart, extent[LESSON_ROW] says
+     *  how many elements of the last extent count; 0 for all. */
+    size_t extent[LESSON_SHAPE];
+    const char *column[4]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
+    enum storage storage;  /**< how elements lie in device memory */
 };
 
-/** @brief Elements of @p buffer. */
+/** @brief Elements of @p buffer. What would lie behind its last row is not there. */
 static inline size_t lesson_elems(const struct lesson_buffer *buffer)
 {
     size_t elems = 1;
     for (int axis = 0; axis < buffer->rank; axis++) elems *= buffer->extent[axis];
-    return elems;
+    if (buffer->extent[LESSON_ROW] == 0 || elems == 0) return elems;
+    return elems - (buffer->extent[buffer->rank - 1] - buffer->extent[LESSON_ROW]);
+}
+
+/** @brief 1 if element @p at lies between two rows: an output must keep what is there. */
+static inline int lesson_between_rows(const struct lesson_buffer *buffer, size_t at)
+{
+    return buffer->extent[LESSON_ROW] > 0 &&
+           at % buffer->extent[buffer->rank - 1] >= buffer->extent[LESSON_ROW];
 }
 
 /** @brief Bytes of @p buffer. */
@@ -117,6 +134,7 @@ struct lesson_cost {
     double min_bytes;   /**< every input read once, every output written once */
     double extra_bytes; /**< workspace by contract */
     double oracle_ops;  /**< operations of the oracle for the whole item */
+    int tensor_cores; /**< 1: the device's limit for products of halves is what counts, not that of floats */
 };
 
 struct lesson_part {
@@ -163,6 +181,11 @@ struct lesson {
     /** @brief The oracle, for one unit. @p data are the inputs by buffer index, NULL for others. */
     void (*expect)(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *expectation);
+    /** @brief Where only some units are compared: an identity that a wrong element anywhere breaks. @p allowed
+     *         is, by buffer, how far an element may be off by the maximum norm. 1 if it holds, else 0 with the
+     *         reason. NULL if there is none. */
+    int (*identity)(const struct lesson_case *item, const float *const *data, const float *const *got,
+                    const double *allowed, uint64_t seed, char *reason, size_t size);
     /** @brief For --dump: what @p unit leaves in the workspace, which is shown and not judged. NULL if unknown;
      *         returns 0 if this item leaves nothing worth showing. @p scratch is unit_elems() long. */
     int (*intermediate)(const struct lesson_case *item, const float *const *data, size_t unit,

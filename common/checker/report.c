@@ -52,7 +52,8 @@ static void report_case(const struct check *check, int index)
     const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
     if (verdict->sampled > 0)
-        printf("    %-12s %zu of %zu rows\n", "sampled", verdict->sampled, verdict->units);
+        printf("    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
+               lesson->identity != NULL ? ", and all elements by an identity" : "");
     if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
     const char *which = check->options.again != NULL ? check->options.again : "";
     printf("    %-12s build/bin/warpwise check %02d%s --case %s --device %s\n", "again", lesson->number,
@@ -113,7 +114,9 @@ static void report_every_case(const struct check *check, int part)
         printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
         if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
-            if (verdict->sampled > 0) printf(", sampled %zu of %zu rows", verdict->sampled, verdict->units);
+            if (verdict->sampled > 0)
+                printf(", sampled %zu of %zu rows%s", verdict->sampled, verdict->units,
+                       check->options.lesson->identity != NULL ? " and all elements by an identity" : "");
             if (item->repeat > 1) printf(", %d random inputs", item->repeat);
         }
         putchar('\n');

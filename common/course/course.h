@@ -175,7 +175,7 @@ const char *course_short_path(const char *path);
 
 const char *device_name(enum device device);
 
-enum { MAX_LIMITS = 32 };
+enum { MAX_LIMITS = 64 };
 
 /** @brief What `ceilings` says about the GPU, as names and values. */
 struct device_facts {

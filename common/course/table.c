@@ -16,7 +16,8 @@ enum { SECTOR_BYTES = 32, NAME_WIDTH = 34, TABLE_WIDTH = 100 };
 void print_device_heading(enum device device)
 {
     if (device == DEVICE_SIMT) {
-        printf("%ssimt%s   software device, not a GPU time: exact counters, the same on every machine\n",
+        printf("%ssimt%s   software device, not a GPU time: exact counters, the same on every machine\n"
+               "       (cuBLAS, row 0 of the matrix products on a GPU, is absent here)\n",
                colour_on(COLOUR_BOLD), colour_off());
         return;
     }
@@ -99,20 +100,43 @@ static const struct result_row *same_problem(const struct result_row *row, const
     return NULL;
 }
 
-static void print_time(const struct result_row *row, const struct results *before)
+static void print_time_row(const char *name, const struct result_row *row, const char *ratio)
 {
-    char limit[32], ratio[32] = "-", time[32];
-    const struct result_row *other = same_problem(row, before);
+    char limit[32], time[32];
     describe_limit(row, limit, sizeof limit);
-    if (other) snprintf(ratio, sizeof ratio, "%.2fx", other->median_us / row->median_us);
     if (row->median_us < 1000) {
         snprintf(time, sizeof time, "%.2f us", row->median_us);
     } else {
         snprintf(time, sizeof time, "%.3f ms", row->median_us / 1000);
     }
-    printf("   %-*.*s %11s %9.2f %9.1f %19s %12s\n", NAME_WIDTH - 3, NAME_WIDTH - 3,
-           fitting_name(row->test_case), time, row->flop / row->median_us * 1e-6,
-           row->min_bytes / row->median_us * 1e-3, limit, ratio);
+    printf("   %-*.*s %11s %9.2f %9.1f %19s %12s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, name, time,
+           row->flop / row->median_us * 1e-6, row->min_bytes / row->median_us * 1e-3, limit, ratio);
+}
+
+/* Row 0: what this GPU's libraries take for the same case, which `ceilings` measured as NAME_us@CASE. */
+static void print_library_rows(const struct result_row *row)
+{
+    const struct device_facts *facts = device_measure();
+    for (size_t i = 0; i < facts->count; i++) {
+        const char *at = strstr(facts->name[i], "_us@");
+        if (!at || strcmp(at + 4, row->test_case) != 0) continue;
+        struct result_row library = *row;
+        char name[NAME_WIDTH];
+        library.median_us = atof(facts->value[i]);
+        snprintf(name, sizeof name, "%.*s, the case below", (int)(at - facts->name[i]), facts->name[i]);
+        for (char *c = name; *c; c++)
+            if (*c == '_') *c = ' ';
+        if (library.median_us > 0) print_time_row(name, &library, "-");
+    }
+}
+
+static void print_time(const struct result_row *row, const struct results *before)
+{
+    char ratio[32] = "-";
+    const struct result_row *other = same_problem(row, before);
+    if (other) snprintf(ratio, sizeof ratio, "%.2fx", other->median_us / row->median_us);
+    print_library_rows(row);
+    print_time_row(fitting_name(row->test_case), row, ratio);
 }
 
 static void print_counters(const struct result_row *row)

@@ -114,18 +114,19 @@ enum simt_access { SIMT_READ = 1, SIMT_WRITE = 2, SIMT_ATOMIC = 4 };
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
 
 /**
- * @brief Ends the launch at an access that hardware would refuse, with a finding of @p kind that names the address;
- *        does nothing with the checks off. @p remark is a constant sentence.
+ * @brief Ends the launch at an access that hardware would refuse, with a finding of @p kind that names the
+ *        address; does nothing with the checks off. @p remark is a constant sentence.
  */
 void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
                         const void *return_address);
 
 /**
- * @brief Begins an asynchronous copy of @p bytes (4, 8 or 16) from global to shared memory by the running thread,
- *        the last @p zeros of them zeros instead of what the source holds.
+ * @brief Begins an asynchronous copy of @p bytes (4, 8 or 16) from global to shared memory by the running
+ *        thread, the last @p zeros of them zeros instead of what the source holds.
  *
- * Both sides are checked and counted now; the bytes land at the thread's simt_copy_wait(). Until then an access to
- * the destination that comes after the copy (in the same thread, or behind a barrier) is a `missing-wait`.
+ * Both sides are checked and counted now; the bytes land at the thread's simt_copy_wait(). Until then an
+ * access to the destination that comes after the copy (in the same thread, or behind a barrier) is a
+ * `missing-wait`.
  */
 void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, const void *return_address);
 /** @brief Closes the thread's group of copies begun since the last one. */
@@ -145,7 +146,7 @@ void simt_atomic_end(void *address, size_t bytes);
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);
 
-/** @brief A finding of the running thread at @p site; it goes on. @p remark is a constant sentence or NULL. */
+/** @brief A finding of the running thread at @p site; it goes on. @p remark: a constant sentence or NULL. */
 void simt_note(const struct simt_site *site, const char *kind, const char *remark, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

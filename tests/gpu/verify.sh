@@ -27,6 +27,8 @@ sanitized_cases() {
     06) echo validate/last_entry_lowest v1/around_pages v1/known_to_be_wrong v2/around_pages v2/gqa_11 v2/head_dim_32 \
              v2/alibi_128 v2/known_to_be_wrong ;;
     07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
+    09) echo product/square_stages_1 product/square_stages_2 product/square_stages_3 product/square_stages_4 \
+             product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/many_tiles ;;
     esac
 }
 
@@ -38,6 +40,7 @@ counted_cases() {
     04) echo f32/tail_127x129 f16/head_dim_128_causal ;;
     05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
     06) echo v1/qwen3_8b_291 v2/qwen3_8b_291 ;;
+    09) echo product/square_256 product/many_tiles ;;
     esac
 }
 
@@ -72,7 +75,7 @@ step_programs() {
 
 step_sanitize() {
     local wrong=0 number tool case command
-    for number in 01 02 03 04 05 06 07; do
+    for number in 01 02 03 04 05 06 07 09; do
         for case in $(sanitized_cases "$number"); do
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
             for tool in memcheck racecheck initcheck synccheck; do
@@ -105,7 +108,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in 01 02 03 04 05 06 07; do
+    for number in 01 02 03 04 05 06 07 09; do
         for case in $(counted_cases "$number"); do
             name=build/counters/$number-${case//\//-}
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1

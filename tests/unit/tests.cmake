@@ -15,6 +15,7 @@ add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_par
 add_unit_test(checker SOURCES ${unit}/checker.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_storage SOURCES ${unit}/checker_storage.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_half SOURCES ${unit}/checker_half.c ${unit}/judged_case.c LIBRARIES checker_parts)
+add_unit_test(checker_gemm SOURCES ${unit}/checker_gemm.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_executable(fake_runner ${unit}/fake_runner.c)
 target_compile_definitions(fake_runner PRIVATE _GNU_SOURCE)
 target_link_libraries(fake_runner PRIVATE warpwise_options m)

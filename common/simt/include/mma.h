@@ -1,10 +1,10 @@
 /**
  * @file mma.h
- * @brief Warp matrix operations: `nvcuda::wmma` for half and bfloat16, tiles m16n16k16, m32n8k16 and m8n32k16.
+ * @brief Warp matrix operations: `nvcuda::wmma`, half and bfloat16, m16n16k16, m32n8k16 and m8n32k16.
  *
- * Elements lie in x[] as they do on sm_80 and later, so that code which wrongly relies on their places behaves as it
- * would there. Operations are macros because the machine gathers lanes by the place where they stand; what
- * they do is in runtime/matrix.c. A fragment begins as a NaN that multiplying or storing it reports.
+ * Elements lie in x[] as they do on sm_80 and later, so that code which wrongly relies on their places
+ * behaves as it would there. Operations are macros because the machine gathers lanes by the place where they
+ * stand; what they do is in runtime/matrix.c. A fragment begins as a NaN that multiplying or storing reports.
  */
 #ifndef WARPWISE_SIMT_MMA_H
 #define WARPWISE_SIMT_MMA_H
@@ -54,7 +54,7 @@ template <typename Layout> struct simt_layout { enum { row_major = 0, none = 1 }
 template <> struct simt_layout<struct row_major> { enum { row_major = 1, none = 0 }; };
 template <> struct simt_layout<struct col_major> { enum { row_major = 0, none = 0 }; };
 
-/** @brief Elements a lane holds. Of half, matrix_a and matrix_b always have 16: from the first 4 or 8 on, copies. */
+/** @brief Elements a lane holds. Matrices of half always have 16: after the first 4 or 8 come copies. */
 template <typename Use, int m, int n, typename T> struct simt_elements {
     enum {
         matrix = (int)simt_use<Use>::value == SIMT_MATRIX_A ? m / 2 : n / 2,

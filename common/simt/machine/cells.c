@@ -5,8 +5,8 @@
  * An access is ordered before the one made now if it was made by the same thread, before the last
  * __syncthreads(), or in the same warp before a __syncwarp() that both lanes took part in. Two accesses that
  * are not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to
- * run in. An asynchronous copy is a write twice: when it is begun, and when it lands at its thread's wait. What is
- * ordered after the first but not after the second lacks that wait, or a barrier after it.
+ * run in. An asynchronous copy is a write twice: when it is begun, and when it lands at its thread's wait.
+ * What is ordered after the first but not after the second lacks that wait, or a barrier after it.
  */
 #include "internal.h"
 

@@ -195,7 +195,7 @@ struct cell {
     uint16_t reader[2], writer; /**< a reader's highest bit: it read a volatile */
     uint8_t write_atomic;
     union {
-        uint8_t touched; /**< of global memory: enum touch_kind already in the block's list, since touch_tick */
+        uint8_t touched; /**< of global memory: enum touch_kind in the block's list, since touch_tick */
         uint8_t copy;    /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
     };
     union {

@@ -2,19 +2,20 @@
  * @file matrix.c
  * @brief Warp matrix operations: which lane touches which bytes, which element lies where, and the product.
  *
- * A tile falls into blocks of 8 x 8. In one of a matrix, lane 4g + t holds two neighbours of the dimension that is
- * summed over, 2t and 2t + 1, of row (A) or column (B) g; in one of an accumulator columns 2t and 2t + 1 of row g
- * (m8n32k16: rows 2t and 2t + 1 of column g, as that product is made transposed). x[2r] and x[2r + 1] belong to the
- * r-th block. In memory a tile is lines (rows if it is row-major, else columns) that lie ldm elements apart.
+ * A tile falls into blocks of 8 x 8. In one of a matrix, lane 4g + t holds two neighbours of the dimension
+ * that is summed over, 2t and 2t + 1, of row (A) or column (B) g; in one of an accumulator, columns 2t and
+ * 2t + 1 of row g (m8n32k16: rows 2t and 2t + 1 of column g, as that product is made transposed). x[2r] and
+ * x[2r + 1] belong to the r-th block. In memory a tile is lines (rows if it is row-major, else columns) that
+ * lie ldm elements apart.
  *
  * The accesses are those of the machine code of nvcc 13 for sm_80 and sm_90:
  *
- *     half, shared memory            LDSM: four blocks (or two) an instruction; lane l gives the address of line l % 8
- *                                    of block l / 8, 16 bytes; eight lanes at a time
- *     half, global memory            one 32-bit load a block: line l / 4, bytes 4 (l % 4)
- *     bfloat16, half accumulators    the same, in shared memory too
- *     float accumulator, lines along its pairs     one 64-bit access a block: line l / 4, bytes 8 (l % 4)
- *     float accumulator, lines across its pairs    two 32-bit accesses a block: lines 2 (l % 4) and one more
+ *   half, shared memory           LDSM, four blocks (or two) an instruction: lane l gives the address of line
+ *                                 l % 8 of block l / 8, 16 bytes; eight lanes are served at a time
+ *   half, global memory           one 32-bit load a block: line l / 4, bytes 4 (l % 4)
+ *   bfloat16, half accumulators   the same, in shared memory too
+ *   float accumulators            lines along the pairs: a 64-bit access a block, line l / 4, bytes 8 (l % 4)
+ *                                 across: two 32-bit accesses, lines 2 (l % 4) and 2 (l % 4) + 1
  */
 #include "../include/simt/matrix.h"
 
@@ -52,7 +53,7 @@ static unsigned different_elements(const struct simt_fragment *kind)
     return (kind->use == SIMT_MATRIX_A ? kind->m : kind->n) / 2u;
 }
 
-/* Blocks along m or n and along k of register pair r of a matrix: an instruction takes 16 x 16 of it at a time. */
+/* Blocks along m or n and along k of register pair r of a matrix: an instruction takes 16 x 16 of it. */
 static void block_of_matrix(unsigned extent, unsigned r, unsigned *outer, unsigned *inner)
 {
     if (extent == BLOCK) {
@@ -214,8 +215,7 @@ static void meet(const struct simt_site *site)
 static void demand_set(const struct simt_site *site, const struct simt_fragment *kind, const void *x)
 {
     static const char *const names[] = {"matrix_a", "matrix_b", "accumulator"};
-    uint32_t word = 0;
-    memcpy(&word, x, bytes_of(kind));
+    const uint32_t word = kind->type == SIMT_FLOAT ? *(const uint32_t *)x : *(const uint16_t *)x;
     if (word == kind->unset)
         simt_note(site, "uninitialized-read", "fill_fragment or load_matrix_sync must come first",
                   "%s uses a fragment (%s) that nobody filled or loaded,", site->what, names[kind->use]);

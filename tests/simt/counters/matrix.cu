@@ -1,9 +1,10 @@
 /**
- * Kernels of one warp whose traffic by warp matrix operations and asynchronous copies is known: as counters.cu, to hold
- * the software device against the hardware's counters. matrix.expected has what the device must say.
+ * Kernels of one warp whose traffic by warp matrix operations and asynchronous copies is known: as
+ * counters.cu, to hold the software device against the hardware's counters. matrix.expected has what the
+ * device must say.
  *
- * Every kernel is launched once, and the program checks every result. Shared tiles are filled, and results leave, by
- * whole rows of float that give no bank conflicts of their own.
+ * Every kernel is launched once, and the program checks every result. Shared tiles are filled, and results
+ * leave, by whole rows of float that give no bank conflicts of their own.
  */
 #include "../testing.h"
 

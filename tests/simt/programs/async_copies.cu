@@ -1,6 +1,7 @@
 /**
- * Asynchronous copies to shared memory: of 4, 8 and 16 bytes, with zeros at their end, in one to four stages that are
- * loaded ahead, into static and dynamic shared memory. Built for sm_75 the same program copies at once.
+ * Asynchronous copies to shared memory: of 4, 8 and 16 bytes, with zeros at their end, in one to four stages
+ * that are loaded ahead, into static and dynamic shared memory. Built for sm_75 the same program copies at
+ * once.
  */
 #include "../testing.h"
 
@@ -8,7 +9,8 @@
 
 enum { THREADS = 64, STEPS = 9, WORDS = 4 * THREADS, MOST_STAGES = 4 };
 
-/** out[i] = in[i] with the last zeros bytes of every 16 cleared; each thread copies its 16 in parts of bytes. */
+/** out[i] = in[i] with the last zeros bytes of every 16 cleared; each thread copies its 16 in parts of bytes.
+ */
 template <int BYTES, int ZEROS> static __global__ void copy_kernel(const unsigned *in, unsigned *out)
 {
     __shared__ __align__(16) unsigned tile[WORDS];
@@ -34,7 +36,8 @@ template <int BYTES, int ZEROS> static void run_copy(const unsigned *in, unsigne
     }
 }
 
-/** out[j] = sum over the steps of in[step][WORDS - 1 - j] (a word another thread has copied), stages ahead. */
+/** out[j] = sum over the steps of in[step][WORDS - 1 - j] (a word another thread has copied), stages ahead.
+ */
 static __global__ void staged_kernel(const unsigned *in, /* [STEPS, WORDS] */
                                      unsigned *out,      /* [WORDS] */
                                      int stages)

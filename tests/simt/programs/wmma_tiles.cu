@@ -1,6 +1,7 @@
 /**
- * Products of single tiles by nvcuda::wmma: every shape, every pair of layouts, half, float and bfloat16, from device
- * and from shared memory, with leading dimensions beyond the tile; and accumulators loaded, scaled through x[], stored.
+ * Products of single tiles by nvcuda::wmma: every shape, every pair of layouts, half, float and bfloat16,
+ * from device and from shared memory, with leading dimensions beyond the tile; and accumulators loaded,
+ * scaled through x[], stored.
  */
 #include "../testing.h"
 

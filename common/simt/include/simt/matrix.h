@@ -29,8 +29,8 @@ struct simt_product {
 };
 
 /**
- * @brief The calling lane's part of load_matrix_sync: its accesses are checked and counted as the instructions that
- *        nvcc emits make them, its elements put into @p x; returns when all 32 lanes have come.
+ * @brief The calling lane's part of load_matrix_sync: its accesses are checked and counted as the
+ * instructions that nvcc emits make them, its elements put into @p x; returns when all 32 lanes have come.
  *
  * A tile pointer that is no multiple of 32 bytes and a leading dimension that is no multiple of 16 bytes are
  * `misaligned`, and so end the launch; lanes that do not come are a `deadlock`.

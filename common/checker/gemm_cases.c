@@ -1,0 +1,423 @@
+/**
+ * @file gemm_cases.c
+ * @brief The tables: shapes, data and wrong arguments that every matrix product lesson is tried with.
+ */
+#include "gemm_cases.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gemm_inputs.h"
+
+/* Sets of families: plain, general with f32 storage, general with f16 storage (fewer cases: the same code). */
+enum { P = 1, G = 2, H = 4, ALL = P | G | H, SIZES = P | G, GENERAL = G | H };
+
+enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2, FIRST_BAD_M = 33, FIRST_BAD_N = 35, FIRST_BAD_K = 37 };
+
+enum shape_flags { TA = 1, TB = 2, TWO_STREAMS = 4, OFFSET_A = 8, OFFSET_B = 16, OFFSET_C = 32 };
+
+/** One line: the same shape and data for every family in the set. */
+struct shape_row {
+    const char *name;
+    enum case_group group;
+    unsigned families, devices;
+    int m, n, k;
+    int more_a, more_b, more_c; /* elements from the end of a row to the next */
+    unsigned flags;
+    double alpha, beta;
+    enum gemm_distribution distribution;
+};
+
+#define ANY DEVICE_ANY
+#define DENSE 0, 0, 0, 0
+#define PLAIN 0, 1.0, 0.0, GEMM_NORMAL
+#define NUMBERS(distribution) 0, 0, 0, 0, 1.0, 0.0, (distribution)
+
+static const struct shape_row SHAPES[] = {
+    /* name          group        families devices m  n  k  more a, b, c  flags alpha beta */
+    {"one", GROUP_BASIC, ALL, ANY, 1, 1, 1, 0, 0, 0, PLAIN},
+    {"tiny", GROUP_BASIC, ALL, ANY, 3, 5, 7, 0, 0, 0, PLAIN},
+    {"tile_16", GROUP_BASIC, SIZES, ANY, 16, 16, 16, 0, 0, 0, PLAIN},
+    {"square_64", GROUP_BASIC, ALL, ANY, 64, 64, 64, 0, 0, 0, PLAIN},
+    {"wide_32x160", GROUP_BASIC, SIZES, ANY, 32, 160, 64, 0, 0, 0, PLAIN},
+    {"tall_160x32", GROUP_BASIC, SIZES, ANY, 160, 32, 96, 0, 0, 0, PLAIN},
+    {"deep_512", GROUP_BASIC, ALL, ANY, 16, 24, 512, 0, 0, 0, PLAIN},
+    {"square_128", GROUP_BASIC, ALL, ANY, 128, 128, 128, 0, 0, 0, PLAIN},
+
+    {"edge_31_33_32", GROUP_EDGES, SIZES, ANY, 31, 33, 32, 0, 0, 0, PLAIN},
+    {"edge_32_31_33", GROUP_EDGES, ALL, ANY, 32, 31, 33, 0, 0, 0, PLAIN},
+    {"edge_33_32_31", GROUP_EDGES, SIZES, ANY, 33, 32, 31, 0, 0, 0, PLAIN},
+    {"edge_63_65_64", GROUP_EDGES, SIZES, ANY, 63, 65, 64, 0, 0, 0, PLAIN},
+    {"edge_64_63_65", GROUP_EDGES, SIZES, ANY, 64, 63, 65, 0, 0, 0, PLAIN},
+    {"edge_65_64_63", GROUP_EDGES, ALL, ANY, 65, 64, 63, 0, 0, 0, PLAIN},
+    {"edge_127_129_128", GROUP_EDGES, SIZES, ANY, 127, 129, 128, 0, 0, 0, PLAIN},
+    {"edge_128_127_129", GROUP_EDGES, SIZES, ANY, 128, 127, 129, 0, 0, 0, PLAIN},
+    {"edge_129_128_127", GROUP_EDGES, ALL, ANY, 129, 128, 127, 0, 0, 0, PLAIN},
+    {"prime_97_131_61", GROUP_EDGES, SIZES, ANY, 97, 131, 61, 0, 0, 0, PLAIN},
+    {"row_1x129", GROUP_EDGES, ALL, ANY, 1, 129, 65, 0, 0, 0, PLAIN},
+    {"column_129x1", GROUP_EDGES, ALL, ANY, 129, 1, 65, 0, 0, 0, PLAIN},
+    {"dot_1x1", GROUP_EDGES, SIZES, ANY, 1, 1, 257, 0, 0, 0, PLAIN},
+    {"k_1", GROUP_EDGES, ALL, ANY, 65, 33, 1, 0, 0, 0, PLAIN},
+    {"k_8", GROUP_EDGES, SIZES, ANY, 40, 72, 8, 0, 0, 0, PLAIN},
+    {"k_24", GROUP_EDGES, SIZES, ANY, 72, 40, 24, 0, 0, 0, PLAIN},
+    {"rows_apart_8", GROUP_EDGES, ALL, ANY, 72, 88, 40, 8, 8, 8, PLAIN},
+    {"rows_apart_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 1, 3, 5, PLAIN},
+    {"rows_apart_far", GROUP_EDGES, SIZES, ANY, 33, 34, 35, 1000, 500, 300, PLAIN},
+    {"a_odd", GROUP_EDGES, SIZES, ANY, 80, 64, 64, 1, 0, 0, PLAIN},
+    {"b_odd", GROUP_EDGES, SIZES, ANY, 64, 80, 64, 0, 1, 0, PLAIN},
+    {"c_odd", GROUP_EDGES, SIZES, ANY, 64, 64, 80, 0, 0, 1, PLAIN},
+    {"k_tail_rows_aligned", GROUP_EDGES, SIZES, ANY, 64, 64, 61, 3, 0, 0, PLAIN},
+    {"n_tail_rows_aligned", GROUP_EDGES, SIZES, ANY, 64, 61, 64, 0, 3, 3, PLAIN},
+    {"start_of_a_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_A, 1.0, 0.0, GEMM_NORMAL},
+    {"start_of_b_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_B, 1.0, 0.0, GEMM_NORMAL},
+    {"start_of_c_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_C, 1.0, 0.0, GEMM_NORMAL},
+    {"two_streams", GROUP_EDGES, ALL, ANY, 70, 90, 50, 0, 0, 0, TWO_STREAMS, 1.0, 0.0, GEMM_NORMAL},
+    {"tall_8500000", GROUP_EDGES, SIZES, DEVICE_GPU, 8500000, 1, 1, 0, 0, 0, PLAIN},
+    {"broad_8500000", GROUP_EDGES, SIZES, DEVICE_GPU, 1, 8500000, 1, 0, 0, 0, PLAIN},
+
+    {"transposed_nt", GROUP_BASIC, GENERAL, ANY, 64, 48, 80, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"transposed_tn", GROUP_BASIC, GENERAL, ANY, 48, 80, 64, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"transposed_tt", GROUP_BASIC, GENERAL, ANY, 80, 64, 48, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"nt_129_127_131", GROUP_EDGES, GENERAL, ANY, 129, 127, 131, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"tn_127_131_129", GROUP_EDGES, GENERAL, ANY, 127, 131, 129, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"tt_131_129_127", GROUP_EDGES, GENERAL, ANY, 131, 129, 127, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"nt_rows_apart", GROUP_EDGES, GENERAL, ANY, 40, 50, 60, 3, 5, 7, TB, -0.5, 2.0, GEMM_NORMAL},
+    {"tn_rows_apart", GROUP_EDGES, GENERAL, ANY, 50, 60, 40, 4, 8, 4, TA, -0.5, 2.0, GEMM_NORMAL},
+    {"tt_rows_apart", GROUP_EDGES, GENERAL, ANY, 60, 40, 50, 1, 2, 3, TA | TB, -0.5, 2.0, GEMM_NORMAL},
+    {"alpha", GROUP_BASIC, GENERAL, ANY, 40, 40, 40, 0, 0, 0, 0, -1.75, 0.0, GEMM_NORMAL},
+    {"beta", GROUP_BASIC, GENERAL, ANY, 40, 40, 40, 0, 0, 0, 0, 1.0, 0.5, GEMM_NORMAL},
+    {"beta_1", GROUP_BASIC, GENERAL, ANY, 64, 64, 64, 0, 0, 0, 0, 1.0, 1.0, GEMM_NORMAL},
+    {"alpha_beta_tail", GROUP_EDGES, GENERAL, ANY, 67, 69, 71, 0, 0, 3, 0, 2.5, -1.5, GEMM_NORMAL},
+    {"alpha_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 0.0, 2.0, GEMM_NAN_AB},
+    {"alpha_0_beta_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 2, 2, 2, 0, 0.0, 0.0, GEMM_NAN_AB},
+    {"k_0", GROUP_EDGES, GENERAL, ANY, 33, 40, 0, 2, 2, 2, 0, 1.5, 0.25, GEMM_NORMAL},
+    {"k_0_beta_0", GROUP_EDGES, GENERAL, ANY, 33, 40, 0, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"nan_c_beta", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1.0, 0.5, GEMM_NAN_C},
+
+    {"large", GROUP_NUMERICS, ALL, ANY, 33, 40, 70, NUMBERS(GEMM_LARGE)},
+    {"small", GROUP_NUMERICS, ALL, ANY, 33, 40, 70, NUMBERS(GEMM_SMALL)},
+    {"unlike", GROUP_NUMERICS, SIZES, ANY, 33, 40, 70, NUMBERS(GEMM_UNLIKE)},
+    {"cancel", GROUP_NUMERICS, ALL, ANY, 33, 40, 129, NUMBERS(GEMM_CANCEL)},
+    {"positive_1000", GROUP_NUMERICS, ALL, ANY, 8, 16, 1000, NUMBERS(GEMM_POSITIVE)},
+    {"spread", GROUP_NUMERICS, SIZES, ANY, 33, 40, 130, NUMBERS(GEMM_SPREAD)},
+    {"nan_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_A)},
+    {"nan_b", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_B)},
+    {"inf_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_INF_A)},
+
+    {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
+    {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},
+    {"square_1024", GROUP_SPEED, ALL, DEVICE_GPU, 1024, 1024, 1024, 0, 0, 0, PLAIN},
+    {"square_2048", GROUP_SPEED, ALL, DEVICE_GPU, 2048, 2048, 2048, 0, 0, 0, PLAIN},
+    {"square_4096", GROUP_SPEED, ALL, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, PLAIN},
+    {"square_8192", GROUP_SPEED, SIZES, DEVICE_GPU, 8192, 8192, 8192, 0, 0, 0, PLAIN},
+    {"odd_4095", GROUP_SPEED, SIZES, DEVICE_GPU, 4095, 4095, 4095, 0, 0, 0, PLAIN},
+    {"odd_4097", GROUP_SPEED, SIZES, DEVICE_GPU, 4097, 4097, 4097, 0, 0, 0, PLAIN},
+    {"square_4096_nt", GROUP_SPEED, G, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"square_4096_tn", GROUP_SPEED, G, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"square_4096_tt", GROUP_SPEED, G, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+};
+
+/** A wrong argument: one value, one null pointer or one misaligned pointer. */
+struct bad_row {
+    const char *name;
+    unsigned families;
+    enum kernel_status expected;
+    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
+    int null_buffer, misaligned_buffer, misalignment;
+};
+
+#define BAD_VALUE(at, value) (at), (value), -1, -1, 0
+#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0
+#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes)
+
+static const struct bad_row BAD[] = {
+    {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_NULL_ARGS, 1)},
+    {"null_a", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_A)},
+    {"null_b", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_B)},
+    {"null_c", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_C)},
+    {"m_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_M, 0)},
+    {"m_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_M, -1)},
+    {"n_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_N, 0)},
+    {"n_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_N, -64)},
+    {"k_zero", P, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_K, 0)},
+    {"k_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_K, -1)},
+    {"lda_short", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDA, FIRST_BAD_K - 1)},
+    {"lda_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDA, 0)},
+    {"lda_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDA, -FIRST_BAD_K)},
+    {"ldb_short", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDB, FIRST_BAD_N - 1)},
+    {"ldb_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDB, 0)},
+    {"ldc_short", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDC, FIRST_BAD_N - 1)},
+    {"ldc_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDC, -1)},
+    {"trans_a_unknown", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_A, 2)},
+    {"trans_b_unknown", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_B, -1)},
+    {"trans_a", P, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_A, 1)},
+    {"trans_b", P, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_B, 1)},
+    {"dtype_in_f32", P, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F32)},
+    {"dtype_out_f16", P, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F16)},
+    {"dtype_in_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_BF16)},
+    {"dtype_out_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_BF16)},
+    {"dtype_in_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, 7)},
+    {"dtype_out_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, -1)},
+    {"misaligned_a", P | H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 1)},
+    {"misaligned_b", P | H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 1)},
+    {"misaligned_c", P | G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 2)},
+    {"misaligned_a", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 2)},
+    {"misaligned_b", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 2)},
+    {"misaligned_c", H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 1)},
+};
+
+/** Sizes, each of them possible, whose product is not. */
+static const struct {
+    const char *name;
+    int m, n, lda;
+} TOO_LARGE[] = {
+    {"tiles_overflow_32", 1 << 20, 1 << 20, FIRST_BAD_K},
+    {"elements_overflow_64", INT_MAX, FIRST_BAD_N, INT_MAX},
+};
+
+/** Factors that are refused. */
+static const struct {
+    const char *name;
+    unsigned families;
+    double alpha, beta;
+} BAD_FACTOR[] = {
+    {"alpha_nan", ALL, (double)NAN, 0.0}, {"alpha_infinite", ALL, (double)INFINITY, 0.0},
+    {"beta_nan", ALL, 1.0, (double)NAN},  {"beta_infinite", GENERAL, 1.0, (double)-INFINITY},
+    {"alpha_not_1", P, 2.0, 0.0},         {"alpha_0", P, 0.0, 0.0},
+    {"beta_not_0", P, 1.0, 1.0},
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+static unsigned family_bit(const int *extent)
+{
+    if (!(extent[GEMM_EX_FLAGS] & GEMM_GENERAL)) return P;
+    return extent[GEMM_DTYPE_IN] == DTYPE_F32 ? G : H;
+}
+
+static void settle(struct lesson_case *item, const struct gemm_family *family, const char *name)
+{
+    int *extent = item->extent;
+    item->part = family->part;
+    extent[GEMM_DTYPE_IN] = (int)family->dtype_in;
+    extent[GEMM_DTYPE_OUT] = (int)family->dtype_out;
+    extent[GEMM_EX_FLAGS] = (family->general ? GEMM_GENERAL : 0) |
+                            (family->tensor_cores ? GEMM_TENSOR_CORES : 0) |
+                            (family->choice == GEMM_STAGES ? GEMM_CHOOSES_STAGES : 0) |
+                            (family->choice == GEMM_TILE ? GEMM_CHOOSES_TILE : 0);
+    if (family->choice != GEMM_NO_CHOICE)
+        extent[GEMM_EX_CHOICES] = family->first_choice * 256 + family->last_choice;
+    for (int i = 0; i <= GEMM_DTYPE_OUT; i++) item->value[i] = extent[i];
+    item->value[GEMM_CHOICE] = family->choice != GEMM_NO_CHOICE ? family->last_choice : 0;
+    item->null_buffer = item->misaligned_buffer = -1;
+    item->expected = KERNEL_OK;
+    item->repeat = 1;
+    snprintf(item->name, sizeof item->name, "%s/%s", family->name != NULL ? family->name : "product", name);
+}
+
+/* Rows as long as they must be, plus so many elements. */
+static void set_leading(int *extent, int more_a, int more_b, int more_c)
+{
+    int a_cols = extent[GEMM_TRANS_A] ? extent[GEMM_M] : extent[GEMM_K];
+    int b_cols = extent[GEMM_TRANS_B] ? extent[GEMM_K] : extent[GEMM_N];
+    extent[GEMM_LDA] = (a_cols > 0 ? a_cols : 1) + more_a;
+    extent[GEMM_LDB] = (b_cols > 0 ? b_cols : 1) + more_b;
+    extent[GEMM_LDC] = extent[GEMM_N] + more_c;
+}
+
+static void shape_case(struct lesson_case *item, const struct shape_row *row,
+                       const struct gemm_family *family)
+{
+    *item = (struct lesson_case){
+        .group = row->group,
+        .weight = GOOD_WEIGHT,
+        .devices = row->devices,
+        .extent = {row->m, row->n, row->k, (row->flags & TA) != 0, (row->flags & TB) != 0},
+        .real = {row->alpha, row->beta},
+        .distribution = row->distribution};
+    set_leading(item->extent, row->more_a, row->more_b, row->more_c);
+    settle(item, family, row->name);
+    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+    if (row->distribution == GEMM_NORMAL && row->k > 0) item->flags |= CASE_UNIT_SCALE;
+    for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++) {
+        if (!(row->flags & (unsigned)(OFFSET_A << buffer))) continue;
+        item->misaligned_buffer = buffer;
+        item->misalignment = (int)storage_bytes(gemm_storage(item, buffer));
+    }
+}
+
+struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
+                             unsigned devices, int m, int n, int k)
+{
+    struct lesson_case item;
+    const struct shape_row row = {name, group, ALL, devices, m, n, k, 0, 0, 0, PLAIN};
+    shape_case(&item, &row, family);
+    return item;
+}
+
+/* The buffers of a bad case are those of a small good one, so that a kernel that does run finds memory. */
+static void bad_case(struct lesson_case *item, const char *name, enum kernel_status expected,
+                     const struct gemm_family *family)
+{
+    const struct shape_row row = {
+        name, GROUP_BAD_INPUT, ALL, ANY, FIRST_BAD_M, FIRST_BAD_N, FIRST_BAD_K, 0, 0, 0, PLAIN};
+    shape_case(item, &row, family);
+    item->weight = BAD_WEIGHT;
+    item->expected = expected;
+}
+
+static void spoil(struct lesson_case *item, const struct bad_row *row)
+{
+    if (row->at >= 0) item->value[row->at] = row->value;
+    item->null_buffer = row->null_buffer;
+    item->misaligned_buffer = row->misaligned_buffer;
+    item->misalignment = row->misalignment;
+    item->expected = row->expected;
+}
+
+static int bad_cases(const struct gemm_family *family, unsigned bit, struct lesson_case *cases, int count,
+                     int capacity)
+{
+    for (size_t i = 0; i < COUNT_OF(BAD) && count < capacity; i++) {
+        if (!(BAD[i].families & bit)) continue;
+        bad_case(&cases[count], BAD[i].name, BAD[i].expected, family);
+        spoil(&cases[count++], &BAD[i]);
+    }
+    for (size_t i = 0; i < COUNT_OF(BAD_FACTOR) && count < capacity; i++) {
+        if (!(BAD_FACTOR[i].families & bit)) continue;
+        bad_case(&cases[count], BAD_FACTOR[i].name, KERNEL_INVALID_CONFIG, family);
+        cases[count].real[GEMM_ALPHA] = BAD_FACTOR[i].alpha;
+        cases[count++].real[GEMM_BETA] = BAD_FACTOR[i].beta;
+    }
+    for (size_t i = 0; i < COUNT_OF(TOO_LARGE) && count < capacity; i++) {
+        bad_case(&cases[count], TOO_LARGE[i].name, KERNEL_INVALID_DIMENSION, family);
+        int64_t *value = cases[count++].value;
+        value[GEMM_M] = TOO_LARGE[i].m;
+        value[GEMM_N] = value[GEMM_LDB] = value[GEMM_LDC] = TOO_LARGE[i].n;
+        value[GEMM_LDA] = TOO_LARGE[i].lda;
+    }
+    const int outside[] = {family->first_choice - 1, family->last_choice + 1, INT_MIN};
+    static const char *const names[] = {"below", "above", "far_below"};
+    for (size_t i = 0; family->choice != GEMM_NO_CHOICE && i < COUNT_OF(outside) && count < capacity; i++) {
+        char name[LESSON_NAME / 2];
+        snprintf(name, sizeof name, "%s_%s", family->choice == GEMM_STAGES ? "stages" : "tile", names[i]);
+        bad_case(&cases[count], name, KERNEL_INVALID_CONFIG, family);
+        cases[count++].value[GEMM_CHOICE] = outside[i];
+    }
+    return count;
+}
+
+static const char ANY_SIZE[] = "property_any_size", TRANSPOSES[] = "property_transposes",
+                  SAME_BITS[] = "property_same_bits", BAD_INPUT[] = "property_bad_input";
+
+static int property_cases(const struct gemm_family *family, struct lesson_case *cases, int count,
+                          int capacity)
+{
+    static const char *const names[] = {ANY_SIZE, TRANSPOSES, SAME_BITS, BAD_INPUT};
+    static const int repeat[] = {100, 100, 120, 100};
+    const int wanted[] = {1, family->general, family->choice != GEMM_NO_CHOICE, 1};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!wanted[i] || count >= capacity) continue;
+        cases[count] =
+            gemm_case(family, names[i], GROUP_PROPERTIES, ANY, FIRST_BAD_M, FIRST_BAD_N, FIRST_BAD_K);
+        cases[count].repeat = repeat[i];
+        if (names[i] == BAD_INPUT) cases[count].expected = KERNEL_INVALID_DIMENSION;
+        count++;
+    }
+    return count;
+}
+
+int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    struct lesson_case any;
+    bad_case(&any, "", KERNEL_OK, family);
+    unsigned bit = family_bit(any.extent);
+    int choices = family->last_choice - family->first_choice + 1, turn = 0;
+    for (size_t i = 0; i < COUNT_OF(SHAPES) && count < capacity; i++) {
+        if (!(SHAPES[i].families & bit)) continue;
+        shape_case(&cases[count], &SHAPES[i], family);
+        if (family->choice != GEMM_NO_CHOICE && SHAPES[i].group != GROUP_SPEED)
+            cases[count].value[GEMM_CHOICE] = family->first_choice + turn++ % choices;
+        count++;
+    }
+    count = bad_cases(family, bit, cases, count, capacity);
+    return property_cases(family, cases, count, capacity);
+}
+
+/* ---- items of properties --------------------------------------------------------------------------------- */
+
+static int is_property(const struct lesson_case *item, const char *name)
+{
+    return strstr(item->name, name) != NULL;
+}
+
+/* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
+static void vary_bad(struct lesson_case *item, struct rng *rng)
+{
+    const struct bad_row *row;
+    do row = &BAD[rng_between(rng, 0, (int)COUNT_OF(BAD) - 1)];
+    while (!(row->families & family_bit(item->extent)));
+    spoil(item, row);
+}
+
+/* From one row to the next: nothing more, a little more, or what keeps rows at multiples of 16 bytes. */
+static int random_gap(struct rng *rng, int columns)
+{
+    switch (rng_between(rng, 0, 3)) {
+    case 0:
+        return rng_between(rng, 1, 9);
+    case 1:
+        return (columns + 7) / 8 * 8 - columns;
+    default:
+        return 0;
+    }
+}
+
+static void random_layout(struct lesson_case *item, struct rng *rng)
+{
+    static const double factors[] = {0.0, 1.0, -1.0, 0.5, 2.25};
+    int *extent = item->extent;
+    if (extent[GEMM_EX_FLAGS] & GEMM_GENERAL) {
+        item->real[GEMM_ALPHA] = factors[rng_between(rng, 0, 4)];
+        item->real[GEMM_BETA] = factors[rng_between(rng, 0, 4)];
+        extent[GEMM_TRANS_A] = rng_between(rng, 0, 1);
+        extent[GEMM_TRANS_B] = rng_between(rng, 0, 1);
+    }
+    int a_cols = extent[GEMM_TRANS_A] ? extent[GEMM_M] : extent[GEMM_K];
+    int b_cols = extent[GEMM_TRANS_B] ? extent[GEMM_K] : extent[GEMM_N];
+    set_leading(extent, random_gap(rng, a_cols), random_gap(rng, b_cols), random_gap(rng, extent[GEMM_N]));
+    item->misaligned_buffer = rng_between(rng, -1, GEMM_C);
+    if (item->misaligned_buffer >= 0)
+        item->misalignment = (int)storage_bytes(gemm_storage(item, item->misaligned_buffer));
+}
+
+void gemm_vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    if (is_property(item, BAD_INPUT)) {
+        vary_bad(item, rng);
+        return;
+    }
+    int first = item->extent[GEMM_EX_CHOICES] / 256;
+    int choices = item->extent[GEMM_EX_CHOICES] % 256 - first + 1;
+    int transposes = is_property(item, TRANSPOSES), same_bits = is_property(item, SAME_BITS);
+    int together = transposes ? 4 : same_bits ? choices : 1;
+    /* Items that belong together have the same matrices; the software device is slow. */
+    struct rng shape = {rng_mix(item->seed, (uint64_t)(index / together))};
+    int most = item->devices == DEVICE_GPU ? 300 : index / together % 8 == 0 ? 150 : 40;
+    item->seed = rng_mix(shape.state, 7);
+    item->extent[GEMM_M] = rng_between(&shape, 1, most);
+    item->extent[GEMM_N] = rng_between(&shape, 1, most);
+    item->extent[GEMM_K] = rng_between(&shape, 1, same_bits ? 2 * most : most);
+    if (transposes) {
+        item->extent[GEMM_TRANS_A] = index % 4 / 2;
+        item->extent[GEMM_TRANS_B] = index % 2;
+        set_leading(item->extent, 0, 0, 0);
+    } else {
+        random_layout(item, &shape);
+    }
+    for (int i = 0; i <= GEMM_DTYPE_OUT; i++) item->value[i] = item->extent[i];
+    if (item->extent[GEMM_EX_FLAGS] & (GEMM_CHOOSES_STAGES | GEMM_CHOOSES_TILE))
+        item->value[GEMM_CHOICE] = first + index % choices;
+}

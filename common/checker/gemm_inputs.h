@@ -1,0 +1,32 @@
+/**
+ * @file gemm_inputs.h
+ * @brief How the data of a product are distributed.
+ */
+#ifndef WARPWISE_CHECKER_GEMM_INPUTS_H
+#define WARPWISE_CHECKER_GEMM_INPUTS_H
+
+#include "gemm.h"
+#include "lesson.h"
+
+enum gemm_distribution {
+    GEMM_NORMAL,   /* normal with standard deviation 1 */
+    GEMM_LARGE,    /* a of magnitude 1e3, and b too where results are floats */
+    GEMM_SMALL,    /* a of magnitude 1e-4, and b too where results are floats */
+    GEMM_UNLIKE,   /* a of magnitude 1e3, b of 1e-4 */
+    GEMM_CANCEL,   /* terms come in pairs that nearly cancel */
+    GEMM_POSITIVE, /* from 0 to 1: the sum grows with every term */
+    GEMM_SPREAD,   /* magnitudes from 2^-6 to 2^6 along k */
+    GEMM_NAN_A,    /* a NaN in the last column of some rows of op(A) */
+    GEMM_NAN_B,    /* a NaN in some columns of op(B) */
+    GEMM_INF_A,    /* infinities in some rows of op(A), in one of them of both signs */
+    GEMM_NAN_AB,   /* nothing but NaN in A and B: alpha 0 must not read them */
+    GEMM_NAN_C     /* some NaN in the C that beta multiplies */
+};
+
+/** @brief Storage of buffer @p index of @p item (enum gemm_buffer). */
+enum storage gemm_storage(const struct lesson_case *item, int index);
+
+/** @brief The problem as the oracle takes it. */
+struct ref_gemm_shape gemm_shape(const struct lesson_case *item);
+
+#endif

@@ -1,0 +1,368 @@
+// [student: head]
+/*
+ * A product whose tiles are fetched ahead. Shared memory holds several stages, each a tile of A and one of B.
+ * While the tensor cores multiply one, the others are on their way, copied past the registers by
+ * __pipeline_memcpy_async:
+ *
+ *      stages 1   copy 0 | wait | multiply 0 | copy 1 | wait | multiply 1 | ...
+ *
+ *      stages 3   copy 0                                        a group of copies a tile;
+ *                 copy 1                                        each is waited for two tiles later
+ *                 wait 0 | copy 2 | multiply 0
+ *                          wait 1 | copy 3 | multiply 1
+ *                                   wait 2 | copy 4 | multiply 2 ...
+ *
+ * One barrier a tile does for two: after it everybody's copies of this tile have landed, and everybody has
+ * done with the tile before, so that its stage may be filled again.
+ *
+ * Run:   build/bin/warpwise check 09 --kernel solutions/09_pipelined_gemm/pipelined_gemm.cu
+ */
+// [/student]
+#include "pipelined_gemm.h"
+
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <mma.h>
+
+using namespace nvcuda;
+
+enum {
+    WARP = 32,
+    FRAGMENT = 16, // rows, columns and terms of one matrix instruction
+    CHUNK = 8,     // halves in 16 bytes, the most that one copy moves
+    PAD = 8,       // halves behind each row of a tile: 8 lines of 16 bytes then use all 32 banks
+    CORNER = 24,   // floats from row to row where a fragment of C passes through shared memory
+    MAX_STAGES = 4,
+    GROUP = 8, // rows of tiles that are worked on together, so that their A and B stay in the L2 cache
+    SHARED_BYTES = 65536, // what a block may have on every device from sm_75 on
+
+    // To be tuned: the tile of a block, k a stage, and the part of a warp, for large and for small products.
+    LARGE_M = 128,
+    LARGE_N = 256,
+    LARGE_K = 64,
+    LARGE_WARP_M = 64,
+    LARGE_WARP_N = 64,
+    SMALL_M = 64,
+    SMALL_N = 64,
+    SMALL_K = 32,
+    SMALL_WARP_M = 32,
+    SMALL_WARP_N = 32,
+    FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
+};
+
+/** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
+template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct tile {
+    enum {
+        M = TILE_M,
+        N = TILE_N,
+        K = TILE_K,
+        WARP_M = PART_M,
+        WARP_N = PART_N,
+        ACROSS = N / WARP_N, // warps next to each other
+        WARPS = M / WARP_M * ACROSS,
+        THREADS = WARPS * WARP,
+        DOWN_FRAGMENTS = WARP_M / FRAGMENT, // of a warp
+        ACROSS_FRAGMENTS = WARP_N / FRAGMENT
+    };
+    struct stage {
+        half a[TILE_M][TILE_K + PAD];
+        half b[TILE_K][TILE_N + PAD];
+    };
+    static_assert(M % WARP_M == 0 && N % WARP_N == 0 && WARP_M % FRAGMENT == 0 && WARP_N % FRAGMENT == 0 &&
+                      K % FRAGMENT == 0,
+                  "tiles are made of whole parts, parts and steps of whole fragments");
+    static_assert(THREADS % (K / CHUNK) == 0 && THREADS % (N / CHUNK) == 0 &&
+                      M % (THREADS / (K / CHUNK)) == 0 && K % (THREADS / (N / CHUNK)) == 0,
+                  "the threads copy whole rows, and as many rows each time");
+    static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
+                  "the same holds for single elements");
+    static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
+    static_assert(sizeof(float) * WARPS * FRAGMENT * CORNER <= sizeof(struct stage),
+                  "fragments of C pass through the first stage");
+};
+
+typedef struct tile<LARGE_M, LARGE_N, LARGE_K, LARGE_WARP_M, LARGE_WARP_N> large_tile;
+typedef struct tile<SMALL_M, SMALL_N, SMALL_K, SMALL_WARP_M, SMALL_WARP_N> small_tile;
+static_assert(MAX_STAGES * sizeof(small_tile::stage) <= SHARED_BYTES, "small tiles must fit on every device");
+
+typedef wmma::fragment<wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> a_fragment;
+typedef wmma::fragment<wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half, wmma::row_major> b_fragment;
+typedef wmma::fragment<wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> c_fragment;
+
+/** How many pieces of @p size cover @p extent. */
+__host__ __device__ inline int divide_up(int extent, int size)
+{
+    return extent / size + (extent % size != 0);
+}
+
+/** The part of C a block computes: its first row and column. */
+struct place {
+    int row, column;
+};
+
+/** Part @p index of C. GROUP rows of parts are gone through column by column, then the next GROUP rows. */
+template <typename T> __device__ inline struct place find_place(const struct gemm_args &args, int index)
+{
+    int down = divide_up(args.m, T::M), across = divide_up(args.n, T::N);
+    int group = index / (GROUP * across), rest = index - group * GROUP * across;
+    int rows = min(down - group * GROUP, (int)GROUP); // the last group may be smaller
+    return {(group * GROUP + rest % rows) * T::M, rest / rows * T::N};
+}
+
+/* ---- from global to shared memory --------------------------------------------------------------------- */
+
+/** A matrix in device memory and whether its rows begin at multiples of 16 bytes. */
+struct source {
+    const half *data; // [rows, leading]
+    size_t leading;
+    int rows, cols, by_chunk;
+};
+
+__device__ inline struct source source_of(const void *data, int rows, int cols, int leading)
+{
+    int by_chunk = (uintptr_t)data % sizeof(uint4) == 0 && leading % CHUNK == 0;
+    return {(const half *)data, (size_t)leading, rows, cols, by_chunk};
+}
+
+/**
+ * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
+ * more, none if 0 or less). What is outside becomes 0 and is not read.
+ */
+__device__ inline void copy_chunk(half *to, const half *from, int left)
+{
+    // [student: copy_chunk]
+    if (left >= CHUNK) {
+        __pipeline_memcpy_async(to, from, sizeof(uint4));
+    } else { // by hand: the barrier that all copies need serves this store as well
+        alignas(16) half edge[CHUNK];
+        for (int x = 0; x < CHUNK; x++) edge[x] = x < left ? from[x] : __float2half(0.0f);
+        *(uint4 *)to = *(const uint4 *)edge;
+    }
+    // [/student]
+}
+
+/**
+ * Begins to copy the tile of @p from that begins at (row, column), by chunks. WHOLE: it is known to be
+ * inside of the matrix, and nothing need be asked.
+ */
+template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
+__device__ inline void copy_by_chunk(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                     int column)
+{
+    // [student: copy_by_chunk]
+    constexpr int ACROSS = COLUMNS / CHUNK, STEP = THREADS / ACROSS; // chunks of a row; rows copied at once
+    constexpr int UNROLL = WHOLE ? ROWS / STEP : 1;                  // edges are rare: little code for them
+    int x = (int)threadIdx.x % ACROSS * CHUNK, y = (int)threadIdx.x / ACROSS;
+    const half *first = from.data + (size_t)(row + y) * from.leading + column + x;
+#pragma unroll UNROLL
+    for (int i = 0; i < ROWS; i += STEP) {
+        int left = y + i < from.rows - row ? from.cols - column - x : 0;
+        copy_chunk(&to[y + i][x], first + i * from.leading, WHOLE ? CHUNK : left);
+    }
+    // [/student]
+}
+
+/** Copies the same tile at once, element by element: neighbouring threads read neighbouring elements. */
+template <int THREADS, int ROWS, int COLUMNS>
+__device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                       int column)
+{
+    // [student: copy_by_element]
+    constexpr int STEP = THREADS < COLUMNS ? 1 : THREADS / COLUMNS; // rows copied at once
+    for (int x = (int)threadIdx.x % COLUMNS; x < COLUMNS; x += THREADS) {
+        int y = (int)threadIdx.x / COLUMNS;
+        const half *element = from.data + (size_t)(row + y) * from.leading + column + x;
+        int rows = x < from.cols - column ? from.rows - row : 0; // of this column inside of the matrix
+#pragma unroll 8
+        for (int i = y; i < ROWS; i += STEP, element += STEP * from.leading)
+            to[i][x] = i < rows ? *element : __float2half(0.0f);
+    }
+    // [/student]
+}
+
+/** Begins to copy a tile, in the fastest way that its matrix allows. */
+template <int THREADS, int ROWS, int COLUMNS>
+__device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
+{
+    if (!from.by_chunk)
+        copy_by_element<THREADS, ROWS, COLUMNS>(to, from, row, column);
+    else if (ROWS <= from.rows - row && COLUMNS <= from.cols - column)
+        copy_by_chunk<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
+    else
+        copy_by_chunk<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
+}
+
+/** Begins to fill a stage with the tiles of A and B for the step that begins at @p k. */
+template <typename T>
+__device__ inline void fill_stage(typename T::stage *stage, const struct source &a, const struct source &b,
+                                  struct place place, int k)
+{
+    copy_tile<T::THREADS, T::M, T::K>(stage->a, a, place.row, k);
+    copy_tile<T::THREADS, T::K, T::N>(stage->b, b, k, place.column);
+}
+
+/* ---- a warp's part ------------------------------------------------------------------------------------ */
+
+/** First row and column of the running warp in its block's part of C. */
+template <typename T> __device__ inline struct place find_warp(void)
+{
+    int warp = (int)threadIdx.x / WARP;
+    return {warp / T::ACROSS * T::WARP_M, warp % T::ACROSS * T::WARP_N};
+}
+
+/** Adds the products of one stage to a warp's fragments of C, as in lesson 08. All 32 lanes must call it. */
+template <typename T>
+__device__ inline void multiply_stage(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
+                                      const typename T::stage *stage)
+{
+    struct place warp = find_warp<T>();
+#pragma unroll
+    for (int k = 0; k < T::K; k += FRAGMENT) {
+        a_fragment a[T::DOWN_FRAGMENTS];
+        b_fragment b[T::ACROSS_FRAGMENTS];
+        for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+            wmma::load_matrix_sync(a[i], &stage->a[warp.row + i * FRAGMENT][k], T::K + PAD);
+        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++)
+            wmma::load_matrix_sync(b[j], &stage->b[k][warp.column + j * FRAGMENT], T::N + PAD);
+        for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+            for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::mma_sync(sum[i][j], a[i], b[j], sum[i][j]);
+    }
+}
+
+/**
+ * Writes the elements of a fragment that are inside of C, of which @p rows and @p columns are left from @p c
+ * on, through 16 rows of shared memory that only this warp uses. All 32 lanes must call it.
+ */
+__device__ inline void store_corner(float *c, size_t ldc, int rows, int columns, const c_fragment &sum,
+                                    float *corner /* [FRAGMENT, CORNER] */)
+{
+    wmma::store_matrix_sync(corner, sum, CORNER, wmma::mem_row_major);
+    __syncwarp(); // other lanes hold what this one writes to C
+    int lane = (int)threadIdx.x % WARP, column = lane % FRAGMENT;
+    for (int turn = 0; turn < FRAGMENT / 2; turn++) { // two rows, which are 2 apart: they share no bank
+        int row = turn / 2 * 4 + turn % 2 + lane / FRAGMENT * 2;
+        if (row < rows && column < columns) c[row * ldc + column] = corner[row * CORNER + column];
+    }
+    __syncwarp(); // all have read it, and the next fragment may come
+}
+
+/** Writes a warp's part of C. Whole fragments go straight to memory where its rows allow that. */
+template <typename T>
+__device__ inline void store_part(const struct gemm_args &args, struct place place,
+                                  const c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS], float *corner)
+{
+    struct place warp = find_warp<T>();
+    size_t ldc = (size_t)args.ldc;
+    int direct = (uintptr_t)args.c % 32 == 0 && ldc % 4 == 0; // what store_matrix_sync demands
+#pragma unroll // fragments are in registers, which have no index
+    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) {
+            int row = warp.row + i * FRAGMENT, column = warp.column + j * FRAGMENT;
+            int rows = args.m - place.row - row, columns = args.n - place.column - column; // left in C
+            if (rows <= 0 || columns <= 0) continue;
+            float *c = (float *)args.c + (size_t)(place.row + row) * ldc + place.column + column;
+            if (direct && rows >= FRAGMENT && columns >= FRAGMENT)
+                wmma::store_matrix_sync(c, sum[i][j], (unsigned)ldc, wmma::mem_row_major);
+            else
+                store_corner(c, ldc, rows, columns, sum[i][j], corner);
+        }
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------------- */
+
+/** Waits until only ahead - 1 groups of this thread are under way. The instruction's number is a constant. */
+__device__ inline void wait_for_oldest(int ahead)
+{
+    // [student: wait_for_oldest]
+    switch (ahead) {
+    case 0:
+        break;
+    case 1:
+        __pipeline_wait_prior(0);
+        break;
+    case 2:
+        __pipeline_wait_prior(1);
+        break;
+    default:
+        __pipeline_wait_prior(2);
+    }
+    // [/student]
+}
+
+/** One block, one part of C: walks along k with args.stages stages under way. */
+template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
+{
+    // [student: product_kernel]
+    extern __shared__ float4 shared_memory[]; // [args.stages] of T::stage
+    typename T::stage *stages = (typename T::stage *)shared_memory;
+    const struct source a = source_of(args.a, args.m, args.k, args.lda);
+    const struct source b = source_of(args.b, args.k, args.n, args.ldb);
+    struct place place = find_place<T>(args, (int)blockIdx.x);
+    int steps = divide_up(args.k, T::K), ahead = args.stages - 1;
+
+    c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS];
+    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::fill_fragment(sum[i][j], 0.0f);
+
+    for (int step = 0; step < ahead; step++) {
+        if (step < steps) fill_stage<T>(&stages[step], a, b, place, step * T::K);
+        __pipeline_commit(); // a group a step, even an empty one: the waits below count groups
+    }
+    int now = 0, next = ahead; // stages of this step and of the one that is fetched
+    for (int step = 0; step < steps; step++) {
+        wait_for_oldest(ahead); // this step's group
+        __syncthreads();        // everybody's copies have landed; everybody has multiplied the step before
+        if (step + ahead < steps) fill_stage<T>(&stages[next], a, b, place, (step + ahead) * T::K);
+        __pipeline_commit();
+        if (ahead == 0) {
+            wait_for_oldest(1);
+            __syncthreads(); // the only stage is complete
+        }
+        multiply_stage<T>(sum, &stages[now]);
+        now = now + 1 < args.stages ? now + 1 : 0;
+        next = next + 1 < args.stages ? next + 1 : 0;
+    }
+    __syncthreads(); // everybody is done with the stages: fragments of C may pass through the first
+    store_part<T>(args, place, sum, (float *)stages + (int)threadIdx.x / WARP * FRAGMENT * CORNER);
+    // [/student]
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------- */
+
+/** Starts a block for each part of C. */
+template <typename T> static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    // No more parts than tiles of 16 x 16, and gemm_args_check() saw to it that those fit in an int.
+    int blocks = divide_up(args->m, T::M) * divide_up(args->n, T::N);
+    int bytes = args->stages * (int)sizeof(typename T::stage); // more than 48 KB must be asked for
+    if (cudaFuncSetAttribute(product_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
+        cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    product_kernel<T><<<(unsigned)blocks, T::THREADS, (size_t)bytes, stream>>>(*args);
+    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
+    // [/student]
+}
+
+/** 1 if args->stages stages of large tiles fit, and the tiles keep the device busy; 0 if not; -1 on error. */
+static int large_tiles_pay(const struct gemm_args *args)
+{
+    int device, bytes, multiprocessors;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+        return -1;
+    int64_t blocks = (int64_t)divide_up(args->m, LARGE_M) * divide_up(args->n, LARGE_N);
+    return args->stages * (int)sizeof(large_tile::stage) <= bytes &&
+           blocks * 100 >= (int64_t)multiprocessors * FILL_PERCENT;
+}
+
+enum kernel_status pipelined_gemm(const struct gemm_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = gemm_args_check_plain(args);
+    if (status != KERNEL_OK) return status;
+    if (args->stages < 1 || args->stages > MAX_STAGES) return KERNEL_INVALID_CONFIG;
+    int large = large_tiles_pay(args);
+    if (large < 0) return KERNEL_CUDA_ERROR;
+    return large ? launch<large_tile>(args, stream) : launch<small_tile>(args, stream);
+}

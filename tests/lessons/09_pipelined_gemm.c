@@ -1,0 +1,93 @@
+/**
+ * @file 09_pipelined_gemm.c
+ * @brief Lesson 09: lesson 08's product with one to four tiles under way; every number of them gives the same
+ * bits.
+ */
+#include "gemm_cases.h"
+
+#ifdef WARPWISE_RUNNER
+
+#include "pipelined_gemm.h"
+#include "runner.h"
+
+enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
+{
+    struct gemm_args args;
+    gemm_args_of(item, buffers, &args);
+    return pipelined_gemm(item->value[GEMM_NULL_ARGS] ? NULL : &args, stream);
+}
+
+/* No workspace. */
+size_t lesson_workspace_bytes(const struct wire_case *item)
+{
+    (void)item;
+    return 0;
+}
+
+#else
+
+#include <stdio.h>
+
+enum { FIRST_STAGES = 1, LAST_STAGES = 4 };
+
+/* The same product with every number of stages, so that each of them can be looked at by itself. */
+static int stages_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
+        char name[32];
+        snprintf(name, sizeof name, "square_stages_%d", stages);
+        cases[count] = gemm_case(family, name, GROUP_BASIC, DEVICE_ANY, 64, 64, 200);
+        cases[count++].value[GEMM_CHOICE] = stages;
+    }
+    return count;
+}
+
+/* Just large enough for the solution to take its large tiles on 132 multiprocessors. */
+static int large_case(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    if (count == capacity) return count;
+    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 8400, 20, 72);
+    cases[count].value[GEMM_CHOICE] = 2;
+    return count + 1;
+}
+
+/* Time over the number of stages, for sums of few and of many steps. */
+static int timed_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    static const int depth[] = {256, 1024, 4096};
+    for (size_t i = 0; i < sizeof depth / sizeof depth[0]; i++)
+        for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
+            char name[32];
+            snprintf(name, sizeof name, "k_%d_stages_%d", depth[i], stages);
+            cases[count] = gemm_case(family, name, GROUP_SPEED, DEVICE_GPU, 4096, 4096, depth[i]);
+            cases[count++].value[GEMM_CHOICE] = stages;
+        }
+    return count;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    static const struct gemm_family family = {.name = "product",
+                                              .dtype_in = DTYPE_F16,
+                                              .dtype_out = DTYPE_F32,
+                                              .choice = GEMM_STAGES,
+                                              .first_choice = FIRST_STAGES,
+                                              .last_choice = LAST_STAGES,
+                                              .tensor_cores = 1};
+    int count = gemm_cases(&family, cases, 0, capacity);
+    count = stages_cases(&family, cases, count, capacity);
+    count = large_case(&family, cases, count, capacity);
+    return timed_cases(&family, cases, count, capacity);
+}
+
+const struct lesson lesson_09_pipelined_gemm = {
+    .number = 9,
+    .topic = "pipelined_gemm",
+    .title = "a matrix product that fetches ahead",
+    .part_count = 1,
+    .part = {{"product", 100}},
+    GEMM_CALLBACKS,
+    .cases = cases,
+};
+
+#endif

@@ -1,0 +1,467 @@
+/**
+ * @file checker_gemm.c
+ * @brief Matrix products: arguments, the case table, the verdict on planted mistakes, and the identity.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "gemm_cases.h"
+#include "gemm_inputs.h"
+#include "judged_case.h"
+
+static int failures;
+
+void expect(int holds, const char *what, const char *found)
+{
+    if (holds) return;
+    failures++;
+    printf("FAIL %s: %s\n", what, found);
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    static const struct gemm_family plain = {.name = "plain",
+                                             .dtype_in = DTYPE_F16,
+                                             .tensor_cores = 1,
+                                             .choice = GEMM_STAGES,
+                                             .first_choice = 2,
+                                             .last_choice = 4};
+    static const struct gemm_family f32 = {
+        .part = 1, .name = "f32", .general = 1, .choice = GEMM_TILE, .first_choice = 0, .last_choice = 2};
+    static const struct gemm_family f16 = {
+        .part = 2, .name = "f16", .dtype_in = DTYPE_F16, .dtype_out = DTYPE_F16, .general = 1};
+    int count = gemm_cases(&plain, cases, 0, capacity);
+    count = gemm_cases(&f32, cases, count, capacity);
+    return gemm_cases(&f16, cases, count, capacity);
+}
+
+static const struct lesson PRODUCTS = {.number = 91,
+                                       .topic = "products",
+                                       .title = "matrix products",
+                                       .part_count = 3,
+                                       .part = {{"plain", 40}, {"f32", 30}, {"f16", 30}},
+                                       GEMM_CALLBACKS,
+                                       .cases = cases};
+
+/* ---- arguments ------------------------------------------------------------------------------------------- */
+
+static void test_arguments(void)
+{
+    static float memory[16];
+    const struct gemm_args good = {.m = 3,
+                                   .n = 5,
+                                   .k = 7,
+                                   .lda = 7,
+                                   .ldb = 5,
+                                   .ldc = 5,
+                                   .alpha = 1.0f,
+                                   .dtype_in = DTYPE_F16,
+                                   .a = memory,
+                                   .b = memory,
+                                   .c = memory};
+    struct gemm_args args = good;
+    expect(gemm_args_check(&good, 0) == KERNEL_OK, "arguments", "good ones are refused");
+    expect(gemm_args_check_plain(&good) == KERNEL_OK, "arguments", "good plain ones are refused");
+    expect(gemm_args_check(NULL, 0) == KERNEL_INVALID_CONFIG, "arguments", "NULL");
+    expect(gemm_args_check_plain(NULL) == KERNEL_INVALID_CONFIG, "arguments", "NULL, plain");
+    args.k = 0;
+    expect(gemm_args_check(&args, 0) == KERNEL_OK, "arguments", "k = 0 is refused");
+    expect(gemm_args_check_plain(&args) == KERNEL_INVALID_DIMENSION, "arguments", "plain k = 0 is taken");
+    args = good;
+    args.trans_a = 1; /* stored [7, 3] */
+    args.lda = 3;
+    expect(gemm_args_check(&args, 0) == KERNEL_OK, "arguments", "lda of a transposed A");
+    expect(gemm_args_check_plain(&args) == KERNEL_INVALID_CONFIG, "arguments", "plain trans_a");
+    args.lda = 2;
+    expect(gemm_args_check(&args, 0) == KERNEL_INVALID_DIMENSION, "arguments", "short lda, transposed");
+    args = good;
+    args.trans_b = 1; /* stored [5, 7] */
+    expect(gemm_args_check(&args, 0) == KERNEL_INVALID_DIMENSION, "arguments", "short ldb, transposed");
+    args = good;
+    args.m = args.n = args.ldb = args.ldc = 1 << 20;
+    expect(gemm_args_check(&args, 0) == KERNEL_INVALID_DIMENSION, "arguments", "too many tiles");
+    args.n = args.ldb = args.ldc = 1 << 18;
+    expect(gemm_args_check(&args, 0) == KERNEL_OK, "arguments", "2^38 elements of C");
+    args = good;
+    args.m = args.lda = INT_MAX;
+    expect(gemm_args_check(&args, 0) == KERNEL_INVALID_DIMENSION, "arguments", "2^62 elements of A");
+    args = good;
+    args.dtype_in = (enum dtype)9;
+    args.a = (const char *)memory + 1;
+    expect(gemm_args_check(&args, 0) == KERNEL_UNSUPPORTED_DTYPE, "arguments", "storage type comes first");
+    args.dtype_in = DTYPE_F16;
+    expect(gemm_args_check(&args, 0) == KERNEL_ALIGNMENT_ERROR, "arguments", "odd address");
+    args = good;
+    expect(gemm_args_check(&args, 4) == KERNEL_OUT_OF_MEMORY, "arguments", "no workspace");
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------- */
+
+static void test_item(const struct lesson_case *item)
+{
+    struct lesson_buffer buffers[WIRE_BUFFERS];
+    char shape[160];
+    gemm_buffers(item, buffers);
+    gemm_describe(item, shape, sizeof shape);
+    expect(strlen(shape) < sizeof shape - 1, item->name, "its shape does not fit");
+    for (int b = 0; b < GEMM_BUFFERS; b++) {
+        size_t gap = buffers[b].extent[1] - buffers[b].extent[LESSON_ROW];
+        expect(buffers[b].extent[LESSON_ROW] <= buffers[b].extent[1], item->name, "rows overlap");
+        expect(lesson_elems(&buffers[b]) == buffers[b].extent[0] * buffers[b].extent[1] - gap, item->name,
+               "something lies behind the last row");
+    }
+}
+
+/* Names are unique, sizes are those promised, every choice takes its turn, and all of it fits. */
+static void test_table(void)
+{
+    static struct lesson_case all[CHECK_CASES];
+    int count = cases(all, CHECK_CASES), turns[3][5] = {{0}}, refused[3] = {0},
+        groups[3][GROUP_COUNT] = {{0}};
+    expect(count < CHECK_CASES, "table", "too many cases");
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < i; j++) expect(strcmp(all[j].name, all[i].name) != 0, all[i].name, "twice");
+        refused[all[i].part] += all[i].expected != KERNEL_OK;
+        groups[all[i].part][all[i].group]++;
+        if (all[i].expected == KERNEL_OK && all[i].value[GEMM_CHOICE] < 5)
+            turns[all[i].part][all[i].value[GEMM_CHOICE]]++;
+        test_item(&all[i]);
+        for (int n = 0; n < all[i].repeat && all[i].repeat > 1; n++) {
+            struct lesson_case item = all[i];
+            struct rng rng = {rng_mix(9, (uint64_t)n)};
+            item.devices = n % 2 ? DEVICE_GPU : DEVICE_SIMT;
+            gemm_vary(&item, n, &rng);
+            test_item(&item);
+        }
+    }
+    for (int part = 0; part < 3; part++) {
+        expect(refused[part] > 30, "table", "refusals are missing");
+        for (int group = 0; group < GROUP_COUNT; group++)
+            expect(groups[part][group] > 0, PRODUCTS.part[part].name, "an empty group");
+    }
+    expect(turns[0][2] > 9 && turns[0][3] > 9 && turns[0][4] > 9, "table", "stages do not take turns");
+    expect(turns[1][0] > 9 && turns[1][1] > 9 && turns[1][2] > 9, "table", "tiles do not take turns");
+}
+
+/* The four ways to store a product hold the same matrices, and every choice gets the same product. */
+static void test_together(void)
+{
+    static struct lesson_case all[CHECK_CASES];
+    int count = cases(all, CHECK_CASES);
+    for (int i = 0; i < count; i++) {
+        int transposes = strstr(all[i].name, "property_transposes") != NULL;
+        if (!transposes && strstr(all[i].name, "property_same_bits") == NULL) continue;
+        double first[2] = {0.0, 0.0};
+        int together = transposes ? 4 : 3;
+        for (int n = 0; n < 8 * together; n++) {
+            struct lesson_case item = all[i];
+            struct rng rng = {rng_mix(9, (uint64_t)n)};
+            item.seed = 77;
+            gemm_vary(&item, n, &rng);
+            struct lesson_buffer buffers[GEMM_BUFFERS];
+            gemm_buffers(&item, buffers);
+            for (int b = GEMM_A; b <= GEMM_B; b++) {
+                size_t elems = lesson_elems(&buffers[b]);
+                float *data = malloc(elems * sizeof *data);
+                struct rng filler = {rng_mix(item.seed, (uint64_t)b)};
+                double sum = 0.0;
+                if (data == NULL) exit(2);
+                gemm_fill(&item, b, elems, &filler, data);
+                for (size_t at = 0; at < elems; at++)
+                    if (!lesson_between_rows(&buffers[b], at)) sum += fabs((double)data[at]);
+                free(data);
+                if (n % together == 0) first[b] = sum;
+                expect(fabs(sum - first[b]) <= 1e-9 * sum, item.name, "other matrices");
+            }
+            expect(transposes || item.value[GEMM_CHOICE] == n % 3 + all[i].extent[GEMM_EX_CHOICES] / 256,
+                   item.name, "not the next choice");
+        }
+    }
+}
+
+/* ---- planted mistakes ------------------------------------------------------------------------------------ */
+
+enum damage {
+    NONE,
+    /* another product */
+    LAST_TERM,
+    LAST_TILE_16,
+    FIRST_TILE_32,
+    ALPHA_1,
+    ALPHA_SQUARED,
+    ALPHA_ON_C,
+    BETA_0,
+    BETA_1,
+    FLIPPED_A,
+    FLIPPED_B,
+    DENSE_A,
+    DENSE_B,
+    ROWS_SWAPPED,
+    /* element by element */
+    TIMES_TWO,
+    ALL_ZERO,
+    TAIL_ZERO,
+    SUMMED_AS_HALF,
+    INPUTS_AS_HALF,
+    NAN_AS_ZERO,
+    /* bits */
+    GAP_WRITTEN,
+    GAP_WRITTEN_TWICE,
+    LAST_ROW_UNTOUCHED,
+    INPUT_CHANGED
+};
+
+static const struct planted {
+    const char *name;
+    enum damage damage;
+    enum state state;
+    const char *says;
+} PLANTED[] = {
+    {"plain/square_64", NONE, STATE_PASS, ""},
+    {"plain/rows_apart_odd", NONE, STATE_PASS, ""},
+    {"plain/large", NONE, STATE_PASS, ""},
+    {"plain/small", NONE, STATE_PASS, ""},
+    {"plain/cancel", NONE, STATE_PASS, ""},
+    {"plain/spread", NONE, STATE_PASS, ""},
+    {"plain/positive_1000", NONE, STATE_PASS, ""},
+    {"plain/nan_a", NONE, STATE_PASS, ""},
+    {"plain/inf_a", NONE, STATE_PASS, ""},
+    {"plain/lda_short", NONE, STATE_PASS, ""},
+    {"f32/alpha_0", NONE, STATE_PASS, ""},
+    {"f32/k_0", NONE, STATE_PASS, ""},
+    {"f32/k_0_beta_0", NONE, STATE_PASS, ""},
+    {"f32/nan_c_beta", NONE, STATE_PASS, ""},
+    {"f32/unlike", NONE, STATE_PASS, ""},
+    {"f16/large", NONE, STATE_PASS, ""},
+    {"f16/small", NONE, STATE_PASS, ""},
+    {"f16/tt_rows_apart", NONE, STATE_PASS, ""},
+    {"plain/square_64", LAST_TERM, STATE_FAIL, "the last term of every sum is missing"},
+    {"plain/deep_512", LAST_TILE_16, STATE_FAIL, "the last K tile is missing (tiles of 16)"},
+    {"plain/edge_64_63_65", LAST_TERM, STATE_FAIL, "the last term of every sum is missing"},
+    {"plain/deep_512", FIRST_TILE_32, STATE_FAIL, "only the first K tile counts (tiles of 32)"},
+    {"f32/alpha", ALPHA_1, STATE_FAIL, "alpha is ignored"},
+    {"f32/alpha", ALPHA_SQUARED, STATE_FAIL, "alpha is applied twice"},
+    {"f32/alpha_beta_tail", ALPHA_ON_C, STATE_FAIL, "alpha is applied to beta * C as well"},
+    {"f32/beta", BETA_0, STATE_FAIL, "beta is ignored"},
+    {"f16/beta", BETA_1, STATE_FAIL, "beta is taken as 1"},
+    {"f32/square_64", FLIPPED_A, STATE_FAIL, "is trans_a respected?"},
+    {"f32/square_64", FLIPPED_B, STATE_FAIL, "is trans_b respected?"},
+    {"plain/rows_apart_8", DENSE_A, STATE_FAIL, "is lda respected?"},
+    {"plain/rows_apart_8", DENSE_B, STATE_FAIL, "a NaN that was not to be read"},
+    {"plain/square_64", ROWS_SWAPPED, STATE_FAIL, "transposed: every element is that of row j, column i"},
+    {"plain/edge_64_63_65", TIMES_TWO, STATE_FAIL, "constant factor"},
+    {"f16/square_64", TIMES_TWO, STATE_FAIL, "constant factor"},
+    {"plain/square_64", ALL_ZERO, STATE_FAIL, "all zero"},
+    {"plain/edge_63_65_64", TAIL_ZERO, STATE_FAIL, "the wrong elements are all zero"},
+    {"plain/square_64", SUMMED_AS_HALF, STATE_FAIL, "wrong"},
+    {"plain/positive_1000", SUMMED_AS_HALF, STATE_FAIL, "wrong"},
+    {"plain/cancel", SUMMED_AS_HALF, STATE_FAIL, ""},
+    {"f32/square_64", INPUTS_AS_HALF, STATE_FAIL, ""},
+    {"f32/tile_16", INPUTS_AS_HALF, STATE_FAIL, ""},
+    {"plain/nan_a", NAN_AS_ZERO, STATE_FAIL, "a NaN of the input was swallowed"},
+    {"plain/nan_b", NAN_AS_ZERO, STATE_FAIL, "a NaN of the input was swallowed"},
+    {"plain/rows_apart_odd", GAP_WRITTEN, STATE_FAIL,
+     "c[3,66] was written: it lies behind the end of its row"},
+    {"plain/rows_apart_odd", GAP_WRITTEN_TWICE, STATE_FAIL, "c[3,66] was written: it lies behind the end"},
+    {"f32/tn_rows_apart", GAP_WRITTEN_TWICE, STATE_FAIL, "c[3,62] was written: it lies behind the end"},
+    {"plain/rows_apart_odd", LAST_ROW_UNTOUCHED, STATE_FAIL, "never written: 64 of"},
+    {"plain/rows_apart_odd", INPUT_CHANGED, STATE_FAIL, "input modified: b[0,3]"},
+};
+
+/* The product that a mistaken kernel would compute. */
+static struct ref_gemm_shape mistaken(const struct lesson_case *item, enum damage damage)
+{
+    struct ref_gemm_shape shape = gemm_shape(item);
+    double alpha = shape.alpha;
+    if (damage == LAST_TERM) shape.k--;
+    if (damage == LAST_TILE_16) shape.k -= 16;
+    if (damage == FIRST_TILE_32) shape.k = 32;
+    if (damage == ALPHA_1) shape.alpha = 1.0;
+    if (damage == ALPHA_SQUARED) shape.alpha *= alpha;
+    if (damage == ALPHA_ON_C) shape.beta *= alpha;
+    if (damage == BETA_0) shape.beta = 0.0;
+    if (damage == BETA_1) shape.beta = 1.0;
+    if (damage == FLIPPED_A) shape.transpose_a = 1;
+    if (damage == FLIPPED_B) shape.transpose_b = 1;
+    if (damage == DENSE_A) shape.lda = shape.k;
+    if (damage == DENSE_B) shape.ldb = shape.n;
+    return shape;
+}
+
+static double summed_as_half(const struct ref_gemm_shape *shape, const float *a, const float *b, size_t i,
+                             size_t j)
+{
+    float sum = 0.0f;
+    for (size_t p = 0; p < (size_t)shape->k; p++)
+        sum = storage_round(STORAGE_F16, sum + a[i * (size_t)shape->lda + p] * b[p * (size_t)shape->ldb + j]);
+    return (double)sum;
+}
+
+static double inputs_as_half(const struct ref_gemm_shape *shape, const float *a, const float *b, size_t i,
+                             size_t j)
+{
+    double sum = 0.0;
+    for (size_t p = 0; p < (size_t)shape->k; p++)
+        sum += (double)storage_round(STORAGE_F16, a[i * (size_t)shape->lda + p]) *
+               (double)storage_round(STORAGE_F16, b[p * (size_t)shape->ldb + j]);
+    return sum;
+}
+
+static double spoiled(const struct ref_gemm_shape *shape, const float *const *data, enum damage damage,
+                      size_t i, size_t j, double value)
+{
+    switch (damage) {
+    case TIMES_TWO:
+        return 2.0 * value;
+    case ALL_ZERO:
+        return 0.0;
+    case TAIL_ZERO:
+        return j >= 64 ? 0.0 : value;
+    case SUMMED_AS_HALF:
+        return summed_as_half(shape, data[GEMM_A], data[GEMM_B], i, j);
+    case INPUTS_AS_HALF:
+        return inputs_as_half(shape, data[GEMM_A], data[GEMM_B], i, j);
+    case NAN_AS_ZERO:
+        return isnan(value) ? 0.0 : value;
+    default:
+        return value;
+    }
+}
+
+static void spoil_values(struct judged_case *c, enum damage damage, const float *const *data)
+{
+    struct ref_gemm_shape shape = mistaken(&c->item->settled, damage);
+    size_t m = (size_t)shape.m, n = (size_t)shape.n, ldc = (size_t)shape.ldc;
+    double *product = malloc(m * n * sizeof *product);
+    if (product == NULL) exit(2);
+    ref_gemm(&shape, data[GEMM_A], data[GEMM_B], data[GEMM_C], product, NULL);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            for (int run = 0; run < 2; run++) {
+                double value = damage == ROWS_SWAPPED ? product[j * n + i] : product[i * n + j];
+                value = spoiled(&shape, data, damage, i, j, value);
+                storage_put(c->item->buffer[GEMM_C].storage, copy_of(c, GEMM_C, run), i * ldc + j,
+                            (float)value);
+            }
+    free(product);
+}
+
+static void spoil_bits(struct judged_case *c, enum damage damage)
+{
+    const struct lesson_buffer *buffer = &c->item->buffer[GEMM_C];
+    size_t ldc = buffer->extent[1], n = buffer->extent[LESSON_ROW], m = buffer->extent[0];
+    if (damage == INPUT_CHANGED) ((unsigned char *)copy_of(c, GEMM_B, 0))[6] ^= 1;
+    for (int run = 0; run < 2; run++) {
+        unsigned char *out = copy_of(c, GEMM_C, run);
+        uint32_t poison = session_poison(c->item, GEMM_C, run);
+        if (damage == GAP_WRITTEN_TWICE || (damage == GAP_WRITTEN && run == 1))
+            storage_put(buffer->storage, out, 3 * ldc + n + 2, 0.5f);
+        for (size_t j = 0; damage == LAST_ROW_UNTOUCHED && j < n; j++)
+            memcpy(out + 4 * ((m - 1) * ldc + j), &poison, sizeof poison);
+    }
+}
+
+static void spoil(struct judged_case *c, enum damage damage)
+{
+    if (damage < GAP_WRITTEN)
+        spoil_values(c, damage, (const float *const *)c->item->input);
+    else
+        spoil_bits(c, damage);
+}
+
+static void test_planted(void)
+{
+    for (size_t i = 0; i < sizeof PLANTED / sizeof PLANTED[0]; i++) {
+        const struct planted *planted = &PLANTED[i];
+        struct judged_case c;
+        char text[2 * VERDICT_TEXT + 64];
+        open_case(&c, &PRODUCTS, planted->name);
+        if (planted->damage != NONE) spoil(&c, planted->damage);
+        const struct verdict *verdict = judge_case(&c);
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), verdict->headline,
+                 verdict->pattern);
+        expect(verdict->state == planted->state, planted->name, text);
+        expect(strstr(verdict->headline, planted->says) != NULL ||
+                   strstr(verdict->pattern, planted->says) != NULL,
+               planted->name, text);
+        close_case(&c);
+    }
+}
+
+/* ---- the identity ---------------------------------------------------------------------------------------- */
+
+/* A product that costs so much, on paper, that only some rows are compared. */
+static void costly(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    gemm_cost(item, cost);
+    cost->oracle_ops = 1e10;
+}
+
+static int tall_case(struct lesson_case *item, int capacity)
+{
+    static const struct gemm_family family = {.name = "tall", .dtype_in = DTYPE_F16, .tensor_cores = 1};
+    if (capacity < 1) return 0;
+    *item = gemm_case(&family, "700x40x50", GROUP_SPEED, DEVICE_ANY, 700, 40, 50);
+    item->extent[GEMM_LDC] = 43;
+    item->value[GEMM_LDC] = 43;
+    return 1;
+}
+
+static const struct lesson TALL = {.number = 92,
+                                   .topic = "tall",
+                                   .title = "one that is sampled",
+                                   .part_count = 1,
+                                   .part = {{"tall", 100}},
+                                   .vary = gemm_vary,
+                                   .buffers = gemm_buffers,
+                                   .fill = gemm_fill,
+                                   .units = gemm_units,
+                                   .unit_elems = gemm_unit_elems,
+                                   .expect = gemm_expect,
+                                   .identity = gemm_identity,
+                                   .holds = gemm_holds,
+                                   .guess = gemm_guess,
+                                   .trait = gemm_trait,
+                                   .cost = costly,
+                                   .workspace_bytes = gemm_workspace_bytes,
+                                   .describe = gemm_describe,
+                                   .purpose = gemm_purpose,
+                                   .cases = tall_case};
+
+/* One wrong element anywhere is found: where its row was compared, or else by the identity. */
+static void test_identity(void)
+{
+    int by_identity = 0, by_row = 0;
+    for (int row = -1; row < 700; row += 50) {
+        struct judged_case c;
+        open_case(&c, &TALL, "tall/700x40x50");
+        for (int run = 0; run < 2 && row >= 0; run++) {
+            float *element = (float *)copy_of(&c, GEMM_C, run) + row * 43 + 7;
+            *element = row % 100 == 49 ? *element + 0.05f : NAN;
+        }
+        const struct verdict *verdict = judge_case(&c);
+        expect(verdict->sampled > 64 && verdict->sampled < 700, "identity", "not sampled");
+        expect(verdict->state == (row < 0 ? STATE_PASS : STATE_FAIL), "identity", verdict->headline);
+        by_identity += row >= 0 && strstr(verdict->headline, "Freivalds") != NULL;
+        by_row += row >= 0 && strstr(verdict->headline, "wrong") != NULL &&
+                  strstr(verdict->headline, "Freivalds") == NULL;
+        close_case(&c);
+    }
+    expect(by_identity >= 4 && by_row >= 2 && by_identity + by_row == 14, "identity",
+           "not found in both of two ways");
+}
+
+int main(void)
+{
+    test_arguments();
+    test_table();
+    test_together();
+    test_planted();
+    test_identity();
+    printf("checker_gemm: %d failures\n", failures);
+    return failures == 0 ? 0 : 1;
+}
