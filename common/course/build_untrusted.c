@@ -97,6 +97,10 @@ static void add_readable(struct work *work)
     argument_add(list, work->recipe->kernel);
     add_installation(list, WARPWISE_CXX);
     add_installation(list, WARPWISE_NVCC);
+    size_t kept = 0; /* what is not there cannot be shown; the compiler will say what it misses */
+    for (size_t i = 0; i < list->count; i++)
+        if (access(list->items[i], F_OK) == 0) list->items[kept++] = list->items[i];
+    list->items[list->count = kept] = NULL;
 }
 
 static const char *const *environment_of(const struct work *work)
