@@ -213,7 +213,7 @@ static void check_program(const char *where, char **words, int count)
 static void check_command(const char *where, char **words, int count)
 {
     static const char *const others[] = {"nvcc", "ncu", "nsys", "compute-sanitizer", "cuda-gdb", "git", "cd", "cp", "diff", "sudo",
-                                         "chromium", "doxygen", "less", "sed", "$EDITOR", "apt-get", "eval", "echo"};
+                                         "chromium", "doxygen", "less", "sed", "$EDITOR", "apt-get", "eval", "echo", "source"};
     while (count > 0 && strchr(words[0], '=') != NULL) { // VARIABLE=value program
         words++;
         count--;
