@@ -27,7 +27,7 @@ sanitized_cases() {
     06) echo validate/last_entry_lowest v1/around_pages v1/known_to_be_wrong v2/around_pages v2/gqa_11 v2/head_dim_32 \
              v2/alibi_128 v2/known_to_be_wrong ;;
     07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
-    08) echo product/square_128 product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/rows_apart_odd ;;
+    08) echo product/square_128 product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/rows_apart_far ;;
     09) echo product/square_stages_1 product/square_stages_2 product/square_stages_3 product/square_stages_4 \
              product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/many_tiles ;;
     10) echo f32/square_128 f32/nt_129_127_131 f32/tn_127_131_129 f32/tt_rows_apart f32/rows_apart_odd f32/alpha_beta_tail \
@@ -43,7 +43,7 @@ counted_cases() {
     04) echo f32/tail_127x129 f16/head_dim_128_causal ;;
     05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
     06) echo v1/qwen3_8b_291 v2/qwen3_8b_291 ;;
-    08) echo product/square_256 ;;
+    08) echo product/square_256 product/odd_191 ;;
     09) echo product/square_256 product/many_tiles ;;
     10) echo f32/square_256 f32/nt_129_127_131 f16/edge_129_128_127 ;;
     esac
