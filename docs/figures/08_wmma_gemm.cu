@@ -1,8 +1,31 @@
-// Lesson 08: who brings a tile into shared memory, who multiplies which part of C, the banks of a fragment's rows, and
-// which lane holds which element of a sum.
+// Lesson 08: which banks a fragment's load meets, which lane holds which element of a sum, who loads and who multiplies.
 #include "wmma_gemm.cu"
 
 #include "figure.h"
+
+enum { ROWS_AT_ONCE = 8, BANKS = 32, WORDS = CHUNK / 2 }; // a load takes 8 rows of 16 bytes, 4 banks each, at once
+
+// Every lane puts its number into all elements that it holds; stored, the fragment says who holds which.
+__global__ void ask_lanes(float *lanes)
+{
+    c_fragment c;
+    for (int i = 0; i < c.num_elements; i++) c.x[i] = (float)threadIdx.x;
+    nvcuda::wmma::store_matrix_sync(lanes, c, FRAGMENT, nvcuda::wmma::mem_row_major);
+}
+
+static void draw_banks(struct svg *svg, double x, double y, int pad)
+{
+    int met[BANKS] = {0}, worst = 0;
+    for (int row = 0; row < ROWS_AT_ONCE; row++)
+        for (int word = 0; word < WORDS; word++) {
+            int bank = (row * (TILE_K + pad) / 2 + word) % BANKS;
+            met[bank]++;
+            worst = met[bank] > worst ? met[bank] : worst;
+            svg_rect(svg, x + 10 * bank, y + 14 * row, 10, 14, pad ? "c" : "e", "line");
+        }
+    svg_text(svg, x, y - 8, 12.5, SVG_START, "ink", "rows of %d halves: %d turn%s", TILE_K + pad, worst, worst == 1 ? "" : "s");
+    svg_rect(svg, x, y, 10.0 * BANKS, 14.0 * ROWS_AT_ONCE, "none", "line");
+}
 
 enum { CHUNKS = TILE_K / CHUNK };
 
@@ -48,48 +71,34 @@ static void draw_parts(struct svg *svg, double x, double y)
         }
 }
 
-// 8 rows of 16 bytes at once: the word in which each begins, in tiles with and without the pad.
-static void draw_banks(struct svg *svg, double x, double y, int pad)
-{
-    int used[32] = {0}, turns = 0;
-    for (int row = 0; row < 8; row++)
-        for (int word = 0; word < 4; word++) {
-            int bank = (row * (TILE_K + pad) / 2 + word) % 32;
-            used[bank]++;
-            turns = used[bank] > turns ? used[bank] : turns;
-        }
-    svg_text(svg, x, y - 8, 12.5, SVG_START, "ink", "rows of %d halves: %d turn%s", TILE_K + pad, turns, turns == 1 ? "" : "s");
-    for (int row = 0; row < 8; row++)
-        for (int bank = 0; bank < 32; bank++) {
-            int first = row * (TILE_K + pad) / 2 % 32;
-            int mine = bank >= first && bank < first + 4;
-            svg_rect(svg, x + 10.5 * bank, y + 16 * row, 10.5, 16, mine ? turns == 1 ? "c" : "e" : "none", "line");
-        }
-}
-
-// Every lane puts its number into all elements that it holds; stored, the fragment says who holds which.
-__global__ void ask_lanes(float *lanes)
-{
-    c_fragment c;
-    for (int i = 0; i < c.num_elements; i++) c.x[i] = (float)threadIdx.x;
-    nvcuda::wmma::store_matrix_sync(lanes, c, FRAGMENT, nvcuda::wmma::mem_row_major);
-}
-
-static void draw_lanes(struct svg *svg, const shared_array<float> &lanes)
-{
-    svg_title(svg, 16, 24, 15, SVG_START, "Which lane holds which element of a sum, on sm_80 and later. Nobody promises it.");
-    for (int i = 0; i < FRAGMENT; i++)
-        for (int j = 0; j < FRAGMENT; j++) {
-            char label[8];
-            int lane = (int)lanes.host[(size_t)(i * FRAGMENT + j)];
-            snprintf(label, sizeof label, "%d", lane);
-            draw_cell(svg, 30 + 42.0 * j, 44 + 17.0 * i, 42, 17, lane == 5 ? "e" : lane / 4 % 2 ? "b" : "none", label);
-        }
-}
-
 int main(int count, char **arguments)
 {
     if (count != 2) fail("usage: %s FOLDER", arguments[0]);
+    shared_array<float> lanes(FRAGMENT * FRAGMENT, -1.0f);
+    ask_lanes<<<1, WARP>>>(lanes.device);
+    lanes.to_host();
+
+    struct svg svg = {};
+    svg.width = 760;
+    svg.height = 200;
+    svg_title(&svg, 16, 24, 15, SVG_START, "8 rows of 16 bytes, loaded at once: the banks of each (bank 0 left, 31 right)");
+    draw_banks(&svg, 30, 66, 0);
+    draw_banks(&svg, 400, 66, PAD);
+    finish(&svg, arguments[1], "08_banks", "Banks of 8 rows of a tile without and with the pad");
+
+    svg = {};
+    svg.width = 760;
+    svg.height = 340;
+    svg_title(&svg, 16, 24, 15, SVG_START, "Which lane holds which element of a sum, on sm_80 and later. Nobody promises it.");
+    for (int i = 0; i < FRAGMENT; i++)
+        for (int j = 0; j < FRAGMENT; j++) {
+            char label[8];
+            int lane = (int)lanes[(size_t)(i * FRAGMENT + j)];
+            snprintf(label, sizeof label, "%d", lane);
+            draw_cell(&svg, 30 + 42.0 * j, 44 + 17.0 * i, 42, 17, lane == 5 ? "e" : lane / 4 % 2 ? "b" : "none", label);
+        }
+    finish(&svg, arguments[1], "08_lanes", "The lane that holds each element of a 16 × 16 accumulator");
+
     shared_array<half> matrix(TILE_M * TILE_K, __float2half(1.0f));
     shared_array<int> loader(TILE_M * CHUNKS, -1);
     struct source from = {};
@@ -99,29 +108,12 @@ int main(int count, char **arguments)
     from.cols = TILE_K;
     ask_loaders<<<1, THREADS>>>(from, loader.device);
     loader.to_host();
-    struct svg svg = {};
+    svg = {};
     svg.width = 760;
     svg.height = 330;
     svg_title(&svg, 16, 24, 15, SVG_START, "Threads load chunks, warps multiply fragments");
     draw_loaders(&svg, 40, 66, loader);
     draw_parts(&svg, 420, 66);
     finish(&svg, arguments[1], "08_tiles", "Which thread loads each chunk of A, and which warp has each fragment of C");
-
-    svg = {};
-    svg.width = 760;
-    svg.height = 220;
-    svg_title(&svg, 16, 24, 15, SVG_START, "A fragment's load: 16 bytes of 8 rows at once, in which banks? (0 left, 31 right)");
-    draw_banks(&svg, 24, 66, 0);
-    draw_banks(&svg, 400, 66, PAD);
-    finish(&svg, arguments[1], "08_banks", "Banks of eight rows of a fragment without and with the pad");
-
-    shared_array<float> lanes(FRAGMENT * FRAGMENT, -1.0f);
-    ask_lanes<<<1, WARP>>>(lanes.device);
-    lanes.to_host();
-    svg = {};
-    svg.width = 760;
-    svg.height = 340;
-    draw_lanes(&svg, lanes);
-    finish(&svg, arguments[1], "08_lanes", "The lane that holds each element of a 16 × 16 accumulator");
     return 0;
 }
