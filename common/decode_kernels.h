@@ -24,6 +24,7 @@ enum {
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
 #define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */
 
+/** @brief What a launch just made of itself. */
 static inline enum kernel_status decode_launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
@@ -31,6 +32,7 @@ static inline enum kernel_status decode_launch_status(void)
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
+/** @brief One block copies the embedding of one row's token into the row's state. */
 static __global__ void decode_embed_kernel(const int *tokens,      // [rows]
                                            const float *embedding, // [vocab, hidden]
                                            float *x,               // [rows, hidden]
@@ -99,6 +101,7 @@ static __global__ void decode_project_kernel(const float *x,       // [rows, inp
     *place = add ? *place + sum : sum;
 }
 
+/** @brief out = x · weights for every row, or out += x · weights. One launch. */
 static inline void decode_project(const float *x, const float *weights, float *out, int inputs, int outputs,
                                   int add, int rows, cudaStream_t stream)
 {

@@ -34,17 +34,44 @@ static size_t kv_row_index(const struct ref_attention_shape *shape, int b, int h
     return ((size_t)b * (size_t)shape->kv_heads + (size_t)kv_head) * (size_t)shape->kv_len;
 }
 
-/** sum_d q_d * k_d, and in *magnitude sum_d |q_d * k_d|. */
+/**
+ * sum_d q_d * k_d, and in *magnitude sum_d |q_d * k_d|. Several sums side by side, so that an addition need not
+ * wait for the one before it.
+ */
 static double dot(const float *q_row, const float *k_row, int head_dim, double *magnitude)
 {
-    double sum = 0.0;
-    *magnitude = 0.0;
-    for (int d = 0; d < head_dim; d++) {
-        double product = (double)q_row[d] * (double)k_row[d];
-        sum += product;
-        *magnitude += fabs(product);
+    enum { SUMS = 8 };
+    double sum[SUMS] = {0.0}, size[SUMS] = {0.0};
+    int whole = head_dim - head_dim % SUMS;
+    for (int d = 0; d < whole; d += SUMS)
+        for (int s = 0; s < SUMS; s++) {
+            double product = (double)q_row[d + s] * (double)k_row[d + s];
+            sum[s] += product;
+            size[s] += fabs(product);
+        }
+    for (int d = whole; d < head_dim; d++) {
+        sum[0] += (double)q_row[d] * (double)k_row[d];
+        size[0] += fabs((double)q_row[d] * (double)k_row[d]);
     }
-    return sum;
+    for (int s = 1; s < SUMS; s++) {
+        sum[0] += sum[s];
+        size[0] += size[s];
+    }
+    *magnitude = size[0];
+    return sum[0];
+}
+
+static void clear(double *sum, double *size, size_t count)
+{
+    for (size_t d = 0; d < count; d++) sum[d] = 0.0;
+    for (size_t d = 0; d < count && size != NULL; d++) size[d] = 0.0;
+}
+
+/** sum += weight * v, and size += |weight * v| unless it is NULL: a row of v at a time, as it lies in memory. */
+static void add_row(double weight, const float *v, double *restrict sum, double *restrict size, size_t count)
+{
+    for (size_t d = 0; d < count; d++) sum[d] += weight * (double)v[d];
+    for (size_t d = 0; d < count && size != NULL; d++) size[d] += fabs(weight * (double)v[d]);
 }
 
 void ref_attention_scores(const struct ref_attention_shape *shape, const float *q, const float *k,
@@ -81,17 +108,11 @@ void ref_attention_output(const struct ref_attention_shape *shape, const float *
                 const float *p_row = probs + row * (size_t)shape->kv_len;
                 const float *v_bh = v + kv_row_index(shape, b, h) * head_dim;
                 int visible = ref_attention_visible(shape, i);
-                for (size_t d = 0; d < head_dim; d++) {
-                    double sum = 0.0;
-                    double size = 0.0;
-                    for (int j = 0; j < visible; j++) {
-                        double product = (double)p_row[j] * (double)v_bh[(size_t)j * head_dim + d];
-                        sum += product;
-                        size += fabs(product);
-                    }
-                    out[row * head_dim + d] = sum;
-                    if (magnitude != NULL) magnitude[row * head_dim + d] = size;
-                }
+                double *out_row = out + row * head_dim;
+                double *size_row = magnitude != NULL ? magnitude + row * head_dim : NULL;
+                clear(out_row, size_row, head_dim);
+                for (int j = 0; j < visible; j++)
+                    add_row((double)p_row[j], v_bh + (size_t)j * head_dim, out_row, size_row, head_dim);
             }
 }
 
@@ -113,17 +134,9 @@ void ref_attention_row(const struct ref_attention_shape *shape, int b, int h, in
     }
     row->lse = ref_softmax_row(scratch, visible);
 
-    for (size_t d = 0; d < head_dim; d++) {
-        double sum = 0.0;
-        double size = 0.0;
-        for (int j = 0; j < visible; j++) {
-            double value = (double)v_bh[(size_t)j * head_dim + d];
-            sum += scratch[j] * value;
-            size += scratch[j] * fabs(value);
-        }
-        row->out[d] = sum;
-        if (row->magnitude != NULL) row->magnitude[d] = size;
-    }
+    clear(row->out, row->magnitude, head_dim);
+    for (int j = 0; j < visible; j++)
+        add_row(scratch[j], v_bh + (size_t)j * head_dim, row->out, row->magnitude, head_dim);
 }
 
 void ref_attention(const struct ref_attention_shape *shape, const float *q, const float *k, const float *v,

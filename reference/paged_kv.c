@@ -34,12 +34,11 @@ void ref_paged_attention_row(const struct ref_paged_query *query, struct ref_pag
         result->probs[t] = result->scores[t];
     }
     result->lse = ref_softmax_row(result->probs, query->context_len);
-    for (size_t d = 0; d < head_dim; d++) {
-        result->out[d] = result->magnitude[d] = 0.0;
-        for (size_t t = 0; t < length; t++) {
+    for (size_t d = 0; d < head_dim; d++) result->out[d] = result->magnitude[d] = 0.0;
+    for (size_t t = 0; t < length; t++)
+        for (size_t d = 0; d < head_dim; d++) {
             double product = result->probs[t] * (double)query->v[t * head_dim + d];
             result->out[d] += product;
             result->magnitude[d] += fabs(product);
         }
-    }
 }

@@ -65,12 +65,25 @@ static struct ref_attention_shape alone(const struct row *row)
 
 /* ---- the same row in plain f32, for the maximum-norm check ----------------------------------------------- */
 
-static float plain_score(const struct row *row, int j)
+/* Each score is summed up in the order of a simple loop; several keys are worked on at a time, so that their
+ * additions need not wait for each other. */
+static void plain_scores(const struct row *row, double *scores)
 {
-    float sum = 0.0f;
-    for (int d = 0; d < row->shape.head_dim; d++)
-        sum += row->q[d] * row->k[(size_t)j * (size_t)row->shape.head_dim + (size_t)d];
-    return sum * (float)row->scale;
+    enum { KEYS = 8 };
+    size_t head_dim = (size_t)row->shape.head_dim;
+    for (int first = 0; first < row->visible; first += KEYS) {
+        float sum[KEYS] = {0.0f};
+        int keys = row->visible - first < KEYS ? row->visible - first : KEYS;
+        const float *k = row->k + (size_t)first * head_dim;
+        if (keys == KEYS) {
+            for (size_t d = 0; d < head_dim; d++)
+                for (size_t j = 0; j < KEYS; j++) sum[j] += row->q[d] * k[j * head_dim + d];
+        } else {
+            for (size_t j = 0; j < (size_t)keys; j++)
+                for (size_t d = 0; d < head_dim; d++) sum[j] += row->q[d] * k[j * head_dim + d];
+        }
+        for (int j = 0; j < keys; j++) scores[first + j] = (double)(sum[j] * (float)row->scale);
+    }
 }
 
 /* Turns scores into probabilities in place; returns the logsumexp. NaN stays NaN. */
@@ -86,14 +99,21 @@ static float plain_softmax(double *scores, int count)
     return max + logf(sum);
 }
 
-/* Every element of `out` is a float. Keys outside, so that v is read along its rows. */
+/* Keys outside, so that v is read along its rows. */
 static void plain_output(const struct row *row, const double *probs, double *out)
 {
+    enum { COLUMNS = 64 };
     size_t head_dim = (size_t)row->shape.head_dim;
-    for (size_t d = 0; d < head_dim; d++) out[d] = 0.0;
-    for (int j = 0; j < row->visible; j++)
-        for (size_t d = 0; d < head_dim; d++)
-            out[d] = (double)((float)out[d] + (float)probs[j] * row->v[(size_t)j * head_dim + d]);
+    for (size_t first = 0; first < head_dim; first += COLUMNS) {
+        float sum[COLUMNS] = {0.0f};
+        size_t columns = head_dim - first < COLUMNS ? head_dim - first : COLUMNS;
+        for (int j = 0; j < row->visible; j++) {
+            const float *v = row->v + (size_t)j * head_dim + first;
+            float weight = (float)probs[j];
+            for (size_t d = 0; d < columns; d++) sum[d] += weight * v[d];
+        }
+        for (size_t d = 0; d < columns; d++) out[first + d] = (double)sum[d];
+    }
 }
 
 /* ---- the parts ------------------------------------------------------------------------------------------- */
@@ -129,10 +149,11 @@ static void expect_scores(const struct row *row, size_t unit, struct lesson_expe
         struct ref_attention_shape shape = alone(row);
         ref_attention_scores(&shape, row->q, row->k, span->expected, e->scratch);
     }
+    plain_scores(row, span->plain);
     for (size_t j = 0; j < kv_len; j++) {
         int hidden = j >= (size_t)row->visible;
         double magnitude = hidden ? 0.0 : e->scratch[j];
-        span->plain[j] = hidden ? (double)-INFINITY : (double)plain_score(row, (int)j);
+        if (hidden) span->plain[j] = (double)-INFINITY;
         set_element(span, j, hidden ? (double)-INFINITY : span->expected[j],
                     bound_sum(row->shape.head_dim, magnitude), bound_floor(magnitude));
     }
@@ -199,19 +220,28 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
     }
 }
 
-/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. */
-static void score_errors(const struct row *row, const double *probs, double lse, double *rooted, double *flat)
+/* sum_d |q_d k_d|, in several sums side by side: it only has to be about right. */
+static double product_magnitude(const struct row *row, const float *k)
+{
+    enum { SUMS = 8 };
+    double sum[SUMS] = {0.0}, total = 0.0;
+    size_t head_dim = (size_t)row->shape.head_dim, whole = head_dim - head_dim % SUMS;
+    for (size_t d = 0; d < whole; d += SUMS)
+        for (size_t s = 0; s < SUMS; s++) sum[s] += fabs((double)row->q[d + s] * (double)k[d + s]);
+    for (size_t d = whole; d < head_dim; d++) total += fabs((double)row->q[d] * (double)k[d]);
+    for (size_t s = 0; s < SUMS; s++) total += sum[s];
+    return total;
+}
+
+/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
+ * score is below the largest follows from the probabilities; of one that is 0 it does not matter. */
+static void score_errors(const struct row *row, const double *probs, double *rooted, double *flat)
 {
     size_t head_dim = (size_t)row->shape.head_dim;
     double largest = row_max(probs, row->visible);
     for (int j = 0; j < row->visible; j++) {
-        double magnitude = 0.0, score = 0.0;
-        for (size_t d = 0; d < head_dim; d++) {
-            double term = (double)row->q[d] * (double)row->k[(size_t)j * head_dim + d];
-            magnitude += fabs(row->scale * term);
-            score += row->scale * term;
-        }
-        double below_max = fabs(lse + log(largest) - score);
+        double magnitude = fabs(row->scale) * product_magnitude(row, row->k + (size_t)j * head_dim);
+        double below_max = probs[j] > 0.0 ? fabs(log(largest / probs[j])) : 0.0;
         rooted[j] = sqrt((double)head_dim) * magnitude + below_max;
         flat[j] = magnitude + below_max;
     }
@@ -250,13 +280,13 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
     struct ref_attention_row exact = {.out = span->expected, .magnitude = magnitude};
     ref_attention_row(&row->shape, (int)row->b, (int)row->h, (int)row->i, data[ATTENTION_Q],
                       data[ATTENTION_K], data[ATTENTION_V], e->scratch, &exact);
-    score_errors(row, e->scratch, exact.lse, rooted, flat);
+    score_errors(row, e->scratch, rooted, flat);
     bound_whole(row, magnitude, e);
     double mean_rooted = mean_exponent(e->scratch, rooted, row->visible);
     double mean_flat = mean_exponent(e->scratch, flat, row->visible);
     set_element(lse, 0, exact.lse, bound_sum(row->visible, 1.0) + bound_floor(mean_rooted),
                 bound_floor(1.0 + mean_flat));
-    for (int j = 0; j < row->visible; j++) plain[j] = (double)plain_score(row, j);
+    plain_scores(row, plain);
     lse->plain[0] = (double)plain_softmax(plain, row->visible);
     plain_output(row, plain, span->plain);
     for (size_t d = 0; d < head_dim; d++)

@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "judge.h"
+#include "rehearse.h"
 
 enum { SESSION_ITEMS = 128 };
 
@@ -40,7 +41,13 @@ static void make_item(const struct check *check, int case_index, int item_index,
 
 static void run_session(struct check *check, struct session *session)
 {
-    if (check->broken[0] == '\0' && session_open(session) == 0) session_run(session);
+    double begin = rehearse_now();
+    if (check->broken[0] == '\0' && session_open(session) == 0) {
+        if (check->options.rehearse)
+            rehearse_session(session, rehearse_now() - begin);
+        else
+            session_run(session);
+    }
     for (int i = 0; i < session->count; i++) {
         if (session->header == NULL) {
             struct verdict *verdict = &check->verdicts[session->item[i].case_index];
@@ -48,6 +55,7 @@ static void run_session(struct check *check, struct session *session)
             snprintf(verdict->headline, sizeof verdict->headline, "%s", check->broken);
             continue;
         }
+        if (check->options.rehearse) continue;
         judge_item(session, i);
         if (check->options.bench) bench_item(session, i);
         if (check->options.dump) dump_item(session, i);

@@ -51,7 +51,7 @@ struct options {
     const char *secret_seed_file;
     const char *again; /* which kernel this is, as words for a command line */
     double time_limit; /* seconds a case */
-    int verbose, dump, bench, list, costs, rubric, ctest;
+    int verbose, dump, bench, list, costs, rubric, ctest, rehearse;
     int isolated; /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
     const char *save_case, *save_file;

@@ -5,14 +5,19 @@
 #include "compare.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "parallel.h"
 
 /* Above this many operations the oracle looks at chosen rows only. */
 #define ORACLE_OPS 2e9
 /* Of chosen rows, fewer where each costs a great deal: about so many operations. */
 #define SAMPLED_OPS 4e9
+/* Units are asked for in pieces of about so many operations, some 10 ms, each by one thread. */
+#define PIECE_OPS 2e7
 enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8 };
 
 static int is_input(enum wire_role role)
@@ -27,14 +32,16 @@ static int is_output(enum wire_role role)
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
-/* Where elements are floats already, what came back is looked at where it lies. */
-static const float *as_floats(const struct lesson_buffer *buffer, const void *raw)
+/* Where elements are floats already, what came back is looked at where it lies. An input is what was given, or
+ * compare_untouched() says that it is not. */
+static const float *as_floats(const struct item *item, int b, const void *raw)
 {
+    const struct lesson_buffer *buffer = &item->buffer[b];
     size_t elems = lesson_elems(buffer);
     if (buffer->storage == STORAGE_F32) return raw;
-    float *floats = malloc((elems + 1) * sizeof *floats);
-    for (size_t at = 0; floats != NULL && at < elems; at++)
-        floats[at] = storage_get(buffer->storage, raw, at);
+    if (buffer->role == WIRE_IN) return item->input[b];
+    float *floats = parallel_memory(elems * sizeof *floats);
+    if (floats != NULL) storage_get_all(buffer->storage, raw, floats, elems);
     return floats;
 }
 
@@ -44,17 +51,13 @@ int judged_open(struct judged *judged, const struct session *session, int index)
     *judged = (struct judged){.session = session, .index = index, .item = item};
     for (int b = 0; b < item->buffer_count; b++) {
         enum wire_role role = item->buffer[b].role;
-        size_t elems = lesson_elems(&item->buffer[b]);
         for (int run = 0; run < 2 && role != WIRE_WORKSPACE; run++) {
             judged->raw[run][b] = session_copy(session, index, b, is_output(role) ? run : 0);
-            judged->got[run][b] = as_floats(&item->buffer[b], judged->raw[run][b]);
+            judged->got[run][b] = as_floats(item, b, judged->raw[run][b]);
             if (judged->got[run][b] == NULL) return -1;
         }
-        if (!is_input(role)) continue;
-        float *data = malloc(elems * sizeof *data);
-        if (data == NULL) return -1;
-        session_fill(session->check, item, b, data);
-        judged->inputs[b] = data;
+        judged->inputs[b] = item->input[b];
+        if (is_input(role) && judged->inputs[b] == NULL) return -1;
     }
     return 0;
 }
@@ -62,9 +65,10 @@ int judged_open(struct judged *judged, const struct session *session, int index)
 void judged_close(struct judged *judged)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++) {
-        free((void *)judged->inputs[b]);
-        for (int run = 0; run < 2; run++)
-            if ((const void *)judged->got[run][b] != judged->raw[run][b]) free((void *)judged->got[run][b]);
+        for (int run = 0; run < 2; run++) {
+            const void *floats = judged->got[run][b];
+            if (floats != judged->raw[run][b] && floats != judged->inputs[b]) free((void *)floats);
+        }
         free(judged->buffer[b].first);
     }
 }
@@ -129,6 +133,47 @@ static uint32_t bits_given(const struct judged *judged, int b, size_t at)
     return storage_bits(storage, &element, 0);
 }
 
+enum { BLOCK = 1024, BLOCKS_A_PIECE = 256 };
+
+/** Looks for the first element of an input that is not what was given. */
+struct searching {
+    const struct judged *judged;
+    int buffer;
+    atomic_size_t first;
+};
+
+/* A block that differs is looked through one by one. */
+static void search_piece(void *context, size_t first_block, size_t last_block)
+{
+    struct searching *searching = context;
+    const struct judged *judged = searching->judged;
+    int b = searching->buffer;
+    enum storage storage = judged->item->buffer[b].storage;
+    size_t elems = lesson_elems(&judged->item->buffer[b]), bytes = storage_bytes(storage);
+    const unsigned char *raw = judged->raw[0][b];
+    float values[BLOCK];
+    uint32_t given[BLOCK];
+    for (size_t at = first_block * BLOCK; at < elems && at < last_block * BLOCK; at += BLOCK) {
+        size_t count = elems - at < BLOCK ? elems - at : BLOCK, same = 0;
+        memcpy(values, judged->inputs[b] + at, count * sizeof *values);
+        storage_put_all(storage, given, values, count);
+        if (memcmp(given, raw + at * bytes, count * bytes) == 0) continue;
+        while (storage_bits(storage, raw, at + same) == bits_given(judged, b, at + same)) same++;
+        size_t known = searching->first;
+        while (at + same < known && !atomic_compare_exchange_weak(&searching->first, &known, at + same)) {}
+        return;
+    }
+}
+
+/* Its number of elements if all are as they were given. */
+static size_t first_modified(const struct judged *judged, int b)
+{
+    size_t elems = lesson_elems(&judged->item->buffer[b]);
+    struct searching searching = {judged, b, elems};
+    parallel_for(elems / BLOCK + 1, BLOCKS_A_PIECE, search_piece, &searching);
+    return searching.first;
+}
+
 int compare_untouched(const struct judged *judged, char *reason, size_t size)
 {
     const struct item *item = judged->item;
@@ -137,11 +182,8 @@ int compare_untouched(const struct judged *judged, char *reason, size_t size)
         for (int run = 0; run < (role == WIRE_IN ? 1 : 2); run++)
             if (!guards_of(judged, b, run, reason, size)) return 0;
         if (role != WIRE_IN || item->settled.null_buffer == b) continue;
-        size_t elems = lesson_elems(&item->buffer[b]), at = 0;
-        while (at < elems &&
-               storage_bits(item->buffer[b].storage, judged->raw[0][b], at) == bits_given(judged, b, at))
-            at++;
-        if (at == elems) continue;
+        size_t at = first_modified(judged, b);
+        if (at == lesson_elems(&item->buffer[b])) continue;
         char name[96];
         compare_name(&item->buffer[b], at, name, sizeof name);
         snprintf(reason, size, "input modified: %s is not what it was", name);
@@ -293,9 +335,9 @@ static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wro
     if (buffer->first != NULL) buffer->wrong++;
 }
 
-static void compare_span(struct judged *judged, const struct lesson_span *span)
+static void compare_span(const struct judged *judged, const struct lesson_span *span,
+                         struct buffer_comparison *buffer)
 {
-    struct buffer_comparison *buffer = &judged->buffer[span->buffer];
     if (judged->item->settled.null_buffer == span->buffer) return;
     for (size_t i = 0; i < span->count; i++) {
         double got = (double)judged->got[0][span->buffer][span->first + i];
@@ -309,6 +351,26 @@ static void compare_span(struct judged *judged, const struct lesson_span *span)
         if (isfinite(plain)) buffer->largest_plain_error = fmax(buffer->largest_plain_error, plain);
         buffer->largest_floor = fmax(buffer->largest_floor, span->floor[i]);
     }
+}
+
+/* Adds what was found in a later piece to what was found before it. */
+static void add_comparison(struct buffer_comparison *sum, struct buffer_comparison *piece)
+{
+    size_t kept = piece->wrong < WRONG_KEPT ? piece->wrong : WRONG_KEPT;
+    if (sum->first == NULL) {
+        sum->first = piece->first;
+        piece->first = NULL;
+    } else if (piece->first != NULL) {
+        for (size_t i = 0; i < kept && sum->wrong + i < WRONG_KEPT; i++)
+            sum->first[sum->wrong + i] = piece->first[i];
+    }
+    sum->compared += piece->compared;
+    sum->wrong += piece->wrong;
+    sum->share = fmax(sum->share, piece->share);
+    sum->largest_error = fmax(sum->largest_error, piece->largest_error);
+    sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);
+    sum->largest_floor = fmax(sum->largest_floor, piece->largest_floor);
+    free(piece->first);
 }
 
 /* Units to look at: edges of tiles and one unit of every stratum. They come from the secret seed, so that a
@@ -328,18 +390,59 @@ static size_t sampled_unit(size_t units, size_t sample, size_t strata, struct rn
     return low + rng_next(rng) % (high > low ? high - low : 1);
 }
 
-static void compare_units(struct judged *judged, struct lesson_expectation *expectation)
+/** What is shared by those who ask the oracle: which units, and what came of each piece of them. */
+struct asking {
+    const struct judged *judged;
+    const size_t *chosen; /* NULL: all, in order */
+    size_t units_a_piece;
+    struct buffer_comparison *found; /* [pieces, WIRE_BUFFERS] */
+    atomic_int failed;
+};
+
+/* Pieces hold the same units however many threads there are, and are added up in their order. */
+static void ask_piece(void *context, size_t first, size_t last)
 {
+    struct asking *asking = context;
+    const struct judged *judged = asking->judged;
     const struct lesson *lesson = judged->session->check->options.lesson;
     const struct lesson_case *settled = &judged->item->settled;
-    struct rng rng = {rng_mix(judged->item->settled.seed, 1000)};
-    size_t turns = judged->sampled > 0 ? judged->sampled : judged->units;
-    for (size_t turn = 0; turn < turns; turn++) {
-        size_t unit =
-            judged->sampled > 0 ? sampled_unit(judged->units, turn, turns - SAMPLED_EDGES, &rng) : turn;
-        lesson->expect(settled, judged->inputs, unit, expectation);
-        for (int s = 0; s < expectation->span_count; s++) compare_span(judged, &expectation->span[s]);
+    struct buffer_comparison *found = asking->found + first / asking->units_a_piece * WIRE_BUFFERS;
+    struct lesson_expectation expectation = {0};
+    double *memory = compare_expectation(&expectation, lesson->unit_elems(settled));
+    if (memory == NULL) asking->failed = 1;
+    for (size_t turn = first; turn < last && memory != NULL; turn++) {
+        lesson->expect(settled, judged->inputs, asking->chosen != NULL ? asking->chosen[turn] : turn,
+                       &expectation);
+        for (int s = 0; s < expectation.span_count; s++)
+            compare_span(judged, &expectation.span[s], &found[expectation.span[s].buffer]);
     }
+    free(memory);
+}
+
+static size_t *choose_units(const struct judged *judged)
+{
+    struct rng rng = {rng_mix(judged->item->settled.seed, 1000)};
+    size_t *chosen = malloc(judged->sampled * sizeof *chosen);
+    for (size_t turn = 0; chosen != NULL && turn < judged->sampled; turn++)
+        chosen[turn] = sampled_unit(judged->units, turn, judged->sampled - SAMPLED_EDGES, &rng);
+    return chosen;
+}
+
+/* 0, or -1 if memory is short. */
+static int compare_units(struct judged *judged, double ops_a_unit)
+{
+    size_t turns = judged->sampled > 0 ? judged->sampled : judged->units;
+    size_t together = ops_a_unit < PIECE_OPS ? (size_t)(PIECE_OPS / fmax(ops_a_unit, 1.0)) : 1;
+    size_t pieces = turns / together + 1;
+    size_t *chosen = judged->sampled > 0 ? choose_units(judged) : NULL;
+    struct asking asking = {judged, chosen, together, calloc(pieces * WIRE_BUFFERS, sizeof *asking.found), 0};
+    if (asking.found == NULL || (judged->sampled > 0 && chosen == NULL)) asking.failed = 1;
+    if (!asking.failed) parallel_for(turns, together, ask_piece, &asking);
+    for (size_t i = 0; i < pieces * WIRE_BUFFERS && asking.found != NULL; i++)
+        add_comparison(&judged->buffer[i % WIRE_BUFFERS], &asking.found[i]);
+    free(asking.found);
+    free(chosen);
+    return asking.failed ? -1 : 0;
 }
 
 double *compare_expectation(struct lesson_expectation *expectation, size_t elems)
@@ -386,11 +489,8 @@ int compare_values(struct judged *judged)
     judged->units = lesson->units(settled);
     if (cost.oracle_ops > ORACLE_OPS && judged->units > SAMPLED_STRATA + SAMPLED_EDGES)
         judged->sampled = sampled_strata(cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
-    struct lesson_expectation expectation = {0};
-    double *memory = compare_expectation(&expectation, lesson->unit_elems(settled));
-    if (memory == NULL) return 0;
-    compare_units(judged, &expectation);
-    free(memory);
+    if (compare_units(judged, judged->units > 0 ? cost.oracle_ops / (double)judged->units : 0.0) != 0)
+        return 0;
     int right = 1;
     for (int b = 0; b < judged->item->buffer_count; b++) {
         struct buffer_comparison *buffer = &judged->buffer[b];

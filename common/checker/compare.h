@@ -28,7 +28,7 @@ struct judged {
     const struct session *session;
     int index; /**< of the item in the session */
     const struct item *item;
-    const float *inputs[WIRE_BUFFERS]; /**< made anew from the seed; NULL for other roles */
+    const float *inputs[WIRE_BUFFERS]; /**< the item's own, as they were given; NULL for other roles */
     const void *raw[2][WIRE_BUFFERS];  /**< what came back from each run, as it lay in device memory */
     const float *got[2][WIRE_BUFFERS]; /**< the same as floats */
     struct buffer_comparison buffer[WIRE_BUFFERS];

@@ -11,6 +11,7 @@
 #include "bench.h"
 #include "options.h"
 #include "process.h"
+#include "rehearse.h"
 #include "report.h"
 
 enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_BROKEN = 2, EXIT_NOTHING = 77 };
@@ -64,6 +65,13 @@ static int save_case(struct check *check)
     return EXIT_BROKEN;
 }
 
+static int rehearse(struct check *check)
+{
+    check_run(check);
+    rehearse_report(check);
+    return check->broken[0] == '\0' ? EXIT_PASS : EXIT_BROKEN;
+}
+
 static int run(struct check *check)
 {
     struct options *options = &check->options;
@@ -114,5 +122,6 @@ int main(int argc, char **argv)
         return EXIT_PASS;
     }
     if (check.options.save_case != NULL) return save_case(&check);
-    return choose(&check) != 0 ? EXIT_BROKEN : run(&check);
+    if (choose(&check) != 0) return EXIT_BROKEN;
+    return check.options.rehearse ? rehearse(&check) : run(&check);
 }

@@ -19,7 +19,8 @@ void options_usage(FILE *file)
     fputs(
         "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
         "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
-        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, speed; may be\n"
+        "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, "
+        "speed; may be\n"
         "                       repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
@@ -32,6 +33,7 @@ void options_usage(FILE *file)
         "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
         "  --csv FILE --json FILE --ctest   records for programs\n"
         "  --list               the cases; needs no runner\n"
+        "  --rehearse           how long inputs and oracle take; needs no runner\n"
         "  --costs              what each case costs by definition, as CSV; needs no runner\n"
         "  --rubric             what the lesson's points are given for; needs no runner\n"
         "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
@@ -159,11 +161,11 @@ static int read_flag(struct options *options, const char *name)
     const struct {
         const char *name;
         int *flag;
-    } flags[] = {{"-v", &options->verbose},         {"--verbose", &options->verbose},
-                 {"--dump", &options->dump},        {"--bench", &options->bench},
-                 {"--list", &options->list},        {"--costs", &options->costs},
-                 {"--rubric", &options->rubric},    {"--ctest", &options->ctest},
-                 {"--isolated", &options->isolated}};
+    } flags[] = {{"-v", &options->verbose},          {"--verbose", &options->verbose},
+                 {"--dump", &options->dump},         {"--bench", &options->bench},
+                 {"--list", &options->list},         {"--costs", &options->costs},
+                 {"--rubric", &options->rubric},     {"--ctest", &options->ctest},
+                 {"--isolated", &options->isolated}, {"--rehearse", &options->rehearse}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;
@@ -191,7 +193,7 @@ int options_read(struct options *options, int argc, char **argv)
         options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
     if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
-        options->save_case == NULL)
+        !options->rehearse && options->save_case == NULL)
         return complain("which runner?", "--runner is missing");
     return 0;
 }

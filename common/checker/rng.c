@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "parallel.h"
+
+#define STEP UINT64_C(0x9E3779B97F4A7C15)
+
 static uint64_t scramble(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -17,7 +21,7 @@ static uint64_t scramble(uint64_t x)
 
 uint64_t rng_mix(uint64_t seed, uint64_t salt)
 {
-    return scramble(seed + scramble(salt + UINT64_C(0x9E3779B97F4A7C15)));
+    return scramble(seed + scramble(salt + STEP));
 }
 
 uint64_t rng_mix_text(uint64_t seed, const char *text)
@@ -28,7 +32,7 @@ uint64_t rng_mix_text(uint64_t seed, const char *text)
 
 uint64_t rng_next(struct rng *rng)
 {
-    rng->state += UINT64_C(0x9E3779B97F4A7C15);
+    rng->state += STEP;
     return scramble(rng->state);
 }
 
@@ -42,16 +46,41 @@ double rng_uniform(struct rng *rng)
     return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
+struct rng rng_ahead(const struct rng *rng, uint64_t numbers)
+{
+    return (struct rng){rng->state + numbers * STEP};
+}
+
 /* Twelve uniform numbers of 16 bits have variance 12/12 in sum. No logarithm or cosine is called, so the
- * inputs do not depend on the C library. */
+ * inputs do not depend on the C library. Two of the twelve are added up at a time, in the halves of a word. */
 double rng_normal(struct rng *rng)
 {
-    double sum = 0.0;
-    for (int word = 0; word < 3; word++) {
+    const uint64_t every_other = UINT64_C(0x0000FFFF0000FFFF);
+    uint64_t sums = 0;
+    for (int word = 0; word < RNG_NORMAL; word++) {
         uint64_t bits = rng_next(rng);
-        for (int piece = 0; piece < 4; piece++) sum += (double)(bits >> (16 * piece) & 0xFFFF) * 0x1p-16;
+        sums += (bits & every_other) + (bits >> 16 & every_other);
     }
-    return sum - 6.0;
+    return (double)((sums & UINT32_MAX) + (sums >> 32)) * 0x1p-16 - 6.0;
+}
+
+struct filling {
+    struct rng rng;
+    float *data;
+};
+
+static void fill_piece(void *context, size_t first, size_t last)
+{
+    const struct filling *filling = context;
+    struct rng rng = rng_ahead(&filling->rng, RNG_NORMAL * first);
+    for (size_t i = first; i < last; i++) filling->data[i] = (float)rng_normal(&rng);
+}
+
+void rng_fill_normal(struct rng *rng, float *data, size_t count)
+{
+    struct filling filling = {*rng, data};
+    parallel_for(count, 1 << 16, fill_piece, &filling);
+    *rng = rng_ahead(rng, RNG_NORMAL * count);
 }
 
 uint64_t rng_unforeseen(void)

@@ -28,8 +28,16 @@ int rng_between(struct rng *rng, int low, int high);
 /** @brief Evenly distributed in [0, 1). */
 double rng_uniform(struct rng *rng);
 
-/** @brief Close to normal, mean 0, standard deviation 1, never beyond 6. */
+/** @brief Close to normal, mean 0, standard deviation 1, never beyond 6. Takes RNG_NORMAL numbers. */
 double rng_normal(struct rng *rng);
+
+enum { RNG_NORMAL = 3 };
+
+/** @brief The generator as it is after @p numbers more of rng_next(): where another thread can begin. */
+struct rng rng_ahead(const struct rng *rng, uint64_t numbers);
+
+/** @brief Fills @p data with rng_normal(), over all cores; as if one after the other. */
+void rng_fill_normal(struct rng *rng, float *data, size_t count);
 
 /** @brief Bits that cannot be foreseen, for nonces and poisons; from the kernel. */
 uint64_t rng_unforeseen(void);

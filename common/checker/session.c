@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parallel.h"
+
 enum {
     GUARD_BYTES = 4096, /* of each guard zone on a GPU */
     WARM_UP = 5,
@@ -22,6 +24,8 @@ enum {
     PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
 };
 
+/* From here on pages of 4 KB would cost more than what is done with them. */
+#define LARGE_IMAGE_BYTES (UINT64_C(16) << 20)
 /* Room for findings and counters, far from enough to fill a disk. */
 #define FILE_BYTES (UINT64_C(64) << 20)
 /* Written between timed calls: twice the largest L2 there is. */
@@ -80,32 +84,35 @@ struct wire_case *session_case(const struct session *session, int index)
     return wire_case_at(session->header, (uint32_t)index);
 }
 
-void session_fill(const struct check *check, const struct item *item, int buffer, float *data)
+/** An input on its way into the image. */
+struct storing {
+    enum storage storage;
+    unsigned char *image;
+    float *data;
+};
+
+static void store_piece(void *context, size_t first, size_t last)
 {
-    struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
-    size_t elems = lesson_elems(&item->buffer[buffer]);
-    check->options.lesson->fill(&item->settled, buffer, elems, &rng, data);
-    if (item->buffer[buffer].storage == STORAGE_F32) return;
-    for (size_t i = 0; i < elems; i++) data[i] = storage_round(item->buffer[buffer].storage, data[i]);
+    const struct storing *storing = context;
+    storage_put_all(storing->storage, storing->image + first * storage_bytes(storing->storage),
+                    storing->data + first, last - first);
 }
 
 /* Every input as the kernel is to find it. */
-static void store_input(struct session *session, const struct item *item, int buffer, void *to)
+static void store_input(struct session *session, struct item *item, int buffer, void *to)
 {
-    enum storage storage = item->buffer[buffer].storage;
+    const struct lesson *lesson = session->check->options.lesson;
+    struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
     size_t elems = lesson_elems(&item->buffer[buffer]);
-    if (storage == STORAGE_F32) {
-        session_fill(session->check, item, buffer, to);
-        return;
-    }
-    float *data = malloc((elems + 1) * sizeof *data);
+    float *data = parallel_memory(elems * sizeof *data);
     if (data == NULL) {
         snprintf(session->check->broken, sizeof session->check->broken, "no memory for the inputs");
         return;
     }
-    session_fill(session->check, item, buffer, data);
-    for (size_t i = 0; i < elems; i++) storage_put(storage, to, i, data[i]);
-    free(data);
+    lesson->fill(&item->settled, buffer, elems, &rng, data);
+    struct storing storing = {item->buffer[buffer].storage, to, data};
+    parallel_for(elems, 1 << 18, store_piece, &storing);
+    item->input[buffer] = data;
 }
 
 uint32_t session_poison(const struct item *item, int buffer, int run)
@@ -135,6 +142,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         store_input(session, item, index, (unsigned char *)session->header + *at);
         *at += wire_round(buffer->bytes);
     }
+    item->copies[index] = *at;
     for (int copy = 0; copy < copies_of(session, role); copy++) {
         buffer->copy[copy] = *at;
         *at += copy_bytes(session, item, index);
@@ -185,6 +193,7 @@ int session_open(struct session *session)
         return broken(session, "no memory for the inputs");
     void *image = mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->image, 0);
     if (image == MAP_FAILED) return broken(session, "no memory for the inputs");
+    if (session->bytes >= LARGE_IMAGE_BYTES) (void)madvise(image, session->bytes, MADV_HUGEPAGE);
     session->header = image;
     session->header->magic = WIRE_MAGIC;
     session->header->image_bytes = session->bytes;
@@ -199,6 +208,11 @@ void session_close(struct session *session)
     if (session->image >= 0) close(session->image);
     session->header = NULL;
     session->image = -1;
+    for (int i = 0; i < session->count; i++)
+        for (int b = 0; b < WIRE_BUFFERS; b++) {
+            free(session->item[i].input[b]);
+            session->item[i].input[b] = NULL;
+        }
 }
 
 int session_save(const struct session *session, const char *path)
@@ -212,19 +226,9 @@ int session_save(const struct session *session, const char *path)
 const void *session_copy(const struct session *session, int index, int buffer, int run)
 {
     const struct item *item = &session->item[index];
-    uint64_t at = wire_round(sizeof(struct wire_header)) +
-                  (uint64_t)session->count * wire_round(sizeof(struct wire_case));
-    /* Offsets are computed anew: those in the image may have been changed by the runner. */
-    for (int i = 0; i <= index; i++)
-        for (int b = 0; b < session->item[i].buffer_count; b++) {
-            enum wire_role role = session->item[i].buffer[b].role;
-            if (has_contents(role)) at += wire_round(buffer_bytes(&session->item[i], b));
-            if (i == index && b == buffer)
-                return (const unsigned char *)session->header + at +
-                       (uint64_t)run * copy_bytes(session, item, b) + session_guard_bytes(session);
-            at += (uint64_t)copies_of(session, role) * copy_bytes(session, &session->item[i], b);
-        }
-    return NULL;
+    /* The item's own note: offsets in the image may have been changed by the runner. */
+    return (const unsigned char *)session->header + item->copies[buffer] +
+           (uint64_t)run * copy_bytes(session, item, buffer) + session_guard_bytes(session);
 }
 
 /* ---- leading the runners --------------------------------------------------------------------------------- */

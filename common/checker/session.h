@@ -26,6 +26,10 @@ struct item {
     uint64_t nonce[2];
     uint64_t poison_secret;
     uint64_t guard_seed;
+    /* What no runner can reach: the inputs as they were given, rounded to their storage type, by buffer (NULL
+     * for other roles), and where the copies of each buffer begin in the image. */
+    float *input[WIRE_BUFFERS];
+    uint64_t copies[WIRE_BUFFERS];
 };
 
 /** @brief Items that share an image. */
@@ -59,9 +63,6 @@ struct wire_case *session_case(const struct session *session, int index);
 
 /** @brief Size of each guard zone; 0 where the device watches the borders itself. */
 uint64_t session_guard_bytes(const struct session *session);
-
-/** @brief Fills input @p buffer of @p item anew, as its storage type rounds it; the same bits every time. */
-void session_fill(const struct check *check, const struct item *item, int buffer, float *data);
 
 /** @brief The word that @p buffer of @p item is filled with before run @p run. */
 uint32_t session_poison(const struct item *item, int buffer, int run);

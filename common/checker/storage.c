@@ -28,44 +28,45 @@ size_t storage_bytes(enum storage storage)
     return storage == STORAGE_F16 ? sizeof(uint16_t) : sizeof(uint32_t);
 }
 
-/* `magnitude` without its last `shift` bits, rounded to nearest, ties to even. */
-static uint32_t round_off(uint32_t magnitude, int shift)
-{
-    uint32_t kept = magnitude >> shift, rest = magnitude & ((UINT32_C(1) << shift) - 1);
-    uint32_t half = UINT32_C(1) << (shift - 1);
-    return kept + (rest > half || (rest == half && (kept & 1)));
-}
-
-/* A carry out of the fraction adds one to the exponent, which is what it should do, up to infinity. */
-uint16_t storage_half_of(float value)
+static uint32_t bits_of(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    uint32_t sign = bits >> 16 & 0x8000, fraction = bits & 0x7FFFFF, result;
-    int exponent = (int)(bits >> F32_FRACTION & 0xFF) - F32_BIAS + F16_BIAS;
-    if (isnan(value)) {
-        result = F16_INFINITY | F16_QUIET | fraction >> CUT;
-    } else if (exponent >= 31) {
-        result = F16_INFINITY;
-    } else if (exponent >= 1) {
-        result = round_off((uint32_t)exponent << F32_FRACTION | fraction, CUT);
-    } else if (exponent >= -F16_FRACTION) { /* subnormal: the leading 1 becomes explicit and moves right */
-        result = round_off(UINT32_C(1) << F32_FRACTION | fraction, CUT + 1 - exponent);
-    } else {
-        result = 0;
-    }
-    return (uint16_t)(sign | result);
+    return bits;
 }
 
-float storage_of_half(uint16_t half)
+static float float_of(uint32_t bits)
 {
-    uint32_t exponent = half >> F16_FRACTION & 31, fraction = half & 0x3FF;
-    if (exponent == 0) return (half >> 15 ? -0x1p-24f : 0x1p-24f) * (float)fraction;
-    exponent = exponent == 31 ? 0xFF : exponent - F16_BIAS + F32_BIAS;
-    uint32_t bits = (uint32_t)(half >> 15) << 31 | exponent << F32_FRACTION | fraction << CUT;
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/*
+ * All three ways that a value can go are gone, and the right one is taken: so a compiler can convert many at
+ * once. A carry out of the fraction adds one to the exponent, which is what it should do, up to infinity.
+ */
+uint16_t storage_half_of(float value)
+{
+    const uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
+    const uint32_t bias = (uint32_t)(F32_BIAS - F16_BIAS) << F32_FRACTION, infinity = UINT32_C(0x7F800000);
+    /* Normal: the bits that there is no room for round to nearest, ties to even. */
+    uint32_t odd = magnitude >> CUT & 1, normal = (magnitude - bias + (1u << (CUT - 1)) - 1 + odd) >> CUT;
+    /* Subnormal: beside 0.5 the last bit of a float is worth 2^-24, and adding rounds to it. */
+    uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
+    uint32_t finite = magnitude < bits_of(0x1p-14f) ? subnormal : normal;
+    uint32_t special =
+        magnitude > infinity ? F16_INFINITY | F16_QUIET | (magnitude >> CUT & 0x3FF) : F16_INFINITY;
+    return (uint16_t)(sign | (magnitude >= bits_of(0x1p16f) ? special : finite));
+}
+
+/* Moved into place, exponent and fraction are those of a number 2^112 times too small; subnormals too. */
+float storage_of_half(uint16_t half)
+{
+    uint32_t magnitude = (uint32_t)(half & 0x7FFF) << CUT, sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t bits = bits_of(float_of(magnitude) * 0x1p112f);
+    uint32_t special = (half & F16_INFINITY) == F16_INFINITY ? UINT32_C(0x7F800000) | magnitude : 0;
+    return float_of(sign | bits | special);
 }
 
 /* NaN has no whole number; what it becomes is of no importance. */
@@ -106,6 +107,30 @@ float storage_round(enum storage storage, float value)
     uint32_t element = 0;
     storage_put(storage, &element, 0, value);
     return storage_get(storage, &element, 0);
+}
+
+/* One loop a type, so that each can be done many elements at a time. */
+void storage_put_all(enum storage storage, void *data, float *values, size_t count)
+{
+    if (storage == STORAGE_F32) {
+        memcpy(data, values, count * sizeof *values);
+    } else if (storage == STORAGE_F16) {
+        uint16_t *half = data;
+        for (size_t i = 0; i < count; i++) half[i] = storage_half_of(values[i]);
+        for (size_t i = 0; i < count; i++) values[i] = storage_of_half(half[i]);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            storage_put(storage, data, i, values[i]);
+            values[i] = storage_get(storage, data, i);
+        }
+    }
+}
+
+void storage_get_all(enum storage storage, const void *data, float *values, size_t count)
+{
+    const uint16_t *half = data;
+    for (size_t i = 0; i < count && storage == STORAGE_F16; i++) values[i] = storage_of_half(half[i]);
+    for (size_t i = 0; i < count && storage != STORAGE_F16; i++) values[i] = storage_get(storage, data, i);
 }
 
 uint32_t storage_bits(enum storage storage, const void *data, size_t at)

@@ -40,6 +40,12 @@ void storage_put(enum storage storage, void *data, size_t at, float value);
 /** @brief @p value as it is after a visit to memory. */
 float storage_round(enum storage storage, float value);
 
+/** @brief Stores @p count values at @p data; each becomes what storage_round() says. */
+void storage_put_all(enum storage storage, void *data, float *values, size_t count);
+
+/** @brief Reads @p count values at @p data. */
+void storage_get_all(enum storage storage, const void *data, float *values, size_t count);
+
 /** @brief The bits of element @p at of memory at @p data. */
 uint32_t storage_bits(enum storage storage, const void *data, size_t at);
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 
 #include "escape.h"
 #include "grade_class.h"
+
+enum { LOCK_TRIES = 20, LOCK_WAIT_MS = 100 };
 
 /* ---- options ------------------------------------------------------------------------------------------------ */
 
@@ -80,6 +83,18 @@ static int read_options(const struct command_line *line, struct grade_class *cla
 
 /* ---- where the results go ----------------------------------------------------------------------------------- */
 
+/* 0, or errno; EAGAIN if another has it. One that was killed a moment ago may not be quite gone: then this waits. */
+static int take_lock(int file)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (int tries = LOCK_TRIES; fcntl(file, F_SETLK, &whole) != 0; tries--) {
+        if (errno != EACCES && errno != EAGAIN) return errno;
+        if (tries == 0 || process_interrupted()) return EAGAIN;
+        poll(NULL, 0, LOCK_WAIT_MS);
+    }
+    return 0;
+}
+
 /* One grader in a folder. A record lock: it is this process's alone, no child inherits it, and it goes when this
  * process does, however that comes about. */
 static int take_folder(struct grade_class *class)
@@ -88,13 +103,10 @@ static int take_folder(struct grade_class *class)
     if (error) return complain("%s cannot be made: %s.", class->plan.out, strerror(error));
     char *path = format_string("%s/lock", class->plan.out);
     class->plan.lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    error = class->plan.lock < 0 ? errno : 0;
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int taken = !error && fcntl(class->plan.lock, F_SETLK, &whole) == 0;
-    if (!error && !taken && errno != EACCES && errno != EAGAIN) error = errno;
+    error = class->plan.lock < 0 ? errno : take_lock(class->plan.lock);
     free(path);
-    if (error) return complain("%s cannot be written to: %s.", class->plan.out, strerror(error));
-    if (taken) return EXIT_PASS;
+    if (!error) return EXIT_PASS;
+    if (error != EAGAIN) return complain("%s cannot be written to: %s.", class->plan.out, strerror(error));
     return complain("another warpwise grade is at work in %s.", class->plan.out);
 }
 

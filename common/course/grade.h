@@ -86,6 +86,7 @@ struct grade_book {
     char *seed;                /**< sum of the secret seed */
     char *version;             /**< of the program that graded it */
     char *shard;               /**< "2/5", or "" for the whole class */
+    char *isolation;           /**< of builds and runs, as sandbox_describe() has it */
     struct grade_result *results;
     size_t result_count;
     char *class_line; /**< the journal's latest word on all but the results */

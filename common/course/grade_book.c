@@ -216,6 +216,7 @@ void grade_class_line(const struct grade_book *book, struct text *line)
     record_put(line, "version", book->version);
     record_put(line, "seed", book->seed);
     record_put(line, "shard", book->shard);
+    record_put(line, "isolation", book->isolation);
     record_put(line, "speed", book->speed ? "1" : "0");
     for (int device = 0; device < DEVICE_COUNT; device++) {
         if (book->devices[device]) record_put(line, "device", device_name((enum device)device));
@@ -268,6 +269,7 @@ static void read_class(struct grade_book *book, const struct record *record)
     book->seed = copy_string(record_value(record, "seed"));
     book->version = copy_string(record_value(record, "version"));
     book->shard = copy_string(record_value(record, "shard"));
+    book->isolation = copy_string(record_value(record, "isolation"));
     book->speed = strcmp(record_value(record, "speed"), "1") == 0;
     for (size_t i = 0; i < record->count; i++) {
         const char *name = record->name[i], *value = record->value[i];

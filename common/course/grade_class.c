@@ -14,6 +14,7 @@
 
 #include "escape.h"
 #include "grade_class.h"
+#include "sandbox.h"
 #include "warpwise_config.h"
 
 enum { BAR_WIDTH = 24, RUBRIC_SECONDS = 60 };
@@ -149,6 +150,8 @@ int grade_class_settle(struct grade_class *class)
     class->book.version = copy_string(WARPWISE_VERSION);
     class->book.shard =
         class->shards ? format_string("%u/%u", class->shard, class->shards) : copy_string("");
+    class->book.isolation = copy_string(sandbox_describe(course_source_dir()));
+    printf("isolation: %s\n", class->book.isolation);
     if (grade_seed_settle(class) != EXIT_PASS || settle_lessons(class) != EXIT_PASS) return EXIT_TROUBLE;
     if (settle_devices(class) != EXIT_PASS || settle_students(class) != EXIT_PASS) return EXIT_TROUBLE;
     grade_class_line(&class->book, &line);

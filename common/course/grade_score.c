@@ -132,6 +132,8 @@ static void add_clean(const struct grade_book *book, const struct grade_lesson *
                                  "not asked");
         return;
     }
+    if (on_simt && on_simt->row_count == 0) text_print(&group->note, "it was not run");
+    if (on_simt && on_simt->row_count == 0) on_simt = NULL;
     group->points = lesson->clean_points * (on_simt ? clean_share(lesson, on_simt, &group->note) : 0);
     group->failed = group->points < group->points_max;
 }
@@ -237,7 +239,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     }
     if (!right) { /* nothing right to be fast at: no reason to withhold anything */
         group->cases = group->failed = 1;
-        text_print(&group->note, "nothing is right at the real sizes");
+        text_print(&group->note, result->row_count ? "nothing is right at the real sizes" : "it was not run");
     } else if (why) {
         group->cases = 1;
         group->withheld = lesson->speed_points;

@@ -131,7 +131,7 @@ static void keep_rows(const struct results *results, struct grade_result *result
 /* A student's runner is a stranger's; the course's own solution is not. */
 static void add_arguments(const struct grade_plan *plan, int stranger, struct judgement_request *request)
 {
-    if (stranger) argument_add(&request->checker_arguments, "--isolated");
+    request->submission = stranger ? plan->submissions : NULL;
     argument_add(&request->checker_arguments, "--secret-seed-file");
     argument_add(&request->checker_arguments, plan->seed_file);
 }
@@ -291,6 +291,23 @@ static void grade_solution(const struct grade_plan *plan, const struct grade_uni
     free(path);
 }
 
+/* The student's file was copied; its messages shall name it as the student knows it. */
+static void forget_folder(struct text *log, const char *kernel)
+{
+    const char *slash = kernel ? strrchr(kernel, '/') : NULL;
+    struct text out = {0};
+    if (!slash || !log->data) return;
+    size_t length = (size_t)(slash + 1 - kernel);
+    text_append(&out, "", 0);
+    for (const char *at = log->data; *at;) {
+        int here = strncmp(at, kernel, length) == 0;
+        if (!here) text_append(&out, at, 1);
+        at += here ? length : 1;
+    }
+    text_free(log);
+    *log = out;
+}
+
 static void grade_submission(const struct grade_plan *plan, const struct grade_unit *unit,
                              struct grade_result *result, struct text *log)
 {
@@ -309,6 +326,7 @@ static void grade_submission(const struct grade_plan *plan, const struct grade_u
     } else {
         settle(result, 1, submission_state_name(submission.state), submission.sentence);
     }
+    forget_folder(log, submission.kernel);
     submission_free(&submission);
 }
 

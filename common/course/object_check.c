@@ -154,8 +154,8 @@ static const char cuda_names[] =
     " cudaDeviceGetAttribute cudaGetDeviceProperties cudaGetDeviceProperties_v2 cudaPointerGetAttributes"
     " cudaOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"
     " cudaOccupancyMaxPotentialBlockSize cudaOccupancyAvailableDynamicSMemPerBlock"
-    " cudaMemsetAsync cudaMemset2DAsync cudaMemcpyAsync cudaMemcpy2DAsync cudaMemcpyToSymbolAsync"
-    " cudaMemcpyFromSymbolAsync cudaGetSymbolAddress cudaGetSymbolSize"
+    " cudaMemsetAsync cudaMemset2DAsync cudaMemcpyAsync cudaMemcpyToSymbolAsync"
+    " cudaGetSymbolAddress cudaGetSymbolSize"
     " cudaStreamBeginCapture cudaStreamEndCapture cudaStreamIsCapturing cudaStreamGetCaptureInfo"
     " cudaStreamGetCaptureInfo_v2 cudaStreamGetCaptureInfo_v3 cudaStreamUpdateCaptureDependencies"
     " cudaStreamWaitEvent cudaStreamCreate cudaStreamCreateWithFlags cudaStreamCreateWithPriority "
@@ -165,16 +165,16 @@ static const char cuda_names[] =
     " cudaEventQuery cudaGraphCreate cudaGraphClone cudaGraphDestroy cudaGraphInstantiate "
     "cudaGraphInstantiateWithFlags"
     " cudaGraphLaunch cudaGraphUpload cudaGraphExecDestroy cudaGraphExecUpdate cudaGraphAddKernelNode"
-    " cudaGraphAddMemcpyNode cudaGraphAddMemcpyNode1D cudaGraphAddMemsetNode cudaGraphAddEmptyNode"
+    " cudaGraphAddMemsetNode cudaGraphAddEmptyNode"
     " cudaGraphAddDependencies cudaGraphAddChildGraphNode cudaGraphGetNodes cudaGraphGetRootNodes "
     "cudaGraphGetEdges"
     " cudaGraphNodeGetType cudaGraphKernelNodeGetParams cudaGraphKernelNodeSetParams "
     "cudaGraphExecKernelNodeSetParams"
-    " cudaGraphExecMemcpyNodeSetParams cudaGraphExecMemsetNodeSetParams ";
+    " cudaGraphExecMemsetNodeSetParams ";
 /* What nvcc's own code asks for. */
 static const char nvcc_names[] =
     " __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"
-    " __cudaRegisterVar __cudaRegisterManagedVar __cudaInitModule __cudaPushCallConfiguration"
+    " __cudaRegisterVar __cudaPushCallConfiguration"
     " __cudaPopCallConfiguration __cudaGetKernel __cudaLaunchKernel __cudaLaunchKernel_ptsz atexit "
     "__dso_handle ";
 

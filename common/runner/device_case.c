@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runner.h"
 
@@ -181,16 +182,45 @@ void kernel_pointers(const struct device_case *run, int set, void **pointers)
     for (unsigned i = 0; i < WIRE_BUFFERS; i++) pointers[i] = run->buffer[set][i].start;
 }
 
+/* While a stranger's code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies that would
+ * bring device memory to the host. */
+static void hide_image(const struct device_case *run, int hide)
+{
+    if (!runner_is_locked()) return;
+    static size_t bytes; /* known only while the image can be read */
+    if (hide) bytes = run->image->image_bytes;
+    if (mprotect(run->image, bytes, hide ? PROT_NONE : PROT_READ | PROT_WRITE) != 0) abort();
+    forbid_copies_to_host(hide);
+}
+
+enum kernel_status call_kernel(struct device_case *run, int set, struct wire_result *described)
+{
+    struct wire_case told = *run->item;
+    void *pointers[WIRE_BUFFERS];
+    /* The marshalling sees the workspace as large as it is, and none of the secrets. */
+    for (unsigned i = 0; i < told.buffer_count; i++) {
+        told.buffer[i].bytes = run->buffer[set][i].bytes;
+        told.buffer[i].poison[0] = told.buffer[i].poison[1] = 0;
+    }
+    told.nonce[0] = told.nonce[1] = told.guard_seed = 0;
+    kernel_pointers(run, set, pointers);
+    hide_image(run, 1);
+    describe_launches(described);
+    enum kernel_status status = lesson_call(&told, pointers, run->stream[set]);
+    describe_launches(NULL);
+    hide_image(run, 0);
+    return status;
+}
+
 static int call(struct device_case *run, int set, int index)
 {
-    /* The marshalling sees the workspace as large as it is. */
-    struct wire_case told = *run->item;
-    for (unsigned i = 0; i < told.buffer_count; i++) told.buffer[i].bytes = run->buffer[set][i].bytes;
-    void *pointers[WIRE_BUFFERS];
-    kernel_pointers(run, set, pointers);
-    if (index == 0) describe_launches(&run->item->result);
-    run->item->result.status[index] = (int32_t)lesson_call(&told, pointers, run->stream[set]);
-    describe_launches(NULL);
+    struct wire_result *result = &run->item->result, described = {0};
+    result->status[index] = (int32_t)call_kernel(run, set, index == 0 ? &described : NULL);
+    if (index == 0) {
+        result->launches = described.launches;
+        result->kernel_count = described.kernel_count;
+        memcpy(result->kernel, described.kernel, sizeof result->kernel);
+    }
     return note_error(run->item, cudaGetLastError(), "launching");
 }
 

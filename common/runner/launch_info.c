@@ -14,7 +14,39 @@ void describe_launches(struct wire_result *result)
     described = result;
 }
 
+/* Only the software device has it; on a GPU the linker sends copies through here as well. */
+extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
+
+static int copies_forbidden;
+
+void forbid_copies_to_host(int forbid)
+{
+    copies_forbidden = forbid;
+    if (simt_forbid_copies_to_host != NULL) simt_forbid_copies_to_host(forbid);
+}
+
 #ifdef WARPWISE_WRAP_LAUNCHES
+
+static int is_on_host(const void *pointer)
+{
+    struct cudaPointerAttributes attributes;
+    if (cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess)
+        return attributes.type != cudaMemoryTypeDevice;
+    cudaGetLastError();
+    return 1;
+}
+
+cudaError_t __real_cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream);
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream);
+
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream)
+{
+    if (copies_forbidden && is_on_host(to)) return cudaErrorNotPermitted;
+    return __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
+}
 
 static void describe(const void *function, dim3 grid, dim3 block, size_t dynamic_shared_bytes)
 {

@@ -49,6 +49,9 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
 /** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
 int copy_back(struct device_case *run, int set, int index);
 
+/** @brief Calls the student's entry point on buffer set @p set; launches are described in @p described, or NULL. */
+enum kernel_status call_kernel(struct device_case *run, int set, struct wire_result *described);
+
 /** @brief Pointers as the kernel is to see them. */
 void kernel_pointers(const struct device_case *run, int set, void **pointers);
 
@@ -57,6 +60,12 @@ void kernel_pointers(const struct device_case *run, int set, void **pointers);
 /** @brief From now on this process starts no other process and no other program, where the kernel can see to it.
  *         Called once the device is open: drivers may need helpers until then. */
 void lock_runner(void);
+
+/** @brief 1 once lock_runner() was called. */
+int runner_is_locked(void);
+
+/** @brief From now on (1) a copy from the device to the host is refused, until 0 (launch_info.c). */
+void forbid_copies_to_host(int forbid);
 
 /* ---- timing (timing.c) ----------------------------------------------------------------------------------- */
 

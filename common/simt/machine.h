@@ -180,6 +180,8 @@ void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t 
 /** @brief 1 if @p pointer lies in an allocation that was freed. */
 int simt_device_freed(const void *pointer);
 void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
+/** @brief From now on (1) copies from the device to the host are findings, until 0: for code that is not trusted. */
+void simt_forbid_copies_to_host(int forbid);
 /** @brief Has @p report called whenever leaks are looked for: at a reset and at the end of the process. */
 void simt_report_leaks_with(void (*report)(void));
 

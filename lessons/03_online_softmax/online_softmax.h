@@ -36,6 +36,8 @@ struct softmax_pair {
  * @param[in]  stream where to launch
  * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG (null pointer), ::KERNEL_INVALID_DIMENSION,
  *         ::KERNEL_ALIGNMENT_ERROR (not a multiple of 8 bytes), ::KERNEL_CUDA_ERROR
+ * @launch one thread a pair
+ * @cost 16 bytes read, 8 written, two exponentials a pair
  */
 enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const struct softmax_pair *b,
                                             struct softmax_pair *out, int count, cudaStream_t stream);
@@ -51,6 +53,9 @@ enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const 
  * @param[in]  cols   >= 1
  * @param[in]  stream where to launch
  * @return as for online_softmax_merge_f32(); ::KERNEL_ALIGNMENT_ERROR if a pointer is not a multiple of 4 bytes
+ * @launch one block a row, of as many threads as hold it in registers
+ * @smem a pair for each warp
+ * @cost every element read once and written once; two exponentials an element
  */
 enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *lse, int rows, int cols,
                                            cudaStream_t stream);
@@ -61,6 +66,9 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
  * @param[in] stream where to launch
  * @return what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_DIMENSION if head_dim > 256; ::KERNEL_CUDA_ERROR
+ * @launch one block a query row; its warps share the keys
+ * @smem a pair and head_dim sums for each warp
+ * @cost 4 * head_dim operations a query and key; K and V are requested once for every query row
  */
 enum kernel_status online_softmax_attention_f32(const struct attention_args *args, cudaStream_t stream);
 

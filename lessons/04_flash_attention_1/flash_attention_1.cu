@@ -124,6 +124,7 @@ __device__ inline float4 load_four(const float *from)
     return *(const float4 *)from;
 }
 
+/** @overload */
 __device__ inline float4 load_four(const half *from)
 {
     // [student: load_four_halves]

@@ -26,8 +26,8 @@ enum {
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
 
-#define LOG2_E 1.44269504f // exp(x) = exp2(x * LOG2_E), and exp2 is what the hardware has
-#define LN_2 0.69314718f   // 1 / LOG2_E
+#define LOG2_E 1.44269504f ///< exp(x) = exp2(x * LOG2_E), and exp2 is what the hardware has
+#define LN_2 0.69314718f   ///< 1 / LOG2_E
 
 /** Sizes that depend on head_dim, such that O, S and the tiles fit in registers and shared memory. */
 template <int HEAD_DIM> struct sizes {
@@ -133,6 +133,7 @@ __device__ inline float to_float(float x)
 {
     return x;
 }
+/** @overload */
 __device__ inline float to_float(__half x)
 {
     return __half2float(x);
@@ -255,6 +256,7 @@ __device__ inline void store_output(float *to, const float *from)
 {
     copy_vector(to, from);
 }
+/** @overload */
 __device__ inline void store_output(__half *to, const float *from)
 {
     alignas(8) __half x[VECTOR];

@@ -35,6 +35,8 @@ extern "C" {
  * @param[in] stream where to launch
  * @return what paged_attention_args_check() says; ::KERNEL_CUDA_ERROR. What is wrong with the table shows in
  *         device memory only: the call returns before it is known.
+ * @launch one block
+ * @cost the used part of the table, once
  */
 enum kernel_status paged_attention_validate(const struct paged_attention_args *args, cudaStream_t stream);
 
@@ -45,6 +47,9 @@ enum kernel_status paged_attention_validate(const struct paged_attention_args *a
  * @param[in] args   out is written: every element, unless *device_status forbids it
  * @param[in] stream where to launch
  * @return what paged_attention_args_check() says; ::KERNEL_CUDA_ERROR
+ * @launch batch * heads blocks of 128 threads
+ * @smem sums and pairs of 4 warps
+ * @cost 4 * head_dim bytes a key and query head, so those of a group ask for the same bytes
  */
 enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream);
 
@@ -68,6 +73,11 @@ size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *arg
  * @param[in] stream where to launch
  * @return what paged_attention_args_check() says; ::KERNEL_OUT_OF_MEMORY if the workspace is too small;
  *         ::KERNEL_CUDA_ERROR
+ * @launch batch * kv_heads * partitions blocks of 128 threads (more for groups above 8), then
+ *         batch * heads to merge
+ * @smem sums and pairs of 4 warps, for every head of the group
+ * @cost 4 * head_dim bytes a key and K/V head, and 4 * (head_dim + 2) written and read a query
+ *       head and partition
  */
 enum kernel_status paged_attention_v2_f16(const struct paged_attention_args *args, cudaStream_t stream);
 

@@ -26,6 +26,7 @@ struct decode_graphs {
     cudaGraphExec_t replay[MAX_BUCKETS]; // NULL where there is none
 };
 
+/** What an error of the CUDA runtime is called here. */
 static enum kernel_status status_of(cudaError_t error)
 {
     if (error == cudaSuccess) return KERNEL_OK;
@@ -35,6 +36,7 @@ static enum kernel_status status_of(cudaError_t error)
 
 /* ---- given: the arguments, and the step without a graph ---------------------------------------------- */
 
+/** What decode_graphs_create() refuses. */
 static enum kernel_status check_create(const struct decode_model *model, const struct decode_buffers *buffers,
                                        cudaStream_t stream)
 {
@@ -44,6 +46,7 @@ static enum kernel_status check_create(const struct decode_model *model, const s
     return decode_config_check(&model->config);
 }
 
+/** What a step refuses. */
 static enum kernel_status check_batch(const struct decode_config *config, const struct decode_batch *batch)
 {
     if (batch == NULL || !batch->tokens || !batch->positions || !batch->block_table || !batch->logits)

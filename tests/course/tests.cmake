@@ -24,3 +24,9 @@ add_test(NAME course.grade
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/grading
                  -DC_COMPILER=${CMAKE_C_COMPILER} -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
 set_tests_properties(course.grade PROPERTIES TIMEOUT 240)
+if(WARPWISE_WITH_SIMT)
+    add_test(NAME selftest.class
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}
+                     -DWORK=${PROJECT_BINARY_DIR}/class -P ${CMAKE_CURRENT_LIST_DIR}/class.cmake)
+    set_tests_properties(selftest.class PROPERTIES LABELS selftest TIMEOUT 7200)
+endif()

@@ -1,36 +1,10 @@
 /**
  * @file 06_paged_attention.c
  * @brief Lesson 06: the check of a block table, and decode attention over pages in two ways.
- *
- * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page
- * lies. What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a
- * kernel would notice if it used it: NaN or large numbers.
  */
 #include "paged_attention_args.h"
+#include "paged_cases.h"
 #include "wire.h"
-
-enum { PART_VALIDATE, PART_V1, PART_V2, PARTS };
-
-/* Device buffers, in this order, of every item. */
-enum { PA_Q, PA_K, PA_V, PA_TABLE, PA_LENS, PA_SLOPES, PA_OUT, PA_STATUS, PA_WORKSPACE, PA_BUFFERS };
-
-/* lesson_case.value: what goes into struct paged_attention_args; the first eight are lesson_case.extent
- * too. */
-enum {
-    PA_BATCH,
-    PA_HEADS,
-    PA_KV_HEADS,
-    PA_HEAD_DIM,
-    PA_NUM_BLOCKS,
-    PA_BLOCK_SIZE,
-    PA_MAX_BLOCKS,
-    PA_MAX_CONTEXT_LEN,
-    PA_DTYPE,
-    PA_NULL_ARGS,          /* 1: args itself is NULL */
-    PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
-    PA_VALIDATE_FIRST,     /* 1: the validating kernel comes before, in the same stream */
-    PA_CAPTURED            /* 1: the calls are captured into a graph, which is then launched */
-};
 
 #ifdef WARPWISE_RUNNER
 
@@ -116,28 +90,8 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bound.h"
-#include "lesson.h"
-#include "paged_kv.h"
-
-/* lesson_case.extent, behind the first eight. */
-enum { EX_LENGTHS = 8, EX_PAGES, EX_BREAK, EX_STATUS };
-
-enum lengths { FULL, MIXED, AROUND_PAGES, ALL_EMPTY, SOME_EMPTY };
-enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN };
-enum fault {
-    SOUND,
-    ENTRY_NEGATIVE,
-    ENTRY_ONE_TOO_HIGH,
-    ENTRY_HUGE,
-    LAST_ENTRY_LOWEST,
-    LENGTH_NEGATIVE,
-    LENGTH_TOO_LONG
-};
-enum distribution { NORMAL, LARGE, EQUAL, RISING, FALLING, DOMINANT, NAN_KEY, NAN_VALUE, NAN_REST, CHEAP };
 enum row_flags {
     ALIBI = 1,
     TWO_STREAMS = 2,
@@ -151,7 +105,7 @@ enum row_flags {
     NEGATIVE_HALF = 512, /* scale -0.5 */
     FAULT = 1024
 };
-enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2, SPARE_PAGES = 3, PARTITION_LEAST = 64 };
+enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2 };
 
 #define WRONG(fault) ((unsigned)(fault)*FAULT)
 
@@ -459,402 +413,6 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     if (rng_between(&shape, 0, 2) == 0) item->real[0] = 0.05 + rng_uniform(&shape) * 0.3;
 }
 
-/* ---- inputs
- * ---------------------------------------------------------------------------------------------- */
-
-/** Where everything lies: made anew from the item's seed by whoever needs it. */
-struct plan {
-    int *length; /* [batch], as they should be */
-    int *table;  /* [batch, max_blocks], as it should be; -1 where it is not used */
-};
-
-static int pages_of(const struct lesson_case *item, int length)
-{
-    return (length + item->extent[PA_BLOCK_SIZE] - 1) / item->extent[PA_BLOCK_SIZE];
-}
-
-static int choose_length(const struct lesson_case *item, int b, struct rng *rng)
-{
-    int most = item->extent[PA_MAX_CONTEXT_LEN], page = item->extent[PA_BLOCK_SIZE], length = most;
-    const int around[] = {0, 1, page - 1, page, page + 1, 2 * page - 1, 2 * page + 1, 4 * page};
-    int any = rng_between(rng, 1, most);
-    switch (item->extent[EX_LENGTHS]) {
-    case MIXED: /* the longest and the shortest are always among them */
-        length = b == 0 ? most : b == 1 ? 1 : any;
-        break;
-    case SOME_EMPTY:
-        length = b % 2 == 0 ? 0 : any;
-        break;
-    case AROUND_PAGES:
-        length = around[b % 8];
-        break;
-    case ALL_EMPTY:
-        length = 0;
-        break;
-    default:
-        break;
-    }
-    return length < most ? length : most;
-}
-
-static int make_plan(const struct lesson_case *item, struct plan *plan)
-{
-    int batch = item->extent[PA_BATCH], max_blocks = item->extent[PA_MAX_BLOCKS];
-    int num_blocks = item->extent[PA_NUM_BLOCKS], pages = item->extent[EX_PAGES], next = 0;
-    struct rng lengths = {rng_mix(item->seed, 101)}, order = {rng_mix(item->seed, 102 + (uint64_t)pages)};
-    int *free_page = malloc((size_t)num_blocks * sizeof *free_page);
-    plan->length = malloc((size_t)batch * sizeof *plan->length);
-    plan->table = malloc((size_t)batch * (size_t)max_blocks * sizeof *plan->table);
-    if (free_page == NULL || plan->length == NULL || plan->table == NULL) abort();
-    for (int i = 0; i < num_blocks; i++) free_page[i] = i;
-    for (int i = num_blocks - 1; i > 0 && pages != IN_ORDER; i--) {
-        int j = rng_between(&order, 0, i), swapped = free_page[i];
-        free_page[i] = free_page[j];
-        free_page[j] = swapped;
-    }
-    for (int b = 0; b < batch; b++) {
-        plan->length[b] = choose_length(item, b, &lengths);
-        int used = pages_of(item, plan->length[b]);
-        int *row = plan->table + (size_t)b * (size_t)max_blocks;
-        for (int page = 0; page < max_blocks; page++) {
-            /* Whole pages of the first sequence serve as a prefix of the others. */
-            int shared = pages == SHARED_PREFIX && b > 0 && page < 3 &&
-                         (page + 1) * item->extent[PA_BLOCK_SIZE] <= plan->length[0];
-            row[page] = page >= used ? -1 : shared ? plan->table[page] : free_page[next++];
-        }
-    }
-    free(free_page);
-    return batch * max_blocks;
-}
-
-static void drop_plan(struct plan *plan)
-{
-    free(plan->length);
-    free(plan->table);
-}
-
-static double trend(const struct lesson_case *item, int t, int length)
-{
-    switch (item->distribution) {
-    case RISING:
-        return 0.25 * t;
-    case FALLING:
-        return 0.25 * (length - t);
-    case DOMINANT:
-        return t == length - length / 4 - 1 ? 40.0 : 0.0;
-    default:
-        return 0.0;
-    }
-}
-
-/* Element d of the key (index PA_K) or value of token t. */
-static double element(const struct lesson_case *item, int index, int b, int t, int length, int d,
-                      double noise)
-{
-    int key = index == PA_K, hit = b == 1 && t == 37 && d == 3;
-    switch (item->distribution) {
-    case LARGE:
-        return key ? 100.0 * noise : noise;
-    case EQUAL:
-        return key ? (d % 3 - 1) * 0.5 + 0.25 : noise;
-    case NAN_KEY:
-        return key && hit ? (double)NAN : noise;
-    case NAN_VALUE:
-        return !key && hit ? (double)NAN : noise;
-    case RISING:
-    case FALLING:
-    case DOMINANT:
-        return key && d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : noise;
-    default:
-        return noise;
-    }
-}
-
-/* Where there is so much of it that its making would take the time: multiples of 1/64 in [-2, 2), exact in
- * half. */
-static double cheap_noise(struct rng *rng)
-{
-    rng->state = rng->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return ((double)(rng->state >> 56) - 128.0) / 64.0;
-}
-
-static void fill_cache(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
-{
-    int cheap = item->distribution == CHEAP, kv_heads = item->extent[PA_KV_HEADS];
-    int head_dim = item->extent[PA_HEAD_DIM], page_size = item->extent[PA_BLOCK_SIZE];
-    struct plan plan;
-    make_plan(item, &plan);
-    for (size_t i = 0; i < elems && !cheap; i++)
-        data[i] = item->distribution == NAN_REST ? NAN : (float)(1000 + i % 700);
-    for (int b = 0; b < item->extent[PA_BATCH]; b++)
-        for (int t = 0; t < plan.length[b]; t++) {
-            size_t page = (size_t)plan.table[b * item->extent[PA_MAX_BLOCKS] + t / page_size];
-            float *row =
-                data + (page * (size_t)page_size + (size_t)(t % page_size)) * (size_t)(kv_heads * head_dim);
-            for (int i = 0; i < kv_heads * head_dim; i++) {
-                double noise = cheap ? cheap_noise(rng) : rng_normal(rng);
-                row[i] = (float)element(item, index, b, t, plan.length[b], i % head_dim, noise);
-            }
-        }
-    drop_plan(&plan);
-}
-
-/* Entries that no token needs hold what must not be used: numbers outside the cache. */
-static void fill_table(const struct lesson_case *item, float *data)
-{
-    static const float unused[] = {-1.0f, 1e6f, 0x1p31f, -0x1p31f};
-    struct plan plan;
-    int count = make_plan(item, &plan), max_blocks = item->extent[PA_MAX_BLOCKS], first = -1, last = -1;
-    for (int i = 0; i < count; i++) {
-        data[i] = plan.table[i] < 0 ? unused[i % 4] : (float)plan.table[i];
-        if (plan.table[i] >= 0 && (first < 0 || i % max_blocks == 1)) first = i;
-        if (plan.table[i] >= 0) last = i;
-    }
-    drop_plan(&plan);
-    if (last < 0) return;
-    if (item->extent[EX_BREAK] == ENTRY_NEGATIVE) data[first] = -1.0f;
-    if (item->extent[EX_BREAK] == ENTRY_ONE_TOO_HIGH) data[first] = (float)item->extent[PA_NUM_BLOCKS];
-    if (item->extent[EX_BREAK] == ENTRY_HUGE) data[last] = 0x1p31f;
-    if (item->extent[EX_BREAK] == LAST_ENTRY_LOWEST) data[last] = -0x1p31f;
-}
-
-static void fill_lengths(const struct lesson_case *item, float *data)
-{
-    struct plan plan;
-    make_plan(item, &plan);
-    for (int b = 0; b < item->extent[PA_BATCH]; b++) data[b] = (float)plan.length[b];
-    int last = item->extent[PA_BATCH] - 1;
-    if (item->extent[EX_BREAK] == LENGTH_NEGATIVE) data[last] = -1.0f;
-    if (item->extent[EX_BREAK] == LENGTH_TOO_LONG)
-        data[last] = (float)item->extent[PA_MAX_CONTEXT_LEN] + 1.0f;
-    drop_plan(&plan);
-}
-
-static void fill_query(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
-{
-    int trended =
-        item->distribution == RISING || item->distribution == FALLING || item->distribution == DOMINANT;
-    for (size_t i = 0; i < elems; i++) {
-        double noise = rng_normal(rng);
-        if (item->distribution == LARGE) noise *= 100.0;
-        data[i] = trended && i % (size_t)item->extent[PA_HEAD_DIM] == 0 ? 1.0f : (float)noise;
-    }
-}
-
-static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
-{
-    switch (index) {
-    case PA_Q:
-        fill_query(item, elems, rng, data);
-        break;
-    case PA_TABLE:
-        fill_table(item, data);
-        break;
-    case PA_LENS:
-        fill_lengths(item, data);
-        break;
-    case PA_SLOPES: /* as in the paper: 2^(-8/n), 2^(-16/n), ... */
-        for (size_t h = 0; h < elems; h++) data[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)elems);
-        break;
-    case PA_STATUS:
-        data[0] = (float)item->extent[EX_STATUS];
-        break;
-    default:
-        fill_cache(item, index, elems, rng, data);
-        break;
-    }
-}
-
-static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
-{
-    const int *extent = item->extent;
-    size_t batch = (size_t)extent[PA_BATCH], heads = (size_t)extent[PA_HEADS],
-           kv_heads = (size_t)extent[PA_KV_HEADS];
-    size_t head_dim = (size_t)extent[PA_HEAD_DIM], block_size = (size_t)extent[PA_BLOCK_SIZE];
-    size_t num_blocks = (size_t)extent[PA_NUM_BLOCKS], max_blocks = (size_t)extent[PA_MAX_BLOCKS];
-    size_t results = batch * heads * ((size_t)(extent[PA_MAX_CONTEXT_LEN] - 1) / PARTITION_LEAST + 1);
-    size_t workspace = item->part == PART_V2 ? (results * (head_dim + 2) + 63) / 64 * 64 : 0;
-    buffers[PA_Q] = (struct lesson_buffer){"q", WIRE_IN, 3, {batch, heads, head_dim}, {0}, STORAGE_F16};
-    buffers[PA_K] = (struct lesson_buffer){
-        "k_cache", WIRE_IN, 4, {num_blocks, block_size, kv_heads, head_dim}, {0}, STORAGE_F16};
-    buffers[PA_V] = buffers[PA_K];
-    buffers[PA_V].name = "v_cache";
-    buffers[PA_TABLE] =
-        (struct lesson_buffer){"block_table", WIRE_IN, 2, {batch, max_blocks}, {0}, STORAGE_I32};
-    buffers[PA_LENS] = (struct lesson_buffer){"context_lens", WIRE_IN, 1, {batch}, {0}, STORAGE_I32};
-    buffers[PA_SLOPES] = (struct lesson_buffer){"alibi_slopes", WIRE_IN, 1, {heads}, {0}, STORAGE_F32};
-    buffers[PA_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 3, {batch, heads, head_dim}, {0}, STORAGE_F16};
-    buffers[PA_STATUS] = (struct lesson_buffer){"device_status", WIRE_INOUT, 1, {1}, {0}, STORAGE_I32};
-    buffers[PA_WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace}, {0}, STORAGE_F32};
-    return PA_BUFFERS;
-}
-
-/* ---- the oracle
- * ------------------------------------------------------------------------------------------ */
-
-/* A unit is a row of out, and one more for the status. */
-static size_t units(const struct lesson_case *item)
-{
-    return (size_t)item->extent[PA_BATCH] * (size_t)item->extent[PA_HEADS] + 1;
-}
-
-/* Scratch holds four rows of keys and one of output. */
-static size_t unit_elems(const struct lesson_case *item)
-{
-    return (size_t)item->extent[PA_MAX_CONTEXT_LEN] * 4 + (size_t)item->extent[PA_HEAD_DIM];
-}
-
-static void expect_status(const struct lesson_case *item, struct lesson_expectation *e)
-{
-    int validates = item->part == PART_VALIDATE || item->value[PA_VALIDATE_FIRST];
-    int status = item->extent[EX_STATUS];
-    if (validates) status = item->extent[EX_BREAK] == SOUND ? KERNEL_OK : KERNEL_INVALID_BLOCK_TABLE;
-    struct plan plan;
-    int count = make_plan(item, &plan), used = 0;
-    for (int i = 0; i < count; i++) used += plan.table[i] >= 0;
-    drop_plan(&plan);
-    /* A table of which nothing is used has no entry that could be wrong. */
-    int of_entry = item->extent[EX_BREAK] >= ENTRY_NEGATIVE && item->extent[EX_BREAK] <= LAST_ENTRY_LOWEST;
-    if (validates && of_entry && used == 0) status = KERNEL_OK;
-    e->span_count = 1;
-    e->span[0].buffer = PA_STATUS;
-    e->span[0].first = 0;
-    e->span[0].count = 1;
-    e->span[0].expected[0] = e->span[0].plain[0] = status;
-    e->span[0].bound[0] = e->span[0].floor[0] = 0.0;
-}
-
-/** One row of out: what the oracle needs and gives. */
-struct row {
-    int length, head_dim;
-    struct ref_paged_query query;
-    struct ref_paged_result exact;
-};
-
-/* Finds keys and values through the table that the kernel is given. @p rows has room for all of both. */
-static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, double *scratch,
-                     float *rows, struct row *row)
-{
-    const int *extent = item->extent;
-    struct ref_paged_cache cache = {extent[PA_BLOCK_SIZE], extent[PA_KV_HEADS], extent[PA_HEAD_DIM]};
-    size_t b = unit / (size_t)extent[PA_HEADS], head_dim = (size_t)extent[PA_HEAD_DIM];
-    int head = (int)(unit % (size_t)extent[PA_HEADS]);
-    int kv_head = head / (extent[PA_HEADS] / extent[PA_KV_HEADS]), length = (int)data[PA_LENS][b];
-    size_t longest = (size_t)extent[PA_MAX_CONTEXT_LEN], pages = (size_t)pages_of(item, length);
-    int32_t *table = malloc((pages + 1) * sizeof *table);
-    float *k = rows, *v = rows + longest * head_dim;
-    if (table == NULL) abort();
-    for (size_t page = 0; page < pages; page++)
-        table[page] = (int32_t)data[PA_TABLE][b * (size_t)extent[PA_MAX_BLOCKS] + page];
-    ref_paged_gather(&cache, data[PA_K], table, kv_head, length, k);
-    ref_paged_gather(&cache, data[PA_V], table, kv_head, length, v);
-    free(table);
-    row->length = length;
-    row->head_dim = extent[PA_HEAD_DIM];
-    row->query =
-        (struct ref_paged_query){length,
-                                 extent[PA_HEAD_DIM],
-                                 (double)(float)item->real[0],
-                                 item->null_buffer == PA_SLOPES ? 0.0 : (double)data[PA_SLOPES][head],
-                                 data[PA_Q] + unit * head_dim,
-                                 k,
-                                 v};
-    row->exact = (struct ref_paged_result){.scores = scratch,
-                                           .score_magnitude = scratch + longest,
-                                           .probs = scratch + 2 * longest,
-                                           .magnitude = scratch + 4 * longest};
-}
-
-/* The same row in plain f32, for the maximum-norm check; p is scratch for the weights. */
-static void plain_row(const struct row *row, double *p, double *out)
-{
-    const struct ref_paged_query *query = &row->query;
-    size_t head_dim = (size_t)row->head_dim;
-    float scale = query->scale != 0.0 ? (float)query->scale : 1.0f / sqrtf((float)row->head_dim);
-    float max = -INFINITY, sum = 0.0f;
-    for (int t = 0; t < row->length; t++) {
-        float dot = 0.0f;
-        for (size_t d = 0; d < head_dim; d++) dot += query->q[d] * query->k[(size_t)t * head_dim + d];
-        p[t] = (double)(dot * scale + (float)query->slope * (float)(t - (row->length - 1)));
-        max = fmaxf(max, (float)p[t]);
-    }
-    for (int t = 0; t < row->length; t++) {
-        p[t] = (double)expf((float)p[t] - max);
-        sum += (float)p[t];
-    }
-    for (size_t d = 0; d < head_dim; d++) {
-        float value = 0.0f;
-        for (int t = 0; t < row->length; t++) value += (float)p[t] * query->v[(size_t)t * head_dim + d];
-        out[d] = (double)storage_round(STORAGE_F16, row->length > 0 ? value / sum : 0.0f);
-    }
-}
-
-/* As attention_oracle.c has it: the output moves by p_t (v_t - out) e_t, e_t being the error of score t. */
-static void bound_row(const struct row *row, struct lesson_span *span)
-{
-    const struct ref_paged_result *exact = &row->exact;
-    double root = sqrt((double)row->head_dim), max = (double)-INFINITY;
-    for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
-    for (int d = 0; d < row->head_dim; d++) {
-        double out = span->expected[d], rooted = 0.0, flat = 0.0;
-        for (int t = 0; t < row->length; t++) {
-            double below = max - exact->scores[t], size = exact->score_magnitude[t];
-            double value = (double)row->query.v[(size_t)t * (size_t)row->head_dim + (size_t)d];
-            double pull = exact->probs[t] * fabs(value - out);
-            rooted += pull * (root * size + below);
-            flat += pull * (size + below);
-        }
-        double stored = bound_stored_as(STORAGE_F16, out), m = exact->magnitude[d];
-        span->bound[d] = stored + bound_sum(row->length, m) + bound_floor(rooted);
-        span->floor[d] = stored + bound_floor(m + flat);
-    }
-}
-
-static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
-                   struct lesson_expectation *e)
-{
-    if (unit + 1 == units(item)) {
-        expect_status(item, e);
-        return;
-    }
-    e->span_count = 0;
-    if (item->untouched) return;
-    struct lesson_span *span = &e->span[0];
-    struct row row;
-    size_t rows = 2 * (size_t)item->extent[PA_MAX_CONTEXT_LEN] * (size_t)item->extent[PA_HEAD_DIM];
-    float *gathered = malloc(rows * sizeof *gathered);
-    if (gathered == NULL) abort();
-    find_row(item, data, unit, e->scratch, gathered, &row);
-    row.exact.out = span->expected;
-    ref_paged_attention_row(&row.query, &row.exact);
-    bound_row(&row, span);
-    plain_row(&row, e->scratch + 3 * (size_t)item->extent[PA_MAX_CONTEXT_LEN], span->plain);
-    free(gathered);
-    e->span_count = 1;
-    span->buffer = PA_OUT;
-    span->first = unit * (size_t)row.head_dim;
-    span->count = (size_t)row.head_dim;
-    for (size_t d = 0; (item->flags & CASE_UNIT_SCALE) && d < span->count; d++)
-        span->bound[d] = fmin(span->bound[d], bound_unit(STORAGE_F16));
-}
-
-/* The permutation property: every bit as it was before the pages moved. */
-static int holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
-                 const float *const *got_before, char *reason, size_t size)
-{
-    if (item->extent[EX_PAGES] != SHUFFLED_AGAIN || before == NULL) return 1;
-    size_t elems = (units(item) - 1) * (size_t)item->extent[PA_HEAD_DIM];
-    for (size_t i = 0; i < elems; i++) {
-        if (memcmp(&got[PA_OUT][i], &got_before[PA_OUT][i], sizeof(float)) == 0) continue;
-        snprintf(reason, size,
-                 "pages moved, table and all, and out[%zu,...] is no longer the same bit for bit",
-                 i / (size_t)(item->extent[PA_HEADS] * item->extent[PA_HEAD_DIM]));
-        return 0;
-    }
-    return 1;
-}
-
 /* ---- what a report says
  * ---------------------------------------------------------------------------------- */
 
@@ -909,33 +467,6 @@ static const char *purpose(const struct lesson_case *item)
     }
 }
 
-/* Pages that are shared count once. */
-static void cost(const struct lesson_case *item, struct lesson_cost *cost)
-{
-    const int *extent = item->extent;
-    double row_bytes = 2.0 * extent[PA_KV_HEADS] * extent[PA_HEAD_DIM], tokens = 0.0, stored = 0.0,
-           pages = 0.0;
-    struct plan plan;
-    make_plan(item, &plan);
-    for (int b = 0; b < extent[PA_BATCH]; b++) {
-        tokens += plan.length[b];
-        pages += pages_of(item, plan.length[b]);
-        for (int t = 0; t < plan.length[b]; t += extent[PA_BLOCK_SIZE]) {
-            int page = t / extent[PA_BLOCK_SIZE], here = plan.length[b] - t;
-            int again = b > 0 && extent[EX_PAGES] == SHARED_PREFIX &&
-                        plan.table[b * extent[PA_MAX_BLOCKS] + page] == plan.table[page];
-            if (!again) stored += here < extent[PA_BLOCK_SIZE] ? here : extent[PA_BLOCK_SIZE];
-        }
-    }
-    drop_plan(&plan);
-    double rows = (double)extent[PA_BATCH] * extent[PA_HEADS], lists = 4.0 * (pages + extent[PA_BATCH]);
-    *cost =
-        (struct lesson_cost){.flop = 4.0 * tokens * extent[PA_HEADS] * extent[PA_HEAD_DIM],
-                             .min_bytes = 2.0 * stored * row_bytes + 4.0 * rows * extent[PA_HEAD_DIM] + lists,
-                             .oracle_ops = 20.0 * tokens * extent[PA_HEADS] * extent[PA_HEAD_DIM]};
-    if (item->part == PART_VALIDATE) *cost = (struct lesson_cost){.min_bytes = lists, .oracle_ops = pages};
-}
-
 /* The contract gives a limit, not the size: what is asked beyond it is not there. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
@@ -961,15 +492,15 @@ const struct lesson lesson_06_paged_attention = {
     .part = {{"validate", 10}, {"v1", 40}, {"v2", 50}},
     .cases = cases,
     .vary = vary,
-    .buffers = buffers,
-    .fill = fill,
-    .units = units,
-    .unit_elems = unit_elems,
-    .expect = expect,
-    .holds = holds,
+    .buffers = paged_buffers,
+    .fill = paged_fill,
+    .units = paged_units,
+    .unit_elems = paged_unit_elems,
+    .expect = paged_expect,
+    .holds = paged_holds,
     .guess = guess,
     .trait = trait,
-    .cost = cost,
+    .cost = paged_cost,
     .workspace_bytes = workspace_bytes,
     .describe = describe,
     .purpose = purpose,

@@ -114,7 +114,8 @@ static void make_class(struct grade_book *book)
                                 .speed = 1,
                                 .seed = "00112233445566778899aabbccddeeff",
                                 .version = "1.2.3 <x>",
-                                .shard = ""};
+                                .shard = "",
+                                .isolation = "bubblewrap <x>"};
     struct grade_result solution = right_result("", 1000);
     grade_book_put(book, &solution);
     for (int i = 0; i < STUDENTS; i++) {

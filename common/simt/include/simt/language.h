@@ -19,7 +19,9 @@
 #define SIMT_OUTLINE static __attribute__((noinline, no_sanitize("thread"), unused))
 #define SIMT_CALLER __builtin_return_address(0)
 
-#define __global__ __attribute__((noinline))
+/* Everything a kernel calls becomes part of it, as with nvcc; and the compiler does not report a struct that is read
+ * from memory only to be handed to a function. */
+#define __global__ __attribute__((noinline, flatten))
 #define __device__
 #define __host__
 #define __constant__ __attribute__((used, section("simt_constant")))

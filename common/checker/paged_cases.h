@@ -1,0 +1,87 @@
+/**
+ * @file paged_cases.h
+ * @brief Inputs, oracle and bounds of decode attention over a paged cache: what tests/lessons/06_paged_attention.c
+ *        makes its cases of.
+ *
+ * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page lies.
+ * What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a kernel would
+ * notice if it used it: NaN or large numbers.
+ */
+#ifndef WARPWISE_CHECKER_PAGED_CASES_H
+#define WARPWISE_CHECKER_PAGED_CASES_H
+
+/** @brief The parts of the lesson. */
+enum { PART_VALIDATE, PART_V1, PART_V2, PARTS };
+
+/* Device buffers, in this order, of every item. */
+enum { PA_Q, PA_K, PA_V, PA_TABLE, PA_LENS, PA_SLOPES, PA_OUT, PA_STATUS, PA_WORKSPACE, PA_BUFFERS };
+
+/* lesson_case.value: what goes into struct paged_attention_args; the first eight are lesson_case.extent
+ * too. */
+enum {
+    PA_BATCH,
+    PA_HEADS,
+    PA_KV_HEADS,
+    PA_HEAD_DIM,
+    PA_NUM_BLOCKS,
+    PA_BLOCK_SIZE,
+    PA_MAX_BLOCKS,
+    PA_MAX_CONTEXT_LEN,
+    PA_DTYPE,
+    PA_NULL_ARGS,          /* 1: args itself is NULL */
+    PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
+    PA_VALIDATE_FIRST,     /* 1: the validating kernel comes before, in the same stream */
+    PA_CAPTURED            /* 1: the calls are captured into a graph, which is then launched */
+};
+
+#ifndef WARPWISE_RUNNER
+
+#include "lesson.h"
+
+/* lesson_case.extent, behind the first eight. */
+enum { EX_LENGTHS = 8, EX_PAGES, EX_BREAK, EX_STATUS };
+
+/** @brief How long the sequences are. */
+enum lengths { FULL, MIXED, AROUND_PAGES, ALL_EMPTY, SOME_EMPTY };
+/** @brief Where pages lie. */
+enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN };
+/** @brief What is wrong with table or lengths. */
+enum fault {
+    SOUND,
+    ENTRY_NEGATIVE,
+    ENTRY_ONE_TOO_HIGH,
+    ENTRY_HUGE,
+    LAST_ENTRY_LOWEST,
+    LENGTH_NEGATIVE,
+    LENGTH_TOO_LONG
+};
+/** @brief What the data are like. */
+enum distribution { NORMAL, LARGE, EQUAL, RISING, FALLING, DOMINANT, NAN_KEY, NAN_VALUE, NAN_REST, CHEAP };
+enum { SPARE_PAGES = 3, PARTITION_LEAST = 64, MOST_HEAD_DIM = 128 };
+
+/** @brief Where everything lies: made anew from the item's seed by whoever needs it. */
+struct paged_plan {
+    int *length; /**< [batch], as they should be */
+    int *table;  /**< [batch, max_blocks], as it should be; -1 where it is not used */
+};
+
+/** @brief Fills @p plan, to be dropped again; returns the number of table entries. */
+int paged_plan_make(const struct lesson_case *item, struct paged_plan *plan);
+void paged_plan_drop(struct paged_plan *plan);
+
+/** @brief Pages that @p length tokens take. */
+int paged_pages_of(const struct lesson_case *item, int length);
+
+/** @brief The callbacks of struct lesson of the same names. */
+int paged_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void paged_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+size_t paged_units(const struct lesson_case *item);
+size_t paged_unit_elems(const struct lesson_case *item);
+void paged_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                  struct lesson_expectation *expectation);
+int paged_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                const float *const *got_before, char *reason, size_t size);
+void paged_cost(const struct lesson_case *item, struct lesson_cost *cost);
+
+#endif
+#endif

@@ -1,0 +1,24 @@
+/**
+ * @file rehearse.h
+ * @brief `checker --rehearse`: all that the checker itself does, and no kernel: where does its time go?
+ */
+#ifndef WARPWISE_CHECKER_REHEARSE_H
+#define WARPWISE_CHECKER_REHEARSE_H
+
+#include "session.h"
+
+/**
+ * @brief Plays the runner for an open session, compares all items, and adds the times to those of their cases.
+ * @param seconds  CPU time that session_open() took
+ *
+ * Inputs come back as they went out; outputs are zeros, so what is compared is wrong, at the price of right ones.
+ */
+void rehearse_session(struct session *session, double seconds);
+
+/** @brief Prints the slowest cases and the sums. */
+void rehearse_report(const struct check *check);
+
+/** @brief CPU seconds of this process so far. */
+double rehearse_now(void);
+
+#endif

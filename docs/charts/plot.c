@@ -1,0 +1,110 @@
+/* Axes and series for the charts. */
+#include "plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double axis_place(const struct axis *axis, double value)
+{
+    double share = axis->base > 0 ? log(value / axis->least) / log(axis->most / axis->least)
+                                  : (value - axis->least) / (axis->most - axis->least);
+    return axis->from + share * (axis->to - axis->from);
+}
+
+const char *plot_colour(int number)
+{
+    static const char *const colours[] = {"s", "t", "u", "v", "w", "x"};
+    return colours[number % 6];
+}
+
+/* 0.1, 64, 4096, 16k */
+static void add_value(struct svg *svg, double x, double y, enum svg_anchor anchor, double value)
+{
+    if (value >= 10000) svg_text(svg, x, y, 12, anchor, "faint", "%gk", fmod(value, 1024) == 0 ? value / 1024 : value / 1000);
+    else svg_text(svg, x, y, 12, anchor, "faint", "%g", value);
+}
+
+static void add_tick(struct svg *svg, const struct axis *x, const struct axis *y, double value, int along_x)
+{
+    double at = axis_place(along_x ? x : y, value);
+    if (along_x) {
+        svg_line(svg, at, y->from, at, y->to, "line", 0.6, NULL);
+        add_value(svg, at, y->from + 17, SVG_MIDDLE, value);
+    } else {
+        svg_line(svg, x->from, at, x->to, at, "line", 0.6, NULL);
+        add_value(svg, x->from - 7, at + 4, SVG_END, value);
+    }
+}
+
+static void add_ticks(struct svg *svg, const struct axis *x, const struct axis *y, int along_x)
+{
+    const struct axis *axis = along_x ? x : y;
+    if (axis->base > 0) {
+        double power = ceil(log(axis->least) / log(axis->base) - 1e-9);
+        for (double value; (value = pow(axis->base, power)) <= axis->most * 1.0001; power++) add_tick(svg, x, y, value, along_x);
+    } else {
+        double step = pow(10, floor(log10(axis->most - axis->least)));
+        if ((axis->most - axis->least) / step < 2.5) step /= 5;
+        else if ((axis->most - axis->least) / step < 5) step /= 2;
+        for (double value = axis->least; value <= axis->most * 1.0001; value += step) add_tick(svg, x, y, value, along_x);
+    }
+}
+
+void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, const char *x_title, const char *y_title)
+{
+    add_ticks(svg, x, y, 1);
+    add_ticks(svg, x, y, 0);
+    svg_line(svg, x->from, y->from, x->to, y->from, "ink", 1, NULL);
+    svg_line(svg, x->from, y->from, x->from, y->to, "ink", 1, NULL);
+    svg_text(svg, (x->from + x->to) / 2, y->from + 36, 13, SVG_MIDDLE, "ink", "%s", x_title);
+    svg_text(svg, x->from - 40, y->to - 10, 13, SVG_START, "ink", "%s", y_title);
+}
+
+void series_add(struct series *series, double x, double y)
+{
+    if (series->count == PLOT_POINTS_MAX) fail("a series of more than %d points", PLOT_POINTS_MAX);
+    int at = series->count++;
+    for (; at > 0 && series->x[at - 1] > x; at--) {
+        series->x[at] = series->x[at - 1];
+        series->y[at] = series->y[at - 1];
+    }
+    series->x[at] = x;
+    series->y[at] = y;
+}
+
+void spread_labels(double *places, int count, double gap)
+{
+    for (int turn = 0; turn < 200; turn++) {
+        int moved = 0;
+        for (int i = 0; i < count; i++)
+            for (int j = i + 1; j < count; j++) {
+                double apart = places[j] - places[i];
+                if (fabs(apart) >= gap - 0.01) continue;
+                double push = (gap - fabs(apart)) / 2;
+                places[i] -= apart >= 0 ? push : -push;
+                places[j] += apart >= 0 ? push : -push;
+                moved = 1;
+            }
+        if (!moved) return;
+    }
+}
+
+void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, const struct series *series, int count)
+{
+    double places[PLOT_SERIES_MAX];
+    for (int i = 0; i < count; i++) places[i] = axis_place(y, series[i].y[series[i].count - 1]);
+    spread_labels(places, count, 15);
+    for (int i = 0; i < count; i++) {
+        double points[2 * PLOT_POINTS_MAX];
+        for (int j = 0; j < series[i].count; j++) {
+            points[2 * j] = axis_place(x, series[i].x[j]);
+            points[2 * j + 1] = axis_place(y, series[i].y[j]);
+        }
+        svg_path(svg, points, series[i].count, plot_colour(i), 2);
+        for (int j = 0; j < series[i].count; j++) svg_dot(svg, points[2 * j], points[2 * j + 1], 3, plot_colour(i));
+        double end = points[2 * series[i].count - 2];
+        svg_line(svg, end + 5, points[2 * series[i].count - 1], x->to + 8, places[i], "line", 1, NULL);
+        svg_text(svg, x->to + 11, places[i] + 4, 12.5, SVG_START, plot_colour(i), "%s", series[i].name);
+    }
+}

@@ -1,0 +1,36 @@
+/**
+ * @file records.h
+ * @brief Reads docs/results/<device>.csv (format: docs/results/README.md).
+ */
+#ifndef WARPWISE_DOCS_RECORDS_H
+#define WARPWISE_DOCS_RECORDS_H
+
+#include <stddef.h>
+
+/** @brief One row of the file: one number. */
+struct record {
+    const char *date, *device, *toolkit, *lesson, *kernel, *case_name, *metric, *unit, *command; /**< the columns */
+    double value;
+};
+
+/** @brief A file of them, in its order. */
+struct records {
+    struct record *at;
+    size_t count;
+    char *content; /**< the file, cut into fields */
+};
+
+/** @brief Reads a file; the program ends with a message if it cannot be read or a row has no 10 columns. */
+struct records read_records(const char *path);
+
+/** @brief Frees what read_records() allocated. */
+void free_records(struct records *records);
+
+/**
+ * @brief One number by its key.
+ * @return the row, or NULL if nobody measured it
+ */
+const struct record *find_record(const struct records *records, const char *lesson, const char *kernel,
+                                 const char *case_name, const char *metric);
+
+#endif

@@ -1,0 +1,21 @@
+# Draws again and compares with what is committed: pictures and the page beside them.
+#   -DPROGRAM=  run as PROGRAM BEFORE... WORK AFTER  -DCOMMITTED= the folder to compare with  -DWORK= an empty place
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+execute_process(COMMAND ${PROGRAM} ${BEFORE} ${WORK} ${AFTER} RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${PROGRAM} failed: ${status}")
+endif()
+file(GLOB drawn RELATIVE ${WORK} ${WORK}/*)
+file(GLOB committed RELATIVE ${COMMITTED} ${COMMITTED}/*.svg)
+foreach(name IN LISTS drawn committed)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/${name} ${COMMITTED}/${name} RESULT_VARIABLE differs
+                    OUTPUT_QUIET ERROR_QUIET)
+    if(differs)
+        message(SEND_ERROR "${COMMITTED}/${name} is not what is drawn now: build the target figures or charts")
+    endif()
+endforeach()
+list(LENGTH drawn count)
+if(count EQUAL 0)
+    message(SEND_ERROR "Nothing was drawn")
+endif()

@@ -1,0 +1,35 @@
+/**
+ * @file filter.h
+ * @brief The two halves of the site's input filter: pages and kernel files as Doxygen is to read them.
+ */
+#ifndef WARPWISE_DOCS_FILTER_H
+#define WARPWISE_DOCS_FILTER_H
+
+#include "text.h"
+#include "tree.h"
+
+/** @brief What both halves know. */
+struct site {
+    const char *root;                          /**< the top folder */
+    struct lesson_folder lessons[LESSONS_MAX]; /**< in order */
+    int lesson_count;
+};
+
+/**
+ * @brief A page: names for page and headings, formulas as MathML, figures in place, folded hints, links that Doxygen
+ *        can follow; on lesson pages also what belongs to the lesson, and the way to the next one.
+ * @param[in]     site  the tree
+ * @param[in]     path  of the page in the tree
+ * @param[in]     page  its text
+ * @param[in,out] out   grows by the page
+ * @return 0, or -1 if something was not understood (a message is on stderr, which Doxygen passes on)
+ */
+int filter_page(const struct site *site, const char *path, const char *page, struct text *out);
+
+/**
+ * @brief A kernel file, line by line: the head comment becomes the file's documentation, comments behind enumerators
+ *        theirs; structs and what belongs to the student's marks are left out.
+ */
+void filter_kernels(const struct site *site, const char *path, const char *source, struct text *out);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * From TeX's notation to MathML, by recursive descent:
+ *
+ *     row     = { scripted }                     up to '}', '&', '\\', '\right', '\end' or the end
+ *     scripted = atom [ '_' atom ] [ '^' atom ]
+ *     atom    = '{' row '}' | letter | number | operator | command
+ */
+#include "formula.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct parser {
+    const char *at;     /* what is still to be read */
+    struct text *out;
+    const char *error;  /* NULL while all is well */
+    char message[120];
+};
+
+/* What a command becomes: an element and its text. */
+struct command {
+    const char *name;
+    const char *element; /* mi identifier, mo operator, mspace, fn: name of a function, set upright */
+    const char *text;
+};
+
+static const struct command COMMANDS[] = {
+    {"alpha", "mi", "α"}, {"beta", "mi", "β"}, {"lambda", "mi", "λ"}, {"mu", "mi", "μ"}, {"sigma", "mi", "σ"},
+    {"Theta", "mi", "Θ"}, {"ell", "mi", "ℓ"}, {"infty", "mi", "∞"}, {"ldots", "mi", "…"}, {"dots", "mi", "…"},
+    {"cdot", "mo", "⋅"}, {"times", "mo", "×"}, {"le", "mo", "≤"}, {"ge", "mo", "≥"}, {"ne", "mo", "≠"},
+    {"approx", "mo", "≈"}, {"in", "mo", "∈"}, {"to", "mo", "→"}, {"sum", "mo", "∑"}, {"prod", "mo", "∏"},
+    {"pm", "mo", "±"}, {"lceil", "mo", "⌈"}, {"rceil", "mo", "⌉"}, {"lfloor", "mo", "⌊"}, {"rfloor", "mo", "⌋"},
+    {"quad", "mspace", "1em"}, {",", "mspace", "0.17em"}, {";", "mspace", "0.28em"}, {" ", "mspace", "0.25em"},
+    {"exp", "fn", "exp"}, {"log", "fn", "log"}, {"max", "fn", "max"}, {"min", "fn", "min"}, {"{", "mo", "{"},
+    {"}", "mo", "}"}, {"lse", "fn", "lse"}, {"top", "mi", "T"},
+};
+
+static void add_row(struct parser *parser, int in_group);
+
+static void refuse(struct parser *parser, const char *what, const char *name, int length)
+{
+    if (parser->error != NULL) return;
+    snprintf(parser->message, sizeof parser->message, "%s '%.*s'", what, length, name);
+    parser->error = parser->message;
+}
+
+static void skip_spaces(struct parser *parser)
+{
+    while (isspace((unsigned char)*parser->at)) parser->at++;
+}
+
+/* Takes @p word if it comes next. A command's name must end there. */
+static int take(struct parser *parser, const char *word)
+{
+    skip_spaces(parser);
+    size_t length = strlen(word);
+    if (strncmp(parser->at, word, length) != 0) return 0;
+    if (word[0] == '\\' && isalpha((unsigned char)word[1]) && isalpha((unsigned char)parser->at[length])) return 0;
+    parser->at += length;
+    return 1;
+}
+
+static void add_group(struct parser *parser)
+{
+    if (!take(parser, "{")) {
+        refuse(parser, "a { was expected before", parser->at, 10);
+        return;
+    }
+    text_add(parser->out, "<mrow>");
+    add_row(parser, 1);
+    text_add(parser->out, "</mrow>");
+    if (!take(parser, "}")) refuse(parser, "a } was expected before", parser->at, 10);
+}
+
+/* \text{...} and \mathrm{...}: taken as it stands. */
+static void add_words(struct parser *parser, const char *element)
+{
+    const char *end = take(parser, "{") ? strchr(parser->at, '}') : NULL;
+    if (end == NULL) {
+        refuse(parser, "a group was expected before", parser->at, 10);
+        return;
+    }
+    text_print(parser->out, "<%s>", element);
+    for (const char *at = parser->at; at < end; at++) {
+        if (*at == '\\') continue; // \_ is an underscore
+        if (*at == ' ') text_add(parser->out, "&#160;");
+        else text_add_escaped(parser->out, at, 1);
+    }
+    text_print(parser->out, "</%s>", element);
+    parser->at = end + 1;
+}
+
+static void add_aligned(struct parser *parser)
+{
+    text_add(parser->out, "<mtable displaystyle=\"true\" columnalign=\"right left\"><mtr><mtd>");
+    for (;;) {
+        add_row(parser, 1);
+        if (take(parser, "&")) text_add(parser->out, "</mtd><mtd>");
+        else if (take(parser, "\\\\")) text_add(parser->out, "</mtd></mtr><mtr><mtd>");
+        else break;
+    }
+    text_add(parser->out, "</mtd></mtr></mtable>");
+    if (!take(parser, "\\end{aligned}")) refuse(parser, "\\end{aligned} was expected before", parser->at, 10);
+}
+
+static void add_command(struct parser *parser)
+{
+    if (take(parser, "\\begin{aligned}")) {
+        add_aligned(parser);
+        return;
+    }
+    const char *name = parser->at + 1;
+    int length = 1;
+    if (isalpha((unsigned char)name[0]))
+        while (isalpha((unsigned char)name[length])) length++;
+    parser->at = name + length;
+#define IS(word) (length == (int)strlen(word) && strncmp(name, word, (size_t)length) == 0)
+    if (IS("frac")) {
+        text_add(parser->out, "<mfrac>");
+        add_group(parser);
+        add_group(parser);
+        text_add(parser->out, "</mfrac>");
+    } else if (IS("sqrt")) {
+        text_add(parser->out, "<msqrt>");
+        add_group(parser);
+        text_add(parser->out, "</msqrt>");
+    } else if (IS("text") || IS("mathrm") || IS("operatorname")) {
+        add_words(parser, IS("text") ? "mtext" : "mi");
+    } else {
+        for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
+            const struct command *command = &COMMANDS[i];
+            if (!IS(command->name)) continue;
+            if (strcmp(command->element, "mspace") == 0) text_print(parser->out, "<mspace width=\"%s\"/>", command->text);
+            else if (strcmp(command->element, "fn") == 0)
+                text_print(parser->out, "<mi mathvariant=\"normal\">%s</mi>", command->text);
+            else text_print(parser->out, "<%s>%s</%s>", command->element, command->text, command->element);
+            return;
+        }
+        refuse(parser, "unknown command", parser->at - length - 1, length + 1);
+    }
+#undef IS
+}
+
+/* A character that stands for itself: bytes of one UTF-8 character. */
+static void add_character(struct parser *parser)
+{
+    int length = 1;
+    while (((unsigned char)parser->at[length] & 0xC0) == 0x80) length++;
+    const char *element = length > 1 || ispunct((unsigned char)*parser->at) ? "mo" : "mi";
+    text_print(parser->out, "<%s>", element);
+    if (*parser->at == '-') text_add(parser->out, "−");
+    else text_add_escaped(parser->out, parser->at, (size_t)length);
+    text_print(parser->out, "</%s>", element);
+    parser->at += length;
+}
+
+static void add_atom(struct parser *parser)
+{
+    skip_spaces(parser);
+    if (*parser->at == '{') {
+        add_group(parser);
+    } else if (take(parser, "\\left") || take(parser, "\\right")) {
+        add_character(parser);
+    } else if (*parser->at == '\\') {
+        add_command(parser);
+    } else if (isdigit((unsigned char)*parser->at)) {
+        text_add(parser->out, "<mn>");
+        while (isdigit((unsigned char)*parser->at) || (*parser->at == '.' && isdigit((unsigned char)parser->at[1])))
+            text_add_n(parser->out, parser->at++, 1);
+        text_add(parser->out, "</mn>");
+    } else if (*parser->at == '\0' || strchr("}&^_", *parser->at)) {
+        refuse(parser, "something is missing before", parser->at, 10);
+    } else {
+        add_character(parser);
+    }
+}
+
+/* Scripts are written after the atom in TeX, inside the same element in MathML: the atom is inserted later. */
+static void add_scripted(struct parser *parser)
+{
+    struct text *out = parser->out;
+    struct text atom = {0}, below = {0}, above = {0};
+    parser->out = &atom;
+    add_atom(parser);
+    for (;;) {
+        if (below.at == NULL && take(parser, "_")) parser->out = &below;
+        else if (above.at == NULL && take(parser, "^")) parser->out = &above;
+        else break;
+        add_atom(parser);
+        if (parser->error != NULL) break;
+    }
+    parser->out = out;
+    const char *element = below.at && above.at ? "msubsup" : below.at ? "msub" : above.at ? "msup" : NULL;
+    if (element) text_print(out, "<%s>", element);
+    if (atom.at) text_add(out, atom.at);
+    if (below.at) text_add(out, below.at);
+    if (above.at) text_add(out, above.at);
+    if (element) text_print(out, "</%s>", element);
+    text_free(&atom);
+    text_free(&below);
+    text_free(&above);
+}
+
+static void add_row(struct parser *parser, int in_group)
+{
+    for (;;) {
+        skip_spaces(parser);
+        const char *at = parser->at;
+        if (*at == '\0' || parser->error != NULL) return;
+        if (in_group && (*at == '}' || *at == '&' || strncmp(at, "\\\\", 2) == 0 || strncmp(at, "\\end", 4) == 0)) return;
+        add_scripted(parser);
+    }
+}
+
+const char *math_to_mathml(struct text *out, const char *tex, int block)
+{
+    static struct parser parser;
+    parser = (struct parser){.at = tex, .out = out};
+    text_add(out, block ? "<math display=\"block\"><mrow>" : "<math><mrow>");
+    add_row(&parser, 0);
+    text_add(out, "</mrow></math>");
+    return parser.error;
+}

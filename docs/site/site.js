@@ -1,0 +1,67 @@
+// The site's own script: dark and light, and the search.
+"use strict";
+
+function isDark() {
+    const theme = document.documentElement.dataset.theme;
+    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+document.getElementById("theme").addEventListener("click", () => {
+    const theme = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem("theme", theme); } catch (error) { /* not kept, then */ }
+});
+
+// ---- search: every word must occur in a section; titles count more than text ------------------------------------
+
+const field = document.getElementById("search");
+const found = document.getElementById("found");
+
+function score(entry, words) {
+    const [, page, heading, text] = entry.map((part) => part.toLowerCase());
+    let sum = 0;
+    for (const word of words) {
+        const here = (heading.includes(word) ? 8 : 0) + (page.includes(word) ? 4 : 0) + (text.includes(word) ? 1 : 0);
+        if (here === 0) return 0;
+        sum += here;
+    }
+    return sum;
+}
+
+function excerpt(text, word) {
+    const at = Math.max(0, text.toLowerCase().indexOf(word) - 40);
+    return (at > 0 ? "…" : "") + text.slice(at, at + 140) + (at + 140 < text.length ? "…" : "");
+}
+
+function show() {
+    const words = field.value.toLowerCase().split(/\s+/).filter((word) => word.length > 0);
+    found.replaceChildren();
+    found.hidden = words.length === 0;
+    if (words.length === 0 || typeof SEARCH_INDEX === "undefined") return;
+    const hits = SEARCH_INDEX.map((entry) => [score(entry, words), entry]).filter((hit) => hit[0] > 0);
+    hits.sort((a, b) => b[0] - a[0]);
+    for (const [, [url, page, heading, text]] of hits.slice(0, 12)) {
+        const link = document.createElement("a");
+        const title = document.createElement("b");
+        const rest = document.createElement("span");
+        link.href = url;
+        title.textContent = page.replace(" · Warpwise", "") + (heading ? " › " + heading : "");
+        rest.textContent = excerpt(text, words[0]);
+        link.append(title, rest);
+        found.append(link);
+    }
+    if (hits.length === 0) found.append("Nothing found.");
+}
+
+field.addEventListener("input", show);
+field.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { field.value = ""; show(); }
+    if (event.key === "Enter" && found.querySelector("a")) location.href = found.querySelector("a").href;
+});
+document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && document.activeElement !== field) { event.preventDefault(); field.focus(); }
+});
+document.addEventListener("click", (event) => {
+    if (!found.contains(event.target) && event.target !== field) found.hidden = true;
+});
+found.addEventListener("click", () => { found.hidden = true; });

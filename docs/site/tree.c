@@ -1,0 +1,115 @@
+/* The source tree as the site sees it. */
+#include "tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "text.h"
+
+int tree_has(const char *root, const char *path, int folder)
+{
+    struct text full = {0};
+    struct stat status;
+    text_print(&full, "%s/%s", root, path);
+    int found = stat(full.at, &status) == 0 && (S_ISDIR(status.st_mode) != 0) == folder;
+    text_free(&full);
+    return found;
+}
+
+static int compare_folders(const void *a, const void *b)
+{
+    return strcmp(((const struct lesson_folder *)a)->folder, ((const struct lesson_folder *)b)->folder);
+}
+
+/* "# 03 Online softmax" -> "Online softmax" */
+static void read_title(const char *root, struct lesson_folder *lesson)
+{
+    char path[2 * TREE_PATH_MAX];
+    snprintf(path, sizeof path, "%s/lessons/%s/README.md", root, lesson->folder);
+    snprintf(lesson->title, sizeof lesson->title, "%s", lesson->topic);
+    char *page = read_file(path);
+    if (page != NULL && strncmp(page, "# ", 2) == 0) {
+        const char *title = page + 2;
+        while (isdigit((unsigned char)*title) || *title == ' ') title++;
+        snprintf(lesson->title, sizeof lesson->title, "%.*s", (int)strcspn(title, "\n"), title);
+    }
+    free(page);
+}
+
+int find_lessons(const char *root, struct lesson_folder *lessons)
+{
+    char path[2 * TREE_PATH_MAX];
+    snprintf(path, sizeof path, "%s/lessons", root);
+    DIR *folder = opendir(path);
+    if (folder == NULL) fail("%s: cannot be read", path);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < LESSONS_MAX;) {
+        const char *name = entry->d_name;
+        if (!isdigit((unsigned char)name[0]) || !isdigit((unsigned char)name[1]) || name[2] != '_') continue;
+        snprintf(path, sizeof path, "lessons/%s/README.md", name);
+        if (!tree_has(root, path, 0)) continue;
+        struct lesson_folder *lesson = &lessons[count++];
+        snprintf(lesson->folder, sizeof lesson->folder, "%s", name);
+        snprintf(lesson->number, sizeof lesson->number, "%.2s", name);
+        snprintf(lesson->topic, sizeof lesson->topic, "%s", name + 3);
+        read_title(root, lesson);
+    }
+    closedir(folder);
+    qsort(lessons, (size_t)count, sizeof *lessons, compare_folders);
+    return count;
+}
+
+void page_name(const char *path, char *name, size_t size)
+{
+    const char *last = strrchr(path, '/');
+    last = last == NULL ? path : last + 1;
+    const char *folder = strchr(path, '/');
+    folder = folder == NULL ? "" : folder + 1;
+    if (strncmp(path, "lessons/", 8) == 0 && isdigit((unsigned char)*folder)) snprintf(name, size, "lesson_%.2s", folder);
+    else if (strncmp(path, "solutions/", 10) == 0) snprintf(name, size, "notes_%.2s", folder);
+    else if (strcmp(path, "lessons/README.md") == 0) snprintf(name, size, "course");
+    else if (strcmp(path, "README.md") == 0) snprintf(name, size, "readme");
+    else if (strcmp(path, "docs/mainpage.md") == 0) snprintf(name, size, "mainpage");
+    else if (strcmp(last, "README.md") == 0) { // docs/results/README.md -> results
+        size_t length = (size_t)(last - path) - 1;
+        size_t begin = length;
+        while (begin > 0 && path[begin - 1] != '/') begin--;
+        snprintf(name, size, "%.*s", (int)(length - begin), path + begin);
+    } else snprintf(name, size, "%.*s", (int)strcspn(last, "."), last);
+}
+
+void heading_slug(const char *heading, char *slug, size_t size)
+{
+    size_t length = 0;
+    for (const char *at = heading; *at != '\0' && *at != '\n' && strncmp(at, " {#", 3) != 0; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (length + 2 >= size) break;
+        if (isalnum(c) || c == '_' || c == '-' || c >= 0x80) slug[length++] = (char)tolower(c);
+        else if (c == ' ') slug[length++] = '-';
+    }
+    slug[length] = '\0';
+}
+
+int resolve_link(const char *from, const char *link, char *path, size_t size)
+{
+    const char *last = strrchr(from, '/');
+    snprintf(path, size, "%.*s", last == NULL ? 0 : (int)(last - from), from);
+    while (*link != '\0') {
+        size_t length = strcspn(link, "/");
+        if (length == 2 && strncmp(link, "..", 2) == 0) {
+            if (path[0] == '\0') return -1;
+            char *slash = strrchr(path, '/');
+            *(slash == NULL ? path : slash) = '\0';
+        } else if (length > 0 && !(length == 1 && *link == '.')) {
+            size_t used = strlen(path);
+            snprintf(path + used, size - used, "%s%.*s", used > 0 ? "/" : "", (int)length, link);
+        }
+        link += length;
+        if (*link == '/') link++;
+    }
+    return 0;
+}

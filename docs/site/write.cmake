@@ -1,0 +1,44 @@
+# Writes the site: Doxygen, then copies of the files that pages link to, then the search index.
+#   -DSOURCE= top folder  -DBUILD= build/docs  -DDOXYGEN= -DINDEX= programs
+file(REMOVE_RECURSE ${BUILD}/html ${BUILD}/skeletons)
+
+# A page for each skeleton: two files of one name (the skeleton and its solution) would confuse Doxygen's links.
+file(GLOB lessons RELATIVE ${SOURCE}/lessons ${SOURCE}/lessons/[0-9][0-9]_*)
+foreach(lesson IN LISTS lessons)
+    string(SUBSTRING ${lesson} 0 2 number)
+    string(SUBSTRING ${lesson} 3 -1 topic)
+    file(WRITE ${BUILD}/skeletons/skeleton_${number}.md
+         "# Skeleton of lesson ${number}\n\n"
+         "What you are given, with a `TODO` in each place that is yours: `lessons/${lesson}/${topic}.cu`. "
+         "The page of the lesson: [${lesson}](@ref lesson_${number}).\n\n"
+         "@include{lineno} ${lesson}/${topic}.cu\n")
+endforeach()
+
+execute_process(COMMAND ${DOXYGEN} ${BUILD}/Doxyfile WORKING_DIRECTORY ${SOURCE}
+                RESULT_VARIABLE status ERROR_VARIABLE errors)
+if(errors)
+    message(NOTICE "${errors}")
+endif()
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "Doxygen failed: ${status}")
+endif()
+
+# files/ holds what pages link to and Doxygen does not show.
+file(GLOB pages ${BUILD}/html/*.html)
+foreach(page IN LISTS pages)
+    file(STRINGS ${page} lines REGEX "href=\"files/")
+    foreach(line IN LISTS lines)
+        string(REGEX MATCHALL "href=\"files/[^\"]*\"" links "${line}")
+        foreach(link IN LISTS links)
+            string(REGEX REPLACE "href=\"files/([^\"#]*).*" "\\1" path "${link}")
+            if(NOT EXISTS ${BUILD}/html/files/${path} AND EXISTS ${SOURCE}/${path})
+                configure_file(${SOURCE}/${path} ${BUILD}/html/files/${path} COPYONLY)
+            endif()
+        endforeach()
+    endforeach()
+endforeach()
+
+execute_process(COMMAND ${INDEX} ${BUILD}/html RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "The search index could not be written")
+endif()

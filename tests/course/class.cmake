@@ -1,0 +1,170 @@
+# A class of 200 with planted verdicts, graded in one run; then once more, killed at random moments; the grades must
+# be those planted, and the same bytes. Takes some minutes: label selftest.
+#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] -P class.cmake
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../apply_mutant.cmake)
+foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2)
+    string(REGEX MATCH "(.*)=(.*)" found ${setting})
+    if(NOT DEFINED ${CMAKE_MATCH_1})
+        set(${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+    endif()
+endforeach()
+set(warpwise ${BINARY_DIR}/bin/warpwise)
+set(class ${WORK}/submissions)
+set(first 03_online_softmax)
+set(second 07_cuda_graph)
+set(kernel online_softmax.cu)
+file(REMOVE_RECURSE ${WORK})
+file(GLOB mutants ${SOURCE_DIR}/tests/mutants/${first}/*.mutant)
+file(GLOB variants ${SOURCE_DIR}/tests/variants/${first}/*.cu)
+file(GLOB exploits ${SOURCE_DIR}/tests/exploits/*.cu)
+set(planted "") # what grades.csv must say, a regular expression a student
+
+# plant(NAME FILE STATE): hands FILE in as lesson 03; STATE is a regular expression.
+function(plant name file state)
+    file(MAKE_DIRECTORY "${class}/${name}/lessons/${first}")
+    if(file)
+        file(COPY_FILE ${file} "${class}/${name}/lessons/${first}/${kernel}")
+    endif()
+    file(APPEND ${WORK}/planted.txt "${name}\t${state}\n")
+endfunction()
+
+# ---- the class ------------------------------------------------------------------------------------------------------
+file(MAKE_DIRECTORY ${WORK})
+set(solution ${SOURCE_DIR}/solutions/${first}/${kernel})
+file(WRITE ${WORK}/empty.cu "\n \n")
+file(WRITE ${WORK}/broken.cu "int half of a declaration\n")
+file(WRITE ${WORK}/exits.cu "#include \"online_softmax.h\"\n#include <stdlib.h>\n__attribute__((constructor)) static void leave(void) { exit(0); }\n")
+list(LENGTH mutants mutant_count)
+list(LENGTH variants variant_count)
+list(LENGTH exploits exploit_count)
+math(EXPR last "${STUDENTS} - 13")
+foreach(number RANGE 1 ${last})
+    math(EXPR kind "${number} % 10")
+    math(EXPR turn "${number} / 10")
+    if(kind LESS 2)
+        plant(student_${number} ${solution} "PASS")
+    elseif(kind EQUAL 2)
+        math(EXPR index "${turn} % ${variant_count}")
+        list(GET variants ${index} file)
+        plant(student_${number} ${file} "PASS")
+    elseif(kind LESS 6)
+        math(EXPR index "(3 * ${turn} + ${kind}) % ${mutant_count}")
+        list(GET mutants ${index} mutant)
+        apply_mutant(${mutant} ${solution} ${WORK}/mutant.cu)
+        plant(student_${number} ${WORK}/mutant.cu "(FAIL|CRASH|TIMEOUT)")
+    elseif(kind EQUAL 6)
+        plant(student_${number} ${SOURCE_DIR}/lessons/${first}/${kernel} "NOT_STARTED")
+    elseif(kind EQUAL 7)
+        plant(student_${number} ${WORK}/broken.cu "BUILD_ERROR")
+    elseif(kind EQUAL 8)
+        plant(student_${number} ${WORK}/empty.cu "NOT_STARTED")
+    elseif(exploit_count GREATER 0)
+        math(EXPR index "${turn} % ${exploit_count}")
+        list(GET exploits ${index} file)
+        plant(student_${number} ${file} "(FAIL|CRASH|TIMEOUT|REFUSED|BUILD_ERROR|NOT_STARTED)")
+    else()
+        plant(student_${number} ${WORK}/exits.cu "(CRASH|REFUSED|BUILD_ERROR)")
+    endif()
+    if(number LESS 20) # a second lesson, for some
+        file(COPY ${SOURCE_DIR}/solutions/${second}/cuda_graph.cu DESTINATION "${class}/student_${number}/lessons/${second}")
+    endif()
+endforeach()
+plant("Zoë 山田" ${solution} "PASS")
+plant("O'Neill \"Bob\"" ${solution} "PASS")
+plant("=cmd|calc!A0" ${solution} "PASS")
+plant("-rf" ${solution} "PASS")
+plant("<td><b>" ${solution} "PASS")
+plant(" leading and trailing " ${solution} "PASS")
+plant("nothing" "" "NOT_STARTED")
+file(WRITE ${WORK}/odd.sh [=[
+set -e
+cd "$1"
+mkdir ten_megabytes binary link_to_passwd folder_for_file
+{ cat "$2"; yes '// and so on' | head -c 10000000; } >ten_megabytes/online_softmax.cu
+head -c 5000 /bin/sh >binary/online_softmax.cu
+ln -s /etc/passwd link_to_passwd/online_softmax.cu
+mkdir folder_for_file/online_softmax.cu
+ln -s /etc link_to_folder
+name=$(printf 'line\nbreak\377')
+mkdir "$name"
+cp "$2" "$name/"
+]=])
+execute_process(COMMAND sh ${WORK}/odd.sh ${class} ${solution} COMMAND_ERROR_IS_FATAL ANY)
+foreach(name IN ITEMS ten_megabytes binary link_to_passwd folder_for_file link_to_folder)
+    file(APPEND ${WORK}/planted.txt "${name}\tREFUSED\n")
+endforeach()
+file(APPEND ${WORK}/planted.txt "line\\x0abreak\\xff\tPASS\n")
+
+# ---- one run --------------------------------------------------------------------------------------------------------
+file(WRITE ${WORK}/seed "the seed of the class\n")
+set(grade ${warpwise} grade ${class} --lessons 03,07 --secret-seed-file ${WORK}/seed --jobs ${JOBS})
+string(TIMESTAMP start "%s" UTC)
+execute_process(COMMAND ${grade} --out ${WORK}/out RESULT_VARIABLE result)
+string(TIMESTAMP end "%s" UTC)
+if(NOT result EQUAL 0)
+    message(FATAL_ERROR "grading ended with ${result}")
+endif()
+math(EXPR seconds "${end} - ${start} + 1")
+math(EXPR rate "${STUDENTS} * 60 / ${seconds}")
+message("${STUDENTS} students, ${JOBS} jobs: ${seconds} s, ${rate} students a minute")
+
+# Names in grades.csv may be quoted, with quotes doubled and an apostrophe before what looks like a formula.
+file(WRITE ${WORK}/compare.awk [=[
+BEGIN { FS = "\t" }
+NR == FNR { wanted[$1] = $2; next }
+FNR > 1 {
+    line = $0
+    if (substr(line, 1, 1) == "\"") {
+        match(line, /^"([^"]|"")*"/)
+        name = substr(line, 2, RLENGTH - 2)
+        gsub(/""/, "\"", name)
+        if (name ~ /^' *[=+@|%-]/) name = substr(name, 2)
+        rest = substr(line, RLENGTH + 2)
+    } else {
+        name = line
+        sub(/,.*/, "", name)
+        rest = substr(line, length(name) + 2)
+    }
+    split(rest, field, ",")
+    seen++
+    if (!(name in wanted)) { print "not planted: " name; wrong++ }
+    else if (field[5] !~ "^" wanted[name] "$") { print name ": " field[5] " instead of " wanted[name]; wrong++ }
+    right += field[5] == "PASS"
+}
+END { print seen " graded, " wrong + 0 " not as planted, " right " passed"; exit wrong > 0 }
+]=])
+execute_process(COMMAND awk -f ${WORK}/compare.awk ${WORK}/planted.txt ${WORK}/out/grades.csv RESULT_VARIABLE result)
+file(STRINGS ${WORK}/planted.txt planted)
+list(LENGTH planted count)
+if(NOT result EQUAL 0 OR NOT count EQUAL STUDENTS)
+    message(SEND_ERROR "verdicts are not as planted (${count} planted)")
+endif()
+
+# ---- killed ---------------------------------------------------------------------------------------------------------
+if(KILLS EQUAL 0)
+    return()
+endif()
+file(WRITE ${WORK}/kill.sh [=[
+# kill.sh KILLS SECONDS OUT COMMAND...: kills COMMAND KILLS times at random moments, then lets it come to its end.
+kills=$1 seconds=$2 out=$3
+shift 3
+for number in $(seq "$kills"); do
+    moment=$(awk -v seed="$number$$" -v most="$seconds" -v kills="$kills" 'BEGIN { srand(seed); print 0.05 + rand() * 1.8 * most / kills }')
+    timeout -s KILL "$moment" "$@" >/dev/null 2>&1
+    echo "killed after $moment s: $(wc -l <"$out/journal") records"
+done
+"$@" >"$out.log" || { tail -5 "$out.log"; exit 1; }
+LC_ALL=C awk -F'\t' '$2 == "result" && $10 == 1 { times[$4 FS $6 FS $8]++ }
+    END { for (unit in times) { all++; if (times[unit] != 1) twice++ } print all " results, " twice + 0 " of them twice"; exit twice > 0 }' \
+    "$out/journal"
+]=])
+execute_process(COMMAND sh ${WORK}/kill.sh ${KILLS} ${seconds} ${WORK}/killed ${grade} --out ${WORK}/killed RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+    message(SEND_ERROR "the run that was killed ended with ${result}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/out/grades.csv ${WORK}/killed/grades.csv RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+    message(SEND_ERROR "the grades of the run that was killed differ")
+endif()
+message("killed ${KILLS} times: the same ${STUDENTS} grades")

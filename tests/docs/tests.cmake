@@ -1,0 +1,48 @@
+# Included by ../CMakeLists.txt. What is checked about pages and the site; docs/CMakeLists.txt has docs.site and the
+# drift tests of figures, charts and numbers.
+add_executable(check_links docs/check_links.c)
+target_link_libraries(check_links PRIVATE docs_text)
+add_test(NAME docs.links COMMAND check_links --tree ${PROJECT_SOURCE_DIR})
+if(TARGET docs)
+    add_test(NAME docs.site_links COMMAND check_links --site ${PROJECT_BINARY_DIR}/docs/html)
+    set_tests_properties(docs.site_links PROPERTIES FIXTURES_REQUIRED site)
+endif()
+find_program(CHROMIUM_EXECUTABLE NAMES chromium chromium-browser google-chrome)
+if(TARGET docs AND CHROMIUM_EXECUTABLE)
+    add_test(NAME docs.console
+             COMMAND ${CMAKE_COMMAND} -DCHROMIUM=${CHROMIUM_EXECUTABLE} -DSITE=${PROJECT_BINARY_DIR}/docs/html
+                     -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/console.cmake)
+    set_tests_properties(docs.console PROPERTIES FIXTURES_REQUIRED site TIMEOUT 120)
+endif()
+add_unit_test(docs SOURCES docs/unit.c LIBRARIES docs_text)
+
+# ---- shell blocks (how to tag them: docs/adding_a_lesson.md) ---------------------------------------------------------
+add_executable(shell_blocks docs/shell_blocks.c)
+target_link_libraries(shell_blocks PRIVATE docs_text)
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/lessons/*.md ${PROJECT_SOURCE_DIR}/lessons/*/*.md
+     ${PROJECT_SOURCE_DIR}/solutions/*/*.md ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/results/*.md)
+# Pages are read in the top folder, and their build folder is build/: a desk where both is so, without a way back into it.
+set(desk ${PROJECT_BINARY_DIR}/desk)
+file(MAKE_DIRECTORY ${desk}/build)
+foreach(name IN ITEMS lessons solutions common reference tests docs CMakePresets.json)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${desk}/${name} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${desk}/build/bin SYMBOLIC)
+add_test(NAME docs.shell.parse COMMAND shell_blocks --parse ${desk} ${PROJECT_BINARY_DIR} ${pages})
+set_tests_properties(docs.shell.parse PROPERTIES TIMEOUT 120)
+foreach(page IN LISTS pages)
+    file(STRINGS ${page} cpu REGEX "^```sh cpu$")
+    file(STRINGS ${page} slow REGEX "^```sh cpu slow$")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+    cmake_path(RELATIVE_PATH page BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    string(REGEX REPLACE "(/README|/NOTES)?\\.md$" "" name ${name}) # README, lessons, lessons.01_naive_attention
+    string(REPLACE "/" "." name ${name})
+    if(cpu AND WARPWISE_WITH_SIMT)
+        add_test(NAME docs.shell.${name} COMMAND shell_blocks --run ${desk} ${page})
+        set_tests_properties(docs.shell.${name} PROPERTIES TIMEOUT 300)
+    endif()
+    if(slow AND WARPWISE_WITH_SIMT)
+        add_test(NAME docs.shell.${name}.slow COMMAND shell_blocks --run-slow ${desk} ${page})
+        set_tests_properties(docs.shell.${name}.slow PROPERTIES TIMEOUT 900 LABELS selftest)
+    endif()
+endforeach()
