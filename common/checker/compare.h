@@ -18,6 +18,7 @@ enum { WRONG_KEPT = 4096 };
 /** @brief What the comparison of one buffer found. */
 struct buffer_comparison {
     size_t compared, wrong;
+    size_t unbounded;    /**< finite values whose bound is not: the oracle's fault, not the kernel's */
     struct wrong *first; /**< the first WRONG_KEPT wrong elements, in order of their index */
     double share;        /**< largest error / bound */
     double largest_error, largest_plain_error, largest_floor;
@@ -52,8 +53,9 @@ int compare_runs(const struct judged *judged, char *reason, size_t size);
 /** @brief 1 if the outputs left by the timing loop are those of run 0; else 0 with the reason. */
 int compare_timed(const struct judged *judged, char *reason, size_t size);
 
-/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. */
-int compare_values(struct judged *judged);
+/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. @p broken is empty, or
+ *         says why that is no verdict: memory is short, or a bound is no number. */
+int compare_values(struct judged *judged, char *broken, size_t size);
 
 /** @brief After compare_values() of a sampled item: the lesson's identity over all elements. 1 if it holds or
  *         there is none; else 0 with the reason. */
