@@ -65,3 +65,10 @@ document.addEventListener("click", (event) => {
     if (!found.contains(event.target) && event.target !== field) found.hidden = true;
 });
 found.addEventListener("click", () => { found.hidden = true; });
+
+// index.html?q=bank+conflict begins with a search.
+const wanted = new URLSearchParams(location.search).get("q");
+if (wanted) {
+    field.value = wanted;
+    show();
+}
