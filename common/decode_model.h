@@ -12,7 +12,8 @@
  *                        gate, up = rms_norm(x) Wgate_up;      x += (silu(gate) * up) Wdown
  *     logits = rms_norm(x) Wlogits
  *
- * Weights and activations are f32, the cache is f16. Weight matrices are [inputs, outputs], row-major.
+ * Weights and the cache are f16, activations f32; sums are made in f32. A weight matrix is [outputs, inputs],
+ * row-major: what belongs to one output lies together.
  */
 #ifndef WARPWISE_DECODE_MODEL_H
 #define WARPWISE_DECODE_MODEL_H
@@ -41,23 +42,26 @@ struct decode_config {
     int scratch_block; /**< first of max_rows pages that no sequence owns, one for every row that only pads */
 };
 
-/** @brief Weights of a layer; device, f32. */
+/** @brief A weight in f16: its bits, since this header is C. Kernels see a `__half`. */
+typedef uint16_t decode_half;
+
+/** @brief Weights of a layer; device, f16. */
 struct decode_layer {
-    const float *attention_norm; /**< [hidden] */
-    const float *qkv;            /**< [hidden, (heads + 2 kv_heads) * head_dim] */
-    const float *out;            /**< [heads * head_dim, hidden] */
-    const float *mlp_norm;       /**< [hidden] */
-    const float *gate_up;        /**< [hidden, 2 * intermediate] */
-    const float *down;           /**< [intermediate, hidden] */
+    const decode_half *attention_norm; /**< [hidden] */
+    const decode_half *qkv;            /**< [(heads + 2 kv_heads) * head_dim, hidden] */
+    const decode_half *out;            /**< [hidden, heads * head_dim] */
+    const decode_half *mlp_norm;       /**< [hidden] */
+    const decode_half *gate_up;        /**< [2 * intermediate, hidden]: all of gate, then all of up */
+    const decode_half *down;           /**< [hidden, intermediate] */
 };
 
-/** @brief All weights; device, f32. */
+/** @brief All weights; device, f16. */
 struct decode_model {
     struct decode_config config;                  /**< its sizes */
-    const float *embedding;                       /**< [vocab, hidden] */
+    const decode_half *embedding;                 /**< [vocab, hidden] */
     struct decode_layer layer[DECODE_MAX_LAYERS]; /**< the first config.layers of them */
-    const float *final_norm;                      /**< [hidden] */
-    const float *to_logits;                       /**< [hidden, vocab] */
+    const decode_half *final_norm;                /**< [hidden] */
+    const decode_half *to_logits;                 /**< [vocab, hidden] */
 };
 
 /** @brief Device memory of a step, at addresses that stay. */
@@ -66,11 +70,9 @@ struct decode_buffers {
     int *positions;   /**< [max_rows] index of the token in its sequence: it sees positions 0 .. this one */
     int *block_table; /**< [max_rows, max_blocks] page of every block_size tokens */
     float *x;         /**< [max_rows, hidden] the state */
-    float *normed;    /**< [max_rows, hidden] */
     float *qkv;       /**< [max_rows, (heads + 2 kv_heads) * head_dim] */
     float *attended;  /**< [max_rows, heads * head_dim] */
-    float *gate_up;   /**< [max_rows, 2 * intermediate] */
-    float *gated;     /**< [max_rows, intermediate] */
+    float *gated;     /**< [max_rows, intermediate] silu(gate) * up */
     float *logits;    /**< [max_rows, vocab] */
     void *cache;      /**< f16 [layers, 2, num_blocks, block_size, kv_heads, head_dim]: keys, then values */
 };
@@ -106,19 +108,19 @@ static inline enum kernel_status decode_config_check(const struct decode_config 
     return KERNEL_OK;
 }
 
-/** @brief The next @p elems floats of @p weights; counts them. NULL stays NULL. */
-static inline const float *decode_take(const float *weights, size_t *used, size_t elems)
+/** @brief The next @p elems weights; counts them. NULL stays NULL. */
+static inline const decode_half *decode_take(const decode_half *weights, size_t *used, size_t elems)
 {
-    const float *taken = weights == NULL ? NULL : weights + *used;
+    const decode_half *taken = weights == NULL ? NULL : weights + *used;
     *used += elems;
     return taken;
 }
 
 /**
  * @brief Finds the weights of a model in one array, in the order of the fields of decode_model.
- * @return the number of floats; with @p weights NULL that is all it is good for
+ * @return the number of weights; with @p weights NULL that is all it is good for
  */
-static inline size_t decode_model_at(const struct decode_config *c, const float *weights,
+static inline size_t decode_model_at(const struct decode_config *c, const decode_half *weights,
                                      struct decode_model *model)
 {
     size_t used = 0, hidden = (size_t)c->hidden, inner = (size_t)c->intermediate;
@@ -166,10 +168,8 @@ static inline size_t decode_buffers_at(const struct decode_config *c, void *memo
     b->positions = (int *)decode_place(memory, &used, rows);
     b->block_table = (int *)decode_place(memory, &used, rows * (size_t)c->max_blocks);
     b->x = (float *)decode_place(memory, &used, rows * (size_t)c->hidden);
-    b->normed = (float *)decode_place(memory, &used, rows * (size_t)c->hidden);
     b->qkv = (float *)decode_place(memory, &used, rows * decode_qkv_width(c));
     b->attended = (float *)decode_place(memory, &used, rows * (size_t)c->heads * (size_t)c->head_dim);
-    b->gate_up = (float *)decode_place(memory, &used, rows * 2 * (size_t)c->intermediate);
     b->gated = (float *)decode_place(memory, &used, rows * (size_t)c->intermediate);
     b->logits = (float *)decode_place(memory, &used, rows * (size_t)c->vocab);
     b->cache = cache;

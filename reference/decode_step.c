@@ -36,14 +36,14 @@ size_t ref_decode_scratch_elems(const struct ref_decode_sizes *s, size_t capacit
            3 * (size_t)s->intermediate + capacity;
 }
 
-/** out = x W, or out += x W; magnitude receives the sums of the absolute products. */
+/** out = x W^T, or out += x W^T; magnitude receives the sums of the absolute products. */
 static void project(const struct ref_decode_rounding *rounding, const double *x, const float *weights,
                     size_t inputs, size_t outputs, int add, double *out, double *magnitude)
 {
     for (size_t o = 0; o < outputs; o++) {
         double sum = 0.0, absolute = 0.0;
         for (size_t i = 0; i < inputs; i++) {
-            double product = kept(rounding, x[i] * (double)weights[i * outputs + o]);
+            double product = kept(rounding, x[i] * (double)weights[o * inputs + i]);
             sum = kept(rounding, sum + product);
             absolute += fabs(product);
         }

@@ -52,8 +52,8 @@ size_t ref_decode_scratch_elems(const struct ref_decode_sizes *sizes, size_t cap
  * the next.
  *
  * @param[in]     sizes      of the model
- * @param[in]     weights    host, f32: embedding; of every layer norm, qkv, out, norm, gate and up, down;
- *                           norm, logits. Matrices are [inputs, outputs]
+ * @param[in]     weights    host, f32 (as f16 rounds them): embedding; of every layer norm, qkv, out, norm, gate and up, down;
+ *                           norm, logits. Matrices are [outputs, inputs]
  * @param[in]     rounding   how numbers are kept
  * @param[in]     token      0 .. vocab - 1
  * @param[in]     position   0 .. capacity - 1; all before it are in the sequence

@@ -234,14 +234,15 @@ static double product_magnitude(const struct row *row, const float *k)
 }
 
 /* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
- * score is below the largest follows from the probabilities; of one that is 0 it does not matter. */
+ * score is below the largest follows from the probabilities; of one that is 0 it does not matter.
+ * Their quotient may be too large for a double. */
 static void score_errors(const struct row *row, const double *probs, double *rooted, double *flat)
 {
     size_t head_dim = (size_t)row->shape.head_dim;
     double largest = row_max(probs, row->visible);
     for (int j = 0; j < row->visible; j++) {
         double magnitude = fabs(row->scale) * product_magnitude(row, row->k + (size_t)j * head_dim);
-        double below_max = probs[j] > 0.0 ? fabs(log(largest / probs[j])) : 0.0;
+        double below_max = probs[j] > 0.0 ? fabs(log(largest) - log(probs[j])) : 0.0;
         rooted[j] = sqrt((double)head_dim) * magnitude + below_max;
         flat[j] = magnitude + below_max;
     }

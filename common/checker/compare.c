@@ -160,7 +160,8 @@ static void search_piece(void *context, size_t first_block, size_t last_block)
         if (memcmp(given, raw + at * bytes, count * bytes) == 0) continue;
         while (storage_bits(storage, raw, at + same) == bits_given(judged, b, at + same)) same++;
         size_t known = searching->first;
-        while (at + same < known && !atomic_compare_exchange_weak(&searching->first, &known, at + same)) {}
+        while (at + same < known && !atomic_compare_exchange_weak(&searching->first, &known, at + same)) {
+        }
         return;
     }
 }
@@ -328,6 +329,12 @@ double compare_norm_share(const struct buffer_comparison *buffer)
     return allowed > 0.0 ? buffer->largest_error / allowed : 0.0;
 }
 
+double compare_allowed_mean(const struct buffer_comparison *buffer)
+{
+    double count = fmax(1.0, (double)buffer->compared);
+    return 2.0 * sqrt(buffer->plain_squares / count) + sqrt(buffer->floor_squares / count);
+}
+
 static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wrong)
 {
     if (buffer->first == NULL) buffer->first = malloc(WRONG_KEPT * sizeof *buffer->first);
@@ -343,6 +350,7 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
         double got = (double)judged->got[0][span->buffer][span->first + i];
         struct wrong element = {span->first + i, got, span->expected[i], span->bound[i]};
         buffer->compared++;
+        if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
         if (!isfinite(element.expected) || !isfinite(got)) continue;
         double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
@@ -350,6 +358,8 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
         buffer->largest_error = fmax(buffer->largest_error, error);
         if (isfinite(plain)) buffer->largest_plain_error = fmax(buffer->largest_plain_error, plain);
         buffer->largest_floor = fmax(buffer->largest_floor, span->floor[i]);
+        buffer->plain_squares += isfinite(plain) ? plain * plain : 0.0;
+        buffer->floor_squares += span->floor[i] * span->floor[i];
     }
 }
 
@@ -366,10 +376,13 @@ static void add_comparison(struct buffer_comparison *sum, struct buffer_comparis
     }
     sum->compared += piece->compared;
     sum->wrong += piece->wrong;
+    sum->unbounded += piece->unbounded;
     sum->share = fmax(sum->share, piece->share);
     sum->largest_error = fmax(sum->largest_error, piece->largest_error);
     sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);
     sum->largest_floor = fmax(sum->largest_floor, piece->largest_floor);
+    sum->plain_squares += piece->plain_squares;
+    sum->floor_squares += piece->floor_squares;
     free(piece->first);
 }
 
@@ -472,29 +485,33 @@ int compare_identity(const struct judged *judged, char *reason, size_t size)
     const struct lesson *lesson = judged->session->check->options.lesson;
     double allowed[WIRE_BUFFERS];
     if (judged->sampled == 0 || lesson->identity == NULL) return 1;
-    for (int b = 0; b < WIRE_BUFFERS; b++) {
-        const struct buffer_comparison *buffer = &judged->buffer[b];
-        allowed[b] = 2.0 * buffer->largest_plain_error + buffer->largest_floor;
-    }
+    for (int b = 0; b < WIRE_BUFFERS; b++) allowed[b] = compare_allowed_mean(&judged->buffer[b]);
     return lesson->identity(&judged->item->settled, judged->inputs, judged->got[0], allowed,
                             rng_mix(judged->item->settled.seed, 2000), reason, size);
 }
 
-int compare_values(struct judged *judged)
+int compare_values(struct judged *judged, char *broken, size_t size)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
     const struct lesson_case *settled = &judged->item->settled;
     struct lesson_cost cost;
+    broken[0] = '\0';
     lesson->cost(settled, &cost);
     judged->units = lesson->units(settled);
     if (cost.oracle_ops > ORACLE_OPS && judged->units > SAMPLED_STRATA + SAMPLED_EDGES)
         judged->sampled = sampled_strata(cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
-    if (compare_units(judged, judged->units > 0 ? cost.oracle_ops / (double)judged->units : 0.0) != 0)
+    if (compare_units(judged, judged->units > 0 ? cost.oracle_ops / (double)judged->units : 0.0) != 0) {
+        snprintf(broken, size, "no memory to compare the result");
         return 0;
+    }
     int right = 1;
     for (int b = 0; b < judged->item->buffer_count; b++) {
         struct buffer_comparison *buffer = &judged->buffer[b];
         double norm = compare_norm_share(buffer);
+        if (buffer->unbounded > 0)
+            snprintf(broken, size,
+                     "the checker found no error bound for %zu elements of %s; please report this",
+                     buffer->unbounded, judged->item->buffer[b].name);
         judged->share = fmax(judged->share, fmax(buffer->share, norm));
         right = right && buffer->wrong == 0 && !(norm > 1.0);
     }

@@ -18,9 +18,11 @@ enum { WRONG_KEPT = 4096 };
 /** @brief What the comparison of one buffer found. */
 struct buffer_comparison {
     size_t compared, wrong;
+    size_t unbounded;    /**< finite values whose bound is not: the oracle's fault, not the kernel's */
     struct wrong *first; /**< the first WRONG_KEPT wrong elements, in order of their index */
     double share;        /**< largest error / bound */
     double largest_error, largest_plain_error, largest_floor;
+    double plain_squares, floor_squares; /**< sums over the finite ones of those compared */
 };
 
 /** @brief The data of one item, as the oracle and the diagnosis need them. */
@@ -52,8 +54,9 @@ int compare_runs(const struct judged *judged, char *reason, size_t size);
 /** @brief 1 if the outputs left by the timing loop are those of run 0; else 0 with the reason. */
 int compare_timed(const struct judged *judged, char *reason, size_t size);
 
-/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. */
-int compare_values(struct judged *judged);
+/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. @p broken is empty, or
+ *         says why that is no verdict: memory is short, or a bound is no number. */
+int compare_values(struct judged *judged, char *broken, size_t size);
 
 /** @brief After compare_values() of a sampled item: the lesson's identity over all elements. 1 if it holds or
  *         there is none; else 0 with the reason. */
@@ -64,6 +67,9 @@ double *compare_expectation(struct lesson_expectation *expectation, size_t elems
 
 /** @brief Decides whether one element is right. NaN and infinities must match exactly. */
 int compare_element(double got, double expected, double bound);
+
+/** @brief What errors may be in the root mean square: twice those of a plain computation, plus the floor. */
+double compare_allowed_mean(const struct buffer_comparison *buffer);
 
 /** @brief Largest error of a buffer as a share of what the maximum-norm criterion allows. */
 double compare_norm_share(const struct buffer_comparison *buffer);

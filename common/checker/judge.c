@@ -166,7 +166,12 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
 
 static void judge_values(struct judged *judged, struct verdict *verdict)
 {
-    int right = compare_values(judged);
+    char broken[VERDICT_TEXT];
+    int right = compare_values(judged, broken, sizeof broken);
+    if (broken[0] != '\0') {
+        say(verdict, STATE_BROKEN, broken);
+        return;
+    }
     verdict->budget_share = judged->share;
     verdict->sampled = judged->sampled;
     verdict->units = judged->units;
@@ -181,10 +186,7 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         }
     }
     char reason[VERDICT_TEXT];
-    if (!right)
-        say(verdict, STATE_BROKEN, "no memory to compare the result");
-    else if (!compare_identity(judged, reason, sizeof reason))
-        say(verdict, STATE_FAIL, reason);
+    if (!compare_identity(judged, reason, sizeof reason)) say(verdict, STATE_FAIL, reason);
 }
 
 /* An item of a property is also held against the one before it. */

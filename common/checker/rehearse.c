@@ -66,7 +66,7 @@ static void rehearse_item(struct session *session, int index)
         (void)compare_runs(&judged, reason, sizeof reason);
     of_case[BITS] += rehearse_now() - begin;
     begin = rehearse_now();
-    if (open && item->settled.expected == KERNEL_OK) (void)compare_values(&judged);
+    if (open && item->settled.expected == KERNEL_OK) (void)compare_values(&judged, reason, sizeof reason);
     of_case[VALUES] += rehearse_now() - begin;
     judged_close(&judged);
 }

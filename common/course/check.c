@@ -121,6 +121,9 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
             argument_add(&request.checker_arguments, plan->line->value[i]);
         }
     }
+    const char *group = option_value(plan->line, "--group");
+    request.build_only = option_value(plan->line, "--build-only") != NULL;
+    request.bench = plan->submission && group && strcmp(group, "speed") == 0; /* times are what it is about */
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
@@ -187,6 +190,10 @@ static int choose_kernel(struct check_plan *plan)
     plan->submission = option_value(plan->line, "--submission");
     if (plan->submission && (kernel || solution))
         return complain("--submission excludes --kernel and --solution.");
+    const char *seconds = option_value(plan->line, "--compile-limit");
+    if (seconds && !(atof(seconds) > 0))
+        return complain("--compile-limit takes seconds, not \"%s\".", seconds);
+    if (seconds) build_untrusted_limit(atof(seconds));
     if (plan->submission) {
         plan->again =
             format_string(strpbrk(plan->submission, " '\"$") ? " --submission \"%s\"" : " --submission %s",
@@ -262,6 +269,8 @@ static const struct option_description options[] = {
      0},
     {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
     {"--time-limit", "S", "seconds a case may take", 0},
+    {"--build-only", NULL, "with --submission: build it and stop", 0},
+    {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},

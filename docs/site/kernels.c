@@ -6,13 +6,13 @@
 
 #include "filter.h"
 
-enum state { FIRST, HEAD_AWAITED, LINE_HEAD_AWAITED, IN_HEAD, IN_LINE_HEAD, HEAD_DONE, PLAIN, IN_ENUM, IN_STRUCT };
+enum state { FIRST, HEAD_AWAITED, LINE_HEAD_AWAITED, IN_HEAD, IN_LINE_HEAD, HEAD_DONE, PLAIN, IN_ENUM, IN_STRUCT, IN_TYPEDEF };
 
 /* "    TILE_Q = 64, // rows" -> "    TILE_Q = 64, ///< rows"; a line of nothing but a comment goes on with it. */
 static void add_enumerator(struct text *out, const char *line)
 {
     const char *comment = strstr(line, "// ");
-    if (comment == NULL) {
+    if (comment == NULL || comment - line <= 4) { // no comment, or one on what follows
         text_add(out, line);
     } else {
         text_add_n(out, line, (size_t)(comment - line));
@@ -95,9 +95,19 @@ static enum state add_line(struct text *out, const char *line, const char *at, e
     case IN_LINE_HEAD: return add_head(out, line, state);
     case HEAD_DONE: text_add(out, "*/\n"); return PLAIN;
     default:
-        if (state == PLAIN && (begins_struct(at) || documents_struct(at))) {
+        if (state == PLAIN && (begins_struct(at) || documents_struct(at) || strncmp(at, "typedef ", 8) == 0)) {
             text_print(out, "/** @cond */ %s", line);
-            return IN_STRUCT;
+            if (strncmp(at, "typedef ", 8) != 0) return IN_STRUCT;
+            state = IN_TYPEDEF;
+            line = "";
+        }
+        if (state == IN_TYPEDEF) { // a name for something that the source explains
+            text_add(out, line);
+            size_t length = out->length;
+            if (length < 2 || strcmp(out->at + length - 2, ";\n") != 0) return IN_TYPEDEF;
+            out->at[--out->length] = '\0';
+            text_add(out, " /** @endcond */\n");
+            return PLAIN;
         }
         return add_code(out, line, state);
     }

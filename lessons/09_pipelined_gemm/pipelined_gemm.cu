@@ -108,6 +108,7 @@ struct source {
     int rows, cols, by_chunk;
 };
 
+/** The matrix at @p data, which has @p leading elements from row to row. */
 __device__ inline struct source source_of(const void *data, int rows, int cols, int leading)
 {
     int by_chunk = (uintptr_t)data % sizeof(uint4) == 0 && leading % CHUNK == 0;

@@ -37,4 +37,22 @@ if(WARPWISE_WITH_SIMT)
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}
                      -DWORK=${PROJECT_BINARY_DIR}/class -P ${CMAKE_CURRENT_LIST_DIR}/class.cmake)
     set_tests_properties(selftest.class PROPERTIES LABELS selftest TIMEOUT 7200)
+    add_test(NAME course.grade_way
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise>
+                     -DWORK=${PROJECT_BINARY_DIR}/grade_way -P ${CMAKE_CURRENT_LIST_DIR}/grade_way.cmake)
+    set_tests_properties(course.grade_way PROPERTIES TIMEOUT 120)
 endif()
+foreach(suite IN ITEMS test selftest)
+    set(name course.handout)
+    set(build OFF)
+    if(suite STREQUAL selftest)
+        set(name selftest.handout)
+        set(build ON)
+    endif()
+    add_test(NAME ${name}
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise> -DBUILD=${build}
+                     -DWORK=${PROJECT_BINARY_DIR}/handout-${suite} -DC_COMPILER=${CMAKE_C_COMPILER}
+                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -P ${CMAKE_CURRENT_LIST_DIR}/handout.cmake)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endforeach()
+set_tests_properties(selftest.handout PROPERTIES LABELS selftest)

@@ -158,7 +158,9 @@ static void count_differences(const void *device, size_t half_bytes, int parts, 
 {
     char *host = malloc(2 * half_bytes);
     if (host == NULL) return;
+    marshalling_may_look(1); /* the kernel file's own code may not */
     cudaMemcpy(host, device, 2 * half_bytes, cudaMemcpyDeviceToHost);
+    marshalling_may_look(0);
     for (int part = 0; part < parts; part++) {
         size_t first = half_bytes / (size_t)parts * (size_t)part, end = first + half_bytes / (size_t)parts;
         count[part] = 0;
@@ -277,7 +279,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 {
     struct scene scene = {.value = item->value, .buffers = buffers, .stream = stream};
     struct decode_config config = config_of(item->value);
-    decode_model_at(&config, (const float *)buffers[WEIGHTS], &scene.model);
+    decode_model_at(&config, (const decode_half *)buffers[WEIGHTS], &scene.model);
     memset(&scene.work, 0, sizeof scene.work);
     decode_buffers_at(&config, buffers[WORKSPACE], buffers[CACHE], &scene.work);
     if (item->value[V_MODE] == MODE_BOTH) return run_both(&scene);
@@ -300,6 +302,7 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 
 #include "bound.h"
 #include "decode_step.h"
+#include "parallel.h"
 
 /** A model: layers, hidden, heads, kv_heads, head_dim, intermediate, vocab. */
 struct sizes {
@@ -311,6 +314,9 @@ static const struct sizes WIDE = {1, 40, 6, 2, 64, 33, 67}, DEEP = {5, 16, 2, 2,
 static const struct sizes HIDDEN_256 = {8, 256, 8, 2, 32, 512, 512};
 static const struct sizes HIDDEN_1024 = {8, 1024, 16, 8, 64, 1024, 1024};
 static const struct sizes LAYERS_28 = {28, 256, 8, 2, 32, 512, 512};
+/* Layers as those models have them; fewer tokens, and of the larger model two layers. */
+static const struct sizes LIKE_0_6B = {28, 1024, 16, 8, 128, 3072, 1024};
+static const struct sizes LIKE_8B = {2, 4096, 32, 8, 128, 12288, 1024};
 
 struct table_row {
     const char *name;
@@ -347,6 +353,10 @@ static const struct table_row TABLE[] = {
     {"step/eager_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER},
     {"step/replay_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY},
     {"step/eager_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER},
+    {"step/replay_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY},
+    {"step/eager_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER},
+    {"step/replay_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY},
+    {"step/eager_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER},
 };
 
 static const struct {
@@ -481,7 +491,7 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     size_t copies = item->value[V_MODE] == MODE_BOTH ? 2 : 1;
     size_t page = (size_t)c.block_size * (size_t)c.kv_heads * (size_t)c.head_dim;
     b[WEIGHTS] =
-        (struct lesson_buffer){"weights", WIRE_IN, 1, {decode_model_at(&c, NULL, &model)}, {0}, STORAGE_F32};
+        (struct lesson_buffer){"weights", WIRE_IN, 1, {decode_model_at(&c, NULL, &model)}, {0}, STORAGE_F16};
     b[TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
     b[POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
     b[TABLES] = (struct lesson_buffer){"block_table", WIRE_IN,    3, {steps, rows, (size_t)c.max_blocks},
@@ -497,33 +507,51 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     return BUFFERS;
 }
 
-static void fill_matrix(struct rng *rng, const float *weights, size_t inputs, size_t outputs)
+/** Weights as floats on their way into the array: where a matrix lies is told by a model of nothing. */
+struct weights {
+    struct decode_model model; /* its pointers begin at NOWHERE */
+    float *data;
+    struct rng rng;
+};
+
+/* Some address but NULL, of which everything is so far away as it is from the beginning of the array. */
+#define NOWHERE ((const decode_half *)(uintptr_t)DECODE_ALIGNMENT)
+
+static float *weights_at(const struct weights *w, const decode_half *at)
 {
-    double scale = 1.0 / sqrt((double)inputs);
-    for (size_t i = 0; i < inputs * outputs; i++) ((float *)weights)[i] = (float)(scale * rng_normal(rng));
+    return w->data + ((uintptr_t)at - (uintptr_t)NOWHERE) / sizeof *at;
 }
 
-static void fill_gain(struct rng *rng, const float *weights, int count)
+static void fill_matrix(struct weights *w, const decode_half *matrix, size_t inputs, size_t outputs)
 {
-    for (int i = 0; i < count; i++) ((float *)weights)[i] = (float)(1.0 + 0.2 * rng_normal(rng));
+    float *to = weights_at(w, matrix), scale = (float)(1.0 / sqrt((double)inputs));
+    rng_fill_normal(&w->rng, to, inputs * outputs);
+    for (size_t i = 0; i < inputs * outputs; i++) to[i] *= scale;
+}
+
+static void fill_gain(struct weights *w, const decode_half *gain)
+{
+    float *to = weights_at(w, gain);
+    for (int i = 0; i < w->model.config.hidden; i++) to[i] = (float)(1.0 + 0.2 * rng_normal(&w->rng));
 }
 
 static void fill_weights(const struct decode_config *c, struct rng *rng, float *data)
 {
-    struct decode_model model;
+    struct weights w = {.data = data, .rng = *rng};
     size_t hidden = (size_t)c->hidden, inner = (size_t)c->intermediate;
-    decode_model_at(c, data, &model);
-    fill_matrix(rng, model.embedding, 1, (size_t)c->vocab * hidden);
+    decode_model_at(c, NOWHERE, &w.model);
+    fill_matrix(&w, w.model.embedding, 1, (size_t)c->vocab * hidden);
     for (int i = 0; i < c->layers; i++) {
-        fill_gain(rng, model.layer[i].attention_norm, c->hidden);
-        fill_matrix(rng, model.layer[i].qkv, hidden, decode_qkv_width(c));
-        fill_matrix(rng, model.layer[i].out, (size_t)c->heads * (size_t)c->head_dim, hidden);
-        fill_gain(rng, model.layer[i].mlp_norm, c->hidden);
-        fill_matrix(rng, model.layer[i].gate_up, hidden, 2 * inner);
-        fill_matrix(rng, model.layer[i].down, inner, hidden);
+        const struct decode_layer *layer = &w.model.layer[i];
+        fill_gain(&w, layer->attention_norm);
+        fill_matrix(&w, layer->qkv, hidden, decode_qkv_width(c));
+        fill_matrix(&w, layer->out, (size_t)c->heads * (size_t)c->head_dim, hidden);
+        fill_gain(&w, layer->mlp_norm);
+        fill_matrix(&w, layer->gate_up, hidden, 2 * inner);
+        fill_matrix(&w, layer->down, inner, hidden);
     }
-    fill_gain(rng, model.final_norm, c->hidden);
-    fill_matrix(rng, model.to_logits, hidden, (size_t)c->vocab);
+    fill_gain(&w, w.model.final_norm);
+    fill_matrix(&w, w.model.to_logits, hidden, (size_t)c->vocab);
 }
 
 /** Inputs of rows that are not there would crash whoever takes them for some that are. */
@@ -702,12 +730,36 @@ static void repeat_half(struct lesson_span *span)
     for (size_t i = 0; i < half; i++) put(span, half + i, span->expected[i], span->plain[i], span->bound[i]);
 }
 
+/** Sequences know nothing of each other: each can be followed by another thread. */
+struct following {
+    const int64_t *v;
+    const float *const *data;
+    struct lesson_expectation *e;
+};
+
+static void follow(void *context, size_t first, size_t last)
+{
+    const struct following *f = context;
+    struct followed followed = {0};
+    if (!follow_open(&followed, f->v)) abort();
+    for (size_t j = first; j < last; j++) {
+        follow_from(&followed, f->v, f->data[CACHE], (int)j);
+        for (int step = 0; step < (int)f->v[V_STEPS]; step++)
+            if (is_there(f->v, (int)j, step)) follow_step(&followed, f->v, f->data, (int)j, step, f->e);
+    }
+    free(followed.exact.keys);
+}
+
+static int cheap_to_follow(const int64_t *v)
+{
+    return v[V_LAYERS] * v[V_HIDDEN] * v[V_HIDDEN] * v[V_STEPS] < 1 << 20;
+}
+
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *e)
 {
     const int64_t *v = item->value;
     struct lesson_buffer b[BUFFERS];
-    struct followed followed = {0};
     (void)unit;
     buffers(item, b);
     e->span_count = 3;
@@ -721,13 +773,8 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
             put(span, i, before, before, 0.0);
         }
     }
-    int open = follow_open(&followed, v);
-    for (int j = 0; j < (int)v[V_SEQUENCES] && open; j++) {
-        follow_from(&followed, v, data[CACHE], j);
-        for (int step = 0; step < (int)v[V_STEPS]; step++)
-            if (is_there(v, j, step)) follow_step(&followed, v, data, j, step, e);
-    }
-    free(followed.exact.keys);
+    struct following following = {v, data, e};
+    parallel_for((size_t)v[V_SEQUENCES], cheap_to_follow(v) ? (size_t)v[V_SEQUENCES] : 1, follow, &following);
     if (v[V_MODE] != MODE_BOTH) return;
     repeat_half(&e->span[0]);
     repeat_half(&e->span[1]);
@@ -773,7 +820,7 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
     double weights = (double)decode_model_at(&c, NULL, &model), rows = 0.0;
     for (int step = 0; step < (int)item->value[V_STEPS]; step++) rows += rows_at(item->value, step);
     *cost = (struct lesson_cost){.flop = 2.0 * weights * rows,
-                                 .min_bytes = 4.0 * weights * (double)item->value[V_STEPS],
+                                 .min_bytes = 2.0 * weights * (double)item->value[V_STEPS],
                                  .oracle_ops = 8.0 * weights * rows};
 }
 

@@ -92,7 +92,7 @@ static void test_first_position(void)
     struct ref_decode_sequence sequence = empty_sequence();
     double normed = 1.0 / sqrt(12.50001);
     plain_weights();
-    weights[QKV + 4] = weights[QKV + 6 + 5] = 2.0f; /* rows are inputs; columns q, q, k, k, v, v */
+    weights[QKV + 4 * 2] = weights[QKV + 5 * 2 + 1] = 2.0f; /* rows are outputs: q, q, k, k, v, v */
     weights[OUT] = weights[OUT + 3] = 1.0f;
     ref_decode_step(&SMALL, weights, &EXACT, 0, 0, &sequence, logits, NULL, scratch);
     expect_near("value", values[0], 6.0 * normed, 1e-12);
@@ -119,7 +119,7 @@ static void test_turning(void)
     struct ref_decode_sequence sequence = empty_sequence();
     double normed = 1.0 / sqrt(0.50001);
     plain_weights();
-    weights[QKV + 2] = 1.0f;
+    weights[QKV + 2 * 2] = 1.0f;
     for (int position = 0; position < 4; position++) {
         ref_decode_step(&SMALL, weights, &EXACT, 1, position, &sequence, logits, NULL, scratch);
         expect_near("turned key", keys[2 * position], normed * cos(position), 1e-12);
@@ -132,7 +132,7 @@ static void test_two_positions(void)
 {
     struct ref_decode_sequence sequence = empty_sequence();
     plain_weights();
-    weights[QKV + 4] = weights[QKV + 6 + 5] = 1.0f;
+    weights[QKV + 4 * 2] = weights[QKV + 5 * 2 + 1] = 1.0f;
     weights[OUT] = weights[OUT + 3] = 1.0f;
     ref_decode_step(&SMALL, weights, &EXACT, 1, 0, &sequence, logits, NULL, scratch);
     ref_decode_step(&SMALL, weights, &EXACT, 0, 1, &sequence, logits, NULL, scratch);
@@ -170,7 +170,7 @@ static void test_rounding(void)
     expect_near("and so different", single[0] != logits[0], 1.0, 0.0);
 }
 
-/** Query heads 0 and 1 share the key head; swapping them with their rows of Wout changes nothing. */
+/** Query heads 0 and 1 share the key head; swapping them with their columns of Wout changes nothing. */
 static void test_grouped_heads(void)
 {
     double before[16];
@@ -181,12 +181,12 @@ static void test_grouped_heads(void)
         ref_decode_step(&LARGER, weights, &EXACT, i, i, &sequence, before, NULL, scratch);
     for (size_t i = 0; i < 6; i++)
         for (size_t d = 0; d < 4; d++) {
-            float *q = weights + qkv + i * 16 + d, *o = weights + out + d * 6 + i, kept = q[0],
+            float *q = weights + qkv + d * 6 + i, *o = weights + out + i * 8 + d, kept = q[0],
                   kept_out = o[0];
-            q[0] = q[4];
-            q[4] = kept;
-            o[0] = o[4 * 6];
-            o[4 * 6] = kept_out;
+            q[0] = q[4 * 6];
+            q[4 * 6] = kept;
+            o[0] = o[4];
+            o[4] = kept_out;
         }
     sequence = empty_sequence();
     for (int i = 0; i < 3; i++)
@@ -197,17 +197,17 @@ static void test_grouped_heads(void)
 /** Both parts of a pair; and pairs that turn more slowly: 10000^(-1/2) for the second of two. */
 static void test_pairs(void)
 {
-    static const struct ref_decode_sizes wide = {1, 2, 1, 1, 4, 1, 2}; /* q, k, v: 4 columns each */
+    static const struct ref_decode_sizes wide = {1, 2, 1, 1, 4, 1, 2}; /* q, k, v: 4 rows each */
     struct ref_decode_sequence sequence = empty_sequence();
     double a = 3.0 / sqrt(12.50001), b = 4.0 / sqrt(12.50001);
     plain_weights();
-    weights[QKV + 2] = weights[QKV + 6 + 3] = 1.0f;
+    weights[QKV + 2 * 2] = weights[QKV + 3 * 2 + 1] = 1.0f;
     ref_decode_step(&SMALL, weights, &EXACT, 0, 1, &sequence, logits, NULL, scratch);
     expect_near("first of the pair", keys[2], a * cos(1.0) - b * sin(1.0), 1e-12);
     expect_near("second of the pair", keys[3], b * cos(1.0) + a * sin(1.0), 1e-12);
     sequence = empty_sequence();
     memset(weights + QKV, 0, 200 * sizeof weights[0]);
-    weights[QKV + 5] = 1.0f;
+    weights[QKV + 5 * 2] = 1.0f;
     ref_decode_step(&wide, weights, &EXACT, 0, 3, &sequence, logits, NULL, scratch);
     expect_near("slow pair", keys[4 * 3 + 1], a * cos(0.03), 1e-12);
     expect_near("slow pair", keys[4 * 3 + 3], a * sin(0.03), 1e-12);
@@ -219,7 +219,7 @@ static void test_scores(void)
     struct ref_decode_sequence sequence = empty_sequence();
     double a = 3.0 / sqrt(12.50001), b = 4.0 / sqrt(12.50001), n = 1.0 / sqrt(0.50001);
     plain_weights();
-    weights[QKV] = weights[QKV + 2] = weights[QKV + 4] = weights[QKV + 6 + 5] = 1.0f;
+    weights[QKV] = weights[QKV + 2] = weights[QKV + 4 * 2] = weights[QKV + 5 * 2 + 1] = 1.0f;
     weights[OUT] = weights[OUT + 3] = 1.0f;
     ref_decode_step(&SMALL, weights, &EXACT, 0, 0, &sequence, logits, NULL, scratch);
     ref_decode_step(&SMALL, weights, &EXACT, 1, 1, &sequence, logits, NULL, scratch);
@@ -237,7 +237,7 @@ static void test_second_key_head(void)
     double a = 3.0 / sqrt(12.50001);
     plain_weights();
     memset(weights + QKV, 0, 200 * sizeof weights[0]);
-    weights[QKV + 10] = weights[OUT_OF_TWO + 4] = 1.0f;
+    weights[QKV + 10 * 2] = weights[OUT_OF_TWO + 2] = 1.0f;
     for (int i = 0; i < 2; i++) weights[OUT_OF_TWO + 8 + 2 + 4 + 2 + i] = 1.0f;
     weights[OUT_OF_TWO + 18] = weights[OUT_OF_TWO + 21] = 1.0f;
     ref_decode_step(&two, weights, &EXACT, 0, 0, &sequence, logits, NULL, scratch);

@@ -206,7 +206,7 @@ void rewrite_launch(struct rewriter *r, size_t i)
         for (c.name = c.first; t->list[c.name].kind != TOKEN_WORD && c.name < i - 1;) c.name++;
     const struct token *name = &t->list[c.name];
     edit_add(r, t->list[c.first].start, 0,
-             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\"}, %s",
+             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, %s",
                            deduced ? "simt_launch_deduced" : "simt_launch_of", (int)name->length,
                            t->source + name->start, deduced ? "[](auto... simt_a) { " : ""));
     edit_add(r, t->list[i].start, t->list[i].length,
@@ -235,6 +235,6 @@ void rewrite_launch_call(struct rewriter *r, size_t i)
     while (token_is(t, first, "&") || token_is(t, first, "(")) first++;
     for (last = first; token_is(t, last + 1, "::") && t->list[last + 2].kind == TOKEN_WORD;) last += 2;
     edit_add(r, t->list[i].start, token_end(t, i + 1) - t->list[i].start,
-             format_string("simt_launch_by_array(simt_site{__FILE__, __LINE__, \"%.*s\"}, ",
+             format_string("simt_launch_by_array(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, ",
                            (int)t->list[last].length, t->source + t->list[last].start));
 }

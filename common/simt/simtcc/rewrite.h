@@ -9,7 +9,7 @@
  * | `__shared__ float a[32], b;` | a red zone and a thread_local variable for each |
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
  * | `__device__ int table[4];` | the variable in the section of device variables |
- * | `__noinline__` | the attribute (as a macro it would break the C++ library) |
+ * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
  * | `asm volatile(...)` | an error where it would be compiled |
  * | `cudaLaunchKernel((void *)k, ...)` | the call without the cast, so that k's parameter types are known |
  *
