@@ -329,6 +329,12 @@ double compare_norm_share(const struct buffer_comparison *buffer)
     return allowed > 0.0 ? buffer->largest_error / allowed : 0.0;
 }
 
+double compare_allowed_mean(const struct buffer_comparison *buffer)
+{
+    double count = fmax(1.0, (double)buffer->compared);
+    return 2.0 * sqrt(buffer->plain_squares / count) + sqrt(buffer->floor_squares / count);
+}
+
 static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wrong)
 {
     if (buffer->first == NULL) buffer->first = malloc(WRONG_KEPT * sizeof *buffer->first);
@@ -352,6 +358,8 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
         buffer->largest_error = fmax(buffer->largest_error, error);
         if (isfinite(plain)) buffer->largest_plain_error = fmax(buffer->largest_plain_error, plain);
         buffer->largest_floor = fmax(buffer->largest_floor, span->floor[i]);
+        buffer->plain_squares += isfinite(plain) ? plain * plain : 0.0;
+        buffer->floor_squares += span->floor[i] * span->floor[i];
     }
 }
 
@@ -373,6 +381,8 @@ static void add_comparison(struct buffer_comparison *sum, struct buffer_comparis
     sum->largest_error = fmax(sum->largest_error, piece->largest_error);
     sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);
     sum->largest_floor = fmax(sum->largest_floor, piece->largest_floor);
+    sum->plain_squares += piece->plain_squares;
+    sum->floor_squares += piece->floor_squares;
     free(piece->first);
 }
 
@@ -475,10 +485,7 @@ int compare_identity(const struct judged *judged, char *reason, size_t size)
     const struct lesson *lesson = judged->session->check->options.lesson;
     double allowed[WIRE_BUFFERS];
     if (judged->sampled == 0 || lesson->identity == NULL) return 1;
-    for (int b = 0; b < WIRE_BUFFERS; b++) {
-        const struct buffer_comparison *buffer = &judged->buffer[b];
-        allowed[b] = 2.0 * buffer->largest_plain_error + buffer->largest_floor;
-    }
+    for (int b = 0; b < WIRE_BUFFERS; b++) allowed[b] = compare_allowed_mean(&judged->buffer[b]);
     return lesson->identity(&judged->item->settled, judged->inputs, judged->got[0], allowed,
                             rng_mix(judged->item->settled.seed, 2000), reason, size);
 }

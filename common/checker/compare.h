@@ -22,6 +22,7 @@ struct buffer_comparison {
     struct wrong *first; /**< the first WRONG_KEPT wrong elements, in order of their index */
     double share;        /**< largest error / bound */
     double largest_error, largest_plain_error, largest_floor;
+    double plain_squares, floor_squares; /**< sums over the finite ones of those compared */
 };
 
 /** @brief The data of one item, as the oracle and the diagnosis need them. */
@@ -66,6 +67,9 @@ double *compare_expectation(struct lesson_expectation *expectation, size_t elems
 
 /** @brief Decides whether one element is right. NaN and infinities must match exactly. */
 int compare_element(double got, double expected, double bound);
+
+/** @brief What errors may be in the root mean square: twice those of a plain computation, plus the floor. */
+double compare_allowed_mean(const struct buffer_comparison *buffer);
 
 /** @brief Largest error of a buffer as a share of what the maximum-norm criterion allows. */
 double compare_norm_share(const struct buffer_comparison *buffer);

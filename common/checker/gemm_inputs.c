@@ -8,6 +8,9 @@
 #include <stdio.h>
 
 #include "gemm_cases.h"
+#include "parallel.h"
+
+enum { ELEMS_A_PIECE = 1 << 16 };
 
 /* What a pair of terms leaves of 1: little, but more than a half of size 1 is rounded by. */
 #define CANCEL_REST 0x1p-8
@@ -119,30 +122,41 @@ static double c_element(const struct lesson_case *item, size_t row, size_t col, 
     return item->distribution == GEMM_NAN_C && (row + col) % 11 == 4 ? (double)NAN : noise;
 }
 
+/** A matrix that is being filled, by several threads. */
+struct filling {
+    const struct lesson_case *item;
+    int index;
+    struct stored matrix;
+    uint64_t seed;
+    float *data;
+};
+
+static double value_at(const struct filling *f, size_t row, size_t col)
+{
+    /* What lies between rows is a NaN if it is only read, and a number if it must be kept. */
+    if (col >= (size_t)f->matrix.cols || row >= (size_t)f->matrix.rows)
+        return f->index == GEMM_C ? 1e4 * noise_at(f->seed, (int)row, (int)col) : (double)NAN;
+    if (f->index == GEMM_C) return c_element(f->item, row, col, noise_at(f->seed, (int)row, (int)col));
+    int swapped = (f->index == GEMM_B) != f->matrix.transposed;
+    int line = (int)(swapped ? col : row), p = (int)(swapped ? row : col);
+    double partner = 0.0;
+    if (f->item->distribution == GEMM_CANCEL && p % 2 == 1)
+        partner =
+            (double)storage_round(gemm_storage(f->item, f->index), (float)noise_at(f->seed, line, p - 1));
+    return element(f->item, f->index, line, p, noise_at(f->seed, line, p), partner);
+}
+
+static void fill_piece(void *context, size_t first, size_t last)
+{
+    const struct filling *f = context;
+    size_t leading = (size_t)f->matrix.leading;
+    for (size_t at = first; at < last; at++) f->data[at] = (float)value_at(f, at / leading, at % leading);
+}
+
 void gemm_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
-    struct stored matrix = stored(item, index);
-    size_t leading = (size_t)matrix.leading, cols = (size_t)matrix.cols;
-    uint64_t seed = rng_next(rng);
-    int cancels = item->distribution == GEMM_CANCEL;
-    for (size_t at = 0; at < elems; at++) {
-        size_t row = at / leading, col = at % leading;
-        /* What lies between rows is a NaN if it is only read, and a number if it must be kept. */
-        if (col >= cols || row >= (size_t)matrix.rows) {
-            data[at] = index == GEMM_C ? (float)(1e4 * rng_normal(rng)) : NAN;
-            continue;
-        }
-        if (index == GEMM_C) {
-            data[at] = (float)c_element(item, row, col, noise_at(seed, (int)row, (int)col));
-            continue;
-        }
-        int swapped = (index == GEMM_B) != matrix.transposed;
-        int line = (int)(swapped ? col : row), p = (int)(swapped ? row : col);
-        double partner = 0.0;
-        if (cancels && p % 2 == 1)
-            partner = (double)storage_round(gemm_storage(item, index), (float)noise_at(seed, line, p - 1));
-        data[at] = (float)element(item, index, line, p, noise_at(seed, line, p), partner);
-    }
+    struct filling filling = {item, index, stored(item, index), rng_next(rng), data};
+    parallel_for(elems, ELEMS_A_PIECE, fill_piece, &filling);
 }
 
 void gemm_describe(const struct lesson_case *item, char *text, size_t size)

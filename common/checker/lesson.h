@@ -184,8 +184,8 @@ struct lesson {
     void (*expect)(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *expectation);
     /** @brief Where only some units are compared: an identity that a wrong element anywhere breaks. @p allowed
-     *         is, by buffer, how far an element may be off by the maximum norm. 1 if it holds, else 0 with the
-     *         reason. NULL if there is none. */
+     *         is, by buffer, what errors may be in the root mean square, judged by the units that were compared.
+     *         1 if it holds, else 0 with the reason. NULL if there is none. */
     int (*identity)(const struct lesson_case *item, const float *const *data, const float *const *got,
                     const double *allowed, uint64_t seed, char *reason, size_t size);
     /** @brief For --dump: what @p unit leaves in the workspace, which is shown and not judged. NULL if unknown;

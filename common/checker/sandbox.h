@@ -111,8 +111,9 @@ const char *const *sandbox_environment(enum sandbox_isolation isolation);
  */
 const char *sandbox_describe(const char *tree);
 
-/** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once. WARPWISE_BUBBLEWRAP=no in the
- *         environment makes it absent, so that the other path can be tested. */
+/** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once, and tells the programs started from here
+ *         by WARPWISE_BUBBLEWRAP=works. WARPWISE_BUBBLEWRAP=no in the environment makes it absent, so that the other
+ *         path can be tested. */
 int sandbox_has_bubblewrap(void);
 
 #endif

@@ -150,9 +150,12 @@ int sandbox_has_bubblewrap(void)
                  asked != NULL ? "WARPWISE_BUBBLEWRAP says so" : "not installed");
         return 0;
     }
+    const char *known = getenv("WARPWISE_BUBBLEWRAP");
+    if (bubblewrap_state == UNKNOWN && known != NULL && strcmp(known, "works") == 0) bubblewrap_state = PRESENT;
     if (bubblewrap_state == UNKNOWN) {
         bubblewrap_state = PROBING;
         bubblewrap_state = probe(bubblewrap) ? PRESENT : ABSENT;
+        if (bubblewrap_state == PRESENT) setenv("WARPWISE_BUBBLEWRAP", "works", 1); /* what we start need not ask */
     }
     return bubblewrap_state != ABSENT;
 }

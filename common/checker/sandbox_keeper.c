@@ -245,6 +245,8 @@ static void wait_for(pid_t child, int leash, int signals, int *status, int *know
     }
 }
 
+extern void __gcov_dump(void) __attribute__((weak)); /* there only where executed lines are counted */
+
 void sandbox_keep(const struct sandbox *sandbox, int output, int leash)
 {
     sigset_t all;
@@ -269,5 +271,6 @@ void sandbox_keep(const struct sandbox *sandbox, int output, int leash)
     if (child > 0) wait_for(child, leash, signals, &status, &known);
     kill_all(child, user, &status, &known);
     (void)!write(leash, &status, sizeof status);
+    if (__gcov_dump) __gcov_dump();
     _exit(0);
 }

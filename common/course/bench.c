@@ -248,6 +248,8 @@ static int bench_on(struct bench *bench)
     if (bench->device == DEVICE_GPU && !option_value(line, "--kernel") && strcmp(bench->name, "yours") == 0)
         figures_remember_own(DEVICE_GPU, &bench->mine.results, "warpwise bench");
     int code = write_files(bench);
+    if (code == EXIT_PASS && option_value(line, "--compare") && bench->device == DEVICE_SIMT)
+        code = figures_compare(&bench->mine.results);
     return code == EXIT_PASS ? bench->mine.exit_code : code;
 }
 
@@ -285,6 +287,7 @@ static const struct option_description options[] = {
     {"--csv", "FILE", "also write every case of every kernel as a row of FILE", 0},
     {"--json", "FILE", "also write the bars' figures to FILE", 0},
     {"--record", NULL, "put the solution's figures into docs/results/DEVICE.csv", 0},
+    {"--compare", NULL, "on simt: fail if a counter is not the recorded one (for tests)", 0},
     {"--ctest", NULL, "also print measurements in the form that ctest collects", 0},
     {"--verbose", NULL, "say which runner was used", 0},
     {0},

@@ -84,14 +84,16 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 /* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
+    static const char *const others[] = {"--case", "--group", "--seed", "--secret-seed-file", "--time-limit"};
     char *own = course_kernel_path(plan->lesson, 0);
-    char *a = realpath(own, NULL), *b = realpath(plan->kernel, NULL);
-    int is_own = a && b && strcmp(a, b) == 0;
+    char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
+    int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        whole = whole && !option_value(plan->line, others[i]);
     free(own);
     free(a);
     free(b);
-    return is_own && !plan->expect && !order && !option_value(plan->line, "--case") &&
-           !option_value(plan->line, "--seed");
+    return whole;
 }
 
 static void run_once(struct check_plan *plan, enum device device, const char *order)
@@ -119,6 +121,9 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
             argument_add(&request.checker_arguments, plan->line->value[i]);
         }
     }
+    const char *group = option_value(plan->line, "--group");
+    request.build_only = option_value(plan->line, "--build-only") != NULL;
+    request.bench = plan->submission && group && strcmp(group, "speed") == 0; /* times are what it is about */
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
@@ -185,6 +190,10 @@ static int choose_kernel(struct check_plan *plan)
     plan->submission = option_value(plan->line, "--submission");
     if (plan->submission && (kernel || solution))
         return complain("--submission excludes --kernel and --solution.");
+    const char *seconds = option_value(plan->line, "--compile-limit");
+    if (seconds && !(atof(seconds) > 0))
+        return complain("--compile-limit takes seconds, not \"%s\".", seconds);
+    if (seconds) build_untrusted_limit(atof(seconds));
     if (plan->submission) {
         plan->again =
             format_string(strpbrk(plan->submission, " '\"$") ? " --submission \"%s\"" : " --submission %s",
@@ -215,6 +224,18 @@ static int make_plan(const struct command_line *line, struct check_plan *plan)
     return choose_kernel(plan);
 }
 
+/* After the student's own check: one command to go on. */
+static void say_what_next(const struct check_plan *plan)
+{
+    const char *number = plan->lesson->number;
+    if (option_value(plan->line, "--ctest") || !is_own_whole_check(plan, NULL)) return;
+    const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next() : NULL;
+    if (plan->worst == EXIT_FAIL) printf("stuck? %s hint %s\n", program_name(), number);
+    if (next) printf("next: %s watch %s\n", program_name(), next->number);
+    if (plan->worst == EXIT_PASS) printf("how fast? %s bench %s\n", program_name(), number);
+    if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);
+}
+
 static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
@@ -228,6 +249,7 @@ static int run_check(const struct command_line *line)
         if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
         return EXIT_SKIPPED;
     }
+    say_what_next(&plan);
     if (csv && plan.rows_header) {
         struct text file = {0};
         text_print(&file, "%s\n%s", plan.rows_header, plan.rows.data ? plan.rows.data : "");
@@ -247,6 +269,8 @@ static const struct option_description options[] = {
      0},
     {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
     {"--time-limit", "S", "seconds a case may take", 0},
+    {"--build-only", NULL, "with --submission: build it and stop", 0},
+    {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},

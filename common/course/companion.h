@@ -118,6 +118,8 @@ void progress_write(const struct lesson_folder *lesson, const struct progress *p
 /** @brief Remembers a whole check of the lesson's own file. */
 void progress_note_check(const struct lesson_folder *lesson, enum device device,
                          const struct judgement *judgement);
+/** @brief Remembers which cases failed in a check of only some. */
+void progress_note_failures(const struct lesson_folder *lesson, const struct judgement *judgement);
 /** @brief SHA-256 of a file, 64 digits; "" if it cannot be read. */
 void progress_sum(const char *path, char digits[65]);
 
@@ -229,6 +231,9 @@ void figures_put_results(struct figures *figures, enum device device, const stru
                          const char *kernel, const char *command);
 /** @brief Reads docs/results/DEVICE.csv of this device, puts the rows and writes it. */
 int figures_record(enum device device, const struct results *results, const char *command);
+/** @brief Sets counters of the software device beside the recorded ones; EXIT_FAIL if one by the same compiler
+ *         differs. Figures that are not recorded, or by another compiler, are counted and said. */
+int figures_compare(const struct results *results);
 /** @brief The name under which this device is recorded: the GPU's model, or "simt". */
 const char *figures_device(enum device device);
 

@@ -231,6 +231,8 @@ void build_runner(const struct lesson_folder *lesson, const char *kernel, enum d
  */
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
                      struct build *build);
+/** @brief From now on compilers get @p seconds for a stranger's file; without, 90 for simt and 300 for gpu. */
+void build_untrusted_limit(double seconds);
 /** @brief EXIT_PASS if @p path is a kernel file that can be read; complains otherwise. */
 int build_kernel_file_usable(const char *path);
 
@@ -281,6 +283,7 @@ struct judgement_request {
     const char *order; /**< SIMT_ORDER for the runner, or NULL */
     const char *again; /**< words that name the kernel on a command line, or NULL for the lesson's own */
     int bench;
+    int build_only; /**< 1: a submission is built and not run */
     int echo; /**< 1: the checker's report goes to stdout */
     int verbose;
     struct argument_list checker_arguments; /**< passed on as they are */

@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "course.h"
+#include "companion.h"
 #include "warpwise_config.h"
 
 enum finding { FINDING_OK, FINDING_OPTIONAL, FINDING_MISSING };
@@ -217,8 +217,11 @@ static int run_doctor(const struct command_line *line)
     look_at_gpu();
     printf("%sextras%s\n", colour_on(COLOUR_BOLD), colour_off());
     look_at_extras();
-    printf("\n%s\n", host && works ? "simt works: every lesson can be done here. Next: warpwise check 01"
-                                   : "simt does not work yet: see the lines marked missing.");
+    if (host && works) {
+        printf("\nsimt works: every lesson can be done here. Next: %s next\n", program_name());
+    } else {
+        printf("\nsimt does not work yet: see the lines marked missing.\n");
+    }
     return host && works ? EXIT_PASS : EXIT_FAIL;
 }
 

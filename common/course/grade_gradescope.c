@@ -89,7 +89,7 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     text_print(out,
                ",\n  \"output_format\": \"text\",\n  \"visibility\": \"visible\",\n"
                "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ");
-    put_json(out, sheet->student);
+    put_json(out, sheet->shown);
     text_print(out, ", \"version\": ");
     put_json(out, book->version);
     text_print(out, "}\n}\n");

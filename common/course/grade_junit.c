@@ -133,7 +133,7 @@ static void put_suite(const struct grade_book *book, const struct grade_lesson *
 void grade_junit(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
 {
     text_print(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
-    put_attribute(out, "name", sheet->student);
+    put_attribute(out, "name", sheet->shown);
     text_print(out, ">\n");
     for (size_t i = 0; i < book->lesson_count; i++)
         put_suite(book, &book->lessons[i], &sheet->scores[i], out);

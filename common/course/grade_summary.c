@@ -27,7 +27,7 @@ static const char style[] =
     "caption{text-align:left;color:var(--soft);padding:.2rem 0}"
     "th,td{border:1px solid var(--line);padding:.25rem .55rem;text-align:left;vertical-align:top}"
     "thead th{background:var(--head);position:sticky;top:0}td.n{text-align:right;"
-    "font-variant-numeric:tabular-nums}tbody th{font-weight:600;max-width:20rem;overflow-wrap:anywhere}\n"
+    "font-variant-numeric:tabular-nums}tbody th{font-weight:600;white-space:nowrap}tbody th.s{max-width:20rem;white-space:normal;overflow-wrap:anywhere}\n"
     ".pass{background:var(--pass)}.some{background:var(--some)}.fail{background:var(--fail)}"
     ".none{background:var(--none)}.mine{background:var(--mine)}\n"
     "td small{display:block;color:var(--soft);font-variant-numeric:tabular-nums}\n"
@@ -76,8 +76,8 @@ static void put_matrix(const struct grade_book *book, const struct grade_sheet *
     text_print(out, "</tr></thead>\n<tbody>\n");
     for (size_t s = 0; s < book->student_count; s++) {
         const struct grade_sheet *sheet = &sheets[s];
-        text_print(out, "<tr><th scope=\"row\"><a href=\"students/%s/report.md\">", sheet->folder);
-        put_xml(out, sheet->student);
+        text_print(out, "<tr><th class=\"s\" scope=\"row\"><a href=\"students/%s/report.md\">", sheet->folder);
+        put_xml(out, sheet->shown);
         text_print(out, "</a></th><td class=\"n\">");
         if (sheet->graded) {
             text_print(out, "%.1f", sheet->points);
@@ -147,7 +147,7 @@ static void put_ranked(const struct ranked *ranked, size_t first, size_t last, s
     text_print(out, "<td>");
     for (size_t i = first; i < last; i++) {
         text_print(out, "%s%.2f× ", i > first ? "<br>" : "", ranked[i].ratio);
-        put_xml(out, ranked[i].sheet->student);
+        put_xml(out, ranked[i].sheet->shown);
     }
     text_print(out, last > first ? "</td>" : "–</td>");
 }
@@ -310,7 +310,7 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
                                 "same command tries these again.</p>\n<ul>\n");
             }
             text_print(out, "<li>");
-            put_xml(out, sheets[s].student);
+            put_xml(out, sheets[s].shown);
             text_print(out, ", %s: ", book->lessons[i].name);
             put_xml(out, score->result ? score->result->sentence : "it has not been tried");
             text_print(out, "</li>\n");
@@ -333,8 +333,9 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
                "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                "<title>Warpwise: the class</title>\n<style>\n%s</style></head>\n<body>\n<main>\n"
-               "<h1>The class</h1>\n<p>%zu students, %zu lessons, graded on%s%s by warpwise ",
-               style, book->student_count, book->lesson_count, book->devices[DEVICE_SIMT] ? " simt" : "",
+               "<h1>The class</h1>\n<p>%zu student%s, %zu lesson%s, graded on%s%s by warpwise ",
+               style, book->student_count, book->student_count == 1 ? "" : "s", book->lesson_count,
+               book->lesson_count == 1 ? "" : "s", book->devices[DEVICE_SIMT] ? " simt" : "",
                book->devices[DEVICE_GPU] ? " gpu" : "");
     put_xml(out, book->version);
     text_print(out, ".");

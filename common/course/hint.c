@@ -36,10 +36,23 @@ static int region_is(const char *region, const char *name)
     return *region && strncmp(region, name, length) == 0 && (name[length] == '\0' || name[length] == '_');
 }
 
-/* Where the student is: the first part that failed, else the first region that still says TODO. Hints name
- * regions ("softmax_kernel") or what they have in common ("softmax"). */
-static size_t most_useful(const struct lesson_folder *lesson, const struct hints *hints,
-                          const struct progress *progress)
+/* About the part of the case that failed last: its regions begin with its name, "scores_kernel". */
+static size_t about_failure(const struct hints *hints, const struct progress *progress)
+{
+    size_t found = hints->count;
+    char *part = format_string("%.*s", (int)strcspn(progress->failed[0], "/"), progress->failed[0]);
+    for (size_t i = 0; i < hints->count && found == hints->count; i++) {
+        const char *region = hints->items[i].region;
+        if (strncmp(region, part, strlen(part)) == 0) found = next_unseen(hints, progress, region);
+    }
+    free(part);
+    return found;
+}
+
+/* About the first region that still says TODO. Hints name regions ("softmax_kernel") or what several of them have in
+ * common ("softmax"). */
+static size_t about_todo(const struct lesson_folder *lesson, const struct hints *hints,
+                         const struct progress *progress)
 {
     struct region regions[MAX_REGIONS];
     struct text source = {0};
@@ -53,14 +66,17 @@ static size_t most_useful(const struct lesson_folder *lesson, const struct hints
             if (region_is(region, regions[r].name)) found = next_unseen(hints, progress, region);
         }
     }
-    for (size_t i = 0; i < hints->count && progress->failed_count && found == hints->count; i++) {
-        char *part = format_string("%.*s", (int)strcspn(progress->failed[0], "/"), progress->failed[0]);
-        const char *region = hints->items[i].region;
-        if (strncmp(region, part, strlen(part)) == 0) found = next_unseen(hints, progress, region);
-        free(part);
-    }
     text_free(&source);
     free(kernel);
+    return found;
+}
+
+/* Where the student is: at what failed last, else at what is to be written next. */
+static size_t most_useful(const struct lesson_folder *lesson, const struct hints *hints,
+                          const struct progress *progress)
+{
+    size_t found =
+        progress->failed_count ? about_failure(hints, progress) : about_todo(lesson, hints, progress);
     return found < hints->count ? found : next_unseen(hints, progress, NULL);
 }
 

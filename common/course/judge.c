@@ -169,7 +169,11 @@ static void judge_submission(const struct judgement_request *request, struct jud
     struct submission submission;
     submission_build(request->submission, request->lesson, request->device, &submission);
     show_progress(NULL);
-    if (submission.state == SUBMISSION_READY) {
+    if (submission.state == SUBMISSION_READY && request->build_only) {
+        judgement->exit_code = EXIT_PASS;
+        judgement->state = "PASS";
+        printf("%s for %s builds\n", submission.found, device_name(request->device));
+    } else if (submission.state == SUBMISSION_READY) {
         judge_runner(request, submission.runner, judgement);
         judgement->device_finding = has_device_finding(judgement->report.data);
         if (state_was_executed(judgement->state))

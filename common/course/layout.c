@@ -79,7 +79,7 @@ char *layout_shown(const char *utf8)
     for (const char *at = utf8; *at;) {
         size_t bytes = letter_bytes(at);
         const char *ascii = "?";
-        if (bytes == 1) {
+        if ((unsigned char)*at < 0x80) {
             text_append(&shown, at++, 1);
             continue;
         }

@@ -191,12 +191,21 @@ static int dispatch(int count, char **words)
     return help ? print_command_help(command) : run_command(command, count > 2 ? count - 2 : 0, words + 2);
 }
 
+/* CTest gives a test a slot of one GPU (docs/security.md, "The CTest way") in words of its own. */
+static void take_gpu_of_ctest(void)
+{
+    const char *given = getenv("CTEST_RESOURCE_GROUP_0_GPUS");
+    char id[64];
+    if (given && sscanf(given, "id:%63[^,;]", id) == 1) setenv("CUDA_VISIBLE_DEVICES", id, 0);
+}
+
 int main(int count, char **words)
 {
     process_catch_signals();
     set_program_name(count > 0 ? words[0] : "warpwise");
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit shall be an error that can be explained */
     signal(SIGPIPE, SIG_IGN);
+    take_gpu_of_ctest();
     int code = dispatch(count, words);
     int stopped_by = process_interrupted();
     if (fflush(stdout) != 0 && code == EXIT_PASS) { /* a reader that has seen enough is no fault */

@@ -136,10 +136,10 @@ static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p po
                                   " llrint sincos nan rsqrt normcdf j0 j1 y0 y1 ";
 /* Memory of the file's own, copies, words to the reader; and what compilers ask for by themselves. */
 static const char common_names[] =
-    " malloc calloc realloc free memcpy memmove memset memcmp strlen strcmp strncmp abs labs llabs printf "
+    " malloc calloc realloc free memcpy memmove memset abs labs llabs printf "
     "puts putchar"
-    " fprintf fputs fputc fwrite stdout stderr snprintf __assert_fail __printf_chk __fprintf_chk "
-    "__snprintf_chk"
+    " fprintf fputs fputc fwrite stdout stderr __assert_fail __printf_chk __fprintf_chk "
+
     " __memcpy_chk __memset_chk __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "
     "__gxx_personality_v0"
     " _Unwind_Resume __stack_chk_fail _GLOBAL_OFFSET_TABLE_ _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm"

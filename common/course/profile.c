@@ -326,8 +326,10 @@ static int measure(const struct command_line *line, const struct request *reques
     if (facts->usable && ncu) {
         code = profile_on_gpu(request, ncu, gpu);
     } else {
-        printf("no column for the gpu: %s\n",
-               facts->usable ? "ncu (Nsight Compute) is not on the PATH" : facts->reason);
+        char *why = format_string("no column for the gpu: %s",
+                                  facts->usable ? "ncu (Nsight Compute) is not on the PATH" : facts->reason);
+        layout_paragraph(why, 0, 2);
+        free(why);
         code = simt->count ? EXIT_PASS : EXIT_SKIPPED;
     }
     free(ncu);

@@ -180,6 +180,26 @@ static void today(char date[16])
     strftime(date, 16, "%Y-%m-%d", gmtime_r(&now, &parts));
 }
 
+static void take_failed(const struct judgement *judgement, struct progress *progress)
+{
+    if (judgement->results.count == 0) return;
+    progress->failed_count = 0;
+    for (size_t i = 0; i < judgement->results.count && progress->failed_count < MOST_FAILED; i++) {
+        const struct result_row *row = &judgement->results.rows[i];
+        if (state_is_failure(row->state)) progress->failed[progress->failed_count++] = row->test_case;
+    }
+}
+
+void progress_note_failures(const struct lesson_folder *lesson, const struct judgement *judgement)
+{
+    struct progress progress;
+    int lock = lock_notes();
+    progress_read(lesson, &progress);
+    take_failed(judgement, &progress);
+    progress_write(lesson, &progress);
+    if (lock >= 0) close(lock);
+}
+
 void progress_note_check(const struct lesson_folder *lesson, enum device device,
                          const struct judgement *judgement)
 {
@@ -196,11 +216,7 @@ void progress_note_check(const struct lesson_folder *lesson, enum device device,
     progress_sum(kernel, check->sum);
     today(check->date);
     if (strcmp(check->state, "PASS") == 0 && !*progress.passed) today(progress.passed);
-    if (judgement->results.count) progress.failed_count = 0;
-    for (size_t i = 0; i < judgement->results.count && progress.failed_count < MOST_FAILED; i++) {
-        const struct result_row *row = &judgement->results.rows[i];
-        if (state_is_failure(row->state)) progress.failed[progress.failed_count++] = row->test_case;
-    }
+    take_failed(judgement, &progress);
     progress_write(lesson, &progress);
     if (lock >= 0) close(lock);
     free(kernel);

@@ -335,3 +335,30 @@ void figures_remember_own(enum device device, const struct results *results, con
     }
     free(path);
 }
+
+/* ---- drift ---------------------------------------------------------------------------------------------------- */
+
+int figures_compare(const struct results *results)
+{
+    struct figures recorded, now = {0};
+    char *path = figures_path("simt");
+    size_t known = 0, other = 0;
+    if (figures_read(path, &recorded) != EXIT_PASS) return EXIT_TROUBLE;
+    figures_put_results(&now, DEVICE_SIMT, results, NULL, "");
+    for (size_t i = 0; i < now.count; i++) {
+        for (size_t j = 0; j < recorded.count; j++) {
+            const struct figure *a = &now.items[i], *b = &recorded.items[j];
+            if (compare_keys(a, b) != 0 || strcmp(a->toolkit, b->toolkit) != 0) continue;
+            known++;
+            if (strcmp(a->value, b->value) == 0) continue;
+            other++;
+            printf("%s %s: %s is %s, but recorded as %s\n", a->lesson, a->test_case, a->metric, a->value,
+                   b->value);
+        }
+    }
+    printf("%zu figures as recorded in %s, %zu others, %zu not recorded for this compiler\n", known - other,
+           course_short_path(path), other, now.count - known);
+    free(path);
+    if (other) printf("if that is meant: %s bench NN --solution --record\n", program_name());
+    return other ? EXIT_FAIL : EXIT_PASS;
+}

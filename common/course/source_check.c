@@ -313,6 +313,22 @@ int source_line_of(const char *text, const char *word)
     return line;
 }
 
+void source_blank_comments(char *text)
+{
+    for (char *at = text; *at;) {
+        if (*at == '"' || *at == '\'') {
+            at += quoted_length(at);
+        } else if (at[0] == '/' && (at[1] == '/' || at[1] == '*')) {
+            const char *end = at[1] == '/' ? strchr(at, '\n') : strstr(at + 2, "*/");
+            size_t length = end ? (size_t)(end - at) + (at[1] == '*' ? 2 : 0) : strlen(at);
+            memset(at, ' ', length);
+            at += length;
+        } else {
+            at++;
+        }
+    }
+}
+
 int source_has_assembly(const char *text)
 {
     return source_line_of(text, "asm") || source_line_of(text, "__asm") || source_line_of(text, "__asm__") ||

@@ -31,6 +31,9 @@ int source_check_preprocessed(const char *text, const char *main_file, const cha
 /** @brief The first line of @p text with the word @p word in it, or 0. */
 int source_line_of(const char *text, const char *word);
 
+/** @brief Blanks out the comments in @p text. */
+void source_blank_comments(char *text);
+
 /** @brief 1 if inline assembly occurs in @p text. */
 int source_has_assembly(const char *text);
 

@@ -15,12 +15,15 @@
 
 enum { QUICK_CASES = 3 };
 
+static const char keys_line[] = "saves are checked; h hint, r again, q quit";
+
 struct watch {
     const struct lesson_folder *lesson;
     enum device device;
     struct watched file;
-    int keys;
-    char *picture; /* what is on the screen */
+    int keys, quit;
+    int reading;   /* a hint is on the screen: it stays until the next save */
+    char *picture; /* what is on the screen otherwise */
 };
 
 static double now_seconds(void)
@@ -30,11 +33,17 @@ static double now_seconds(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static int saved_again(void *context)
+static void show_hint(struct watch *watch);
+
+/* Asked again and again while something runs: is that still wanted? */
+static int is_over(void *context)
 {
     struct watch *watch = context;
     struct watched peek = watch->file; /* the loop shall see the change too */
-    return watched_changed(&peek);
+    int key = screen_key();
+    if (key == 'q') watch->quit = 1;
+    if (key == 'h') show_hint(watch);
+    return watch->quit || watched_changed(&peek);
 }
 
 /* ---- the picture -------------------------------------------------------------------------------------------- */
@@ -51,16 +60,22 @@ static int begins_case(const char *line)
     return 0;
 }
 
-static int is_part(const char *line)
+/* "  scores      FAIL   1.2/25 points, 3 of 51 cases, ..." without the points, which a quick round cannot know. */
+static void describe_part(const char *line, struct text *out)
 {
-    return strncmp(line, "  ", 2) == 0 && line[2] != ' ' && strstr(line, " points, ") &&
-           strstr(line, " cases");
+    const char *points = strstr(line, " points, "), *number = points;
+    if (strncmp(line, "  ", 2) != 0 || line[2] == ' ' || !points) return;
+    while (number > line && number[-1] != ' ') number--; /* "1.2/25" */
+    int length = (int)(number - line);
+    while (length > 0 && line[length - 1] == ' ') length--;
+    const char *cases = points + strlen(" points, ");
+    text_print(out, "%-25.*s %.*s\n", length, line, (int)strcspn(cases, ","), cases);
 }
 
-/* Of the checker's report: the lines of the parts, then the first case that failed and no other. */
+/* Of the checker's report: the first case that failed and no other, then how far each part is. */
 static void describe_report(const char *report, struct text *out)
 {
-    struct text first = {0};
+    struct text parts = {0}, first = {0};
     int inside = 0, cases = 0;
     for (char *line; (line = next_word(&report, '\n')); free(line)) {
         if (begins_case(line)) {
@@ -68,10 +83,12 @@ static void describe_report(const char *report, struct text *out)
         } else if (strncmp(line, "    ", 4) != 0) {
             inside = 0;
         }
-        if (is_part(line)) text_print(out, "%s\n", line);
         if (inside) text_print(&first, "%s\n", line);
+        describe_part(line, &parts);
     }
-    if (first.data) text_print(out, "\n%s", first.data);
+    text_print(out, "%s%s%s", first.data ? first.data : "", first.data ? "\n" : "",
+               parts.data ? parts.data : "");
+    text_free(&parts);
     text_free(&first);
 }
 
@@ -145,11 +162,10 @@ static void show(struct watch *watch, const struct judgement *judgement, int who
     text_print(&out, "%s%s %s%s on %s, after %.1f s\n\n", colour_on(COLOUR_BOLD), watch->lesson->number,
                watch->lesson->topic, colour_off(), device_name(watch->device), seconds);
     describe_verdict(watch, judgement, whole, &out);
-    text_print(&out, watch->keys ? "\n%swaiting for a save; h hint, r again, q quit%s" : "%s%s",
-               colour_on(COLOUR_DIM), colour_off());
+    if (watch->keys) text_print(&out, "\n%s%s%s", colour_on(COLOUR_DIM), keys_line, colour_off());
     free(watch->picture);
     watch->picture = out.data;
-    redraw(watch);
+    if (!watch->reading) redraw(watch);
 }
 
 /* ---- a round ------------------------------------------------------------------------------------------------ */
@@ -162,7 +178,7 @@ static int judge_some(struct watch *watch, const struct argument_list *which, st
                                         .device = watch->device,
                                         .checker_arguments = *which};
     judge(&request, judgement);
-    return !process_interrupted() && !saved_again(watch) && judgement->exit_code != EXIT_TROUBLE;
+    return !process_interrupted() && !is_over(watch) && judgement->exit_code != EXIT_TROUBLE;
 }
 
 /* The cases that failed last, then the basic ones; 1 if a failure has been shown, -1 to end the round. */
@@ -182,8 +198,9 @@ static int quick_rounds(struct watch *watch, double begin)
         if (!judge_some(watch, turn ? &basic : &failed, &judgement)) return -1;
         if (!state_is_failure(judgement.state)) continue;
         int broken = strcmp(judgement.state, "BUILD_ERROR") == 0;
-        show(watch, &judgement, 0, now_seconds() - begin);
         if (broken) progress_note_check(watch->lesson, watch->device, &judgement);
+        if (!broken) progress_note_failures(watch->lesson, &judgement);
+        show(watch, &judgement, 0, now_seconds() - begin);
         return broken ? -1 : 1;
     }
     return 0;
@@ -194,8 +211,9 @@ static void run_round(struct watch *watch)
     struct judgement judgement;
     struct argument_list all = {0};
     double begin = now_seconds();
+    watch->reading = 0;
     if (build_kernel_file_usable(watch->file.path) != EXIT_PASS) return;
-    process_give_up_when(saved_again, watch);
+    process_give_up_when(is_over, watch);
     int quick = quick_rounds(watch, begin);
     if (quick >= 0 && judge_some(watch, &all, &judgement)) {
         progress_note_check(watch->lesson, watch->device, &judgement);
@@ -206,12 +224,14 @@ static void run_round(struct watch *watch)
 
 /* ---- the loop ----------------------------------------------------------------------------------------------- */
 
-static void show_hint(const struct watch *watch)
+static void show_hint(struct watch *watch)
 {
     struct command_line line = {.operand = watch->lesson->number};
+    watch->reading = 1;
+    show_progress(NULL);
     screen_show("", "");
     hint_command.run(&line);
-    printf("\n%swaiting for a save; h hint, r again, q quit%s\n", colour_on(COLOUR_DIM), colour_off());
+    printf("\n%s%s%s\n", colour_on(COLOUR_DIM), keys_line, colour_off());
     fflush(stdout);
 }
 
@@ -220,20 +240,21 @@ static int take_key(struct watch *watch, int key)
 {
     if (key == 'h') show_hint(watch);
     if (key == 'r') run_round(watch);
-    return key != 'q';
+    return key != 'q' && !watch->quit;
 }
 
 static void watch_until_stopped(struct watch *watch)
 {
-    int going = 1;
     run_round(watch);
+    int going = !watch->quit;
     while (going && !process_interrupted()) {
-        if (screen_changed() && watch->picture) redraw(watch);
+        if (screen_changed() && watch->picture && !watch->reading) redraw(watch);
         int key = screen_key();
         if (key) {
             going = take_key(watch, key);
         } else if (watched_changed(&watch->file)) {
             run_round(watch);
+            going = !watch->quit;
         } else {
             watched_wait(&watch->file, watch->keys);
         }

@@ -193,6 +193,11 @@ static void hide_image(const struct device_case *run, int hide)
     forbid_copies_to_host(hide);
 }
 
+void marshalling_may_look(int may)
+{
+    if (runner_is_locked()) forbid_copies_to_host(!may);
+}
+
 enum kernel_status call_kernel(struct device_case *run, int set, struct wire_result *described)
 {
     struct wire_case told = *run->item;

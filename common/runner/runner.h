@@ -18,6 +18,10 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 /** @brief What the student's ..._workspace_bytes() says of @p item. */
 size_t lesson_workspace_bytes(const struct wire_case *item);
 
+/** @brief In lesson_call(): between 1 and 0, copies from the device to the host are allowed to the marshalling; the
+ *         kernel file itself never may make any where it is a stranger's. */
+void marshalling_may_look(int may);
+
 /* ---- one case (device_case.c) ---------------------------------------------------------------------------- */
 
 /** @brief A buffer in device memory, between its guard zones. */

@@ -180,8 +180,18 @@ void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t 
 /** @brief 1 if @p pointer lies in an allocation that was freed. */
 int simt_device_freed(const void *pointer);
 void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
-/** @brief From now on (1) copies from the device to the host are findings, until 0: for code that is not trusted. */
+/**
+ * @brief From now on (1), until 0, the host is kept from device memory: copies to the host are findings, and whatever
+ *        host code reads or writes there by itself faults, as it does on hardware. For code that is not trusted.
+ */
 void simt_forbid_copies_to_host(int forbid);
+/** @brief Makes device memory unreachable (1) or reachable (0) for this process. */
+void simt_arena_seal(int seal);
+/** @brief Host code is about to access these bytes by a function that the compiler does not report: a finding if
+ *         they are device memory. */
+void simt_host_access(const void *address, size_t bytes, int access, const void *return_address);
+/** @brief One more finding, of which enough has been printed. */
+void simt_finding_again(void);
 /** @brief Has @p report called whenever leaks are looked for: at a reset and at the end of the process. */
 void simt_report_leaks_with(void (*report)(void));
 

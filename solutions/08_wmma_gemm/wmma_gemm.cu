@@ -53,12 +53,15 @@ static_assert(TILE_M * TILE_K % (THREADS * CHUNK) == 0 && TILE_K * TILE_N % (THR
 static_assert((TILE_K + PAD) % CHUNK == 0 && (TILE_N + PAD) % CHUNK == 0,
               "a fragment's rows begin at multiples of 16 bytes");
 
+/** 16 x 16 of A, as a warp holds it. */
 typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, FRAGMENT, FRAGMENT, FRAGMENT, half,
                                nvcuda::wmma::row_major>
     a_fragment;
+/** 16 x 16 of B. */
 typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, FRAGMENT, FRAGMENT, FRAGMENT, half,
                                nvcuda::wmma::row_major>
     b_fragment;
+/** 16 x 16 sums. */
 typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, FRAGMENT, FRAGMENT, FRAGMENT, float> c_fragment;
 
 /** What a block keeps in shared memory. Fragments want addresses that are multiples of 32 bytes. */

@@ -70,6 +70,7 @@ put(PASS)
 expect(0 "> 01 alpha +FAIL +5/10 +simt +edited since" ${warpwise})
 expect(0 "" ${warpwise} check 01 --device simt --case basic) # not all of it: says nothing about the lesson
 expect(0 "" ${warpwise} check 01 --device simt --seed 5)
+expect(0 "" ${warpwise} check 01 --device simt --group basic)
 expect(0 "> 01 alpha +FAIL +5/10 +simt +edited since" ${warpwise})
 expect(0 "" ${warpwise} check 01 --device simt)
 expect(0 "" ${warpwise} check 02 --device simt --solution) # somebody else's
@@ -109,14 +110,21 @@ file(COPY_FILE ${skeleton} ${first})
 golden(hint_1 ${warpwise} hint 01)
 golden(hint_2 ${warpwise} hint 01)
 golden(hint_3 ${warpwise} hint)
+golden(hint_4 ${warpwise} hint)
 golden(hint_all ${warpwise} hint 01)
 golden(hint_1 ${warpwise} hint 01 1)
 golden(hint_3 ${warpwise} hint 01 second_kernel)
-expect(2 "has hints 1 to 3, not 4" ${warpwise} hint 01 4)
+expect(2 "has hints 1 to 4, not 5" ${warpwise} hint 01 5)
 expect(2 "no hint about \"first_kernle\". Did you mean first_kernel" ${warpwise} hint 01 first_kernle)
 expect(0 "` ... 1|`count` - 1" env LANG=C ${warpwise} hint 01 2)
-expect(0 "hint 1 of 3 +first_kernel" ${warpwise} hint 02)
+expect(0 "hint 1 of 4 +first_kernel" ${warpwise} hint 02)
+file(READ ${skeleton} text)
+string(REPLACE "TODO: the first" "done" text "${text}")
+file(WRITE ${root}/lessons/02_beta/beta.cu "${text}")
+expect(0 "hint 3 of 4 +second_kernel" ${warpwise} hint 02) # what is still to be written
 write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
+expect(1 "stuck. .*hint 02" ${warpwise} check 02 --device simt)
+expect(0 "hint 4 of 4 +all" ${warpwise} hint 02) # what failed comes first
 file(WRITE ${root}/lessons/02_beta/README.md "# No hints\n")
 expect(2 "README.md has no hints" ${warpwise} hint 02)
 
@@ -276,7 +284,7 @@ echo \"<\${COMPREPLY[*]}>\"\n")
     expect(0 "^<01 02>" ${bash} complete.bash hint 0)
     expect(0 "^<--spoil>" ${bash} complete.bash diff 01 --s)
     expect(0 "^<gpu simt both>" ${bash} -c ". ./complete.bash check 01 --device ''")
-    expect(0 "^<--csv --ctest --case>|^<--case --csv --ctest>" ${bash} complete.bash bench 01 --c)
+    expect(0 "^<--case --csv --compare --ctest>" ${bash} complete.bash bench 01 --c)
     expect(0 "<.*PASS.cu.*>" ${bash} complete.bash check 01 --kernel P)
     expect(0 "^<bash>" ${bash} complete.bash completion b)
 endif()
@@ -337,7 +345,17 @@ copy PASS.cu ${first}
 expect PASS
 expect 10.0 of 10 points
 ")
-on_terminal(pipe "${saves}plain\nsignal INT\nexit 130\n" build/bin/warpwise watch 01)
+on_terminal(pipe "${saves}plain
+copy PASS.cu ${first}
+copy CRASH.cu ${first}
+expect CRASH
+expect 0.0 of 5 points
+count 2 10.0 of 10 points
+signal INT
+exit 130
+" build/bin/warpwise watch 01) # saved again without a change is no save
+put(PASS)
+expect(0 "" ${warpwise} check 01 --device simt)
 expect(0 "01 alpha +PASS +10/10" ${warpwise})
 foreach(way IN ITEMS WARPWISE_WATCH=poll WARPWISE_WATCH=notify LANG=C)
     file(COPY_FILE ${skeleton} ${first})
@@ -349,12 +367,12 @@ file(COPY_FILE ${skeleton} ${first})
 on_terminal(80x24 "${saves}quiet\nfits\nsend q\nexit 0\nrestored\n" build/bin/warpwise watch --poll)
 file(COPY_FILE ${skeleton} ${first})
 file(REMOVE ${root}/state/01_alpha)
-on_terminal(80x24 "expect waiting for a save
+on_terminal(80x24 "expect saves are checked
 quiet
 send h
-expect hint 1 of 3
+expect hint 1 of 4
 send h
-expect hint 2 of 3
+expect hint 2 of 4
 send r
 expect NOT_STARTED
 copy FAIL.cu ${first}

@@ -1,7 +1,9 @@
 # A course of two small lessons whose compilers, checker and GPU are shell scripts, so that every fault that the
 # program warpwise has to explain can be made to happen.
 #   SOURCE_DIR  the project      WORK  a folder of our own      C_COMPILER  to build warpwise for the sandbox
+#   PARTS       the library course_parts; without it all of warpwise is compiled
 # What the scripts do is written in the kernel file: a line "verdict: PASS" and the like.
+include(${CMAKE_CURRENT_LIST_DIR}/build_warpwise.cmake)
 set(root ${WORK}/sandbox)
 set(build ${root}/build)
 set(warpwise ${build}/bin/warpwise)
@@ -138,6 +140,10 @@ if (i < count) sum[i] = a[i] + b[i];
 - Once more,
 - but backwards.
 </details>
+<details><summary>all: what do the parts have in common?</summary>
+
+Their name.
+</details>
 
 ## Further reading
 ]=])
@@ -178,14 +184,7 @@ function(make_sandbox)
     set(CMAKE_CUDA_COMPILER ${root}/tools/nvcc)
     set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
     configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-    file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
-    if(TRUSTING) # submissions are built as the user's own files are: the stub compilers make no object files
-        list(FILTER sources EXCLUDE REGEX "/build_untrusted.c$")
-        list(APPEND sources ${SOURCE_DIR}/tests/course/build_trusting.c)
-    endif()
-    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${build}/generated -I${SOURCE_DIR}/common/checker
-                            ${sources} -o ${warpwise} -lm
-                    COMMAND_ERROR_IS_FATAL ANY)
+    build_warpwise(${build}/generated ${warpwise})
 endfunction()
 
 # expect(CODE TEXT COMMAND...): runs it; the exit code must be CODE and TEXT, a regular expression, in the output.

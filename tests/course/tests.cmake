@@ -1,7 +1,7 @@
 # Included by ../CMakeLists.txt. The program warpwise, driven in a sandbox of stub compilers.
 add_test(NAME course.program
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/course
-                 -DC_COMPILER=${CMAKE_C_COMPILER} -P ${CMAKE_CURRENT_LIST_DIR}/course.cmake)
+                 -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=$<TARGET_FILE:course_parts> -P ${CMAKE_CURRENT_LIST_DIR}/course.cmake)
 set_tests_properties(course.program PROPERTIES TIMEOUT 120)
 
 # The commands that accompany a student; on_terminal plays the person at the keyboard.
@@ -10,9 +10,17 @@ target_compile_definitions(on_terminal PRIVATE _GNU_SOURCE)
 target_link_libraries(on_terminal PRIVATE warpwise_options)
 add_test(NAME course.companion
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/companion
-                 -DC_COMPILER=${CMAKE_C_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
+                 -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=$<TARGET_FILE:course_parts> -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                  -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
 set_tests_properties(course.companion PROPERTIES TIMEOUT 300)
+if(WARPWISE_WITH_SIMT)
+    add_test(NAME course.desk
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
+                     -DWORK=${PROJECT_BINARY_DIR}/desk -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=$<TARGET_FILE:course_parts>
+                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
+                     -P ${CMAKE_CURRENT_LIST_DIR}/desk.cmake)
+    set_tests_properties(course.desk PROPERTIES TIMEOUT 300)
+endif()
 find_program(XMLLINT_EXECUTABLE xmllint)
 mark_as_advanced(XMLLINT_EXECUTABLE)
 if(XMLLINT_EXECUTABLE)
@@ -22,11 +30,29 @@ else()
 endif()
 add_test(NAME course.grade
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/grading
-                 -DC_COMPILER=${CMAKE_C_COMPILER} -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
+                 -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=$<TARGET_FILE:course_parts> -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
 set_tests_properties(course.grade PROPERTIES TIMEOUT 240)
 if(WARPWISE_WITH_SIMT)
     add_test(NAME selftest.class
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}
                      -DWORK=${PROJECT_BINARY_DIR}/class -P ${CMAKE_CURRENT_LIST_DIR}/class.cmake)
     set_tests_properties(selftest.class PROPERTIES LABELS selftest TIMEOUT 7200)
+    add_test(NAME course.grade_way
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise>
+                     -DWORK=${PROJECT_BINARY_DIR}/grade_way -P ${CMAKE_CURRENT_LIST_DIR}/grade_way.cmake)
+    set_tests_properties(course.grade_way PROPERTIES TIMEOUT 120)
 endif()
+foreach(suite IN ITEMS test selftest)
+    set(name course.handout)
+    set(build OFF)
+    if(suite STREQUAL selftest)
+        set(name selftest.handout)
+        set(build ON)
+    endif()
+    add_test(NAME ${name}
+             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise> -DBUILD=${build}
+                     -DWORK=${PROJECT_BINARY_DIR}/handout-${suite} -DC_COMPILER=${CMAKE_C_COMPILER}
+                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -P ${CMAKE_CURRENT_LIST_DIR}/handout.cmake)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endforeach()
+set_tests_properties(selftest.handout PROPERTIES LABELS selftest)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On a machine with an NVIDIA GPU: all that has to be shown there, with its output kept in folder OUT.
 #
-#   tests/gpu/verify.sh OUT [STEP ...]      steps: build tests tour programs sanitize counters (default: all, in this order)
+#   tests/gpu/verify.sh OUT [STEP ...]      steps: build tests tour programs ladder sanitize counters (default: all, in this order)
 #
 # Exit status 0 if every step held. ncu is run with the clocks left alone.
 set -uo pipefail
@@ -11,7 +11,7 @@ shift
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 steps=("$@")
-[ "${#steps[@]}" -gt 0 ] || steps=(build tests tour programs sanitize counters)
+[ "${#steps[@]}" -gt 0 ] || steps=(build tests tour programs ladder sanitize counters)
 jobs=$(nproc)
 [ "$jobs" -le 12 ] || jobs=12
 failed=()
@@ -27,8 +27,11 @@ sanitized_cases() {
     06) echo validate/last_entry_lowest v1/around_pages v1/known_to_be_wrong v2/around_pages v2/gqa_11 v2/head_dim_32 \
              v2/alibi_128 v2/known_to_be_wrong ;;
     07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
+    08) echo product/square_128 product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/rows_apart_far ;;
     09) echo product/square_stages_1 product/square_stages_2 product/square_stages_3 product/square_stages_4 \
              product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/many_tiles ;;
+    10) echo f32/square_128 f32/nt_129_127_131 f32/tn_127_131_129 f32/tt_rows_apart f32/rows_apart_odd f32/alpha_beta_tail \
+             f32/k_0 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
     esac
 }
 
@@ -40,7 +43,9 @@ counted_cases() {
     04) echo f32/tail_127x129 f16/head_dim_128_causal ;;
     05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
     06) echo v1/qwen3_8b_291 v2/qwen3_8b_291 ;;
+    08) echo product/square_256 product/odd_191 ;;
     09) echo product/square_256 product/many_tiles ;;
+    10) echo f32/square_256 f32/nt_129_127_131 f16/edge_129_128_127 ;;
     esac
 }
 
@@ -73,9 +78,16 @@ step_programs() {
     return "$wrong"
 }
 
+# The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run.
+step_ladder() {
+    cmake --build build -j "$jobs" --target ladder_10_register_tiled_gemm &&
+        "$(find build -type f -name ladder_10_register_tiled_gemm | head -n 1)" 1024 2048 4096 4095 4097 8192 |
+        tee "$out/ladder.csv"
+}
+
 step_sanitize() {
     local wrong=0 number tool case command
-    for number in 01 02 03 04 05 06 07 09; do
+    for number in 01 02 03 04 05 06 07 08 09 10; do
         for case in $(sanitized_cases "$number"); do
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
             for tool in memcheck racecheck initcheck synccheck; do
@@ -108,7 +120,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in 01 02 03 04 05 06 07 09; do
+    for number in 01 02 03 04 05 06 07 08 09 10; do
         for case in $(counted_cases "$number"); do
             name=build/counters/$number-${case//\//-}
             command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1

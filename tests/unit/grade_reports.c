@@ -613,6 +613,7 @@ int main(int count, char **words)
     struct grade_sheet sheets[STUDENTS];
     for (int i = 0; i < STUDENTS; i++) {
         sheets[i] = (struct grade_sheet){.student = names[i],
+                                         .shown = escape_visible(names[i], ESCAPE_ONE_LINE),
                                          .folder = escape_folder_name(names[i]),
                                          .graded = i != BOB,
                                          .scores = must_allocate(sizeof *sheets[i].scores)};

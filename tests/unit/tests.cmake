@@ -5,6 +5,7 @@ add_unit_test(reference_decode SOURCES ${unit}/reference_decode.c LIBRARIES refe
 set(course ${unit}/../../common/course)
 add_unit_test(course SOURCES ${unit}/course.c ${course}/text.c ${course}/sha256.c ${course}/results.c
               ${course}/terminal.c ${course}/process.c)
+add_unit_test(companion SOURCES ${unit}/companion.c LIBRARIES course_parts m)
 add_unit_test(grade_text SOURCES ${unit}/grade_text.c ${course}/escape.c ${course}/journal.c ${course}/text.c
               ${course}/sha256.c)
 file(GLOB grade_sources CONFIGURE_DEPENDS ${course}/grade_*.c)

@@ -53,6 +53,20 @@ void simt_arena_open(void)
     simt_shadow = simt_reserve(ARENA_BYTES, "the device's shadow");
 }
 
+/* While it is sealed nobody reaches the arena, by whatever instruction: for host code that is not trusted. */
+static size_t sealed_bytes;
+
+void simt_arena_seal(int seal)
+{
+    pthread_mutex_lock(&lock);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (top + page - 1) / page * page;
+    if (seal && sealed_bytes == 0 && bytes > 0 && mprotect((void *)ARENA_BASE, bytes, PROT_NONE) == 0)
+        sealed_bytes = bytes;
+    if (!seal && sealed_bytes > 0 && mprotect((void *)ARENA_BASE, sealed_bytes, PROT_READ | PROT_WRITE) == 0)
+        sealed_bytes = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 /* Index of the extent that covers an offset, or the count. */
 static size_t covering(size_t offset)
 {

@@ -148,17 +148,34 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     char text[640];
     bool known = false;
     if (simt_tls_worker != NULL || !simt_settings.check || simt_shadow == NULL) return;
-    if (simt_arena_host_may(address - ARENA_BASE)) return;
+    if (address - ARENA_BASE < ARENA_BYTES && simt_arena_host_may(address - ARENA_BASE)) return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count; i++) known |= seen[i] == pc;
     if (!known && count < 64) seen[count++] = pc;
     known |= count == 64;
     pthread_mutex_unlock(&lock);
-    if (known) return;
+    if (known) { /* printed once, but every case that does it has to answer for it */
+        simt_finding_again();
+        return;
+    }
     simt_locate(pc, &site);
-    simt_arena_describe(address - ARENA_BASE, bytes, text, sizeof text);
+    simt_device_describe((const void *)address, bytes, text, sizeof text);
     simt_finding("host-pointer", &site, "host code %s device memory: %s",
                  access & SIMT_READ ? "reads" : "writes", text);
+}
+
+/* The ends of the section that `__device__` variables lie in; NULL without any. On a GPU the host has none of them. */
+extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+
+static inline bool is_device_memory(uintptr_t address)
+{
+    return address - ARENA_BASE < ARENA_BYTES ||
+           address - (uintptr_t)__start_simt_device < (uintptr_t)(__stop_simt_device - __start_simt_device);
+}
+
+void simt_host_access(const void *pointer, size_t bytes, int access, const void *pc)
+{
+    if (bytes > 0 && is_device_memory((uintptr_t)pointer)) found_on_host((uintptr_t)pointer, bytes, access, pc);
 }
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
@@ -200,8 +217,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
     struct worker *w = simt_tls_watch;
     const uintptr_t address = (uintptr_t)pointer;
     if (w == NULL) {
-        if (__builtin_expect(address - ARENA_BASE < ARENA_BYTES, 0))
-            found_on_host(address, bytes, access, pc);
+        if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
     enum place place = PLACE_OTHER;

@@ -23,6 +23,11 @@ int simt_finding_count(void)
     return findings;
 }
 
+void simt_finding_again(void)
+{
+    findings++;
+}
+
 /* ---- collecting --------------------------------------------------------------------------------------- */
 
 static bool same_actor(const struct actor *a, const struct actor *b)

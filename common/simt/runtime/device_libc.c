@@ -40,27 +40,33 @@ void simt_assert_fail(const char *condition, const char *file, unsigned int line
     abort();
 }
 
+static void see_access(const void *address, size_t bytes, int access, const void *return_address)
+{
+    if (bytes == 0) return;
+    if (simt_self() != NULL) {
+        simt_access(address, bytes, access, return_address);
+    } else {
+        simt_host_access(address, bytes, access, return_address);
+    }
+}
+
 void *simt_memcpy(void *to, const void *from, size_t bytes)
 {
-    if (simt_self() != NULL && bytes > 0) {
-        simt_access(from, bytes, SIMT_READ, __builtin_return_address(0));
-        simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
-    }
+    see_access(from, bytes, SIMT_READ, __builtin_return_address(0));
+    see_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
     return memcpy(to, from, bytes);
 }
 
 void *simt_memmove(void *to, const void *from, size_t bytes)
 {
-    if (simt_self() != NULL && bytes > 0) {
-        simt_access(from, bytes, SIMT_READ, __builtin_return_address(0));
-        simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
-    }
+    see_access(from, bytes, SIMT_READ, __builtin_return_address(0));
+    see_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
     return memmove(to, from, bytes);
 }
 
 void *simt_memset(void *to, int value, size_t bytes)
 {
-    if (simt_self() != NULL && bytes > 0) simt_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
+    see_access(to, bytes, SIMT_WRITE, __builtin_return_address(0));
     return memset(to, value, bytes);
 }
 

@@ -313,13 +313,6 @@ static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct si
     return mistaken ? infer_kind(c->to, c->from) : c->kind;
 }
 
-static int to_host_forbidden;
-
-void simt_forbid_copies_to_host(int forbid)
-{
-    to_host_forbidden = forbid;
-}
-
 static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
 {
     RETURN_IF_LOST();
@@ -330,8 +323,9 @@ static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct sim
         return runtime_result(cudaErrorInvalidPitchValue);
     if (c.to == NULL || c.from == NULL) return runtime_result(cudaErrorInvalidValue);
     c.kind = settle_kind(&c, site);
-    if (to_host_forbidden && c.kind == cudaMemcpyDeviceToHost) {
-        simt_finding("host-pointer", &site, "%s brings device memory to the host: a kernel file may not", site.what);
+    if (runtime_host_is_kept_out() && c.kind == cudaMemcpyDeviceToHost) {
+        simt_finding("host-pointer", &site, "%s brings device memory to the host: a kernel file may not",
+                     site.what);
         return runtime_result(cudaErrorNotPermitted);
     }
     size_t to_bytes = (c.rows - 1) * c.to_pitch + c.width, from_bytes = (c.rows - 1) * c.from_pitch + c.width;

@@ -88,6 +88,19 @@ static void carry_out(const struct operation *operation)
     }
 }
 
+static int host_kept_out;
+
+void simt_forbid_copies_to_host(int forbid)
+{
+    host_kept_out = forbid;
+    simt_arena_seal(forbid);
+}
+
+int runtime_host_is_kept_out(void)
+{
+    return host_kept_out;
+}
+
 cudaError_t runtime_perform(const struct operation *operation)
 {
     int taken;
@@ -95,7 +108,9 @@ cudaError_t runtime_perform(const struct operation *operation)
     if (taken || error != cudaSuccess) return error;
     pthread_once(&device_lock_once, make_device_lock);
     pthread_mutex_lock(&device_lock);
+    if (host_kept_out) simt_arena_seal(0);
     carry_out(operation);
+    if (host_kept_out) simt_arena_seal(1);
     pthread_mutex_unlock(&device_lock);
     return cudaSuccess;
 }

@@ -120,4 +120,7 @@ void event_record_now(cudaEvent_t event);
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
 
+/** @brief 1 while the host may not see device memory, see simt_forbid_copies_to_host(). */
+int runtime_host_is_kept_out(void);
+
 #endif
