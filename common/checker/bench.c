@@ -182,6 +182,13 @@ static void tell_times(const struct check *check, int index)
         printf("      %llu launches, theoretical occupancy %.0f%% (%u blocks a multiprocessor, the least of "
                "them)\n",
                (unsigned long long)m->launches, 100.0 * m->occupancy, m->blocks_per_sm);
+    if (m->cost.kernels > 0.0)
+        printf("      %.2f us a kernel (%.0f of them)\n", m->median_us / m->cost.kernels, m->cost.kernels);
+    int beside = check->cases[index].beside - 1;
+    const struct measurement *other = beside >= 0 ? &check->verdicts[beside].measurement : NULL;
+    if (other != NULL && other->timed && other->refused == NULL)
+        printf("      %.2f times as fast as %s\n", other->median_us / m->median_us,
+               check->cases[beside].name);
     tell_limits(check, m);
     for (int i = 0; i < check->options.peer_count; i++) {
         const struct peer *peer = &check->options.peer[i];

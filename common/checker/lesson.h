@@ -66,6 +66,7 @@ struct lesson_case {
     unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
     int repeat;                  /**< number of items, 1 unless a property */
+    int beside;                  /**< 1 + index of the case whose time is told beside this one's; 0: none */
     uint64_t seed;               /**< of the item's inputs; set by the checker */
 };
 
@@ -135,6 +136,7 @@ struct lesson_cost {
     double extra_bytes; /**< workspace by contract */
     double oracle_ops;  /**< operations of the oracle for the whole item */
     int tensor_cores; /**< 1: the device's limit for products of halves is what counts, not that of floats */
+    double kernels;   /**< that follow each other, if a time for each is worth telling; else 0 */
 };
 
 struct lesson_part {

@@ -236,6 +236,10 @@ static int bench_on(struct bench *bench)
     pass_on_cases(line, &request.checker_arguments);
     if (option_value(line, "--ctest")) argument_add(&request.checker_arguments, "--ctest");
     judge(&request, &bench->mine);
+    if (bench->mine.exit_code == EXIT_SKIPPED) {
+        printf("begin: %s watch %s\n", program_name(), bench->lesson->number);
+        return EXIT_SKIPPED;
+    }
     if (bench->mine.results.count) {
         printf("\n");
         print_device_heading(bench->device);

@@ -1,5 +1,5 @@
-/* Takes the place of build_untrusted.c where the compilers are shell scripts, whose output is no object file
- * that could be looked into. What build_untrusted() refuses is tested with real compilers. */
+/* Takes the place of build_untrusted.c where the compilers are shell scripts, whose output is no object file that
+ * could be looked into. What build_untrusted() refuses is tested with real compilers. */
 #include "../../common/course/course.h"
 
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
@@ -10,5 +10,5 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
 
 void build_untrusted_limit(double seconds)
 {
-    (void)seconds;
+    (void)seconds; /* files of one's own take what they take */
 }

@@ -177,7 +177,7 @@ endif()
 file(COPY_FILE ${skeleton} ${first})
 
 # ---- bench --------------------------------------------------------------------------------------------------------------------
-expect(77 "" ${warpwise} bench 01 --device simt)
+expect(77 "begin: .*watch 01\n$" ${warpwise} bench 01 --device simt)
 put(PASS)
 golden(bench_simt ${warpwise} bench 01 --device simt --csv ${root}/bench.csv --json ${root}/bench.json --record)
 file(STRINGS ${root}/bench.csv rows REGEX "all/qwen3")

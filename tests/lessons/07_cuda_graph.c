@@ -457,6 +457,8 @@ static int cases(struct lesson_case *cases, int capacity)
         item->value[V_MODE] = row->mode;
         item->value[V_MISTAKE] = i < good ? RIGHT : BAD[i - good].mistake;
         item->expected = i < good ? KERNEL_OK : BAD[i - good].expected;
+        if (row->mode == MODE_REPLAY && i < good)
+            item->beside = count + 1; /* its line is followed by eager's */
         snprintf(item->name, sizeof item->name, "%s", i < good ? row->name : BAD[i - good].name);
     }
     return count;
@@ -813,6 +815,8 @@ static const char *purpose(const struct lesson_case *item)
     return NULL;
 }
 
+enum { KERNELS_A_LAYER = 6 }; /* decode_kernels.h says so; an embedding and the logits come on top */
+
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     struct decode_model model;
@@ -821,7 +825,8 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
     for (int step = 0; step < (int)item->value[V_STEPS]; step++) rows += rows_at(item->value, step);
     *cost = (struct lesson_cost){.flop = 2.0 * weights * rows,
                                  .min_bytes = 2.0 * weights * (double)item->value[V_STEPS],
-                                 .oracle_ops = 8.0 * weights * rows};
+                                 .oracle_ops = 8.0 * weights * rows,
+                                 .kernels = (double)item->value[V_STEPS] * (2 + KERNELS_A_LAYER * c.layers)};
 }
 
 static size_t workspace_bytes(const struct lesson_case *item)

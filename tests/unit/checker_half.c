@@ -8,6 +8,7 @@
 
 #include "attention_cases.h"
 #include "judged_case.h"
+#include "parallel.h"
 
 static int failures;
 
@@ -198,8 +199,30 @@ static void test_table(void)
     expect(refused_dims == 5 && refused_alignment == 8, "tiled cases", "refusals are missing");
 }
 
+/* What the checker finds, and the inputs it makes, do not depend on how many threads it has. */
+static void test_threads(void)
+{
+    enum { COUNT = 200001 };
+    float *one = malloc(COUNT * sizeof *one), *more = malloc(COUNT * sizeof *more);
+    struct rng first = {7}, second = {7};
+    if (one == NULL || more == NULL) exit(2);
+    parallel_limit(1);
+    rng_fill_normal(&first, one, COUNT);
+    parallel_limit(5);
+    rng_fill_normal(&second, more, COUNT);
+    parallel_limit(0);
+    expect(memcmp(one, more, COUNT * sizeof *one) == 0, "rng_fill_normal", "other numbers on five threads");
+    expect(first.state == second.state, "rng_fill_normal", "another state on five threads");
+    struct rng plain = {7};
+    for (size_t i = 0; i < COUNT; i++) more[i] = (float)rng_normal(&plain);
+    expect(memcmp(one, more, COUNT * sizeof *one) == 0, "rng_fill_normal", "not rng_normal() one by one");
+    free(one);
+    free(more);
+}
+
 int main(void)
 {
+    test_threads();
     test_table();
     test_planted();
     test_guards();

@@ -219,7 +219,7 @@ static void test_scores(void)
     struct ref_decode_sequence sequence = empty_sequence();
     double a = 3.0 / sqrt(12.50001), b = 4.0 / sqrt(12.50001), n = 1.0 / sqrt(0.50001);
     plain_weights();
-    weights[QKV] = weights[QKV + 2] = weights[QKV + 4 * 2] = weights[QKV + 5 * 2 + 1] = 1.0f;
+    weights[QKV] = weights[QKV + 2 * 2] = weights[QKV + 4 * 2] = weights[QKV + 5 * 2 + 1] = 1.0f;
     weights[OUT] = weights[OUT + 3] = 1.0f;
     ref_decode_step(&SMALL, weights, &EXACT, 0, 0, &sequence, logits, NULL, scratch);
     ref_decode_step(&SMALL, weights, &EXACT, 1, 1, &sequence, logits, NULL, scratch);

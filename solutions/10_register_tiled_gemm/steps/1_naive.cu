@@ -1,7 +1,5 @@
-/*
- * Step 1: the definition. One thread, one element of C; neighbouring threads are neighbours in a column, so
- * the 32 lanes of a warp read 32 rows of A, and write 32 rows of C: a sector each.
- */
+// Step 1: the definition. One thread, one element of C; neighbouring threads are neighbours in a column, so
+// the 32 lanes of a warp read 32 rows of A, and write 32 rows of C: a sector each.
 #include "steps.h"
 
 /** One thread, one element; a warp goes down a column. */

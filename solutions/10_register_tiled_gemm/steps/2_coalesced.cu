@@ -1,7 +1,5 @@
-/*
- * Step 2: neighbouring threads become neighbours in a row. A warp's load from B is 4 sectors, its load from A
- * a single one, and nothing else has changed.
- */
+// Step 2: neighbouring threads become neighbours in a row. A warp's load from B is 4 sectors, its load from A
+// a single one, and nothing else has changed.
 #include "steps.h"
 
 /** One thread, one element; a warp goes along a row. */

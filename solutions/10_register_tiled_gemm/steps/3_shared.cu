@@ -1,7 +1,5 @@
-/*
- * Step 3: lesson 02's tiles. A block reads 32 x 32 of A and of B once and uses each number 32 times. Two loads
- * from shared memory feed each multiply-add.
- */
+// Step 3: lesson 02's tiles. A block reads 32 x 32 of A and of B once and uses each number 32 times. Two loads
+// from shared memory feed each multiply-add.
 #include "steps.h"
 
 /** 32 x 32 of C a block, an element a thread. */

@@ -1,7 +1,5 @@
-/*
- * Step 4: a thread computes 8 elements of a column. A number of B, once in a register, is used 8 times: 9 loads
- * from shared memory feed 8 multiply-adds.
- */
+// Step 4: a thread computes 8 elements of a column. A number of B, once in a register, is used 8 times: 9 loads
+// from shared memory feed 8 multiply-adds.
 #include "steps.h"
 
 /** 64 x 64 of C a block, 8 x 1 a thread. */

@@ -1,6 +1,4 @@
-/*
- * Step 5: 8 x 8 elements a thread. 16 loads from shared memory feed 64 multiply-adds.
- */
+// Step 5: 8 x 8 elements a thread. 16 loads from shared memory feed 64 multiply-adds.
 #include "steps.h"
 
 /** 128 x 128 of C a block, 8 x 8 a thread. */

@@ -1,8 +1,6 @@
-/*
- * Step 7: where a thread's sums lie. A warp has 64 x 32 of C, 8 lanes down and 4 across; a lane's 8 x 8 are
- * groups of 4 x 4 between those of its neighbours, so that lanes read neighbouring vectors. Rows of the tile of
- * A are padded for the stores. No bank conflict is left.
- */
+// Step 7: where a thread's sums lie. A warp has 64 x 32 of C, 8 lanes down and 4 across; a lane's 8 x 8 are
+// groups of 4 x 4 between those of its neighbours, so that lanes read neighbouring vectors. Rows of the tile of
+// A are padded for the stores. No bank conflict is left.
 #include "steps.h"
 
 /** The same, without bank conflicts. */

@@ -1,14 +1,11 @@
-/*
- * Every step, and the solution's kernel in every size of tile that is worth a try: checked against a plain
- * product, and timed in one run, with cuBLAS as row 0.
- *
- *     cmake --build build --target ladder_10_register_tiled_gemm                    on a GPU
- *     build/bin/simtcc -I common -I lessons/10_register_tiled_gemm FILE -o build/ladder            without
- *
- *     ladder               check at small sizes; exit 0 if all are right
- *     ladder EXTENT...     then time products of these extents: lines "what,kernel,extent,us,tflops"
- *     ladder --counted N   launch each once at extent N and nothing else: SIMT_COUNTERS gets a row each
- */
+// Every step, and the solution's kernel in every size of tile that is worth a try: checked against a plain
+// product, and timed in one run, with cuBLAS as row 0.
+//
+// On a GPU it is the target ladder_10_register_tiled_gemm. Without one, test steps.10_register_tiled_gemm builds it with
+// simtcc, -I common and -I lessons/10_register_tiled_gemm. Its arguments:
+// - none: check at small sizes; exit 0 if all are right
+// - EXTENT...: then time products of these extents: lines "what,kernel,extent,us,tflops"
+// - --counted N: launch each once at extent N and nothing else; SIMT_COUNTERS gets a row each
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
