@@ -36,11 +36,12 @@ int process_start(struct process *process, const struct process_start *start);
 /** @brief Sends a message; 0 or -1. A runner that is gone is no error here: the wait will tell. */
 int process_send(struct process *process, uint32_t kind, uint32_t index);
 
-/** @brief Waits for a message of @p kind and @p index, at most @p seconds; meanwhile collects output and watches
- *         how much memory is used. */
+/** @brief Waits for a message of @p kind and @p index, at most @p seconds; meanwhile collects output and
+ *         watches how much memory is used. */
 enum process_event process_await(struct process *process, uint32_t kind, uint32_t index, double seconds);
 
-/** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left behind. */
+/** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left
+ *         behind. */
 void process_end(struct process *process, double seconds);
 
 #endif

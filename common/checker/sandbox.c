@@ -36,7 +36,7 @@ void sandbox_prepare(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- starting ----------------------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------------------ */
 
 const char *const *sandbox_environment(enum sandbox_isolation isolation)
 {
@@ -98,7 +98,7 @@ int sandbox_start(const struct sandbox *sandbox, struct sandboxed *child)
     return 0;
 }
 
-/* ---- listening and watching --------------------------------------------------------------------------------- */
+/* ---- listening and watching ---------------------------------------------------------------------------- */
 
 /* What does not fit is thrown away, so that a flood neither blocks nor fills memory. */
 void sandbox_collect(struct sandboxed *child)
@@ -122,7 +122,8 @@ int sandbox_has_ended(const struct sandboxed *child)
            info.si_pid == child->keeper;
 }
 
-/* Memory of its own and shared memory, which a program may take just as well; files and libraries do not count. */
+/* Memory of its own and shared memory, which a program may take just as well; files and libraries do not
+ * count. */
 static uint64_t resident_of(long pid)
 {
     char path[64], line[128];
@@ -159,7 +160,7 @@ int sandbox_is_greedy(const struct sandboxed *child)
     return child->resident_bytes > 0 && resident_below(child->keeper, 0) > child->resident_bytes;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------ */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 static void note_status(struct sandboxed *child, int status, int killed)
 {
@@ -214,7 +215,7 @@ enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int 
     return end;
 }
 
-/* ---- what there is ------------------------------------------------------------------------------------------ */
+/* ---- what there is ------------------------------------------------------------------------------------- */
 
 static int has_filter(void)
 {

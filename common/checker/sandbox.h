@@ -1,17 +1,19 @@
 /**
  * @file sandbox.h
- * @brief Any command line, run as if it wanted to do harm: a compiler at work on a stranger's file, or a runner.
+ * @brief Any command line, run as if it wanted to do harm: a compiler at work on a stranger's file, or a
+ * runner.
  *
  *     this process ──▶ keeper ──▶ [bubblewrap ──▶] the program ──▶ whatever it starts
  *
- * The *keeper* is a fork of this process that does nothing but watch: orphans fall to it, and when the program is
- * done, or this process says so or dies, it kills all that is left. What the program prints goes into a bounded
- * buffer that is shown and never believed.
+ * The *keeper* is a fork of this process that does nothing but watch: orphans fall to it, and when the
+ * program is done, or this process says so or dies, it kills all that is left. What the program prints goes
+ * into a bounded buffer that is shown and never believed.
  *
- * Always: limits, a process group and session of its own, closed descriptors, an environment that is given and
- * nothing else, a system call filter where the kernel has one. With SANDBOX_ISOLATED also: an unprivileged user
- * of its own when this process is root, and, where bubblewrap works, no network, no view of other processes, and
- * a file system that holds only what is named here, nothing of it writable but one folder.
+ * Always: limits, a process group and session of its own, closed descriptors, an environment that is given
+ * and nothing else, a system call filter where the kernel has one. With SANDBOX_ISOLATED also: an
+ * unprivileged user of its own when this process is root, and, where bubblewrap works, no network, no view
+ * of other processes, and a file system that holds only what is named here, nothing of it writable but one
+ * folder.
  */
 #ifndef WARPWISE_CHECKER_SANDBOX_H
 #define WARPWISE_CHECKER_SANDBOX_H
@@ -89,8 +91,8 @@ int sandbox_has_ended(const struct sandboxed *child);
 /** @brief 1 if it uses more memory than it may. */
 int sandbox_is_greedy(const struct sandboxed *child);
 
-/** @brief Waits up to @p seconds for its end, then kills it and all it started, and reaps. Fills exit_code and
- *         signal. */
+/** @brief Waits up to @p seconds for its end, then kills it and all it started, and reaps. Fills exit_code
+ *         and signal. */
 void sandbox_finish(struct sandboxed *child, double seconds);
 
 /** @brief Starts the program and waits at most @p seconds; whatever comes, nothing of it is left on return.
@@ -98,22 +100,22 @@ void sandbox_finish(struct sandboxed *child, double seconds);
 enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int (*interrupted)(void),
                              struct sandboxed *child);
 
-/** @brief PATH and what names devices and libraries, out of our own environment (HOME, too, unless isolated); the
- *         list is static. */
+/** @brief PATH and what names devices and libraries, out of our own environment (HOME, too, unless
+ *         isolated); the list is static. */
 const char *const *sandbox_environment(enum sandbox_isolation isolation);
 
 /**
  * @brief What isolation there is on this machine, in one line: "bubblewrap, an unprivileged user, system call
  *        filter". @p tree is the folder that programs have to read.
  *
- * What is missing is named as missing with the reason: "no bubblewrap (/usr/bin/bwrap refuses: setting up uid map:
- * Permission denied)". Probes once.
+ * What is missing is named as missing with the reason: "no bubblewrap (/usr/bin/bwrap refuses: setting up
+ * uid map: Permission denied)". Probes once.
  */
 const char *sandbox_describe(const char *tree);
 
-/** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once, and tells the programs started from here
- *         by WARPWISE_BUBBLEWRAP=works. WARPWISE_BUBBLEWRAP=no in the environment makes it absent, so that the other
- *         path can be tested. */
+/** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once, and tells the programs started
+ *         from here by WARPWISE_BUBBLEWRAP=works. WARPWISE_BUBBLEWRAP=no in the environment makes it
+ *         absent, so that the other path can be tested. */
 int sandbox_has_bubblewrap(void);
 
 #endif

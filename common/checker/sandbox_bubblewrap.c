@@ -112,7 +112,7 @@ static const char **wrap(const char *bubblewrap, const struct sandbox *sandbox, 
     return NULL;
 }
 
-/* ---- the probe ---------------------------------------------------------------------------------------------- */
+/* ---- the probe ----------------------------------------------------------------------------------------- */
 
 static char reason[300];
 
@@ -151,11 +151,13 @@ int sandbox_has_bubblewrap(void)
         return 0;
     }
     const char *known = getenv("WARPWISE_BUBBLEWRAP");
-    if (bubblewrap_state == UNKNOWN && known != NULL && strcmp(known, "works") == 0) bubblewrap_state = PRESENT;
+    if (bubblewrap_state == UNKNOWN && known != NULL && strcmp(known, "works") == 0)
+        bubblewrap_state = PRESENT;
     if (bubblewrap_state == UNKNOWN) {
         bubblewrap_state = PROBING;
         bubblewrap_state = probe(bubblewrap) ? PRESENT : ABSENT;
-        if (bubblewrap_state == PRESENT) setenv("WARPWISE_BUBBLEWRAP", "works", 1); /* what we start need not ask */
+        if (bubblewrap_state == PRESENT)
+            setenv("WARPWISE_BUBBLEWRAP", "works", 1); /* what we start need not ask */
     }
     return bubblewrap_state != ABSENT;
 }

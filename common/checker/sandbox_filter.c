@@ -1,6 +1,7 @@
 /**
  * @file sandbox_filter.c
- * @brief Which system calls a program in the sandbox may not make: a filter in the kernel's own little language.
+ * @brief Which system calls a program in the sandbox may not make: a filter in the kernel's own little
+ * language.
  *
  * What is forbidden fails with EPERM, so that a library that only tries goes on without. Everything else is
  * allowed: which calls a C library or a GPU driver needs is theirs to decide and changes with their versions.

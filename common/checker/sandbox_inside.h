@@ -17,8 +17,9 @@ struct sandbox_filter {
     unsigned short count;
 };
 
-/** @brief The filter for @p kind; a runner with @p may_write may also make files. @p self is the only process that
- *         may be signalled, 0 if it is not known. An empty one on a processor that is not known. */
+/** @brief The filter for @p kind; a runner with @p may_write may also make files. @p self is the only
+ *         process that may be signalled, 0 if it is not known. An empty one on a processor that is not
+ *         known. */
 void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigned self,
                          struct sandbox_filter *filter);
 
@@ -32,7 +33,8 @@ const char **sandbox_wrap(const struct sandbox *sandbox, int filter_descriptor);
 /** @brief Why there is no bubblewrap; after sandbox_has_bubblewrap() said so. */
 const char *sandbox_bubblewrap_reason(void);
 
-/** @brief The whole life of the keeper: starts the program, waits, kills what is left, writes the wait status to
+/** @brief The whole life of the keeper: starts the program, waits, kills what is left, writes the wait
+ *         status to
  *         @p leash. Never returns. */
 void sandbox_keep(const struct sandbox *sandbox, int output, int leash) __attribute__((noreturn));
 

@@ -2,8 +2,8 @@
  * @file sandbox_keeper.c
  * @brief The keeper, and what happens between fork and exec of the program it keeps.
  *
- * The keeper never executes anything: it is this program's code and stays as trustworthy as that. It ends when
- * nothing is left below it.
+ * The keeper never executes anything: it is this program's code and stays as trustworthy as that. It ends
+ * when nothing is left below it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +27,11 @@
 
 enum { ABOVE_CHILD = 10, OLD_KERNEL_DESCRIPTORS = 4096, FILTER_DESCRIPTOR = 9, KILL_ROUNDS = 10000 };
 
-/* Users from the first on belong to nobody by the usual conventions; in containers only low numbers may exist. */
+/* Users from the first on belong to nobody by the usual conventions; in containers only low numbers may
+ * exist. */
 static const uid_t FIRST_USER = 1879048192u, FIRST_LOW_USER = 62000u, LOW_USERS = 1000u;
 
-/* ---- in the child, before exec ------------------------------------------------------------------------------ */
+/* ---- in the child, before exec ------------------------------------------------------------------------- */
 
 static int limit(int resource, uint64_t most)
 {
@@ -63,7 +64,8 @@ static void close_from(int first)
     for (int i = first; i < OLD_KERNEL_DESCRIPTORS; i++) close(i);
 }
 
-/* Leaves these descriptors and no others; they are moved out of the way first, so that none is overwritten. */
+/* Leaves these descriptors and no others; they are moved out of the way first, so that none is
+ * overwritten. */
 static int place_descriptors(const struct sandbox *sandbox, int output, int filter)
 {
     int from[ABOVE_CHILD] = {open("/dev/null", O_RDONLY),
@@ -150,7 +152,7 @@ static void become(const struct sandbox *sandbox, int output, uid_t user)
     _exit(SANDBOX_EXEC_FAILED);
 }
 
-/* ---- the keeper --------------------------------------------------------------------------------------------- */
+/* ---- the keeper ---------------------------------------------------------------------------------------- */
 
 static int user_exists(uid_t user)
 {

@@ -1,13 +1,13 @@
 /**
  * @file build_untrusted.c
- * @brief From a stranger's kernel file to a runner. Every program that reads it runs in the sandbox, and between
- *        them stands a check:
+ * @brief From a stranger's kernel file to a runner. Every program that reads it runs in the sandbox, and
+ * between        them stands a check:
  *
  *     simt   text ✓ ─▶ simtcc -E ─▶ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ simtcc ─▶ runner
  *     gpu    text ✓ ─▶ nvcc -c ─▶ kernel.o ✓ (✓ its instructions, if it has assembly) ─▶ nvcc ─▶ runner
  *
- * What was checked is what is built: on simt the compiler is given kernel.ii itself. The programs may write in one
- * folder, work/; what they leave there is read without following links, and removed.
+ * What was checked is what is built: on simt the compiler is given kernel.ii itself. The programs may write
+ * in one folder, work/; what they leave there is read without following links, and removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static double seconds_allowed(const struct work *work)
     return work->recipe->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
 }
 
-/* ---- programs ----------------------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------------------ */
 
 static void add_matches(struct argument_list *list, const char *pattern)
 {
@@ -204,7 +204,7 @@ static int run(struct work *work, const char *const *more)
     return succeeded;
 }
 
-/* ---- what programs leave behind ----------------------------------------------------------------------------- */
+/* ---- what programs leave behind ------------------------------------------------------------------------ */
 
 static int open_left(const char *path)
 {
@@ -245,7 +245,7 @@ static int copy_left(const char *from, const char *to)
     return copied;
 }
 
-/* ---- the checks --------------------------------------------------------------------------------------------- */
+/* ---- the checks ---------------------------------------------------------------------------------------- */
 
 static int refuse(struct work *work, char *sentence)
 {
@@ -319,7 +319,8 @@ static int check_object(struct work *work, const char *path)
                              : format_string("%s: %s", work->name, finding.message));
 }
 
-/* A host function with assembly in it could call the system by itself; device code is no text of the host's. */
+/* A host function with assembly in it could call the system by itself; device code is no text of the
+ * host's. */
 static int check_instructions(struct work *work, const char *object)
 {
     static const char *const calls[] = {"\tsyscall", "\tsysenter", "\tint ", "\tsvc\t", NULL};
@@ -355,7 +356,7 @@ static int check_instructions(struct work *work, const char *object)
                                 line ? line : source_line_of(work->source.data, "__asm__")));
 }
 
-/* ---- building ----------------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------ */
 
 static int build_object(struct work *work, const char *object)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- visible text ------------------------------------------------------------------------------------------- */
+/* ---- visible text -------------------------------------------------------------------------------------- */
 
 /* The code point at @p at and how many bytes it takes; 0 bytes if there is no valid one (RFC 3629: no longer
  * form than needed, no surrogate, nothing above U+10FFFF). */
@@ -25,7 +25,8 @@ static size_t decode(const unsigned char *at, unsigned *point)
     return *point < least[length] || *point > 0x10ffff || surrogate ? 0 : length;
 }
 
-/* Control characters, marks of direction, separators of lines, blanks without width, and what is no character. */
+/* Control characters, marks of direction, separators of lines, blanks without width, and what is no
+ * character. */
 static int is_unseen(unsigned point)
 {
     static const struct {
@@ -69,7 +70,7 @@ char *escape_visible(const char *string, enum escape_lines lines)
     return out.data;
 }
 
-/* ---- file names --------------------------------------------------------------------------------------------- */
+/* ---- file names ---------------------------------------------------------------------------------------- */
 
 enum { LONGEST_NAME = 60, SUM_DIGITS = 10 };
 
@@ -100,7 +101,7 @@ char *escape_folder_name(const char *name)
     return out.data;
 }
 
-/* ---- notations ---------------------------------------------------------------------------------------------- */
+/* ---- notations ----------------------------------------------------------------------------------------- */
 
 static int is_number(const char *string)
 {

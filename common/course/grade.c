@@ -15,7 +15,7 @@
 
 enum { LOCK_TRIES = 20, LOCK_WAIT_MS = 100 };
 
-/* ---- options ------------------------------------------------------------------------------------------------ */
+/* ---- options ------------------------------------------------------------------------------------------- */
 
 /* "01,04-06", or NULL for all. */
 static int choose_lessons(const char *list, struct grade_class *class)
@@ -81,9 +81,10 @@ static int read_options(const struct command_line *line, struct grade_class *cla
     return choose_lessons(lessons, class);
 }
 
-/* ---- where the results go ----------------------------------------------------------------------------------- */
+/* ---- where the results go ------------------------------------------------------------------------------ */
 
-/* 0, or errno; EAGAIN if another has it. One that was killed a moment ago may not be quite gone: then this waits. */
+/* 0, or errno; EAGAIN if another has it. One that was killed a moment ago may not be quite gone: then this
+ * waits. */
 static int take_lock(int file)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -95,8 +96,8 @@ static int take_lock(int file)
     return 0;
 }
 
-/* One grader in a folder. A record lock: it is this process's alone, no child inherits it, and it goes when this
- * process does, however that comes about. */
+/* One grader in a folder. A record lock: it is this process's alone, no child inherits it, and it goes when
+ * this process does, however that comes about. */
 static int take_folder(struct grade_class *class)
 {
     int error = make_folders(class->plan.out);
@@ -136,12 +137,12 @@ static int folders_apart(const struct grade_class *class)
                  (out[length] == '/' || out[length] == '\0');
     free(submissions);
     free(out);
-    return inside ? complain("--out %s lies among the submissions; choose a folder elsewhere.",
-                             class->plan.out)
-                  : EXIT_PASS;
+    return inside
+               ? complain("--out %s lies among the submissions; choose a folder elsewhere.", class->plan.out)
+               : EXIT_PASS;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 /* What is not graded, by name; 1 if there is any. */
 static int tell_ungraded(const struct grade_class *class)

@@ -12,8 +12,8 @@
  *     grade_gradescope.c results.json     grade_junit.c    junit.xml
  *     grade_student.c    report.md, log.txt   grade_summary.c  summary.html
  *
- * The journal (journal.h) is the only thing that is kept; every report is made from it anew. So a class that was
- * interrupted, sharded or regraded in part comes to the same bytes as one that was graded in one go.
+ * The journal (journal.h) is the only thing that is kept; every report is made from it anew. So a class that
+ * was interrupted, sharded or regraded in part comes to the same bytes as one that was graded in one go.
  */
 #ifndef WARPWISE_COURSE_GRADE_H
 #define WARPWISE_COURSE_GRADE_H
@@ -21,7 +21,7 @@
 #include "course.h"
 #include "journal.h"
 
-/* ---- what is known about a class (grade_book.c) ------------------------------------------------------------- */
+/* ---- what is known about a class (grade_book.c) -------------------------------------------------------- */
 
 /** @brief One case of the checker. */
 struct grade_row {
@@ -32,27 +32,28 @@ struct grade_row {
 /** @brief What was measured of one case; NaN for what was not. */
 struct grade_measure {
     char *test_case, *state;
-    char *refused;            /**< why the time is not to be believed, or "" */
-    double sectors;           /**< of loads and stores, by the software device */
-    double min_bytes;         /**< what has to be moved at the least */
-    double time_us;           /**< on a GPU */
+    char *refused;              /**< why the time is not to be believed, or "" */
+    double sectors;             /**< of loads and stores, by the software device */
+    double min_bytes;           /**< what has to be moved at the least */
+    double time_us;             /**< on a GPU */
     double before_us, after_us; /**< the course's solution, in the same run on the same GPU */
 };
 
-/** @brief What came of one lesson of one student on one device. The student "" is the course's own solution. */
+/** @brief What came of one lesson of one student on one device. The student "" is the course's own solution.
+ * */
 struct grade_result {
     char *student, *lesson;
     enum device device;
-    int graded;      /**< 0: it could not be, through no fault of the student's */
-    char *key;       /**< sum of all that the verdict depends on */
-    char *state;     /**< PASS, FAIL, … */
-    char *sentence;  /**< why it was not run, or not graded; "" otherwise */
-    char *file;      /**< below the student's folder */
-    char *sha256;    /**< of the file */
+    int graded;           /**< 0: it could not be, through no fault of the student's */
+    char *key;            /**< sum of all that the verdict depends on */
+    char *state;          /**< PASS, FAIL, … */
+    char *sentence;       /**< why it was not run, or not graded; "" otherwise */
+    char *file;           /**< below the student's folder */
+    char *sha256;         /**< of the file */
     char *model, *driver; /**< of the device */
-    char *at;        /**< when, UTC */
-    double seconds;  /**< how long it took */
-    char *log;       /**< untrusted text */
+    char *at;             /**< when, UTC */
+    double seconds;       /**< how long it took */
+    char *log;            /**< untrusted text */
     size_t row_count, measure_count;
     struct grade_row *rows;
     struct grade_measure *measures;
@@ -105,7 +106,7 @@ void grade_result_line(const struct grade_result *result, struct text *line);
 /** @brief Reads the line of a result; 0, or -1. */
 int grade_result_parse(const char *line, struct grade_result *result);
 
-/* ---- whose folders there are (grade_students.c) ------------------------------------------------------------- */
+/* ---- whose folders there are (grade_students.c) -------------------------------------------------------- */
 
 /** @brief What a student's folder holds for a lesson. */
 struct grade_find {
@@ -122,7 +123,7 @@ void grade_find(const char *folder, const char *student, const struct lesson_fol
 /** @brief The shard, from 1 to @p shards, that a student belongs to, whoever else is in the class. */
 unsigned grade_shard_of(const char *student, unsigned shards);
 
-/* ---- one unit of work (grade_unit.c) ------------------------------------------------------------------------ */
+/* ---- one unit of work (grade_unit.c) ------------------------------------------------------------------- */
 
 /** @brief All that the units of a run have in common. */
 struct grade_plan {
@@ -151,7 +152,7 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
 void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit,
                     struct grade_result *result);
 
-/* ---- many of them (grade_schedule.c) ------------------------------------------------------------------------ */
+/* ---- many of them (grade_schedule.c) ------------------------------------------------------------------- */
 
 /** @brief Told every result as it comes, in the order of completion; not 0: stop. */
 typedef int (*grade_taker)(void *context, const struct grade_unit *unit, struct grade_result *result);
@@ -165,7 +166,7 @@ int grade_schedule(const struct grade_plan *plan, const struct grade_unit *units
 /** @brief How many GPUs units may use at once. */
 int grade_count_gpus(void);
 
-/* ---- points (grade_score.c) --------------------------------------------------------------------------------- */
+/* ---- points (grade_score.c) ---------------------------------------------------------------------------- */
 
 enum grade_group_kind { GRADE_CASES, GRADE_CLEAN, GRADE_SPEED };
 
@@ -174,16 +175,16 @@ struct grade_group {
     const char *name; /**< "basic", "edges", …, "clean", "speed" */
     enum grade_group_kind kind;
     double points, points_max;
-    double withheld;     /**< points that could not be decided on, neither given nor refused */
+    double withheld; /**< points that could not be decided on, neither given nor refused */
     size_t cases, failed;
-    struct text note;    /**< what there is to say about it, or empty */
+    struct text note; /**< what there is to say about it, or empty */
 };
 
 enum { GRADE_GROUPS = 10 };
 
 /** @brief What a lesson earned. */
 struct grade_score {
-    const char *state; /**< of the device that decides; NOT_GRADED if there is no verdict */
+    const char *state;                 /**< of the device that decides; NOT_GRADED if there is no verdict */
     const struct grade_result *result; /**< of the device that decides: the one with fewer points; or NULL */
     double points, points_max, withheld;
     size_t group_count;
@@ -202,7 +203,7 @@ void grade_score(const struct grade_book *book, const char *student, const struc
                  struct grade_score *score);
 void grade_score_free(struct grade_score *score);
 
-/* ---- reports ------------------------------------------------------------------------------------------------ */
+/* ---- reports ------------------------------------------------------------------------------------------- */
 
 /** @brief One student's scores, in the order of the book's lessons. */
 struct grade_sheet {

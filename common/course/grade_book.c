@@ -2,8 +2,8 @@
  * @file grade_book.c
  * @brief What is known about a class, and the lines by which the journal keeps it.
  *
- * A result is one line; the fields of a row or a measure follow each other, beginning with its case. An enquiry
- * for a result looks from the first to the last: a class has a few thousand.
+ * A result is one line; the fields of a row or a measure follow each other, beginning with its case. An
+ * enquiry for a result looks from the first to the last: a class has a few thousand.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "grade.h"
 
-/* ---- lists that grow ---------------------------------------------------------------------------------------- */
+/* ---- lists that grow ----------------------------------------------------------------------------------- */
 
 /* @p items with room for one more; they are full whenever the count is a power of two. */
 static void *grown(void *items, size_t count, size_t size)
@@ -48,7 +48,7 @@ const struct grade_measure *grade_measure_of(const struct grade_result *result, 
     return NULL;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
 static void put(struct text *line, const char *name, const char *value)
 {
@@ -125,9 +125,9 @@ static void take_row(struct grade_result *result, const char *name, const char *
 {
     struct grade_row *row =
         strcmp(name, "case") == 0 ? grade_add_row(result) : &result->rows[result->row_count - 1];
-    const struct text_field texts[] = {{"case", &row->test_case},   {"part", &row->part},
-                                       {"group", &row->group},      {"state", &row->state},
-                                       {"shape", &row->shape},      {"finding", &row->finding},
+    const struct text_field texts[] = {{"case", &row->test_case},    {"part", &row->part},
+                                       {"group", &row->group},       {"state", &row->state},
+                                       {"shape", &row->shape},       {"finding", &row->finding},
                                        {"headline", &row->headline}, {"pattern", &row->pattern}};
     const struct number_field numbers[] = {{"points", &row->points}, {"points_max", &row->points_max}};
     take(texts, sizeof texts / sizeof texts[0], numbers, 2, name, value);
@@ -135,8 +135,8 @@ static void take_row(struct grade_result *result, const char *name, const char *
 
 static void take_measure(struct grade_result *result, const char *name, const char *value)
 {
-    struct grade_measure *measure = strcmp(name, "case") == 0 ? grade_add_measure(result)
-                                                              : &result->measures[result->measure_count - 1];
+    struct grade_measure *measure =
+        strcmp(name, "case") == 0 ? grade_add_measure(result) : &result->measures[result->measure_count - 1];
     const struct text_field texts[] = {
         {"case", &measure->test_case}, {"state", &measure->state}, {"refused", &measure->refused}};
     const struct number_field numbers[] = {{"sectors", &measure->sectors},
@@ -155,9 +155,9 @@ static void fill(char **text)
 
 static void fill_texts(struct grade_result *result)
 {
-    char **const texts[] = {&result->student, &result->lesson, &result->key,    &result->state,
-                            &result->sentence, &result->file,  &result->sha256, &result->model,
-                            &result->driver,  &result->at,     &result->log};
+    char **const texts[] = {&result->student,  &result->lesson, &result->key,    &result->state,
+                            &result->sentence, &result->file,   &result->sha256, &result->model,
+                            &result->driver,   &result->at,     &result->log};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) fill(texts[i]);
     for (size_t i = 0; i < result->row_count; i++) {
         struct grade_row *row = &result->rows[i];
@@ -175,11 +175,17 @@ static void fill_texts(struct grade_result *result)
 static int result_from(const struct record *record, struct grade_result *result)
 {
     *result = (struct grade_result){0};
-    const struct text_field texts[] = {
-        {"student", &result->student}, {"lesson", &result->lesson},   {"key", &result->key},
-        {"state", &result->state},     {"sentence", &result->sentence}, {"file", &result->file},
-        {"sha256", &result->sha256},   {"model", &result->model},     {"driver", &result->driver},
-        {"at", &result->at},           {"log", &result->log}};
+    const struct text_field texts[] = {{"student", &result->student},
+                                       {"lesson", &result->lesson},
+                                       {"key", &result->key},
+                                       {"state", &result->state},
+                                       {"sentence", &result->sentence},
+                                       {"file", &result->file},
+                                       {"sha256", &result->sha256},
+                                       {"model", &result->model},
+                                       {"driver", &result->driver},
+                                       {"at", &result->at},
+                                       {"log", &result->log}};
     const struct number_field numbers[] = {{"seconds", &result->seconds}};
     if (strcmp(record_value(record, "kind"), "result") != 0) return -1;
     result->device = strcmp(record_value(record, "device"), "gpu") == 0 ? DEVICE_GPU : DEVICE_SIMT;
@@ -208,7 +214,7 @@ int grade_result_parse(const char *line, struct grade_result *result)
     return failed;
 }
 
-/* ---- the class ---------------------------------------------------------------------------------------------- */
+/* ---- the class ----------------------------------------------------------------------------------------- */
 
 void grade_class_line(const struct grade_book *book, struct text *line)
 {
@@ -289,8 +295,7 @@ static void read_class(struct grade_book *book, const struct record *record)
 
 void grade_book_put(struct grade_book *book, const struct grade_result *result)
 {
-    const struct grade_result *found =
-        grade_book_find(book, result->student, result->lesson, result->device);
+    const struct grade_result *found = grade_book_find(book, result->student, result->lesson, result->device);
     if (found) {
         book->results[found - book->results] = *result;
         return;

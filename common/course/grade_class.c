@@ -2,9 +2,9 @@
  * @file grade_class.c
  * @brief Who is graded in what, which of it is known already, and the grading of the rest.
  *
- * The course's own solution of each lesson is graded first, on each device. Where it does not pass, something is
- * wrong with this installation or this device, and nobody is graded in that lesson: an honest submission would
- * fail as well.
+ * The course's own solution of each lesson is graded first, on each device. Where it does not pass, something
+ * is wrong with this installation or this device, and nobody is graded in that lesson: an honest submission
+ * would fail as well.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static double now_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- lessons ------------------------------------------------------------------------------------------------ */
+/* ---- lessons ------------------------------------------------------------------------------------------- */
 
 /* One line of the rubric: "what,name,value". */
 static void read_rubric_line(const char *line, struct grade_lesson *lesson)
@@ -93,7 +93,7 @@ static int settle_lessons(struct grade_class *class)
     return EXIT_PASS;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------ */
+/* ---- devices ------------------------------------------------------------------------------------------- */
 
 /* Those asked for; else those recorded, even if one is gone: that is then said, and nobody's zero. */
 static int settle_devices(struct grade_class *class)
@@ -109,13 +109,14 @@ static int settle_devices(struct grade_class *class)
     }
     if (class->book.devices[DEVICE_GPU]) {
         class->plan.gpus = grade_count_gpus();
-        if (class->plan.speed && device_probe(DEVICE_GPU)->usable) device_measure(); /* once for all workers */
+        if (class->plan.speed && device_probe(DEVICE_GPU)->usable)
+            device_measure(); /* once for all workers */
     }
     if (class->book.devices[DEVICE_SIMT] || class->book.devices[DEVICE_GPU]) return EXIT_PASS;
     return complain("there is no device to grade on; see: warpwise doctor");
 }
 
-/* ---- students ----------------------------------------------------------------------------------------------- */
+/* ---- students ------------------------------------------------------------------------------------------ */
 
 static int settle_students(struct grade_class *class)
 {
@@ -148,8 +149,7 @@ int grade_class_settle(struct grade_class *class)
     class->book.speed = class->no_speed ? 0 : class->student ? recorded_speed : 1;
     class->plan.speed = class->book.speed;
     class->book.version = copy_string(WARPWISE_VERSION);
-    class->book.shard =
-        class->shards ? format_string("%u/%u", class->shard, class->shards) : copy_string("");
+    class->book.shard = class->shards ? format_string("%u/%u", class->shard, class->shards) : copy_string("");
     class->book.isolation = copy_string(sandbox_describe(course_source_dir()));
     printf("isolation: %s\n", class->book.isolation);
     if (grade_seed_settle(class) != EXIT_PASS || settle_lessons(class) != EXIT_PASS) return EXIT_TROUBLE;
@@ -161,7 +161,7 @@ int grade_class_settle(struct grade_class *class)
     return error ? complain("%s cannot be written: %s.", class->journal.path, strerror(error)) : EXIT_PASS;
 }
 
-/* ---- what is to be done ------------------------------------------------------------------------------------- */
+/* ---- what is to be done -------------------------------------------------------------------------------- */
 
 static void add_unit(struct grade_class *class, const char *student, const struct lesson_folder *lesson,
                      enum device device, struct grade_find *find)
@@ -221,7 +221,7 @@ static void list_students(struct grade_class *class)
     }
 }
 
-/* ---- doing it ----------------------------------------------------------------------------------------------- */
+/* ---- doing it ------------------------------------------------------------------------------------------ */
 
 static void tell_progress(const struct grade_class *class, const struct grade_unit *unit,
                           const struct grade_result *result)
@@ -315,9 +315,10 @@ static void tell_unsound(const struct grade_class *class)
                 continue;
             const struct grade_result *solution =
                 grade_book_find(&class->book, "", class->lessons[i]->name, (enum device)device);
-            complain("the course's own solution of %s does not pass on %s (%s%s%s), so nobody is graded in it.",
-                     class->lessons[i]->name, device_name((enum device)device), solution->state,
-                     *solution->sentence ? ": " : "", solution->sentence);
+            complain(
+                "the course's own solution of %s does not pass on %s (%s%s%s), so nobody is graded in it.",
+                class->lessons[i]->name, device_name((enum device)device), solution->state,
+                *solution->sentence ? ": " : "", solution->sentence);
         }
     }
 }

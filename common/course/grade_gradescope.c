@@ -86,9 +86,8 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     if (sheet->graded) put_tests(book, sheet, out);
     text_print(out, "  \"execution_time\": %ld,\n  \"output\": ", (long)(sheet->seconds + 0.5));
     put_json(out, told.data ? told.data : "");
-    text_print(out,
-               ",\n  \"output_format\": \"text\",\n  \"visibility\": \"visible\",\n"
-               "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ");
+    text_print(out, ",\n  \"output_format\": \"text\",\n  \"visibility\": \"visible\",\n"
+                    "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ");
     put_json(out, sheet->shown);
     text_print(out, ", \"version\": ");
     put_json(out, book->version);

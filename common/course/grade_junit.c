@@ -2,7 +2,8 @@
  * @file grade_junit.c
  * @brief junit.xml, in the form that test reporters agree on: a suite a lesson, a test a group of cases.
  *
- * Inside a suite: properties, then tests, then system-out. A test holds at most one of failure, error, skipped.
+ * Inside a suite: properties, then tests, then system-out. A test holds at most one of failure, error,
+ * skipped.
  */
 #include <string.h>
 

@@ -36,7 +36,8 @@ static int fits(const struct grade_book *book, const struct grade_book *part, co
         same = strcmp(one->name, other->name) == 0 && one->part_count == other->part_count &&
                one->clean_points == other->clean_points && one->speed_points == other->speed_points;
     }
-    if (!same) return complain("%s was graded in other lessons, on other devices or for other points.", folder);
+    if (!same)
+        return complain("%s was graded in other lessons, on other devices or for other points.", folder);
     if (strcmp(book->version, part->version) != 0) {
         complain("%s was graded by warpwise %s, others by %s.", folder, part->version, book->version);
     }

@@ -2,8 +2,8 @@
  * @file grade_reports.c
  * @brief Which files a class comes to, and grades.csv.
  *
- * All are made from the book alone, in an order that is the book's own: the same verdicts give the same bytes,
- * whatever happened on the way to them. A file is written beside its place and renamed into it.
+ * All are made from the book alone, in an order that is the book's own: the same verdicts give the same
+ * bytes, whatever happened on the way to them. A file is written beside its place and renamed into it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ void grade_put_row(const struct grade_row *row, struct text *out)
     if (*row->pattern) text_print(out, "; %s", row->pattern);
 }
 
-/* ---- sheets ------------------------------------------------------------------------------------------------- */
+/* ---- sheets -------------------------------------------------------------------------------------------- */
 
 static void make_sheet(const struct grade_book *book, const char *student, struct grade_sheet *sheet)
 {
@@ -50,7 +50,7 @@ static void free_sheet(const struct grade_book *book, struct grade_sheet *sheet)
     free(sheet->folder);
 }
 
-/* ---- grades.csv --------------------------------------------------------------------------------------------- */
+/* ---- grades.csv ---------------------------------------------------------------------------------------- */
 
 /* Neither times nor dates stand here: a class graded again is the same file. */
 void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
@@ -77,7 +77,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
     }
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 /* A file that holds these bytes already is left alone, with its date. */
 static int write_report(const char *folder, const char *name, struct text *content)
@@ -85,8 +85,8 @@ static int write_report(const char *folder, const char *name, struct text *conte
     struct text there = {0};
     char *path = format_string("%s/%s", folder, name);
     int error = read_file(path, &there);
-    int same = !error && there.length == content->length &&
-               memcmp(there.data, content->data, content->length) == 0;
+    int same =
+        !error && there.length == content->length && memcmp(there.data, content->data, content->length) == 0;
     error = same ? 0 : write_file(path, content->data, content->length);
     int code = error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
     text_free(&there);

@@ -3,8 +3,8 @@
  * @brief Units of work, some at a time, each in a process of its own.
  *
  * A worker sends its result, as the line that goes into the journal, through a pipe, and ends. What it starts
- * ends with it: should this program be killed, the kernel ends the workers, and they end what they run. A worker
- * that ends without a whole line makes a result that is not graded.
+ * ends with it: should this program be killed, the kernel ends the workers, and they end what they run. A
+ * worker that ends without a whole line makes a result that is not graded.
  *
  * A unit on a GPU takes one of the GPUs for itself, so that nobody else's kernel is in the way of a time.
  */
@@ -24,9 +24,9 @@
 enum { MOST_JOBS = 256, LOOK_MS = 100 };
 
 struct worker {
-    pid_t pid;  /* 0: idle */
-    int pipe;   /* its end is ours to read */
-    int gpu;    /* the one it uses, -1 for none */
+    pid_t pid; /* 0: idle */
+    int pipe;  /* its end is ours to read */
+    int gpu;   /* the one it uses, -1 for none */
     const struct grade_unit *unit;
     struct text line;
 };
@@ -38,7 +38,7 @@ struct pool {
     int gpu_taken[MOST_JOBS];
 };
 
-/* ---- GPUs --------------------------------------------------------------------------------------------------- */
+/* ---- GPUs ---------------------------------------------------------------------------------------------- */
 
 int grade_count_gpus(void)
 {
@@ -74,7 +74,7 @@ static int free_gpu(const struct pool *pool)
     return -1;
 }
 
-/* ---- a worker ----------------------------------------------------------------------------------------------- */
+/* ---- a worker ------------------------------------------------------------------------------------------ */
 
 static void send_line(int file, const struct text *line)
 {
@@ -86,7 +86,8 @@ static void send_line(int file, const struct text *line)
     }
 }
 
-/* Runs in the child. What it says on the terminal would be lost among the others' words: the result holds it. */
+/* Runs in the child. What it says on the terminal would be lost among the others' words: the result holds it.
+ * */
 static void work(const struct pool *pool, const struct grade_unit *unit, int gpu, int file, pid_t parent)
 {
     struct grade_result result;
@@ -151,10 +152,9 @@ static void take_line(struct worker *worker, int status, struct grade_result *re
     int whole = line->length > 0 && line->data[line->length - 1] == '\n';
     if (whole) line->data[--line->length] = '\0';
     if (whole && grade_result_parse(line->data, result) == 0) return;
-    char *why = WIFSIGNALED(status)
-                    ? format_string("the process that graded it was ended by signal %d (%s)",
-                                    WTERMSIG(status), strsignal(WTERMSIG(status)))
-                    : copy_string("the process that graded it ended without a result");
+    char *why = WIFSIGNALED(status) ? format_string("the process that graded it was ended by signal %d (%s)",
+                                                    WTERMSIG(status), strsignal(WTERMSIG(status)))
+                                    : copy_string("the process that graded it ended without a result");
     make_ungraded(worker->unit, why, result);
     free(why);
 }
@@ -179,7 +179,7 @@ static void retire(struct pool *pool, struct worker *worker, int *status)
     worker->pid = 0;
 }
 
-/* ---- the pool ----------------------------------------------------------------------------------------------- */
+/* ---- the pool ------------------------------------------------------------------------------------------ */
 
 static struct worker *idle_worker(struct pool *pool)
 {

@@ -4,8 +4,8 @@
  *
  * - Cases: what the checker's rows say, group by group. Where a lesson was run on both devices, the one with
  *   fewer points decides.
- * - Clean: only the software device can tell. A part earns its share if at least half of its points were earned
- *   and nothing was found in any of its cases.
+ * - Clean: only the software device can tell. A part earns its share if at least half of its points were
+ *   earned and nothing was found in any of its cases.
  * - Speed: the solution's cost over the student's, at each of the cases that are measured, from nothing at
  *   `speed_none` to everything at `speed_full`. A wrong result earns nothing; a measurement that cannot be
  *   relied on is withheld: neither given nor refused.
@@ -19,13 +19,19 @@
 enum { SECTOR_BYTES = 32 };
 #define STEADY 0.10 /* the solution's times around a measurement differ by no more than this share */
 
-/* ---- groups of cases ---------------------------------------------------------------------------------------- */
+/* ---- groups of cases ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *title;
-} groups[] = {{"basic", "basic"},           {"edges", "edges"},           {"numerics", "numerics"},
-              {"bad_input", "bad input"},   {"properties", "properties"}, {"speed", "real sizes"},
-              {"clean", "clean of findings"}, {"ratio", "speed"},         {"other", "other"}};
+} groups[] = {{"basic", "basic"},
+              {"edges", "edges"},
+              {"numerics", "numerics"},
+              {"bad_input", "bad input"},
+              {"properties", "properties"},
+              {"speed", "real sizes"},
+              {"clean", "clean of findings"},
+              {"ratio", "speed"},
+              {"other", "other"}};
 enum { GROUPS_OF_CASES = 6, GROUP_NAMES = sizeof groups / sizeof groups[0] };
 
 const char *grade_group_title(const char *group)
@@ -83,7 +89,7 @@ static void add_cases(const struct grade_result *result, const struct grade_resu
     group->failed = group->cases = 1;
 }
 
-/* ---- clean of findings -------------------------------------------------------------------------------------- */
+/* ---- clean of findings --------------------------------------------------------------------------------- */
 
 static int is_unclean(const struct grade_row *row)
 {
@@ -138,7 +144,7 @@ static void add_clean(const struct grade_book *book, const struct grade_lesson *
     group->failed = group->points < group->points_max;
 }
 
-/* ---- speed -------------------------------------------------------------------------------------------------- */
+/* ---- speed --------------------------------------------------------------------------------------------- */
 
 int grade_is_steady(const struct grade_measure *measure)
 {
@@ -225,17 +231,17 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
 {
     if (!(lesson->speed_points > 0)) return;
     struct grade_group *group = group_called(score, "ratio");
-    const char *why = !book->speed                          ? "speed was not measured (--no-speed)"
-                      : !solution                           ? "there is no solution here to measure beside"
-                      : solution->measure_count == 0        ? "this lesson has no case that can be measured"
-                                                            : NULL;
+    const char *why = !book->speed                   ? "speed was not measured (--no-speed)"
+                      : !solution                    ? "there is no solution here to measure beside"
+                      : solution->measure_count == 0 ? "this lesson has no case that can be measured"
+                                                     : NULL;
     group->kind = GRADE_SPEED;
     group->points_max = lesson->speed_points;
     score->speed_device = result->device;
     int right = 0;
     for (size_t i = 0; i < result->row_count; i++) {
-        right = right || (strcmp(result->rows[i].group, "speed") == 0 &&
-                          strcmp(result->rows[i].state, "PASS") == 0);
+        right = right ||
+                (strcmp(result->rows[i].group, "speed") == 0 && strcmp(result->rows[i].state, "PASS") == 0);
     }
     if (!right) { /* nothing right to be fast at: no reason to withhold anything */
         group->cases = group->failed = 1;
@@ -249,7 +255,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     }
 }
 
-/* ---- a lesson ----------------------------------------------------------------------------------------------- */
+/* ---- a lesson ------------------------------------------------------------------------------------------ */
 
 /* 1 if @p result is a verdict that stands: the course's own solution must have passed on that device. */
 static int stands(const struct grade_book *book, const struct grade_result *result)

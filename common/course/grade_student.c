@@ -11,7 +11,7 @@
 
 enum { CASES_TOLD = 6, LOG_TOLD = 4000 };
 
-/* ---- report.md ---------------------------------------------------------------------------------------------- */
+/* ---- report.md ----------------------------------------------------------------------------------------- */
 
 static void put_table(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
 {
@@ -37,8 +37,8 @@ static void put_groups(const struct grade_score *score, struct text *out)
         const struct grade_group *group = &score->group[i];
         text_print(out, "| %s | %.2f | %.2f | ", grade_group_title(group->name), group->points,
                    group->points_max);
-        if (group->kind == GRADE_CASES) text_print(out, "%zu of %zu", group->cases - group->failed,
-                                                   group->cases);
+        if (group->kind == GRADE_CASES)
+            text_print(out, "%zu of %zu", group->cases - group->failed, group->cases);
         text_print(out, " | ");
         if (group->withheld > 0) text_print(out, "%.2f points withheld: ", group->withheld);
         if (group->note.length) put_markdown(out, group->note.data);
@@ -47,7 +47,8 @@ static void put_groups(const struct grade_score *score, struct text *out)
     text_print(out, "\n");
 }
 
-/* The commands use the public seed: other numbers of the same kind, which nearly always show the same mistake. */
+/* The commands use the public seed: other numbers of the same kind, which nearly always show the same
+ * mistake. */
 static void put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
                          struct text *out)
 {
@@ -117,14 +118,13 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
                    sheet->withheld);
     }
     put_table(book, sheet, out);
-    for (size_t i = 0; i < book->lesson_count; i++)
-        put_lesson(&book->lessons[i], &sheet->scores[i], out);
+    for (size_t i = 0; i < book->lesson_count; i++) put_lesson(&book->lessons[i], &sheet->scores[i], out);
     text_print(out,
                "Graded with inputs that are not public; the commands above use the public ones, which are of "
                "the same kind.\n");
 }
 
-/* ---- log.txt ------------------------------------------------------------------------------------------------ */
+/* ---- log.txt ------------------------------------------------------------------------------------------- */
 
 static void put_visible(struct text *out, const char *label, const char *value)
 {

@@ -2,9 +2,9 @@
  * @file grade_summary.c
  * @brief summary.html: the class on one page, for the instructor.
  *
- * The page stands alone: no script, no font, no picture is loaded, so it can be mailed or kept. States are told
- * by words, colours only repeat them; tables have headings that a screen reader announces; light and dark follow
- * the reader's setting.
+ * The page stands alone: no script, no font, no picture is loaded, so it can be mailed or kept. States are
+ * told by words, colours only repeat them; tables have headings that a screen reader announces; light and
+ * dark follow the reader's setting.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static const char style[] =
     ":root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#57606a;--line:#d0d7de;--head:#f3f5f7;"
     "--bar:#2f6fb3;--pass:#d5f0dc;--some:#fff0c2;--fail:#fbd9d5;--none:#e8ebee;--mine:#e6dcf7}\n"
     "@media(prefers-color-scheme:dark){:root{--back:#14181d;--text:#e4e8ec;--soft:#a2acb6;--line:#38414a;"
-    "--head:#1d2329;--bar:#6ea8e5;--pass:#173f26;--some:#463a10;--fail:#54211c;--none:#272d34;--mine:#3a2c57}}\n"
+    "--head:#1d2329;--bar:#6ea8e5;--pass:#173f26;--some:#463a10;--fail:#54211c;--none:#272d34;--mine:#3a2c57}"
+    "}\n"
     "*{box-sizing:border-box}body{margin:0 auto;max-width:90rem;padding:1.5rem;background:var(--back);"
     "color:var(--text);font:16px/1.5 system-ui,sans-serif}\n"
     "h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.2rem;margin:2rem 0 .6rem}p{margin:.3rem 0}"
@@ -27,7 +28,8 @@ static const char style[] =
     "caption{text-align:left;color:var(--soft);padding:.2rem 0}"
     "th,td{border:1px solid var(--line);padding:.25rem .55rem;text-align:left;vertical-align:top}"
     "thead th{background:var(--head);position:sticky;top:0}td.n{text-align:right;"
-    "font-variant-numeric:tabular-nums}tbody th{font-weight:600;white-space:nowrap}tbody th.s{max-width:20rem;white-space:normal;overflow-wrap:anywhere}\n"
+    "font-variant-numeric:tabular-nums}tbody th{font-weight:600;white-space:nowrap}tbody "
+    "th.s{max-width:20rem;white-space:normal;overflow-wrap:anywhere}\n"
     ".pass{background:var(--pass)}.some{background:var(--some)}.fail{background:var(--fail)}"
     ".none{background:var(--none)}.mine{background:var(--mine)}\n"
     "td small{display:block;color:var(--soft);font-variant-numeric:tabular-nums}\n"
@@ -37,7 +39,7 @@ static const char style[] =
     "ul.key li{padding:.1rem .5rem;border:1px solid var(--line);font-size:.85rem}\n"
     "code{font-family:ui-monospace,monospace}@media print{thead th{position:static}}\n";
 
-/* ---- the matrix --------------------------------------------------------------------------------------------- */
+/* ---- the matrix ---------------------------------------------------------------------------------------- */
 
 static const char *class_of(const struct grade_score *score)
 {
@@ -76,7 +78,8 @@ static void put_matrix(const struct grade_book *book, const struct grade_sheet *
     text_print(out, "</tr></thead>\n<tbody>\n");
     for (size_t s = 0; s < book->student_count; s++) {
         const struct grade_sheet *sheet = &sheets[s];
-        text_print(out, "<tr><th class=\"s\" scope=\"row\"><a href=\"students/%s/report.md\">", sheet->folder);
+        text_print(out, "<tr><th class=\"s\" scope=\"row\"><a href=\"students/%s/report.md\">",
+                   sheet->folder);
         put_xml(out, sheet->shown);
         text_print(out, "</a></th><td class=\"n\">");
         if (sheet->graded) {
@@ -91,9 +94,10 @@ static void put_matrix(const struct grade_book *book, const struct grade_sheet *
     text_print(out, "</tbody></table></div>\n");
 }
 
-/* ---- the distribution --------------------------------------------------------------------------------------- */
+/* ---- the distribution ---------------------------------------------------------------------------------- */
 
-static void put_distribution(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+static void put_distribution(const struct grade_book *book, const struct grade_sheet *sheets,
+                             struct text *out)
 {
     size_t bin[BINS] = {0}, most = 1, counted = 0;
     for (size_t s = 0; s < book->student_count; s++) {
@@ -103,8 +107,9 @@ static void put_distribution(const struct grade_book *book, const struct grade_s
         if (++bin[at] > most) most = bin[at];
         counted++;
     }
-    text_print(out, "<h2 id=\"scores\">Scores</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\" "
-                    "aria-label=\"Number of students in each tenth of the points:",
+    text_print(out,
+               "<h2 id=\"scores\">Scores</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\" "
+               "aria-label=\"Number of students in each tenth of the points:",
                BINS * BAR_STEP, PLOT_HEIGHT + 50, BINS * BAR_STEP);
     for (int i = 0; i < BINS; i++) text_print(out, " %d to %d%%: %zu.", 10 * i, 10 * i + 10, bin[i]);
     text_print(out, "\">\n");
@@ -122,12 +127,13 @@ static void put_distribution(const struct grade_book *book, const struct grade_s
     }
     text_print(out, "<line x1=\"0\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/></svg>\n", PLOT_HEIGHT + 20,
                BINS * BAR_STEP, PLOT_HEIGHT + 20);
-    text_print(out, "<p class=\"soft\">%zu students whose lessons are all graded; share of the points that "
-                    "there are.</p>\n",
+    text_print(out,
+               "<p class=\"soft\">%zu students whose lessons are all graded; share of the points that "
+               "there are.</p>\n",
                counted);
 }
 
-/* ---- the slowest and the fastest ---------------------------------------------------------------------------- */
+/* ---- the slowest and the fastest ----------------------------------------------------------------------- */
 
 struct ranked {
     const struct grade_sheet *sheet;
@@ -155,12 +161,13 @@ static void put_ranked(const struct ranked *ranked, size_t first, size_t last, s
 static void put_speeds(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     struct ranked *ranked = must_allocate((book->student_count + 1) * sizeof *ranked);
-    text_print(out, "<h2 id=\"speed\">Fastest and slowest kernels</h2>\n<div class=\"wide\"><table>\n"
-                    "<caption>Right results only. 1× is the course's solution in the same run: its time over the "
-                    "student's on a GPU, its memory sectors over the student's on the software device; the mean "
-                    "over the lesson's measured cases.</caption>\n<thead><tr><th scope=\"col\">lesson</th>"
-                    "<th scope=\"col\">measured</th><th scope=\"col\">median</th><th scope=\"col\">fastest</th>"
-                    "<th scope=\"col\">slowest</th></tr></thead>\n<tbody>\n");
+    text_print(out,
+               "<h2 id=\"speed\">Fastest and slowest kernels</h2>\n<div class=\"wide\"><table>\n"
+               "<caption>Right results only. 1× is the course's solution in the same run: its time over the "
+               "student's on a GPU, its memory sectors over the student's on the software device; the mean "
+               "over the lesson's measured cases.</caption>\n<thead><tr><th scope=\"col\">lesson</th>"
+               "<th scope=\"col\">measured</th><th scope=\"col\">median</th><th scope=\"col\">fastest</th>"
+               "<th scope=\"col\">slowest</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < book->lesson_count; i++) {
         size_t count = 0;
         for (size_t s = 0; s < book->student_count; s++) {
@@ -183,7 +190,7 @@ static void put_speeds(const struct grade_book *book, const struct grade_sheet *
     free(ranked);
 }
 
-/* ---- mistakes ----------------------------------------------------------------------------------------------- */
+/* ---- mistakes ------------------------------------------------------------------------------------------ */
 
 struct mistake {
     char *pattern; /* with digits taken out, so that "0.5 times" and "2 times" are one */
@@ -201,10 +208,10 @@ struct mistakes {
 /* What a failed case looks like: what the device found, else the diagnosed pattern, else the state. */
 static const char *pattern_of(const struct grade_row *row)
 {
-    return *row->finding                          ? row->finding
-           : *row->pattern                        ? row->pattern
+    return *row->finding                     ? row->finding
+           : *row->pattern                   ? row->pattern
            : strcmp(row->state, "FAIL") == 0 ? "wrong, in no way that has a name"
-                                                  : row->state;
+                                             : row->state;
 }
 
 static char *without_numbers(const char *pattern)
@@ -267,7 +274,8 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
             for (size_t r = 0; r < score->result->row_count; r++) {
                 const struct grade_row *row = &score->result->rows[r];
                 int told = strcmp(row->finding, "seen-before") == 0; /* by an earlier case */
-                if (told || strcmp(row->state, "PASS") == 0 || strcmp(row->state, "NOT_STARTED") == 0) continue;
+                if (told || strcmp(row->state, "PASS") == 0 || strcmp(row->state, "NOT_STARTED") == 0)
+                    continue;
                 note_mistake(&mistakes, lesson, sheets[s].student, pattern_of(row));
             }
         }
@@ -278,12 +286,13 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
         return;
     }
     qsort(mistakes.list, mistakes.count, sizeof *mistakes.list, by_students);
-    text_print(out, "<div class=\"wide\"><table>\n<caption>As diagnosed from the wrong values; each counts once a "
-                    "student</caption>\n<thead><tr><th scope=\"col\">students</th><th scope=\"col\">lesson</th>"
-                    "<th scope=\"col\">what it looks like</th></tr></thead>\n<tbody>\n");
+    text_print(out,
+               "<div class=\"wide\"><table>\n<caption>As diagnosed from the wrong values; each counts once a "
+               "student</caption>\n<thead><tr><th scope=\"col\">students</th><th scope=\"col\">lesson</th>"
+               "<th scope=\"col\">what it looks like</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < mistakes.count && i < MISTAKES_TOLD; i++) {
-        text_print(out, "<tr><td class=\"n\">%zu</td><th scope=\"row\">%s</th><td>", mistakes.list[i].students,
-                   mistakes.list[i].lesson);
+        text_print(out, "<tr><td class=\"n\">%zu</td><th scope=\"row\">%s</th><td>",
+                   mistakes.list[i].students, mistakes.list[i].lesson);
         put_xml(out, mistakes.list[i].shown);
         text_print(out, "</td></tr>\n");
     }
@@ -295,7 +304,7 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
     free(mistakes.list);
 }
 
-/* ---- the page ----------------------------------------------------------------------------------------------- */
+/* ---- the page ------------------------------------------------------------------------------------------ */
 
 /* First of all what the instructor has to act on. */
 static void put_ungraded(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
@@ -306,8 +315,9 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
             const struct grade_score *score = &sheets[s].scores[i];
             if (strcmp(score->state, GRADE_NOT_GRADED) != 0) continue;
             if (count++ == 0) {
-                text_print(out, "<h2 id=\"ungraded\">Not graded</h2>\n<p>Through no fault of the students'. The "
-                                "same command tries these again.</p>\n<ul>\n");
+                text_print(out,
+                           "<h2 id=\"ungraded\">Not graded</h2>\n<p>Through no fault of the students'. The "
+                           "same command tries these again.</p>\n<ul>\n");
             }
             text_print(out, "<li>");
             put_xml(out, sheets[s].shown);

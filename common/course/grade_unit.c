@@ -5,8 +5,8 @@
  * Whatever keeps this from coming to a verdict without being the student's doing (no room on the disk, no
  * compiler, a device that is gone) makes a result that is not graded, with the reason; never a zero.
  *
- * On a GPU the course's solution is measured directly before and after the student's kernel. If these two times
- * differ by more than a tenth, the machine was not quiet, and the measurement is made again.
+ * On a GPU the course's solution is measured directly before and after the student's kernel. If these two
+ * times differ by more than a tenth, the machine was not quiet, and the measurement is made again.
  */
 #include <glob.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 
 enum { MEASURING_TRIES = 3 };
 
-/* ---- what a verdict depends on ------------------------------------------------------------------------------ */
+/* ---- what a verdict depends on ------------------------------------------------------------------------- */
 
 static void add_text(struct sha256 *hash, const char *text)
 {
@@ -61,11 +61,11 @@ static const char *tool_sum(const struct lesson_folder *lesson, enum device devi
     char *digits = known[slot].digits[device];
     if (*digits) return digits;
     struct sha256 hash;
-    char *paths[] = {format_string("%s/bin/checker", course_binary_dir()),
-                     format_string("%s/lib/librunner_%s_%s.a", course_binary_dir(), lesson->name,
-                                   device_name(device)),
-                     format_string("%s/bin/simtcc", course_binary_dir()),
-                     format_string("%s/lib/libsimt.a", course_binary_dir())};
+    char *paths[] = {
+        format_string("%s/bin/checker", course_binary_dir()),
+        format_string("%s/lib/librunner_%s_%s.a", course_binary_dir(), lesson->name, device_name(device)),
+        format_string("%s/bin/simtcc", course_binary_dir()),
+        format_string("%s/lib/libsimt.a", course_binary_dir())};
     char *contract = format_string("%s/lessons/%s", course_source_dir(), lesson->name);
     sha256_begin(&hash);
     add_text(&hash, WARPWISE_VERSION);
@@ -93,7 +93,7 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
     sha256_end(&hash, key);
 }
 
-/* ---- checking ----------------------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------------------ */
 
 static void settle(struct grade_result *result, int graded, const char *state, const char *sentence)
 {
@@ -122,9 +122,9 @@ static void keep_rows(const struct results *results, struct grade_result *result
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *from = &results->rows[i];
         struct grade_row *row = grade_add_row(result);
-        *row = (struct grade_row){from->part,     from->test_case, from->group,  from->state,
-                                  from->shape,    from->finding,   from->headline, from->pattern,
-                                  from->points,   from->points_max};
+        *row =
+            (struct grade_row){from->part,    from->test_case, from->group,   from->state,  from->shape,
+                               from->finding, from->headline,  from->pattern, from->points, from->points_max};
     }
 }
 
@@ -163,7 +163,7 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
     free(last);
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------------------------------------- */
 
 /* Rows of the speed cases of @p runner, measured now. */
 static void measure(const struct grade_plan *plan, const struct grade_unit *unit, const char *kernel,
@@ -268,7 +268,7 @@ static void measure_speed(const struct grade_plan *plan, const struct grade_unit
     note_measures(&bench, NULL, NULL, result);
 }
 
-/* ---- one unit ----------------------------------------------------------------------------------------------- */
+/* ---- one unit ------------------------------------------------------------------------------------------ */
 
 static void grade_solution(const struct grade_plan *plan, const struct grade_unit *unit,
                            struct grade_result *result, struct text *log)

@@ -2,8 +2,8 @@
  * @file handout.c
  * @brief warpwise handout: the course as students get it, without anything that gives a kernel away.
  *
- * What goes is listed, so that a new folder stays behind until somebody has thought about it. At the end every
- * file of the new tree is held against every file that must not be in it.
+ * What goes is listed, so that a new folder stays behind until somebody has thought about it. At the end
+ * every file of the new tree is held against every file that must not be in it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,9 +44,22 @@ struct handout {
     size_t secret_count, secret_capacity;
 };
 
-/* ---- walking ------------------------------------------------------------------------------------------------ */
+/* ---- walking ------------------------------------------------------------------------------------------- */
 
 typedef int (*visitor)(struct handout *handout, const char *below, const char *path);
+
+/* Of docs/ what is read goes; what makes figures and site is built around the solutions. */
+static int is_page(const char *below)
+{
+    static const char *const kinds[] = {".md", ".svg", ".png", ".csv", ".txt"};
+    size_t length = strlen(below);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t ending = strlen(kinds[i]);
+        if (length > ending && strcmp(below + length - ending, kinds[i]) == 0)
+            return strcmp(below, "docs/CMakeLists.txt") != 0;
+    }
+    return 0;
+}
 
 static int is_left_out(const char *below)
 {
@@ -81,7 +94,7 @@ static int walk(struct handout *handout, const char *top, const char *below, vis
     return code;
 }
 
-/* ---- secrets ------------------------------------------------------------------------------------------------ */
+/* ---- secrets ------------------------------------------------------------------------------------------- */
 
 static char *sum_of_file(const char *path)
 {
@@ -123,7 +136,7 @@ static int hold_against_secrets(struct handout *handout, const char *below, cons
     return code;
 }
 
-/* ---- skeletons ---------------------------------------------------------------------------------------------- */
+/* ---- skeletons ----------------------------------------------------------------------------------------- */
 
 /* The next student region from @p at on: its beginning, and its end behind it; NULL if there is none. */
 static const char *next_region(const char *at, const char **end)
@@ -167,7 +180,7 @@ static int skeletons_are_empty(void)
     return EXIT_PASS;
 }
 
-/* ---- copying ------------------------------------------------------------------------------------------------ */
+/* ---- copying ------------------------------------------------------------------------------------------- */
 
 static int copy_file(struct handout *handout, const char *path, const char *to)
 {
@@ -178,7 +191,8 @@ static int copy_file(struct handout *handout, const char *path, const char *to)
     int error = read_file(path, &content);
     if (!error) error = make_folders(folder);
     if (!error) error = write_file(target, content.data, content.length);
-    if (!error && stat(path, &status) == 0 && (status.st_mode & 0111) && chmod(target, 0755) != 0) error = errno;
+    if (!error && stat(path, &status) == 0 && (status.st_mode & 0111) && chmod(target, 0755) != 0)
+        error = errno;
     int code = error ? complain("%s cannot be copied to %s: %s.", path, target, strerror(error)) : EXIT_PASS;
     handout->files += code == EXIT_PASS;
     text_free(&content);
@@ -195,7 +209,8 @@ static int copy_part(struct handout *handout, const char *below, const char *pat
         free(folder);
         if (stays) return EXIT_PASS;
     }
-    return is_left_out(below) ? EXIT_PASS : copy_file(handout, path, below);
+    int stays = is_left_out(below) || (strncmp(below, "docs/", 5) == 0 && !is_page(below));
+    return stays ? EXIT_PASS : copy_file(handout, path, below);
 }
 
 static int copy_all(struct handout *handout)
@@ -210,7 +225,7 @@ static int copy_all(struct handout *handout)
     return code;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------------------- */
 
 static int is_empty_folder(const char *path)
 {
@@ -251,8 +266,9 @@ const struct command handout_command = {
     .name = "handout",
     .operand = "DIR",
     .summary = "write the students' tree: no solutions, no wrong kernels, no exploits",
-    .details = "DIR must be new or empty. The tree in it is configured, built and checked like this one; commands\n"
-               "that need a solution say so.",
+    .details =
+        "DIR must be new or empty. The tree in it is configured, built and checked like this one; commands\n"
+        "that need a solution say so.",
     .options = options,
     .run = run_handout,
 };

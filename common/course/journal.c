@@ -17,7 +17,7 @@
 enum { SUM_DIGITS = 16 };
 static const char first_line[] = "kind\tjournal\tversion\t1";
 
-/* ---- records ------------------------------------------------------------------------------------------------ */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 static void put_escaped(struct text *line, const char *value)
 {
@@ -105,7 +105,7 @@ void record_free(struct record *record)
     *record = (struct record){0};
 }
 
-/* ---- the journal -------------------------------------------------------------------------------------------- */
+/* ---- the journal --------------------------------------------------------------------------------------- */
 
 static void sum_of(const char *data, size_t length, char digits[65])
 {

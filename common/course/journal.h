@@ -2,16 +2,16 @@
  * @file journal.h
  * @brief A file of records that is only ever appended to, and that survives being cut off at any moment.
  *
- * A record is a list of fields, name and value, kept on one line behind a checksum. It counts once its line is
- * whole; append returns when the line is on the disk. Whoever opens the journal drops a half-written last line
- * and leaves out lines whose checksum does not fit: what they said is as if it had never been done.
+ * A record is a list of fields, name and value, kept on one line behind a checksum. It counts once its line
+ * is whole; append returns when the line is on the disk. Whoever opens the journal drops a half-written last
+ * line and leaves out lines whose checksum does not fit: what they said is as if it had never been done.
  */
 #ifndef WARPWISE_COURSE_JOURNAL_H
 #define WARPWISE_COURSE_JOURNAL_H
 
 #include "course.h"
 
-/* ---- records ------------------------------------------------------------------------------------------------ */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 /** @brief The fields of one record, in their order; a name may occur many times. */
 struct record {
@@ -31,7 +31,7 @@ const char *record_value(const struct record *record, const char *name);
 double record_number(const char *text);
 void record_free(struct record *record);
 
-/* ---- the journal -------------------------------------------------------------------------------------------- */
+/* ---- the journal --------------------------------------------------------------------------------------- */
 
 struct journal {
     int file;
@@ -52,7 +52,8 @@ typedef void (*journal_reader)(void *context, const struct record *record);
 int journal_read(const char *path, journal_reader reader, void *context, struct journal *found);
 
 /**
- * @brief Opens @p path for appending, creates it if need be, reads what is there and drops a half-written end.
+ * @brief Opens @p path for appending, creates it if need be, reads what is there and drops a half-written
+ * end.
  * @return 0, or errno as journal_read() has it
  */
 int journal_open(const char *path, journal_reader reader, void *context, struct journal *journal);

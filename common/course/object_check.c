@@ -21,7 +21,7 @@ enum { MOST_BYTES = 256 << 20 };
 #define OWN_MACHINE EM_AARCH64
 #endif
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 struct object {
     unsigned char *data;
@@ -124,7 +124,7 @@ static int read_object(const char *path, struct object *object)
     return whole;
 }
 
-/* ---- the lists ---------------------------------------------------------------------------------------------- */
+/* ---- the lists ----------------------------------------------------------------------------------------- */
 
 /* With and without the f of float: functions that compute and nothing else. */
 static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p pow sqrt cbrt hypot sin cos "
@@ -144,8 +144,8 @@ static const char common_names[] =
     "__gxx_personality_v0"
     " _Unwind_Resume __stack_chk_fail _GLOBAL_OFFSET_TABLE_ _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm"
     " __cxa_pure_virtual __tls_get_addr ";
-/* What a launcher may ask of CUDA: launches, limits, work on streams, graphs. Nothing that allocates, waits, reads
- * back or changes the device for others. */
+/* What a launcher may ask of CUDA: launches, limits, work on streams, graphs. Nothing that allocates,
+ * waits, reads back or changes the device for others. */
 static const char cuda_names[] =
     " cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString cudaLaunchKernel "
     "cudaLaunchKernelExC"
@@ -230,7 +230,7 @@ static int may_refer_to(const struct object_rules *rules, const char *name)
     return strncmp(name, "simt_", 5) == 0 && is_word_of(rules->device_headers, name, 0);
 }
 
-/* ---- the rules ---------------------------------------------------------------------------------------------- */
+/* ---- the rules ----------------------------------------------------------------------------------------- */
 
 /* What the source calls a symbol: of a C++ name the first plain part. */
 static char *source_name(const char *name)
@@ -315,8 +315,8 @@ static const char *function_at(const struct object *object, size_t section, uint
     return "";
 }
 
-/* The one function that each compiler itself has run at the start: nvcc's registers the kernels, the other's says
- * that accesses are reported. */
+/* The one function that each compiler itself has run at the start: nvcc's registers the kernels, the
+ * other's says that accesses are reported. */
 static int is_compilers_own(enum device device, const char *function)
 {
     if (device == DEVICE_GPU) return strstr(function, "__sti____cudaRegisterAll") != NULL;

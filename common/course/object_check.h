@@ -2,10 +2,10 @@
  * @file object_check.h
  * @brief What a stranger's object file defines and asks for, read by a small ELF reader of our own.
  *
- * A linker does not stop an object that defines malloc or brings a constructor. So before it is linked, an object
- * may define the contract's functions and things of its own that no other object can see or mistake for its own
- * (C++ names), may ask for the functions on a list, and may bring no code that runs by itself, but for what the
- * compiler puts there for its own ends.
+ * A linker does not stop an object that defines malloc or brings a constructor. So before it is linked, an
+ * object may define the contract's functions and things of its own that no other object can see or mistake
+ * for its own (C++ names), may ask for the functions on a list, and may bring no code that runs by itself,
+ * but for what the compiler puts there for its own ends.
  */
 #ifndef WARPWISE_COURSE_OBJECT_CHECK_H
 #define WARPWISE_COURSE_OBJECT_CHECK_H

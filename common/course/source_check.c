@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the scanner -------------------------------------------------------------------------------------------- */
+/* ---- the scanner --------------------------------------------------------------------------------------- */
 
 enum token_kind { TOKEN_END, TOKEN_LINE, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_OTHER, TOKEN_RAW };
 
@@ -152,7 +152,7 @@ static void skip_line(struct scanner *s)
     }
 }
 
-/* ---- the file as it was written ----------------------------------------------------------------------------- */
+/* ---- the file as it was written ------------------------------------------------------------------------ */
 
 struct check {
     struct scanner scanner;
@@ -335,7 +335,7 @@ int source_has_assembly(const char *text)
            strstr(text, "##") || strstr(text, "%:%:"); /* or may be pasted together */
 }
 
-/* ---- what the preprocessor made of it ----------------------------------------------------------------------- */
+/* ---- what the preprocessor made of it ------------------------------------------------------------------ */
 
 /* Attributes that the device's headers put there, and others that only speak of the thing itself. */
 static const char *const harmless_attributes[] = {
@@ -381,8 +381,8 @@ static int check_attribute(struct check *check)
     return 1;
 }
 
-/* After `[[`. An index in brackets within brackets looks the same and has names that are no attributes, but C++
- * gives two brackets in a row to attributes alone. */
+/* After `[[`. An index in brackets within brackets looks the same and has names that are no attributes, but
+ * C++ gives two brackets in a row to attributes alone. */
 static int check_brackets(struct check *check)
 {
     for (;;) {

@@ -1,6 +1,7 @@
 /**
  * @file source_check.h
- * @brief What a stranger's kernel file may say: which headers it includes, which directives and words it uses.
+ * @brief What a stranger's kernel file may say: which headers it includes, which directives and words it
+ * uses.
  *
  * This is the first of three nets, and the one whose refusals read best. The second looks at what the
  * preprocessor made of the file, the third at the object (object_check.h).
@@ -21,8 +22,8 @@ int source_check_text(const char *text, const char *name, const struct lesson_fo
                       struct text *sentence);
 
 /**
- * @brief Checks what came out of the preprocessor: every file it opened, and in the lines that come from @p main_file
- *        every word, after all macros.
+ * @brief Checks what came out of the preprocessor: every file it opened, and in the lines that come from @p
+ * main_file        every word, after all macros.
  * @param folders  paths under which the files lie that may be opened, ended by NULL
  */
 int source_check_preprocessed(const char *text, const char *main_file, const char *name,

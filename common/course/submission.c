@@ -27,7 +27,7 @@ static void settle(struct submission *submission, enum submission_state state, c
     submission->sentence = sentence;
 }
 
-/* ---- finding it --------------------------------------------------------------------------------------------- */
+/* ---- finding it ---------------------------------------------------------------------------------------- */
 
 static int is_absent(int error)
 {
@@ -91,7 +91,7 @@ static int open_below(int folder, const char *const *step, struct submission *su
     return found;
 }
 
-/* ---- reading it --------------------------------------------------------------------------------------------- */
+/* ---- reading it ---------------------------------------------------------------------------------------- */
 
 /* 0, or errno. At most one byte more than is taken is read, whatever the file's size claims to be. */
 static int read_bounded(int file, struct text *content)
@@ -177,7 +177,7 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
     free(name);
 }
 
-/* ---- building it -------------------------------------------------------------------------------------------- */
+/* ---- building it --------------------------------------------------------------------------------------- */
 
 void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
                       struct submission *submission)

@@ -1,10 +1,10 @@
 /**
  * @file submission.h
- * @brief One lesson of one student's submission: which file counts, may it be built at all, and the runner made
- *        of it.
+ * @brief One lesson of one student's submission: which file counts, may it be built at all, and the runner
+ * made        of it.
  *
- * A submission is a folder that somebody else has filled. Of all that lies in it one file a lesson is looked at,
- * the first of
+ * A submission is a folder that somebody else has filled. Of all that lies in it one file a lesson is
+ * looked at, the first of
  *
  *     lessons/NN_topic/topic.cu      NN_topic/topic.cu      topic.cu
  *
@@ -22,7 +22,7 @@ enum submission_state {
     SUBMISSION_REFUSED, /**< a link, a folder, no text, too large, or a program that does what it may not */
     SUBMISSION_BUILD_ERROR, /**< it does not compile */
     SUBMISSION_TIMEOUT,     /**< the compiler took too much time or memory over it */
-    SUBMISSION_TROUBLE /**< not the student's doing (no permission to read, full disk, no compiler): no verdict */
+    SUBMISSION_TROUBLE      /**< not the student's doing (full disk, no compiler, no permission to read) */
 };
 
 /** @brief "READY", "NOT_STARTED", "REFUSED", "BUILD_ERROR", "TIMEOUT", "TROUBLE". */
@@ -52,7 +52,8 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
 /**
  * @brief submission_find(), then builds what was found as a runner for @p device, as untrusted as it is.
  *
- * Prints nothing. The same content is not built twice: a runner, once built, is kept by the sum of what went in.
+ * Prints nothing. The same content is not built twice: a runner, once built, is kept by the sum of what
+ * went in.
  */
 void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
                       struct submission *submission);

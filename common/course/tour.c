@@ -13,7 +13,7 @@ enum { MOST_REPORT_LINES = 30 };
 
 struct tour {
     struct results measured; /* rows of all benches so far, for ratios and for --csv and --record */
-    int own; /* 1: of the kernels under lessons/ */
+    int own;                 /* 1: of the kernels under lessons/ */
     int checked, passed, trouble, waiting;
 };
 
@@ -139,8 +139,9 @@ static int summarise(const struct tour *tour, int devices, double seconds)
     int all = tour->passed == tour->checked;
     printf("%s%d of %d passed%s on %d device%s, in %.0f s\n", colour_on(all ? COLOUR_GREEN : COLOUR_RED),
            tour->passed, tour->checked, colour_off(), devices, devices == 1 ? "" : "s", seconds);
-    if (tour->waiting) printf("%d not started yet; there are no solutions here, this tour was of your own kernels\n",
-                              tour->waiting);
+    if (tour->waiting)
+        printf("%d not started yet; there are no solutions here, this tour was of your own kernels\n",
+               tour->waiting);
     if (tour->checked == 0 && tour->waiting && !tour->trouble) return EXIT_PASS;
     if (tour->checked == 0) return complain("no lesson has a solution to check, so nothing was shown.");
     if (tour->trouble) return EXIT_TROUBLE;

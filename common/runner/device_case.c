@@ -182,8 +182,8 @@ void kernel_pointers(const struct device_case *run, int set, void **pointers)
     for (unsigned i = 0; i < WIRE_BUFFERS; i++) pointers[i] = run->buffer[set][i].start;
 }
 
-/* While a stranger's code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies that would
- * bring device memory to the host. */
+/* While a stranger's code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies
+ * that would bring device memory to the host. */
 static void hide_image(const struct device_case *run, int hide)
 {
     if (!runner_is_locked()) return;

@@ -1,7 +1,8 @@
 /**
  * @file lock.c
- * @brief A system call filter that the runner sets for itself before it calls a stranger's kernel, on top of the
- *        one it was started under (common/checker/sandbox_filter.c): threads, but no processes and no programs.
+ * @brief A system call filter that the runner sets for itself before it calls a stranger's kernel, on top
+ * of the        one it was started under (common/checker/sandbox_filter.c): threads, but no processes and
+ * no programs.
  */
 #include <errno.h>
 #include <linux/audit.h>

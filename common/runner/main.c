@@ -4,7 +4,8 @@
  *
  *     runner --session IMAGE CONTROL REPLY     started by the checker with three inherited descriptors
  *     runner --locked-session ...              the same for a stranger's kernel: it starts no more programs
- *     runner --case-file FILE                  one case saved by `checker --save-case`, for a debugger or profiler
+ *     runner --case-file FILE                  one case saved by `checker --save-case`, for a debugger or
+ *     profiler
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include "kernel_status.h"
 #include "wire.h"
 
-/* ---- given by the lesson (tests/lessons/NN_topic.c, compiled with -DWARPWISE_RUNNER) ---------------------- */
+/* ---- given by the lesson (tests/lessons/NN_topic.c, compiled with -DWARPWISE_RUNNER) ------------------- */
 
 /** @brief Calls the student's entry point that @p item stands for. */
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream);
@@ -18,11 +18,11 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 /** @brief What the student's ..._workspace_bytes() says of @p item. */
 size_t lesson_workspace_bytes(const struct wire_case *item);
 
-/** @brief In lesson_call(): between 1 and 0, copies from the device to the host are allowed to the marshalling; the
- *         kernel file itself never may make any where it is a stranger's. */
+/** @brief In lesson_call(): between 1 and 0, copies from the device to the host are allowed to the
+ *         marshalling; the kernel file itself never may make any where it is a stranger's. */
 void marshalling_may_look(int may);
 
-/* ---- one case (device_case.c) ---------------------------------------------------------------------------- */
+/* ---- one case (device_case.c) -------------------------------------------------------------------------- */
 
 /** @brief A buffer in device memory, between its guard zones. */
 struct device_buffer {
@@ -53,16 +53,17 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
 /** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
 int copy_back(struct device_case *run, int set, int index);
 
-/** @brief Calls the student's entry point on buffer set @p set; launches are described in @p described, or NULL. */
+/** @brief Calls the student's entry point on buffer set @p set; launches are described in @p described, or
+ *         NULL. */
 enum kernel_status call_kernel(struct device_case *run, int set, struct wire_result *described);
 
 /** @brief Pointers as the kernel is to see them. */
 void kernel_pointers(const struct device_case *run, int set, void **pointers);
 
-/* ---- the lock (lock.c) ----------------------------------------------------------------------------------- */
+/* ---- the lock (lock.c) --------------------------------------------------------------------------------- */
 
-/** @brief From now on this process starts no other process and no other program, where the kernel can see to it.
- *         Called once the device is open: drivers may need helpers until then. */
+/** @brief From now on this process starts no other process and no other program, where the kernel can see
+ *         to it. Called once the device is open: drivers may need helpers until then. */
 void lock_runner(void);
 
 /** @brief 1 once lock_runner() was called. */
@@ -71,12 +72,12 @@ int runner_is_locked(void);
 /** @brief From now on (1) a copy from the device to the host is refused, until 0 (launch_info.c). */
 void forbid_copies_to_host(int forbid);
 
-/* ---- timing (timing.c) ----------------------------------------------------------------------------------- */
+/* ---- timing (timing.c) --------------------------------------------------------------------------------- */
 
 /** @brief Times item->timed calls, one event pair each; outputs are poisoned before and copied back after. */
 int time_case(struct device_case *run);
 
-/* ---- launches (launch_info.c; an empty version where the linker cannot wrap them) ------------------------- */
+/* ---- launches (launch_info.c; an empty version where the linker cannot wrap them) ---------------------- */
 
 /** @brief From now on launches are described in @p result; NULL stops it. */
 void describe_launches(struct wire_result *result);

@@ -17,7 +17,17 @@ set(kernel online_softmax.cu)
 file(REMOVE_RECURSE ${WORK})
 file(GLOB mutants ${SOURCE_DIR}/tests/mutants/${first}/*.mutant)
 file(GLOB variants ${SOURCE_DIR}/tests/variants/${first}/*.cu)
+# Exploits are written for lesson 01. Those that must wait for a time limit are left to their own tests.
 file(GLOB exploits ${SOURCE_DIR}/tests/exploits/*.cu)
+file(READ ${SOURCE_DIR}/tests/exploits/base.txt base)
+set(quick "")
+foreach(exploit IN LISTS exploits)
+    file(READ ${exploit} text)
+    if(text MATCHES "// state: (REFUSED|BUILD_ERROR|CRASH)" AND NOT text MATCHES "// device: gpu")
+        list(APPEND quick ${exploit})
+    endif()
+endforeach()
+set(exploits ${quick})
 
 # plant(NAME FILE STATE): hands FILE in as lesson 03; STATE is a regular expression.
 function(plant name file state)
@@ -33,7 +43,6 @@ file(MAKE_DIRECTORY ${WORK})
 set(solution ${SOURCE_DIR}/solutions/${first}/${kernel})
 file(WRITE ${WORK}/empty.cu "\n \n")
 file(WRITE ${WORK}/broken.cu "int half of a declaration\n")
-file(WRITE ${WORK}/exits.cu "#include \"online_softmax.h\"\n#include <stdlib.h>\n__attribute__((constructor)) static void leave(void) { exit(0); }\n")
 list(LENGTH mutants mutant_count)
 list(LENGTH variants variant_count)
 list(LENGTH exploits exploit_count)
@@ -58,12 +67,13 @@ foreach(number RANGE 1 ${last})
         plant(student_${number} ${WORK}/broken.cu "BUILD_ERROR")
     elseif(kind EQUAL 8)
         plant(student_${number} ${WORK}/empty.cu "NOT_STARTED")
-    elseif(exploit_count GREATER 0)
-        math(EXPR index "${turn} % ${exploit_count}")
-        list(GET exploits ${index} file)
-        plant(student_${number} ${file} "(FAIL|CRASH|TIMEOUT|REFUSED|BUILD_ERROR|NOT_STARTED)")
     else()
-        plant(student_${number} ${WORK}/exits.cu "(CRASH|REFUSED|BUILD_ERROR)")
+        math(EXPR index "(5 * ${turn}) % ${exploit_count}")
+        list(GET exploits ${index} exploit)
+        file(READ ${exploit} text)
+        string(REPLACE "// [base]" "${base}" text "${text}")
+        file(WRITE ${class}/student_${number}/naive_attention.cu "${text}")
+        plant(student_${number} "" "exploit")
     endif()
     if(number LESS 20) # a second lesson, for some
         file(COPY ${SOURCE_DIR}/solutions/${second}/cuda_graph.cu DESTINATION "${class}/student_${number}/lessons/${second}")
@@ -97,7 +107,7 @@ file(APPEND ${WORK}/planted.txt "line\\x0abreak\\xff\tPASS\n")
 
 # ---- one run --------------------------------------------------------------------------------------------------------
 file(WRITE ${WORK}/seed "the seed of the class\n")
-set(grade ${warpwise} grade ${class} --lessons 03,07 --secret-seed-file ${WORK}/seed --jobs ${JOBS})
+set(grade ${warpwise} grade ${class} --lessons 01,03,07 --secret-seed-file ${WORK}/seed --jobs ${JOBS})
 string(TIMESTAMP start "%s" UTC)
 execute_process(COMMAND ${grade} --out ${WORK}/out RESULT_VARIABLE result)
 string(TIMESTAMP end "%s" UTC)
@@ -128,10 +138,14 @@ FNR > 1 {
     split(rest, field, ",")
     seen++
     if (!(name in wanted)) { print "not planted: " name; wrong++ }
-    else if (field[5] !~ "^" wanted[name] "$") { print name ": " field[5] " instead of " wanted[name]; wrong++ }
-    right += field[5] == "PASS"
+    else if (wanted[name] == "exploit") {
+        exploits++
+        if (field[5] !~ /^(REFUSED|BUILD_ERROR|CRASH|FAIL|TIMEOUT)$/) { print name ": an exploit is called " field[5]; wrong++ }
+    }
+    else if (field[8] !~ "^" wanted[name] "$") { print name ": " field[8] " instead of " wanted[name]; wrong++ }
+    right += field[8] == "PASS"
 }
-END { print planted " planted, " seen " graded, " wrong + 0 " not as planted, " right " passed"; exit wrong > 0 || seen != planted }
+END { print planted " planted, " seen " graded, " exploits + 0 " exploits, " wrong + 0 " not as planted, " right " passed"; exit wrong > 0 || seen != planted }
 ]=])
 execute_process(COMMAND awk -f ${WORK}/compare.awk ${WORK}/planted.txt ${WORK}/out/grades.csv RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

@@ -1,6 +1,7 @@
 /**
  * @file checker_sandbox.c
- * @brief The sandbox against programs that try what they may not: with bubblewrap where it works, and without.
+ * @brief The sandbox against programs that try what they may not: with bubblewrap where it works, and
+ * without.
  */
 #include <errno.h>
 #include <fcntl.h>

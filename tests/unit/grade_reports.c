@@ -1,5 +1,5 @@
-/* The reports of `warpwise grade`, from a class made by hand whose names and messages are as hostile as can be.
- * Each notation is held against its documented rules by a reader of its own, written here. */
+/* The reports of `warpwise grade`, from a class made by hand whose names and messages are as hostile as can
+ * be. Each notation is held against its documented rules by a reader of its own, written here. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +24,11 @@ const char *device_name(enum device device) /* device.c asks for a GPU; nothing 
     return device == DEVICE_GPU ? "gpu" : "simt";
 }
 
-/* ---- a class ------------------------------------------------------------------------------------------------ */
+/* ---- a class ------------------------------------------------------------------------------------------- */
 
-static const char *const names[] = {"=1+1|cmd", "</td><script>alert(1)</script>", "Zoë 山田", "]]>&amp;\"'",
-                                    "a\nb,c\x1b[2J", "alice", "bob", "x\xff\xfey"};
+static const char *const names[] = {
+    "=1+1|cmd",  "</td><script>alert(1)</script>", "Zoë 山田", "]]>&amp;\"'", "a\nb,c\x1b[2J", "alice", "bob",
+    "x\xff\xfey"};
 enum { STUDENTS = sizeof names / sizeof names[0], ALICE = 5, BOB = 6 };
 
 static void add_row(struct grade_result *result, const char *part, const char *group, const char *state,
@@ -40,7 +41,8 @@ static void add_row(struct grade_result *result, const char *part, const char *g
                               .state = copy_string(state),
                               .shape = copy_string("batch 1"),
                               .finding = copy_string(finding),
-                              .headline = copy_string(strcmp(state, "PASS") == 0 ? "" : "<out[0]> & \"more\"]]>"),
+                              .headline =
+                                  copy_string(strcmp(state, "PASS") == 0 ? "" : "<out[0]> & \"more\"]]>"),
                               .pattern = copy_string(pattern),
                               .points = points,
                               .points_max = points_max};
@@ -89,7 +91,8 @@ static struct grade_result wrong_result(const char *student)
 {
     struct grade_result result = make_result(student, DEVICE_SIMT, "FAIL");
     add_row(&result, "one", "basic", "PASS", 30, 30, "", "");
-    add_row(&result, "one", "edges", "FAIL", 0, 30, "", "constant factor: every wrong element is 0.5 times <x>");
+    add_row(&result, "one", "edges", "FAIL", 0, 30, "",
+            "constant factor: every wrong element is 0.5 times <x>");
     add_row(&result, "two", "speed", "FAIL", 0, 40, "shared-race", "");
     return result;
 }
@@ -125,7 +128,7 @@ static void make_class(struct grade_book *book)
     }
 }
 
-/* ---- JSON, read by its grammar (RFC 8259) ------------------------------------------------------------------- */
+/* ---- JSON, read by its grammar (RFC 8259) -------------------------------------------------------------- */
 
 struct json_reader {
     const char *at;
@@ -217,7 +220,7 @@ static int read_json(const char *text, json_teller tell, void *context)
     return !json.bad && *json.at == '\0';
 }
 
-/* ---- results.json against Gradescope's documented fields ---------------------------------------------------- */
+/* ---- results.json against Gradescope's documented fields ----------------------------------------------- */
 
 struct field {
     const char *name;
@@ -225,30 +228,32 @@ struct field {
     const char *values; /* " one two " if only these are allowed */
 };
 
-static const struct field top_fields[] = {{"score", '0', NULL},
-                                          {"execution_time", '0', NULL},
-                                          {"output", '"', NULL},
-                                          {"output_format", '"', " text html simple_format md ansi "},
-                                          {"test_output_format", '"', " text html simple_format md ansi "},
-                                          {"test_name_format", '"', " text html simple_format md ansi "},
-                                          {"visibility", '"', " hidden after_due_date after_published visible "},
-                                          {"stdout_visibility", '"', " hidden after_due_date after_published visible "},
-                                          {"extra_data", '{', NULL},
-                                          {"tests", '[', NULL},
-                                          {"leaderboard", '[', NULL},
-                                          {NULL, 0, NULL}};
-static const struct field test_fields[] = {{"score", '0', NULL},
-                                           {"max_score", '0', NULL},
-                                           {"status", '"', " passed failed "},
-                                           {"name", '"', NULL},
-                                           {"name_format", '"', " text html simple_format md ansi "},
-                                           {"number", '"', NULL},
-                                           {"output", '"', NULL},
-                                           {"output_format", '"', " text html simple_format md ansi "},
-                                           {"tags", '[', NULL},
-                                           {"visibility", '"', " hidden after_due_date after_published visible "},
-                                           {"extra_data", '{', NULL},
-                                           {NULL, 0, NULL}};
+static const struct field top_fields[] = {
+    {"score", '0', NULL},
+    {"execution_time", '0', NULL},
+    {"output", '"', NULL},
+    {"output_format", '"', " text html simple_format md ansi "},
+    {"test_output_format", '"', " text html simple_format md ansi "},
+    {"test_name_format", '"', " text html simple_format md ansi "},
+    {"visibility", '"', " hidden after_due_date after_published visible "},
+    {"stdout_visibility", '"', " hidden after_due_date after_published visible "},
+    {"extra_data", '{', NULL},
+    {"tests", '[', NULL},
+    {"leaderboard", '[', NULL},
+    {NULL, 0, NULL}};
+static const struct field test_fields[] = {
+    {"score", '0', NULL},
+    {"max_score", '0', NULL},
+    {"status", '"', " passed failed "},
+    {"name", '"', NULL},
+    {"name_format", '"', " text html simple_format md ansi "},
+    {"number", '"', NULL},
+    {"output", '"', NULL},
+    {"output_format", '"', " text html simple_format md ansi "},
+    {"tags", '[', NULL},
+    {"visibility", '"', " hidden after_due_date after_published visible "},
+    {"extra_data", '{', NULL},
+    {NULL, 0, NULL}};
 
 struct gradescope {
     int tests, scores, wrong;
@@ -300,12 +305,13 @@ static void test_gradescope(const struct grade_book *book, const struct grade_sh
     EXPECT(read_json(out.data, tell_gradescope, &found));
     EXPECT(found.wrong == 0 && found.output);
     EXPECT(sheet->graded ? found.tests >= 4 && found.scores == 1 : found.tests == 0 && found.scores == 0);
-    EXPECT(fabs(found.sum - found.score) < 0.05 && (!sheet->graded || fabs(found.score - sheet->points) < 0.01));
+    EXPECT(fabs(found.sum - found.score) < 0.05 &&
+           (!sheet->graded || fabs(found.score - sheet->points) < 0.01));
     free(found.output);
     text_free(&out);
 }
 
-/* ---- XML and HTML, read by their grammar -------------------------------------------------------------------- */
+/* ---- XML and HTML, read by their grammar --------------------------------------------------------------- */
 
 struct element {
     char name[32];
@@ -321,13 +327,15 @@ static int is_name(const char *text, size_t length)
     return length > 0 && length < 32 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") >= length;
 }
 
-/* 1 if every & begins one of the five entities that need no declaration, and no control character is there. */
+/* 1 if every & begins one of the five entities that need no declaration, and no control character is there.
+ * */
 static int text_is_clean(const char *text, size_t length)
 {
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     for (size_t i = 0; i < length; i++) {
         int known = text[i] != '&';
-        for (size_t j = 0; j < 5; j++) known = known || strncmp(text + i, entities[j], strlen(entities[j])) == 0;
+        for (size_t j = 0; j < 5; j++)
+            known = known || strncmp(text + i, entities[j], strlen(entities[j])) == 0;
         if (!known || text[i] == '<' || ((unsigned char)text[i] < 0x20 && text[i] != '\n')) return 0;
     }
     return 1;
@@ -373,7 +381,8 @@ static int read_xml(const char *text, int html, element_teller tell)
         if (!end) return 0;
         if (at[1] == '/') {
             size_t length = (size_t)(end - at - 2);
-            if (depth == 0 || strlen(open[depth].name) != length || strncmp(open[depth].name, at + 2, length) != 0)
+            if (depth == 0 || strlen(open[depth].name) != length ||
+                strncmp(open[depth].name, at + 2, length) != 0)
                 return 0;
             depth--;
         } else {
@@ -406,22 +415,23 @@ static int tell_junit(const struct element *parent, const char *name, const char
 {
     static const struct {
         const char *name, *parent, *after, *required, *allowed;
-    } rules[] = {
-        {"testsuites", "", "", "", " name tests failures errors time disabled "},
-        {"testsuite", "testsuites", "  testsuite ", " name tests failures errors ",
-         " name tests failures errors skipped time timestamp hostname id package "},
-        {"properties", "testsuite", "  ", "", ""},
-        {"property", "properties", "  property ", " name value ", " name value "},
-        {"testcase", "testsuite", "  properties testcase ", " name classname ", " name classname time status assertions "},
-        {"skipped", "testcase", "  ", "", " message "},
-        {"failure", "testcase", "  ", " type ", " message type "},
-        {"error", "testcase", "  ", " type ", " message type "},
-        {"system-out", "testsuite", "  properties testcase ", "", ""}};
+    } rules[] = {{"testsuites", "", "", "", " name tests failures errors time disabled "},
+                 {"testsuite", "testsuites", "  testsuite ", " name tests failures errors ",
+                  " name tests failures errors skipped time timestamp hostname id package "},
+                 {"properties", "testsuite", "  ", "", ""},
+                 {"property", "properties", "  property ", " name value ", " name value "},
+                 {"testcase", "testsuite", "  properties testcase ", " name classname ",
+                  " name classname time status assertions "},
+                 {"skipped", "testcase", "  ", "", " message "},
+                 {"failure", "testcase", "  ", " type ", " message type "},
+                 {"error", "testcase", "  ", " type ", " message type "},
+                 {"system-out", "testsuite", "  properties testcase ", "", ""}};
     char *last = format_string(" %s ", parent->last);
     int good = 0;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (strcmp(rules[i].name, name) != 0) continue;
-        good = strcmp(rules[i].parent, parent->name) == 0 && (!*rules[i].after || strstr(rules[i].after, last));
+        good =
+            strcmp(rules[i].parent, parent->name) == 0 && (!*rules[i].after || strstr(rules[i].after, last));
         const char *required = rules[i].required;
         for (char *word; (word = next_word(&required, ' ')); free(word)) {
             char *given = format_string(" %s=\"", word);
@@ -454,13 +464,15 @@ static void test_junit(const struct grade_book *book, const struct grade_sheet *
 static int tell_html(const struct element *parent, const char *name, const char *attributes)
 {
     static const char *const forbidden[] = {"script", "iframe", "img", "object", "embed", "link", "form"};
-    int good = !strstr(attributes, " src=") && !strstr(attributes, " on") && !strstr(attributes, "javascript:");
+    int good =
+        !strstr(attributes, " src=") && !strstr(attributes, " on") && !strstr(attributes, "javascript:");
     for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
         good = good && strcmp(name, forbidden[i]) != 0;
     if (strcmp(name, "th") == 0) good = good && strstr(attributes, "scope=");
     if (strcmp(name, "svg") == 0) good = good && strstr(attributes, "aria-label=");
     if (strcmp(name, "html") == 0) good = good && strstr(attributes, "lang=");
-    if (strcmp(parent->name, "table") == 0 && parent->children == 0) good = good && strcmp(name, "caption") == 0;
+    if (strcmp(parent->name, "table") == 0 && parent->children == 0)
+        good = good && strcmp(name, "caption") == 0;
     if (!good) printf("summary.html: <%s%s> in <%s>\n", name, attributes, parent->name);
     return good;
 }
@@ -480,7 +492,7 @@ static void test_summary(const struct grade_book *book, const struct grade_sheet
     text_free(&out);
 }
 
-/* ---- points ------------------------------------------------------------------------------------------------- */
+/* ---- points -------------------------------------------------------------------------------------------- */
 
 static void test_points(const struct grade_book *book)
 {
@@ -517,7 +529,8 @@ static double speed_of(const struct grade_book *book, double *withheld)
 static void test_withheld(struct grade_book *book)
 {
     double withheld;
-    struct grade_result *alice = (struct grade_result *)grade_book_find(book, "alice", "01_alpha", DEVICE_SIMT);
+    struct grade_result *alice =
+        (struct grade_result *)grade_book_find(book, "alice", "01_alpha", DEVICE_SIMT);
     alice->measures[0].sectors = 99; /* 3200 bytes do not fit into 99 sectors */
     EXPECT(speed_of(book, &withheld) == 0 && withheld == 20);
     alice->measures[0].sectors = 100;
@@ -561,7 +574,7 @@ static void test_unsound(struct grade_book *book)
     solution->state = kept;
 }
 
-/* ---- lines of the journal ----------------------------------------------------------------------------------- */
+/* ---- lines of the journal ------------------------------------------------------------------------------ */
 
 static void test_lines(const struct grade_book *book)
 {

@@ -37,7 +37,7 @@ static char *put(void (*function)(struct text *, const char *), const char *stri
     return out.data;
 }
 
-/* ---- visible text ------------------------------------------------------------------------------------------- */
+/* ---- visible text -------------------------------------------------------------------------------------- */
 
 static void test_visible(void)
 {
@@ -59,14 +59,16 @@ static void test_visible(void)
     EXPECT_TEXT(escape_visible("\xc2\x85", ESCAPE_ONE_LINE), "\\x85");
 }
 
-/* ---- file names --------------------------------------------------------------------------------------------- */
+/* ---- file names ---------------------------------------------------------------------------------------- */
 
 static void test_folder_names(void)
 {
-    static const char *const names[] = {"alice",  "..",     ".",   "../../etc/passwd", "-rf",  "a b",
-                                        "a_b",    "a\nb",   "a\tb", "\xff",            "\xfe", "con",
-                                        "=1+1",   "_1_1",   "",     "a/b",             "a\\b", ".hidden",
-                                        "_hidden", "Zoë",   "Zoe",  "a-b",             "a",    "<b>"};
+    static const char *const names[] = {"alice", "..",      ".",       "../../etc/passwd",
+                                        "-rf",   "a b",     "a_b",     "a\nb",
+                                        "a\tb",  "\xff",    "\xfe",    "con",
+                                        "=1+1",  "_1_1",    "",        "a/b",
+                                        "a\\b",  ".hidden", "_hidden", "Zoë",
+                                        "Zoe",   "a-b",     "a",       "<b>"};
     enum { COUNT = sizeof names / sizeof names[0] };
     char *made[COUNT];
     EXPECT_TEXT(escape_folder_name("alice"), "alice");
@@ -91,7 +93,7 @@ static void test_folder_names(void)
     free(longest);
 }
 
-/* ---- notations ---------------------------------------------------------------------------------------------- */
+/* ---- notations ----------------------------------------------------------------------------------------- */
 
 static void test_notations(void)
 {
@@ -120,7 +122,7 @@ static void test_notations(void)
     EXPECT_TEXT(put(put_markdown_block, "a\n"), "```text\na\n```\n");
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------ */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 static void test_records(void)
 {
@@ -144,7 +146,7 @@ static void test_records(void)
     text_free(&line);
 }
 
-/* ---- the journal -------------------------------------------------------------------------------------------- */
+/* ---- the journal --------------------------------------------------------------------------------------- */
 
 struct seen {
     int count, wrong;
@@ -242,7 +244,8 @@ static void test_journal(void)
     remove_tree(folder);
 }
 
-/* A full disk: the record that does not fit leaves no trace, and the next one is as if it had never been tried. */
+/* A full disk: the record that does not fit leaves no trace, and the next one is as if it had never been
+ * tried. */
 static void test_full_disk(void)
 {
     struct journal journal = {.file = open("/dev/full", O_WRONLY), .length = 0};

@@ -1,5 +1,5 @@
 // expect: missing-wait at lines 15, 19
-/** Two stages, and the wait lets two groups be under way: also the one that is read now. */
+/** Three stages, and the wait lets two groups be under way: also the one that is read now. */
 #include "detecting.h"
 
 #include <cuda_pipeline.h>
@@ -8,15 +8,15 @@ enum { THREADS = 64, STEPS = 4 };
 
 static __global__ void copy_kernel(const float *in, float *out)
 {
-    __shared__ float tile[2][THREADS];
+    __shared__ float tile[3][THREADS];
     const int i = (int)threadIdx.x;
     for (int step = 0; step <= STEPS; step++) {
         const int next = step * THREADS + i, now = next - THREADS;
-        if (step < STEPS) __pipeline_memcpy_async(&tile[step % 2][i], &in[next], 4); // here
+        if (step < STEPS) __pipeline_memcpy_async(&tile[step % 3][i], &in[next], 4); // here
         __pipeline_commit(); /* at the end an empty group, which keeps the count */
         __pipeline_wait_prior(2);
-        __syncthreads();                                       /* the tile of the step before is whole */
-        if (step > 0) out[now] = tile[(step - 1) % 2][i ^ 32]; // here
+        __syncthreads(); /* the tile of the step before is whole, the first one is skipped */
+        if (step > 1) out[now] = tile[(step - 1) % 3][i ^ 32]; // here
         __syncthreads();                                       /* all have read it: it may be overwritten */
     }
 }
