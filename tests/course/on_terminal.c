@@ -8,7 +8,6 @@
  *     expect TEXT      waits until TEXT is printed after what was expected before
  *     await FILE       waits until the file exists
  *     never TEXT       TEXT has not been printed so far
- *     count N TEXT     TEXT has been printed N times so far
  *     send KEYS        types them
  *     copy FROM TO     writes FROM's content into the file TO, as some editors save
  *     rename FROM TO   writes it beside TO and renames it there, as others do
@@ -306,17 +305,6 @@ static void decode(char *text)
     *to = '\0';
 }
 
-static void check_count(const char *text)
-{
-    char *what;
-    long wanted = strtol(text, &what, 10), found = 0;
-    what += *what == ' ';
-    size_t length = strlen(what);
-    for (size_t i = 0; i + length <= session.length; i++)
-        found += memcmp(session.output + i, what, length) == 0;
-    if (found != wanted) fail("printed %ld times", found);
-}
-
 static void take_step(char *line)
 {
     char *argument = strchr(line, ' ');
@@ -330,8 +318,6 @@ static void take_step(char *line)
         await_file(text);
     } else if (strcmp(line, "never") == 0) {
         if (memmem(session.output, session.length, text, strlen(text))) fail("it was printed");
-    } else if (strcmp(line, "count") == 0) {
-        check_count(text);
     } else if (strcmp(line, "send") == 0) {
         send_keys(text);
     } else if (strcmp(line, "copy") == 0 || strcmp(line, "rename") == 0) {
