@@ -41,7 +41,7 @@ static char *trim(char *string)
 static void add_digits(struct text *out, double value)
 {
     double size = fabs(value);
-    if (size < 9.995) text_print(out, "%.*f", size < 0.09995 ? 3 : size < 0.9995 ? 2 : 2, value);
+    if (size < 9.995) text_print(out, "%.*f", size < 0.9995 ? 3 : 2, value);
     else if (size < 99.95) text_print(out, "%.1f", value);
     else if (size < 9999.5) text_print(out, "%.0f", value);
     else {

@@ -43,6 +43,8 @@ static void end_section(struct section *section, struct text *out)
 {
     if (section->text.length > 0) {
         html_decode(section->text.at);
+        html_decode(section->page);
+        html_decode(section->heading);
         text_add(out, "[");
         add_string(out, section->url);
         text_add(out, ",");
@@ -70,6 +72,8 @@ static int is_noise(const struct html_piece *piece)
 {
     char class[64] = "";
     if (strcmp(piece->name, "svg") == 0 || strcmp(piece->name, "nav") == 0) return 1;
+    if (strcmp(piece->name, "span") == 0) // the mark in front of a function's name
+        return html_attribute(piece, "class", class, sizeof class) && strcmp(class, "permalink") == 0;
     if (strcmp(piece->name, "div") != 0) return 0;
     return html_attribute(piece, "class", class, sizeof class) &&
            (strcmp(class, "toc") == 0 || strcmp(class, "ttc") == 0 || strcmp(class, "belongs") == 0);

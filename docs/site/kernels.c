@@ -117,8 +117,16 @@ void filter_kernels(const struct site *site, const char *path, const char *sourc
 {
     enum state state = FIRST;
     const char *number = "";
-    for (int i = 0; i < site->lesson_count; i++)
-        if (strstr(path, site->lessons[i].folder) != NULL) number = site->lessons[i].number;
+    for (int i = 0; i < site->lesson_count; i++) {
+        if (strstr(path, site->lessons[i].folder) == NULL) continue;
+        number = site->lessons[i].number;
+        const char *name = strrchr(path, '/');
+        size_t length = strlen(site->lessons[i].topic);
+        if (name != NULL && (strncmp(name + 1, site->lessons[i].topic, length) != 0 || name[1 + length] != '.')) {
+            text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path, number);
+            return;
+        }
+    }
     for (const char *at = source; *at != '\0';) {
         size_t length = strcspn(at, "\n");
         length += at[length] == '\n';

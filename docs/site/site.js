@@ -18,11 +18,11 @@ const field = document.getElementById("search");
 const found = document.getElementById("found");
 
 function score(entry, words) {
-    const [, page, heading, text] = entry.map((part) => part.toLowerCase());
-    let sum = 0;
+    const [url, page, heading, text] = entry.map((part) => part.toLowerCase());
+    let sum = url.startsWith("lesson_") ? 6 : 0;
     for (const word of words) {
         const here = (heading.includes(word) ? 8 : 0) + (page.includes(word) ? 4 : 0) + (text.includes(word) ? 1 : 0);
-        if (here === 0) return 0;
+        if (here === 0) return -1;
         sum += here;
     }
     return sum;
@@ -38,9 +38,11 @@ function show() {
     found.replaceChildren();
     found.hidden = words.length === 0;
     if (words.length === 0 || typeof SEARCH_INDEX === "undefined") return;
-    const hits = SEARCH_INDEX.map((entry) => [score(entry, words), entry]).filter((hit) => hit[0] > 0);
+    const hits = SEARCH_INDEX.map((entry) => [score(entry, words), entry]).filter((hit) => hit[0] > -1);
     hits.sort((a, b) => b[0] - a[0]);
-    for (const [, [url, page, heading, text]] of hits.slice(0, 12)) {
+    const seen = {}; // no more than two of a page
+    const shown = hits.filter((hit) => (seen[hit[1][1]] = (seen[hit[1][1]] || 0) + 1) <= 2);
+    for (const [, [url, page, heading, text]] of shown.slice(0, 12)) {
         const link = document.createElement("a");
         const title = document.createElement("b");
         const rest = document.createElement("span");
@@ -65,3 +67,10 @@ document.addEventListener("click", (event) => {
     if (!found.contains(event.target) && event.target !== field) found.hidden = true;
 });
 found.addEventListener("click", () => { found.hidden = true; });
+
+// index.html?q=bank+conflict begins with a search.
+const wanted = new URLSearchParams(location.search).get("q");
+if (wanted) {
+    field.value = wanted;
+    show();
+}

@@ -19,3 +19,13 @@ string(REGEX MATCHALL "[^\n]*CONSOLE[^\n]*" lines "${said}")
 foreach(line IN LISTS lines)
     message(SEND_ERROR "${line}")
 endforeach()
+
+# The search finds what is only in the text of one lesson's page.
+execute_process(COMMAND ${CHROMIUM} --headless --no-sandbox --disable-gpu --virtual-time-budget=5000
+                        --user-data-dir=${SITE}/../chromium --dump-dom "file://${SITE}/index.html?q=warp_merge+lanes"
+                OUTPUT_VARIABLE dom ERROR_QUIET TIMEOUT 100)
+if(NOT dom MATCHES "<div id=\"found\">.*<a href=\"lesson_03.html#[^>]*><b>[^<]*Online softmax")
+    string(REGEX MATCH "<div id=\"found\".*" found "${dom}")
+    string(SUBSTRING "${found}" 0 400 found)
+    message(SEND_ERROR "The search for warp_merge did not find lesson 03: ${found}")
+endif()

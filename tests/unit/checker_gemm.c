@@ -206,6 +206,7 @@ enum damage {
     ALL_ZERO,
     TAIL_ZERO,
     SUMMED_AS_HALF,
+    SUMMED_BY_CORES,
     INPUTS_AS_HALF,
     NAN_AS_ZERO,
     /* bits */
@@ -260,6 +261,9 @@ static const struct planted {
     {"plain/square_64", SUMMED_AS_HALF, STATE_FAIL, "wrong"},
     {"plain/positive_1000", SUMMED_AS_HALF, STATE_FAIL, "wrong"},
     {"plain/cancel", SUMMED_AS_HALF, STATE_FAIL, ""},
+    {"plain/square_128", SUMMED_BY_CORES, STATE_PASS, ""}, /* tensor cores cut off, and may */
+    {"plain/positive_1000", SUMMED_BY_CORES, STATE_PASS, ""},
+    {"f32/positive_1000", SUMMED_BY_CORES, STATE_FAIL, "lower precision"}, /* other sums may not */
     {"f32/square_64", INPUTS_AS_HALF, STATE_FAIL, ""},
     {"f32/tile_16", INPUTS_AS_HALF, STATE_FAIL, ""},
     {"plain/nan_a", NAN_AS_ZERO, STATE_FAIL, "a NaN of the input was swallowed"},
@@ -301,6 +305,20 @@ static double summed_as_half(const struct ref_gemm_shape *shape, const float *a,
     return (double)sum;
 }
 
+/* Four products at once, and what does not fit a float is cut off. */
+static double summed_by_cores(const struct ref_gemm_shape *shape, const float *a, const float *b, size_t i,
+                              size_t j)
+{
+    double sum = 0.0;
+    for (size_t p = 0; p < (size_t)shape->k; p++) {
+        sum += (double)a[i * (size_t)shape->lda + p] * (double)b[p * (size_t)shape->ldb + j];
+        float cut = (float)sum;
+        if (fabs((double)cut) > fabs(sum)) cut = nextafterf(cut, 0.0f);
+        if (p % 4 == 3 || p + 1 == (size_t)shape->k) sum = (double)cut;
+    }
+    return sum;
+}
+
 static double inputs_as_half(const struct ref_gemm_shape *shape, const float *a, const float *b, size_t i,
                              size_t j)
 {
@@ -323,6 +341,8 @@ static double spoiled(const struct ref_gemm_shape *shape, const float *const *da
         return j >= 64 ? 0.0 : value;
     case SUMMED_AS_HALF:
         return summed_as_half(shape, data[GEMM_A], data[GEMM_B], i, j);
+    case SUMMED_BY_CORES:
+        return summed_by_cores(shape, data[GEMM_A], data[GEMM_B], i, j);
     case INPUTS_AS_HALF:
         return inputs_as_half(shape, data[GEMM_A], data[GEMM_B], i, j);
     case NAN_AS_ZERO:
