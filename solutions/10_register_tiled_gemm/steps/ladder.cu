@@ -4,12 +4,13 @@
 // On a GPU it is the target ladder_10_register_tiled_gemm. Without one, test steps.10_register_tiled_gemm builds it with
 // simtcc, -I common and -I lessons/10_register_tiled_gemm. Its arguments:
 // - none: check at small sizes; exit 0 if all are right
-// - EXTENT...: then time products of these extents: lines "what,kernel,extent,us,tflops"
+// - EXTENT...: then time products of these extents; prints rows as docs/results/*.csv have them
 // - --counted N: launch each once at extent N and nothing else; SIMT_COUNTERS gets a row each
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "1_naive.cu"
 #include "2_coalesced.cu"
@@ -75,7 +76,7 @@ struct row {
 /** All of them, the vendor's first. */
 static const struct row rows[] = {
 #ifdef WARPWISE_HAVE_CUBLAS
-    {"step", "cuBLAS", vendor, 1},
+    {"step", "0 cuBLAS", vendor, 1},
 #endif
     {"step", "1 naive", step_naive, 1},
     {"step", "2 coalesced", step_coalesced, 1},
@@ -231,6 +232,23 @@ static int wrong_samples(struct matrices x, const float *a, const float *b)
     return wrong;
 }
 
+/** Two rows of docs/results: the time of one kernel, and its rate. */
+static void print_record(const struct row *row, int extent, float us)
+{
+    cudaDeviceProp properties;
+    char day[16], key[512];
+    time_t now = time(NULL);
+    int device = 0;
+    cudaGetDevice(&device);
+    cudaGetDeviceProperties(&properties, device);
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
+    snprintf(key, sizeof key, "%s,%s,CUDA %d.%d,10,%s %s,f32/%s_%d", day, properties.name,
+             CUDART_VERSION / 1000, CUDART_VERSION % 100 / 10, row->what, row->name,
+             extent % 2 ? "odd" : "square", extent);
+    printf("%s,tflops,%.4g,TFLOP/s,ladder\n", key, 2.0 * extent * extent * extent / us * 1e-6);
+    printf("%s,time,%.6g,us,ladder\n", key, us);
+}
+
 /** Times every row that can take this extent; returns how many are wrong there. */
 static int time_all(int extent)
 {
@@ -244,10 +262,9 @@ static int time_all(int extent)
         int wrong = us > 0.0f ? wrong_samples(x, a, b) : SAMPLES;
         failures += wrong > 0;
         if (wrong == 0)
-            printf("%s,%s,%d,%.1f,%.2f\n", rows[r].what, rows[r].name, extent, us,
-                   2.0 * extent * extent * extent / us * 1e-6);
+            print_record(&rows[r], extent, us);
         else
-            printf("%s,%s,%d,WRONG: %d of %d samples (%s)\n", rows[r].what, rows[r].name, extent, wrong,
+            printf("WRONG %s %s at %d: %d of %d samples (%s)\n", rows[r].what, rows[r].name, extent, wrong,
                    (int)SAMPLES, cudaGetErrorString(cudaGetLastError()));
         fflush(stdout);
     }
