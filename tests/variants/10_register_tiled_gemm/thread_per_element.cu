@@ -51,7 +51,8 @@ static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, i
     if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
     if (tile < GEMM_TILE_AUTO || tile > GEMM_TILE_LARGE) return KERNEL_INVALID_CONFIG;
     size_t blocks = ((size_t)args->m * (size_t)args->n - 1) / THREADS + 1;
-    gemm_kernel<T><<<(unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0, stream>>>(*args);
+    gemm_kernel<T>
+        <<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (size_t)MOST_BLOCKS), THREADS, 0, stream>>>(*args);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
