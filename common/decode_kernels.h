@@ -5,6 +5,21 @@
  * Each launcher puts its kernels into @p stream for rows 0 .. rows - 1 of the buffers. None of them waits,
  * and none reads what differs from step to step anywhere but in device memory, when it runs. A row is
  * computed the same way whatever other rows there are: its bits do not depend on the size of the batch.
+ *
+ * At one row a kernel is little more than one load from memory, which takes longer than anything it computes. So
+ * kernels begin before the one in front is over (programmatic dependent launch, from sm_90 on):
+ *
+ *     kernel n      | load weights | wait | x ... | store |
+ *     kernel n + 1        | load weights |  wait  . . . . | x ... | store |
+ *
+ * - At its beginning each kernel says that the next may start: decode_start_next().
+ * - Before decode_wait() it reads only what no kernel of a step writes: weights, gains, positions, block table.
+ *   x, q, k, v and the cache come after it. decode_wait() returns when the kernel in front is over and
+ *   what it wrote can be read; that one had waited in the same way, so all before it are over, too.
+ * - decode_embed() is launched as usual, when all that is in front of it in the stream is over: the copies of a
+ *   step's tokens, positions and block table are, before any kernel of the step begins.
+ *
+ * @see NVIDIA, CUDA Programming Guide, "Programmatic Dependent Launch and Synchronization"
  */
 #ifndef WARPWISE_DECODE_KERNELS_H
 #define WARPWISE_DECODE_KERNELS_H
@@ -16,12 +31,15 @@
 
 enum {
     DECODE_WARP = 32,
-    DECODE_THREADS = 128,                      /* of a block; four warps, four outputs of a projection */
-    DECODE_VECTOR = 8,                         /* halves in the 16 bytes that a lane loads at once */
-    DECODE_LOADS = 4,                          /* such loads that a lane has under way */
-    DECODE_SPAN = DECODE_WARP * DECODE_VECTOR, /* inputs that a warp takes with one load a lane */
-    DECODE_ROWS = 4,                           /* rows that share a visit of the weights */
-    DECODE_LANE_DIMS = 4                       /* head_dim / 32 at most */
+    DECODE_THREADS = 128, /* of a block; four warps, four outputs of a projection */
+    DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor, 128 registers a thread */
+    DECODE_VECTOR = 8,    /* halves in the 16 bytes that a lane loads at once */
+    DECODE_LOADS = 4,     /* such loads that a lane has under way */
+    DECODE_SPAN = DECODE_WARP * DECODE_VECTOR,       /* inputs that a warp takes with one load a lane */
+    DECODE_ROWS = 4,                                 /* rows that share a visit of the weights */
+    DECODE_LANE_DIMS = 4,                            /* head_dim / 32 at most */
+    DECODE_KEY_WARPS = DECODE_THREADS / DECODE_WARP, /* that share the keys of a row and head at most */
+    DECODE_VALUES = 8                                /* rows of V that a lane has under way */
 };
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
 #define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */
@@ -32,7 +50,23 @@ static inline enum kernel_status decode_launch_status(void)
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------- */
+/* ---- one kernel after the other, and a little earlier -------------------------------------------------- */
+
+/** @brief The kernel behind this one may start, as soon as all blocks have called this. It sees nothing of them yet. */
+static __device__ __forceinline__ void decode_start_next(void)
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/** @brief Waits for the kernel in front: from here on everything may be read and written. */
+static __device__ __forceinline__ void decode_wait(void)
+{
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
 
 /** @brief x = the embedding of the row's token. */
 static __global__ void decode_embed_kernel(const int *tokens,       // [rows]
@@ -40,10 +74,47 @@ static __global__ void decode_embed_kernel(const int *tokens,       // [rows]
                                            float *x,                // [rows, hidden]
                                            int hidden)
 {
+    decode_start_next();
     size_t row = blockIdx.y;
     int i = (int)(blockIdx.x * DECODE_THREADS + threadIdx.x);
     if (i >= hidden) return;
     x[row * (size_t)hidden + i] = __half2float(embedding[(size_t)tokens[row] * (size_t)hidden + i]);
+}
+
+/**
+ * @brief Whether the code that this device runs waits: a kernel that does not must not start early. That is so if it
+ * was compiled for sm_90 or more, whatever the device. Asks once.
+ */
+static inline int decode_waits(void)
+{
+    static int answer; /* 0: not asked */
+    if (answer == 0) {
+        struct cudaFuncAttributes embed;
+        cudaError_t error = cudaFuncGetAttributes(&embed, decode_embed_kernel);
+        answer = error == cudaSuccess && embed.ptxVersion >= 90 ? 1 : -1;
+    }
+    return answer > 0;
+}
+
+/** @brief What a launch is told; a caller's variable, since the configuration points to the attribute. */
+struct decode_launch {
+    cudaLaunchConfig_t config;
+    cudaLaunchAttribute early;
+};
+
+/** @brief Fills in @p launch: a kernel that may start before the one in front is over, where it then waits. */
+static inline const cudaLaunchConfig_t *decode_launch_early(struct decode_launch *launch, dim3 grid,
+                                                            int threads, cudaStream_t stream)
+{
+    *launch = {};
+    launch->early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    launch->early.val.programmaticStreamSerializationAllowed = 1;
+    launch->config.gridDim = grid;
+    launch->config.blockDim = dim3((unsigned)threads);
+    launch->config.stream = stream;
+    launch->config.attrs = &launch->early;
+    launch->config.numAttrs = decode_waits() ? 1 : 0;
+    return &launch->config;
 }
 
 /* ---- projections --------------------------------------------------------------------------------------- */
@@ -68,57 +139,103 @@ static __device__ inline void decode_to_floats(float *to, uint4 halves)
     }
 }
 
-/** @brief Adds eight inputs of every row, each times its weight. */
-static __device__ inline void decode_add_eight(struct decode_sums *sums, uint4 halves, const __half *gain,
-                                               const float *x, size_t inputs, int rows)
+/** @brief Weights and gains of DECODE_LOADS visits, on their way. */
+struct decode_ready {
+    uint4 weights[DECODE_LOADS], gain[DECODE_LOADS];
+};
+
+/** @brief Asks for this lane's weights and gains from input @p first on. */
+static __device__ __forceinline__ void decode_fetch(struct decode_ready *ready, const __half *weights,
+                                                    const __half *gain, int first, int inputs)
 {
-    float w[DECODE_VECTOR], g[DECODE_VECTOR];
-    decode_to_floats(w, halves);
-    if (gain != NULL) {
-        decode_to_floats(g, *(const uint4 *)gain);
-        for (int i = 0; i < DECODE_VECTOR; i++) w[i] *= g[i];
-    }
+    const uint4 none = make_uint4(0, 0, 0, 0),
+                ones = make_uint4(0x3c003c00u, 0x3c003c00u, 0x3c003c00u, 0x3c003c00u);
 #pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++) {
-        if (r >= rows)
-            continue; // the same for all lanes, and the same work for a row whatever rows there are
-        const float4 *from = (const float4 *)(x + (size_t)r * inputs);
-        float4 low = from[0], high = from[1];
-        sums->dot[r] += w[0] * low.x + w[1] * low.y + w[2] * low.z + w[3] * low.w;
-        sums->dot[r] += w[4] * high.x + w[5] * high.y + w[6] * high.z + w[7] * high.w;
-        sums->squares[r] += low.x * low.x + low.y * low.y + low.z * low.z + low.w * low.w;
-        sums->squares[r] += high.x * high.x + high.y * high.y + high.z * high.z + high.w * high.w;
+    for (int i = 0; i < DECODE_LOADS; i++) {
+        int at = first + i * DECODE_SPAN;
+        ready->weights[i] = at < inputs ? *(const uint4 *)(weights + at) : none;
+        ready->gain[i] = at < inputs && gain != NULL ? *(const uint4 *)(gain + at) : ones;
     }
 }
 
-/** @brief This lane's part of the sums for one output. Weights are asked for DECODE_LOADS times before any is used. */
-static __device__ inline void decode_lane_sums(struct decode_sums *sums, const __half *weights, // [inputs]
-                                               const __half *gain, // [inputs], or NULL
-                                               const float *x,     // [rows, inputs]
-                                               int inputs, int rows)
+/** @brief Sum of four products. Spelled out, so that it is rounded in the same way wherever it is compiled into. */
+static __device__ __forceinline__ float decode_dot(const float *w, float4 x)
 {
-    int lane = (int)threadIdx.x % DECODE_WARP;
-    size_t row_elems = (size_t)inputs;
-    bool wide = inputs % DECODE_VECTOR == 0 && ((size_t)weights | (size_t)gain) % sizeof(uint4) == 0;
-    for (int first = lane * DECODE_VECTOR; wide && first < inputs; first += DECODE_LOADS * DECODE_SPAN) {
-        uint4 halves[DECODE_LOADS];
+    return fmaf(w[3], x.w, fmaf(w[2], x.z, fmaf(w[1], x.y, w[0] * x.x)));
+}
+
+/** @brief Adds eight inputs of a row, each times its weight. */
+static __device__ __forceinline__ void decode_add_eight(struct decode_sums *sums, int r, const float *w,
+                                                        float4 low, float4 high)
+{
+    const float l[4] = {low.x, low.y, low.z, low.w}, h[4] = {high.x, high.y, high.z, high.w};
+    sums->dot[r] += decode_dot(w, low) + decode_dot(w + 4, high);
+    sums->squares[r] += decode_dot(l, low) + decode_dot(h, high);
+}
+
+/** @brief Adds the inputs from @p first on of every row. Of a single row all are asked for before any is used. */
+template <bool ONE_ROW>
+static __device__ __forceinline__ void decode_add(struct decode_sums *sums, const struct decode_ready *ready,
+                                                  const float *x, // [rows, inputs]
+                                                  int first, int inputs, int rows)
+{
+    float4 low[DECODE_LOADS], high[DECODE_LOADS];
 #pragma unroll
-        for (int i = 0; i < DECODE_LOADS; i++)
-            if (first + i * DECODE_SPAN < inputs)
-                halves[i] = *(const uint4 *)(weights + first + i * DECODE_SPAN);
+    for (int i = 0; ONE_ROW && i < DECODE_LOADS; i++) {
+        const float4 *from =
+            (const float4 *)(x + (first + i * DECODE_SPAN < inputs ? first + i * DECODE_SPAN : first));
+        low[i] = from[0];
+        high[i] = from[1];
+    }
 #pragma unroll
-        for (int i = 0; i < DECODE_LOADS; i++) {
-            int at = first + i * DECODE_SPAN;
-            if (at < inputs)
-                decode_add_eight(sums, halves[i], gain == NULL ? NULL : gain + at, x + at, row_elems, rows);
+    for (int i = 0; i < DECODE_LOADS; i++) {
+        float w[DECODE_VECTOR], g[DECODE_VECTOR];
+        int at = first + i * DECODE_SPAN;
+        if (at >= inputs) continue;
+        decode_to_floats(w, ready->weights[i]);
+        decode_to_floats(g, ready->gain[i]);
+        for (int k = 0; k < DECODE_VECTOR; k++) w[k] *= g[k];
+        if (ONE_ROW) decode_add_eight(sums, 0, w, low[i], high[i]);
+#pragma unroll
+        for (int r = 0; !ONE_ROW && r < DECODE_ROWS; r++) {
+            if (r >= rows) continue; // the same for all lanes, and the same work for a row
+            const float4 *from = (const float4 *)(x + (size_t)r * (size_t)inputs + at);
+            decode_add_eight(sums, r, w, from[0], from[1]);
         }
     }
-    for (int i = lane; !wide && i < inputs; i += DECODE_WARP) { // sizes and places that 16 bytes do not fit
+}
+
+/** @brief This lane's part of the sums for one output, 16 bytes of weights at a time. The first are @p ready. */
+static __device__ __forceinline__ void decode_wide_sums(struct decode_sums *sums, struct decode_ready *ready,
+                                                        const __half *weights, // [inputs]
+                                                        const __half *gain,    // [inputs], or NULL
+                                                        const float *x,        // [rows, inputs]
+                                                        int inputs, int rows)
+{
+    const int stride = DECODE_LOADS * DECODE_SPAN;
+    for (int first = (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR; first < inputs; first += stride) {
+        if (rows == 1)
+            decode_add<true>(sums, ready, x, first, inputs, rows);
+        else
+            decode_add<false>(sums, ready, x, first, inputs, rows);
+        if (first + stride < inputs) decode_fetch(ready, weights, gain, first + stride, inputs);
+    }
+}
+
+/** @brief The same for sizes and places that 16 bytes do not fit. */
+static __device__ inline void decode_narrow_sums(struct decode_sums *sums, const __half *weights, // [inputs]
+                                                 const __half *gain, // [inputs], or NULL
+                                                 const float *x,     // [rows, inputs]
+                                                 int inputs, int rows)
+{
+    for (int i = (int)threadIdx.x % DECODE_WARP; i < inputs; i += DECODE_WARP) {
         float w = __half2float(weights[i]) * (gain == NULL ? 1.0f : __half2float(gain[i]));
-        for (int r = 0; r < DECODE_ROWS && r < rows; r++) {
-            float value = x[(size_t)r * row_elems + i];
-            sums->dot[r] += w * value;
-            sums->squares[r] += value * value;
+#pragma unroll
+        for (int r = 0; r < DECODE_ROWS; r++) {
+            if (r >= rows) continue;
+            float value = x[(size_t)r * (size_t)inputs + (size_t)i];
+            sums->dot[r] = fmaf(w, value, sums->dot[r]);
+            sums->squares[r] = fmaf(value, value, sums->squares[r]);
         }
     }
 }
@@ -147,41 +264,77 @@ struct decode_projection {
     int add;     /**< 1: out += ... */
 };
 
-/** @brief out = norm(x) W^T, or out += x W^T. A warp for each output, of DECODE_ROWS rows. */
-static __global__ void decode_project_kernel(struct decode_projection p)
+/** @brief Whether every row of weights, the gain and every row of x can be read 16 bytes at a time. */
+static __device__ inline bool decode_is_wide(const struct decode_projection &p)
 {
+    return p.inputs % DECODE_VECTOR == 0 &&
+           ((size_t)p.weights | (size_t)p.gain | (size_t)p.x) % sizeof(uint4) == 0;
+}
+
+/** @brief out = norm(x) W^T, or out += x W^T. A warp for each output, of DECODE_ROWS rows. */
+static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
+    decode_project_kernel(struct decode_projection p)
+{
+    decode_start_next();
     int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
     int first_row = (int)blockIdx.y * DECODE_ROWS, rows = min(p.rows - first_row, (int)DECODE_ROWS);
+    int lane = (int)threadIdx.x % DECODE_WARP;
     if (output >= p.outputs) return; // whole warps
+    const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
+    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
+    float *out = p.out + (size_t)first_row * (size_t)p.outputs + output;
+    const bool wide = decode_is_wide(p);
     struct decode_sums sums = {};
-    decode_lane_sums(&sums, p.weights + (size_t)output * (size_t)p.inputs, p.gain,
-                     p.x + (size_t)first_row * (size_t)p.inputs, p.inputs, rows);
+    struct decode_ready ready;
+    if (wide) decode_fetch(&ready, weights, p.gain, lane * DECODE_VECTOR, p.inputs);
+    decode_wait();                      // x and out belong to the kernel in front
+    float before[DECODE_ROWS] = {0.0f}; // asked for together with x
+#pragma unroll
+    for (int r = 0; r < DECODE_ROWS; r++)
+        if (p.add && lane == 0 && r < rows) before[r] = out[(size_t)r * (size_t)p.outputs];
+    if (wide)
+        decode_wide_sums(&sums, &ready, weights, p.gain, x, p.inputs, rows);
+    else
+        decode_narrow_sums(&sums, weights, p.gain, x, p.inputs, rows);
 #pragma unroll
     for (int r = 0; r < DECODE_ROWS; r++) {
         if (r >= rows) continue;
         float sum = decode_finish(&sums, r, p.gain, p.inputs);
-        float *place = p.out + (size_t)(first_row + r) * (size_t)p.outputs + output;
-        if (threadIdx.x % DECODE_WARP == 0) *place = p.add ? *place + sum : sum;
+        if (lane == 0) out[(size_t)r * (size_t)p.outputs] = before[r] + sum;
     }
 }
 
 /** @brief out = silu(gate) * up, where gate and up are the two halves of norm(x) W^T. A warp for each pair of outputs. */
-static __global__ void decode_gate_kernel(struct decode_projection p)
+static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
+    decode_gate_kernel(struct decode_projection p)
 {
+    decode_start_next();
     int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
     int first_row = (int)blockIdx.y * DECODE_ROWS, rows = min(p.rows - first_row, (int)DECODE_ROWS);
+    int lane = (int)threadIdx.x % DECODE_WARP;
     if (output >= p.outputs) return; // whole warps
-    struct decode_sums of_gate = {}, of_up = {};
-    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
     const __half *gate_row = p.weights + (size_t)output * (size_t)p.inputs;
-    decode_lane_sums(&of_gate, gate_row, p.gain, x, p.inputs, rows);
-    decode_lane_sums(&of_up, gate_row + (size_t)p.outputs * (size_t)p.inputs, p.gain, x, p.inputs, rows);
+    const __half *up_row = gate_row + (size_t)p.outputs * (size_t)p.inputs;
+    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
+    struct decode_sums of_gate = {}, of_up = {};
+    if (decode_is_wide(p)) {
+        struct decode_ready gate, up;
+        decode_fetch(&gate, gate_row, p.gain, lane * DECODE_VECTOR, p.inputs);
+        decode_fetch(&up, up_row, p.gain, lane * DECODE_VECTOR, p.inputs);
+        decode_wait(); // x belongs to the kernel in front
+        decode_wide_sums(&of_gate, &gate, gate_row, p.gain, x, p.inputs, rows);
+        decode_wide_sums(&of_up, &up, up_row, p.gain, x, p.inputs, rows);
+    } else {
+        decode_wait(); // x belongs to the kernel in front
+        decode_narrow_sums(&of_gate, gate_row, p.gain, x, p.inputs, rows);
+        decode_narrow_sums(&of_up, up_row, p.gain, x, p.inputs, rows);
+    }
 #pragma unroll
     for (int r = 0; r < DECODE_ROWS; r++) {
         if (r >= rows) continue;
         float gate = decode_finish(&of_gate, r, p.gain, p.inputs),
               up = decode_finish(&of_up, r, p.gain, p.inputs);
-        if (threadIdx.x % DECODE_WARP == 0)
+        if (lane == 0)
             p.out[(size_t)(first_row + r) * (size_t)p.outputs + output] = gate / (1.0f + expf(-gate)) * up;
     }
 }
@@ -197,7 +350,17 @@ static inline dim3 decode_projection_grid(const struct decode_projection *p)
 /** @brief out = norm(x) W^T, or out += x W^T, for every row. One launch. */
 static inline void decode_project(const struct decode_projection *p, cudaStream_t stream)
 {
-    decode_project_kernel<<<decode_projection_grid(p), DECODE_THREADS, 0, stream>>>(*p);
+    struct decode_launch launch;
+    cudaLaunchKernelEx(decode_launch_early(&launch, decode_projection_grid(p), DECODE_THREADS, stream),
+                       decode_project_kernel, *p);
+}
+
+/** @brief out = silu(gate) * up, for every row. One launch. */
+static inline void decode_gate(const struct decode_projection *p, cudaStream_t stream)
+{
+    struct decode_launch launch;
+    cudaLaunchKernelEx(decode_launch_early(&launch, decode_projection_grid(p), DECODE_THREADS, stream),
+                       decode_gate_kernel, *p);
 }
 
 /* ---- attention ----------------------------------------------------------------------------------------- */
@@ -221,17 +384,29 @@ static __global__ void decode_rope_append_kernel(struct decode_config c, const i
                                                  __half *keys,           // [num_blocks, block_size, ...]
                                                  __half *values)         // the same
 {
+    decode_start_next();
     size_t row = blockIdx.y, width = (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim);
     int head = (int)blockIdx.x, half_dim = c.head_dim / 2, position = positions[row];
     float *at = qkv + row * width + (size_t)(head * c.head_dim); // [head_dim], of q or, behind all of q, of k
     const float *value = at + c.kv_heads * c.head_dim;           // [head_dim], if this is a head of k
+    float cosine[DECODE_LANE_DIMS / 2], sine[DECODE_LANE_DIMS / 2]; // of pair lane, lane + 32
     size_t place = 0;
     if (head >= c.heads)
         place = decode_cache_offset(c, block_table, row, position) + (size_t)((head - c.heads) * c.head_dim);
-    for (int d = (int)threadIdx.x; d < half_dim; d += DECODE_WARP) {
+#pragma unroll
+    for (int i = 0; i < DECODE_LANE_DIMS / 2; i++) {
+        int d = (int)threadIdx.x + i * DECODE_WARP;
         float angle = (float)position * powf(DECODE_ROPE_BASE, -(float)d / (float)half_dim);
-        float low = at[d], high = at[d + half_dim], cosine = cosf(angle), sine = sinf(angle);
-        float turned_low = low * cosine - high * sine, turned_high = high * cosine + low * sine;
+        cosine[i] = cosf(angle);
+        sine[i] = sinf(angle);
+    }
+    decode_wait(); // q, k and v belong to the kernel in front
+#pragma unroll
+    for (int i = 0; i < DECODE_LANE_DIMS / 2; i++) {
+        int d = (int)threadIdx.x + i * DECODE_WARP;
+        if (d >= half_dim) continue;
+        float low = at[d], high = at[d + half_dim];
+        float turned_low = low * cosine[i] - high * sine[i], turned_high = high * cosine[i] + low * sine[i];
         at[d] = turned_low;
         at[d + half_dim] = turned_high;
         if (head < c.heads) continue;
@@ -254,8 +429,48 @@ static __device__ inline float decode_score(const float *q, const __half *key, i
     return dot * rsqrtf((float)head_dim);
 }
 
-/** A warp for every (head, row): 32 keys at a time, one a lane, then the lanes share out the elements of
- * V. */
+/** @brief What a warp has found in its keys: lesson 03's (m, l), and the weighted sum of their values. */
+struct decode_found {
+    float m, l;
+    float sum[DECODE_LANE_DIMS]; /**< element lane + 32 i */
+};
+
+/** @brief Adds the next 32 keys and values of a warp; lanes beyond @p count have none. All lanes must call it. */
+static __device__ __forceinline__ void decode_add_keys(struct decode_found *found, const __half *values,
+                                                       float score, size_t place, int count, int dims,
+                                                       float *weight_of, size_t *place_of) // [32] of the warp
+{
+    int lane = (int)threadIdx.x % DECODE_WARP;
+    float largest = score;
+    for (int distance = DECODE_WARP / 2; distance > 0; distance /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
+    float new_m = fmaxf(found->m, largest), correction = expf(found->m - new_m);
+    weight_of[lane] = expf(score - new_m);
+    place_of[lane] = place;
+    __syncwarp(); // weights and places of all lanes are there
+    found->l *= correction;
+#pragma unroll
+    for (int i = 0; i < DECODE_LANE_DIMS; i++) found->sum[i] *= correction;
+    for (int group = 0; group < count; group += DECODE_VALUES) {
+#pragma unroll
+        for (int t = group; t < group + DECODE_VALUES;
+             t++) { // no early end: their loads are under way together
+            found->l += weight_of[t];
+#pragma unroll
+            for (int i = 0; i < DECODE_LANE_DIMS; i++)
+                if (t < count && i < dims)
+                    found->sum[i] +=
+                        weight_of[t] * __half2float(values[place_of[t] + (size_t)(lane + i * DECODE_WARP)]);
+        }
+    }
+    found->m = new_m;
+    __syncwarp(); // nobody reads them any more: the next 32 keys may overwrite them
+}
+
+/**
+ * @brief A block for every (head, row); warp w takes the groups of 32 keys w, w + warps, w + 2 warps, ...: a key a lane
+ * for the scores, then the lanes share out the elements of V. What the warps found is merged in their order.
+ */
 static __global__ void decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
                                                const int *block_table, // [rows, max_blocks]
                                                const float *qkv,       // [rows, qkv_width]
@@ -263,46 +478,57 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
                                                const __half *values,   // the same
                                                float *out)             // [rows, heads, head_dim]
 {
-    __shared__ float weight[DECODE_WARP];
-    __shared__ size_t place[DECODE_WARP];
+    __shared__ float weight[DECODE_KEY_WARPS][DECODE_WARP];
+    __shared__ size_t places[DECODE_KEY_WARPS][DECODE_WARP];
+    __shared__ float m_of[DECODE_KEY_WARPS], l_of[DECODE_KEY_WARPS];
+    __shared__ float sum_of[DECODE_KEY_WARPS][DECODE_LANE_DIMS * DECODE_WARP];
+    decode_start_next();
     size_t row = blockIdx.y;
-    int head = (int)blockIdx.x, lane = (int)threadIdx.x, length = positions[row] + 1;
-    int kv_head = head / (c.heads / c.kv_heads), dims = c.head_dim / DECODE_WARP;
+    int head = (int)blockIdx.x, warp = (int)threadIdx.x / DECODE_WARP, lane = (int)threadIdx.x % DECODE_WARP;
+    int warps = (int)blockDim.x / DECODE_WARP, length = positions[row] + 1, dims = c.head_dim / DECODE_WARP;
     const float *q = qkv + row * (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim) + head * c.head_dim;
-    float m = -INFINITY, l = 0.0f, sum[DECODE_LANE_DIMS] = {0.0f};
-    for (int first = 0; first < length; first += DECODE_WARP) {
-        float score = -INFINITY;
-        if (first + lane < length) {
-            place[lane] =
-                decode_cache_offset(c, block_table, row, first + lane) + (size_t)(kv_head * c.head_dim);
-            score = decode_score(q, keys + place[lane], c.head_dim);
-        }
-        float largest = score;
-        for (int distance = 16; distance > 0; distance /= 2)
-            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
-        float new_m = fmaxf(m, largest), correction = expf(m - new_m);
-        weight[lane] = expf(score - new_m);
-        __syncwarp(); // weights and places of all lanes are there
-        l *= correction;
-        for (int i = 0; i < dims; i++) sum[i] *= correction;
-#pragma unroll 8
-        for (int t = 0; t < DECODE_WARP; t++) { // no early end: eight loads of V are under way together
-            l += weight[t];
-            for (int i = 0; i < DECODE_LANE_DIMS; i++)
-                if (first + t < length && i < dims)
-                    sum[i] += weight[t] * __half2float(values[place[t] + (size_t)(lane + i * DECODE_WARP)]);
-        }
-        m = new_m;
-        __syncwarp(); // nobody reads them any more: the next 32 keys may overwrite them
+    size_t of_head = (size_t)(head / (c.heads / c.kv_heads) * c.head_dim);
+    struct decode_found found = {-INFINITY, 0.0f, {0.0f}};
+    int first = warp * DECODE_WARP; // the warp's next keys
+    size_t place = 0;
+    if (first + lane < length) place = decode_cache_offset(c, block_table, row, first + lane) + of_head;
+    decode_wait(); // q and the newest key and value belong to the kernel in front
+    while (first < length) {
+        float score = first + lane < length ? decode_score(q, keys + place, c.head_dim) : -INFINITY;
+        decode_add_keys(&found, values, score, place, min(length - first, (int)DECODE_WARP), dims,
+                        weight[warp], places[warp]);
+        first += warps * DECODE_WARP;
+        if (first + lane < length) place = decode_cache_offset(c, block_table, row, first + lane) + of_head;
     }
-    for (int i = 0; i < dims; i++)
-        out[(row * (size_t)c.heads + (size_t)head) * (size_t)c.head_dim + (size_t)(lane + i * DECODE_WARP)] =
-            sum[i] / l;
+    if (lane == 0) { // all lanes have the same
+        m_of[warp] = found.m;
+        l_of[warp] = found.l;
+    }
+#pragma unroll
+    for (int i = 0; i < DECODE_LANE_DIMS; i++) sum_of[warp][lane + i * DECODE_WARP] = found.sum[i];
+    __syncthreads();   // what every warp found is there
+    float m = m_of[0]; // the first warp has a key: the row's own at least
+    for (int w = 1; w < warps; w++) m = fmaxf(m, m_of[w]);
+    for (int d = (int)threadIdx.x; d < c.head_dim; d += (int)blockDim.x) {
+        float l = 0.0f, sum = 0.0f;
+        for (int w = 0; w < warps; w++) { // without keys: m is -infinity, so that it counts 0 times
+            l += expf(m_of[w] - m) * l_of[w];
+            sum += expf(m_of[w] - m) * sum_of[w][d];
+        }
+        out[(row * (size_t)c.heads + (size_t)head) * (size_t)c.head_dim + (size_t)d] = sum / l;
+    }
+}
+
+/** @brief Threads of its blocks: no more warps than the longest context has groups of keys; the same for every batch. */
+static inline int decode_attention_threads(const struct decode_config *c)
+{
+    int groups = (int)(((size_t)c->max_blocks * (size_t)c->block_size + DECODE_WARP - 1) / DECODE_WARP);
+    return DECODE_WARP * (groups < DECODE_KEY_WARPS ? groups : (int)DECODE_KEY_WARPS);
 }
 
 /* ---- the parts of a step ------------------------------------------------------------------------------- */
 
-/** @brief x = the embeddings of the tokens. One launch. */
+/** @brief x = the embeddings of the tokens. One launch, which waits for all that is in front of it in the stream. */
 static inline enum kernel_status decode_embed(const struct decode_model *model,
                                               const struct decode_buffers *b, int rows, cudaStream_t stream)
 {
@@ -320,10 +546,12 @@ static inline void decode_attend(const struct decode_config *c, int index, const
     __half *keys = (__half *)b->cache + (size_t)index * 2 * kv_elems, *values = keys + kv_elems;
     dim3 turned((unsigned)(c->heads + c->kv_heads), (unsigned)rows),
         heads((unsigned)c->heads, (unsigned)rows);
-    decode_rope_append_kernel<<<turned, DECODE_WARP, 0, stream>>>(*c, b->positions, b->block_table, b->qkv,
-                                                                  keys, values);
-    decode_attention_kernel<<<heads, DECODE_WARP, 0, stream>>>(*c, b->positions, b->block_table, b->qkv, keys,
-                                                               values, b->attended);
+    struct decode_launch launch;
+    cudaLaunchKernelEx(decode_launch_early(&launch, turned, DECODE_WARP, stream), decode_rope_append_kernel,
+                       *c, b->positions, b->block_table, b->qkv, keys, values);
+    cudaLaunchKernelEx(decode_launch_early(&launch, heads, decode_attention_threads(c), stream),
+                       decode_attention_kernel, *c, b->positions, b->block_table, b->qkv, keys, values,
+                       b->attended);
 }
 
 /**
@@ -360,7 +588,7 @@ static inline enum kernel_status decode_layer(const struct decode_model *model, 
     decode_project(&qkv, stream);
     decode_attend(c, index, b, rows, stream);
     decode_project(&out, stream);
-    decode_gate_kernel<<<decode_projection_grid(&gate), DECODE_THREADS, 0, stream>>>(gate);
+    decode_gate(&gate, stream);
     decode_project(&down, stream);
     return decode_launch_status();
 }
