@@ -32,14 +32,14 @@
 enum {
     DECODE_WARP = 32,
     DECODE_THREADS = 128, /* of a block; four warps, four outputs of a projection */
-    DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor, 128 registers a thread */
+    DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor: 128 registers a thread */
     DECODE_VECTOR = 8,    /* halves in the 16 bytes that a lane loads at once */
     DECODE_LOADS = 4,     /* such loads that a lane has under way */
     DECODE_SPAN = DECODE_WARP * DECODE_VECTOR,       /* inputs that a warp takes with one load a lane */
     DECODE_ROWS = 4,                                 /* rows that share a visit of the weights */
     DECODE_LANE_DIMS = 4,                            /* head_dim / 32 at most */
     DECODE_KEY_WARPS = DECODE_THREADS / DECODE_WARP, /* that share the keys of a row and head at most */
-    DECODE_VALUES = 8                                /* rows of V that a lane has under way */
+    DECODE_KEYS = 4                                  /* of a group of lanes that are under way at once */
 };
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
 #define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */
@@ -120,12 +120,17 @@ static inline const cudaLaunchConfig_t *decode_launch_early(struct decode_launch
 /* ---- projections --------------------------------------------------------------------------------------- */
 
 /**
- * @brief What a warp works out of a row: sum of weight * gain * x, and, where a norm comes first, sum of x^2. The norm
+ * @brief What a warp works out of a row for two outputs: sums of weight * gain * x, and, for the norm, of x^2. The norm
  * divides all of x by the same number, so the sum can be divided by it as well, afterwards: a norm costs no kernel.
  */
 struct decode_sums {
-    float dot[DECODE_ROWS];     /**< sum of weight * gain * x, of each row */
+    float dot[2][DECODE_ROWS];  /**< sum of weight * gain * x, of each output and row */
     float squares[DECODE_ROWS]; /**< sum of x^2 */
+};
+
+/** @brief The weights of two outputs. They share x and the gain, whose registers cost more than the weights'. */
+struct decode_pair {
+    const __half *of[2]; /**< [inputs] each */
 };
 
 /** @brief Eight halves as floats. */
@@ -141,19 +146,20 @@ static __device__ inline void decode_to_floats(float *to, uint4 halves)
 
 /** @brief Weights and gains of DECODE_LOADS visits, on their way. */
 struct decode_ready {
-    uint4 weights[DECODE_LOADS], gain[DECODE_LOADS];
+    uint4 weights[2][DECODE_LOADS], gain[DECODE_LOADS];
 };
 
 /** @brief Asks for this lane's weights and gains from input @p first on. */
-static __device__ __forceinline__ void decode_fetch(struct decode_ready *ready, const __half *weights,
+static __device__ __forceinline__ void decode_fetch(struct decode_ready *ready, struct decode_pair pair,
                                                     const __half *gain, int first, int inputs)
 {
-    const uint4 none = make_uint4(0, 0, 0, 0),
-                ones = make_uint4(0x3c003c00u, 0x3c003c00u, 0x3c003c00u, 0x3c003c00u);
+    const uint4 none = make_uint4(0, 0, 0, 0);
+    const uint4 ones = make_uint4(0x3c003c00u, 0x3c003c00u, 0x3c003c00u, 0x3c003c00u);
 #pragma unroll
     for (int i = 0; i < DECODE_LOADS; i++) {
         int at = first + i * DECODE_SPAN;
-        ready->weights[i] = at < inputs ? *(const uint4 *)(weights + at) : none;
+        ready->weights[0][i] = at < inputs ? *(const uint4 *)(pair.of[0] + at) : none;
+        ready->weights[1][i] = at < inputs ? *(const uint4 *)(pair.of[1] + at) : none;
         ready->gain[i] = at < inputs && gain != NULL ? *(const uint4 *)(gain + at) : ones;
     }
 }
@@ -164,52 +170,57 @@ static __device__ __forceinline__ float decode_dot(const float *w, float4 x)
     return fmaf(w[3], x.w, fmaf(w[2], x.z, fmaf(w[1], x.y, w[0] * x.x)));
 }
 
-/** @brief Adds eight inputs of a row, each times its weight. */
-static __device__ __forceinline__ void decode_add_eight(struct decode_sums *sums, int r, const float *w,
-                                                        float4 low, float4 high)
+/** @brief Adds eight inputs of row @p r, each times its gain and its weights. */
+static __device__ __forceinline__ void decode_add_eight(struct decode_sums *sums, int r,
+                                                        const float (*w)[DECODE_VECTOR], // [2]
+                                                        const float *g, float4 low, float4 high)
 {
     const float l[4] = {low.x, low.y, low.z, low.w}, h[4] = {high.x, high.y, high.z, high.w};
-    sums->dot[r] += decode_dot(w, low) + decode_dot(w + 4, high);
     sums->squares[r] += decode_dot(l, low) + decode_dot(h, high);
+    low = make_float4(g[0] * low.x, g[1] * low.y, g[2] * low.z, g[3] * low.w);
+    high = make_float4(g[4] * high.x, g[5] * high.y, g[6] * high.z, g[7] * high.w);
+    sums->dot[0][r] += decode_dot(w[0], low) + decode_dot(w[0] + 4, high);
+    sums->dot[1][r] += decode_dot(w[1], low) + decode_dot(w[1] + 4, high);
 }
 
-/** @brief Adds the inputs from @p first on of every row. Of a single row all are asked for before any is used. */
+/**
+ * @brief Adds the inputs from @p first on of every row. Of a single row one half of each eight is asked for before any
+ * is used; the other half lies in the same sector, so it will be near when it is needed.
+ */
 template <bool ONE_ROW>
 static __device__ __forceinline__ void decode_add(struct decode_sums *sums, const struct decode_ready *ready,
                                                   const float *x, // [rows, inputs]
                                                   int first, int inputs, int rows)
 {
-    float4 low[DECODE_LOADS], high[DECODE_LOADS];
+    float4 low[DECODE_LOADS];
 #pragma unroll
     for (int i = 0; ONE_ROW && i < DECODE_LOADS; i++) {
-        const float4 *from =
-            (const float4 *)(x + (first + i * DECODE_SPAN < inputs ? first + i * DECODE_SPAN : first));
-        low[i] = from[0];
-        high[i] = from[1];
+        int at = first + i * DECODE_SPAN;
+        low[i] = *(const float4 *)(x + (at < inputs ? at : first));
     }
 #pragma unroll
     for (int i = 0; i < DECODE_LOADS; i++) {
-        float w[DECODE_VECTOR], g[DECODE_VECTOR];
+        float w[2][DECODE_VECTOR], g[DECODE_VECTOR];
         int at = first + i * DECODE_SPAN;
         if (at >= inputs) continue;
-        decode_to_floats(w, ready->weights[i]);
+        decode_to_floats(w[0], ready->weights[0][i]);
+        decode_to_floats(w[1], ready->weights[1][i]);
         decode_to_floats(g, ready->gain[i]);
-        for (int k = 0; k < DECODE_VECTOR; k++) w[k] *= g[k];
-        if (ONE_ROW) decode_add_eight(sums, 0, w, low[i], high[i]);
+        if (ONE_ROW) decode_add_eight(sums, 0, w, g, low[i], *(const float4 *)(x + at + 4));
 #pragma unroll
         for (int r = 0; !ONE_ROW && r < DECODE_ROWS; r++) {
             if (r >= rows) continue; // the same for all lanes, and the same work for a row
             const float4 *from = (const float4 *)(x + (size_t)r * (size_t)inputs + at);
-            decode_add_eight(sums, r, w, from[0], from[1]);
+            decode_add_eight(sums, r, w, g, from[0], from[1]);
         }
     }
 }
 
-/** @brief This lane's part of the sums for one output, 16 bytes of weights at a time. The first are @p ready. */
+/** @brief This lane's part of the sums, 16 bytes of weights at a time. The first of them are @p ready. */
 static __device__ __forceinline__ void decode_wide_sums(struct decode_sums *sums, struct decode_ready *ready,
-                                                        const __half *weights, // [inputs]
-                                                        const __half *gain,    // [inputs], or NULL
-                                                        const float *x,        // [rows, inputs]
+                                                        struct decode_pair pair,
+                                                        const __half *gain, // [inputs], or NULL
+                                                        const float *x,     // [rows, inputs]
                                                         int inputs, int rows)
 {
     const int stride = DECODE_LOADS * DECODE_SPAN;
@@ -218,38 +229,42 @@ static __device__ __forceinline__ void decode_wide_sums(struct decode_sums *sums
             decode_add<true>(sums, ready, x, first, inputs, rows);
         else
             decode_add<false>(sums, ready, x, first, inputs, rows);
-        if (first + stride < inputs) decode_fetch(ready, weights, gain, first + stride, inputs);
+        if (first + stride < inputs) decode_fetch(ready, pair, gain, first + stride, inputs);
     }
 }
 
 /** @brief The same for sizes and places that 16 bytes do not fit. */
-static __device__ inline void decode_narrow_sums(struct decode_sums *sums, const __half *weights, // [inputs]
+static __device__ inline void decode_narrow_sums(struct decode_sums *sums, struct decode_pair pair,
                                                  const __half *gain, // [inputs], or NULL
                                                  const float *x,     // [rows, inputs]
                                                  int inputs, int rows)
 {
     for (int i = (int)threadIdx.x % DECODE_WARP; i < inputs; i += DECODE_WARP) {
-        float w = __half2float(weights[i]) * (gain == NULL ? 1.0f : __half2float(gain[i]));
+        float w[2] = {__half2float(pair.of[0][i]), __half2float(pair.of[1][i])};
+        float g = gain == NULL ? 1.0f : __half2float(gain[i]);
 #pragma unroll
         for (int r = 0; r < DECODE_ROWS; r++) {
             if (r >= rows) continue;
             float value = x[(size_t)r * (size_t)inputs + (size_t)i];
-            sums->dot[r] = fmaf(w, value, sums->dot[r]);
             sums->squares[r] = fmaf(value, value, sums->squares[r]);
+            for (int k = 0; k < 2; k++) sums->dot[k][r] = fmaf(w[k], g * value, sums->dot[k][r]);
         }
     }
 }
 
-/** @brief The projection of row @p r, in every lane: normalized if there is a gain. All lanes must call it. */
-static __device__ inline float decode_finish(const struct decode_sums *sums, int r, const __half *gain,
-                                             int inputs)
+/** @brief Both projections of row @p r, in every lane: normalized if there is a gain. All lanes must call it. */
+static __device__ __forceinline__ float2 decode_finish(const struct decode_sums *sums, int r,
+                                                       const __half *gain, int inputs)
 {
-    float dot = sums->dot[r], squares = sums->squares[r];
+    float a = sums->dot[0][r], b = sums->dot[1][r], squares = sums->squares[r];
+#pragma unroll
     for (int distance = DECODE_WARP / 2; distance > 0; distance /= 2) {
-        dot += __shfl_xor_sync(0xffffffffu, dot, distance);
+        a += __shfl_xor_sync(0xffffffffu, a, distance);
+        b += __shfl_xor_sync(0xffffffffu, b, distance);
         squares += __shfl_xor_sync(0xffffffffu, squares, distance);
     }
-    return gain == NULL ? dot : dot * rsqrtf(squares / (float)inputs + DECODE_EPSILON);
+    float norm = gain == NULL ? 1.0f : rsqrtf(squares / (float)inputs + DECODE_EPSILON);
+    return make_float2(a * norm, b * norm);
 }
 
 /** @brief A product with a weight matrix, of all rows. */
@@ -271,36 +286,42 @@ static __device__ inline bool decode_is_wide(const struct decode_projection &p)
            ((size_t)p.weights | (size_t)p.gain | (size_t)p.x) % sizeof(uint4) == 0;
 }
 
-/** @brief out = norm(x) W^T, or out += x W^T. A warp for each output, of DECODE_ROWS rows. */
+/** @brief This lane's part of the sums of a pair, once the kernel in front is over: x belongs to that one. */
+static __device__ __forceinline__ void decode_sum(struct decode_sums *sums, const struct decode_projection &p,
+                                                  struct decode_pair pair, const float *x, int rows)
+{
+    if (decode_is_wide(p)) {
+        struct decode_ready ready;
+        decode_fetch(&ready, pair, p.gain, (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR, p.inputs);
+        decode_wait();
+        decode_wide_sums(sums, &ready, pair, p.gain, x, p.inputs, rows);
+    } else {
+        decode_wait();
+        decode_narrow_sums(sums, pair, p.gain, x, p.inputs, rows);
+    }
+}
+
+/** @brief out = norm(x) W^T, or out += x W^T. A warp for each two outputs next to each other, of DECODE_ROWS rows. */
 static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_project_kernel(struct decode_projection p)
 {
     decode_start_next();
-    int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
+    int output = 2 * (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
     int first_row = (int)blockIdx.y * DECODE_ROWS, rows = min(p.rows - first_row, (int)DECODE_ROWS);
-    int lane = (int)threadIdx.x % DECODE_WARP;
-    if (output >= p.outputs) return; // whole warps
+    int lane = (int)threadIdx.x % DECODE_WARP, last = p.outputs - 1;
+    if (output > last) return; // whole warps
     const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
-    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
-    float *out = p.out + (size_t)first_row * (size_t)p.outputs + output;
-    const bool wide = decode_is_wide(p);
+    struct decode_pair pair = {{weights, output < last ? weights + p.inputs : weights}};
     struct decode_sums sums = {};
-    struct decode_ready ready;
-    if (wide) decode_fetch(&ready, weights, p.gain, lane * DECODE_VECTOR, p.inputs);
-    decode_wait();                      // x and out belong to the kernel in front
-    float before[DECODE_ROWS] = {0.0f}; // asked for together with x
+    decode_sum(&sums, p, pair, p.x + (size_t)first_row * (size_t)p.inputs, rows);
+    float *out = p.out + (size_t)first_row * (size_t)p.outputs + output + lane;
 #pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++)
-        if (p.add && lane == 0 && r < rows) before[r] = out[(size_t)r * (size_t)p.outputs];
-    if (wide)
-        decode_wide_sums(&sums, &ready, weights, p.gain, x, p.inputs, rows);
-    else
-        decode_narrow_sums(&sums, weights, p.gain, x, p.inputs, rows);
-#pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++) {
+    for (int r = 0; r < DECODE_ROWS; r++, out += p.outputs) {
         if (r >= rows) continue;
-        float sum = decode_finish(&sums, r, p.gain, p.inputs);
-        if (lane == 0) out[(size_t)r * (size_t)p.outputs] = before[r] + sum;
+        bool writes = lane < 2 && output + lane <= last; // a lane for each of the two
+        float before = p.add && writes ? *out : 0.0f;
+        float2 both = decode_finish(&sums, r, p.gain, p.inputs);
+        if (writes) *out = before + (lane == 0 ? both.x : both.y);
     }
 }
 
@@ -311,39 +332,26 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_start_next();
     int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
     int first_row = (int)blockIdx.y * DECODE_ROWS, rows = min(p.rows - first_row, (int)DECODE_ROWS);
-    int lane = (int)threadIdx.x % DECODE_WARP;
     if (output >= p.outputs) return; // whole warps
-    const __half *gate_row = p.weights + (size_t)output * (size_t)p.inputs;
-    const __half *up_row = gate_row + (size_t)p.outputs * (size_t)p.inputs;
-    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
-    struct decode_sums of_gate = {}, of_up = {};
-    if (decode_is_wide(p)) {
-        struct decode_ready gate, up;
-        decode_fetch(&gate, gate_row, p.gain, lane * DECODE_VECTOR, p.inputs);
-        decode_fetch(&up, up_row, p.gain, lane * DECODE_VECTOR, p.inputs);
-        decode_wait(); // x belongs to the kernel in front
-        decode_wide_sums(&of_gate, &gate, gate_row, p.gain, x, p.inputs, rows);
-        decode_wide_sums(&of_up, &up, up_row, p.gain, x, p.inputs, rows);
-    } else {
-        decode_wait(); // x belongs to the kernel in front
-        decode_narrow_sums(&of_gate, gate_row, p.gain, x, p.inputs, rows);
-        decode_narrow_sums(&of_up, up_row, p.gain, x, p.inputs, rows);
-    }
+    const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
+    struct decode_pair pair = {{weights, weights + (size_t)p.outputs * (size_t)p.inputs}};
+    struct decode_sums sums = {};
+    decode_sum(&sums, p, pair, p.x + (size_t)first_row * (size_t)p.inputs, rows);
 #pragma unroll
     for (int r = 0; r < DECODE_ROWS; r++) {
         if (r >= rows) continue;
-        float gate = decode_finish(&of_gate, r, p.gain, p.inputs),
-              up = decode_finish(&of_up, r, p.gain, p.inputs);
-        if (lane == 0)
-            p.out[(size_t)(first_row + r) * (size_t)p.outputs + output] = gate / (1.0f + expf(-gate)) * up;
+        float2 gate_up = decode_finish(&sums, r, p.gain, p.inputs);
+        if (threadIdx.x % DECODE_WARP == 0)
+            p.out[(size_t)(first_row + r) * (size_t)p.outputs + output] =
+                gate_up.x / (1.0f + expf(-gate_up.x)) * gate_up.y;
     }
 }
 
-/** @brief Blocks of both kernels. */
-static inline dim3 decode_projection_grid(const struct decode_projection *p)
+/** @brief The blocks for @p warps warps a row. */
+static inline dim3 decode_projection_grid(const struct decode_projection *p, int warps)
 {
-    unsigned warps = DECODE_THREADS / DECODE_WARP;
-    return dim3(((unsigned)p->outputs + warps - 1) / warps,
+    int of_block = DECODE_THREADS / DECODE_WARP;
+    return dim3((unsigned)((warps + of_block - 1) / of_block),
                 ((unsigned)p->rows + DECODE_ROWS - 1) / DECODE_ROWS);
 }
 
@@ -351,16 +359,16 @@ static inline dim3 decode_projection_grid(const struct decode_projection *p)
 static inline void decode_project(const struct decode_projection *p, cudaStream_t stream)
 {
     struct decode_launch launch;
-    cudaLaunchKernelEx(decode_launch_early(&launch, decode_projection_grid(p), DECODE_THREADS, stream),
-                       decode_project_kernel, *p);
+    dim3 grid = decode_projection_grid(p, (p->outputs + 1) / 2);
+    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream), decode_project_kernel, *p);
 }
 
 /** @brief out = silu(gate) * up, for every row. One launch. */
 static inline void decode_gate(const struct decode_projection *p, cudaStream_t stream)
 {
     struct decode_launch launch;
-    cudaLaunchKernelEx(decode_launch_early(&launch, decode_projection_grid(p), DECODE_THREADS, stream),
-                       decode_gate_kernel, *p);
+    dim3 grid = decode_projection_grid(p, p->outputs);
+    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream), decode_gate_kernel, *p);
 }
 
 /* ---- attention ----------------------------------------------------------------------------------------- */
@@ -417,59 +425,124 @@ static __global__ void decode_rope_append_kernel(struct decode_config c, const i
     }
 }
 
-/** @brief The score of one key, 16 bytes at a time: rows of the cache are multiples of 64 bytes. */
-static __device__ inline float decode_score(const float *q, const __half *key, int head_dim)
-{
-    float dot = 0.0f, k[DECODE_VECTOR];
-#pragma unroll 4
-    for (int d = 0; d < head_dim; d += DECODE_VECTOR) {
-        decode_to_floats(k, *(const uint4 *)(key + d));
-        for (int i = 0; i < DECODE_VECTOR; i++) dot += q[d + i] * k[i];
-    }
-    return dot * rsqrtf((float)head_dim);
-}
-
-/** @brief What a warp has found in its keys: lesson 03's (m, l), and the weighted sum of their values. */
+/** @brief What a group of lanes has found in its keys: lesson 03's (m, l), and its eight elements of their weighted sum. */
 struct decode_found {
-    float m, l;
-    float sum[DECODE_LANE_DIMS]; /**< element lane + 32 i */
+    float m, l, sum[DECODE_VECTOR];
 };
 
-/** @brief Adds the next 32 keys and values of a warp; lanes beyond @p count have none. All lanes must call it. */
-static __device__ __forceinline__ void decode_add_keys(struct decode_found *found, const __half *values,
-                                                       float score, size_t place, int count, int dims,
-                                                       float *weight_of, size_t *place_of) // [32] of the warp
+/** @brief The next DECODE_KEYS keys and values of a group: eight elements of each, zeros behind the last key. */
+struct decode_keys {
+    uint4 key[DECODE_KEYS], value[DECODE_KEYS];
+};
+
+/** @brief m, or 0 where nothing has been found yet: infinities must not be subtracted from each other. */
+static __device__ __forceinline__ float decode_reference(float m)
 {
-    int lane = (int)threadIdx.x % DECODE_WARP;
-    float largest = score;
-    for (int distance = DECODE_WARP / 2; distance > 0; distance /= 2)
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
-    float new_m = fmaxf(found->m, largest), correction = expf(found->m - new_m);
-    weight_of[lane] = expf(score - new_m);
-    place_of[lane] = place;
-    __syncwarp(); // weights and places of all lanes are there
-    found->l *= correction;
+    return m == -INFINITY ? 0.0f : m;
+}
+
+/** @brief Adds keys. @p q: this lane's eight elements; @p lanes of a group; @p there: how many of the keys there are. */
+static __device__ __forceinline__ void decode_add_keys(struct decode_found *found,
+                                                       const struct decode_keys *next, const float *q,
+                                                       float scale, int lanes, int there)
+{
+    float score[DECODE_KEYS], part[DECODE_VECTOR], m = found->m;
 #pragma unroll
-    for (int i = 0; i < DECODE_LANE_DIMS; i++) found->sum[i] *= correction;
-    for (int group = 0; group < count; group += DECODE_VALUES) {
-#pragma unroll
-        for (int t = group; t < group + DECODE_VALUES;
-             t++) { // no early end: their loads are under way together
-            found->l += weight_of[t];
-#pragma unroll
-            for (int i = 0; i < DECODE_LANE_DIMS; i++)
-                if (t < count && i < dims)
-                    found->sum[i] +=
-                        weight_of[t] * __half2float(values[place_of[t] + (size_t)(lane + i * DECODE_WARP)]);
-        }
+    for (int u = 0; u < DECODE_KEYS; u++) {
+        float dot = 0.0f;
+        decode_to_floats(part, next->key[u]);
+        for (int i = 0; i < DECODE_VECTOR; i++) dot = fmaf(q[i], part[i], dot);
+        for (int distance = lanes / 2; distance > 0; distance /= 2)
+            dot += __shfl_xor_sync(0xffffffffu, dot, distance);
+        score[u] = u < there ? dot * scale : -INFINITY;
+        m = fmaxf(m, score[u]);
     }
-    found->m = new_m;
-    __syncwarp(); // nobody reads them any more: the next 32 keys may overwrite them
+    float correction = expf(found->m - decode_reference(m));
+    found->l *= correction;
+    for (int i = 0; i < DECODE_VECTOR; i++) found->sum[i] *= correction;
+#pragma unroll
+    for (int u = 0; u < DECODE_KEYS; u++) {
+        float weight = expf(score[u] - decode_reference(m));
+        decode_to_floats(part, next->value[u]);
+        found->l += weight;
+        for (int i = 0; i < DECODE_VECTOR; i++) found->sum[i] = fmaf(weight, part[i], found->sum[i]);
+    }
+    found->m = m;
+}
+
+/** @brief Merges what the groups of a warp have found, into the first of them, by lesson 03's rule. */
+static __device__ __forceinline__ void decode_merge_groups(struct decode_found *found, int lanes)
+{
+    for (int distance = lanes; distance < DECODE_WARP; distance *= 2) {
+        float other_m = __shfl_xor_sync(0xffffffffu, found->m, distance);
+        float m = fmaxf(found->m, other_m), reference = decode_reference(m);
+        float mine = expf(found->m - reference), others = expf(other_m - reference);
+        found->m = m;
+        found->l = mine * found->l + others * __shfl_xor_sync(0xffffffffu, found->l, distance);
+#pragma unroll
+        for (int i = 0; i < DECODE_VECTOR; i++)
+            found->sum[i] =
+                mine * found->sum[i] + others * __shfl_xor_sync(0xffffffffu, found->sum[i], distance);
+    }
+}
+
+/** @brief The keys and values of one (row, head), and how its threads share them. */
+struct decode_context {
+    const __half *keys, *values; /**< [num_blocks, block_size, kv_heads, head_dim], from its kv head on */
+    size_t row;
+    int length; /**< keys that the row sees */
+    int lanes;  /**< of a group: a power of two, eight elements each */
+    int part;   /**< this lane's eight elements, in eights */
+    int group;  /**< of this lane, in the block */
+    int groups; /**< of the block */
+};
+
+/** @brief Where the keys of this lane's group from @p first on begin, DECODE_KEYS of them, `groups` apart. */
+static __device__ __forceinline__ void decode_places(size_t *places, const struct decode_config &c,
+                                                     const struct decode_context &k, const int *block_table,
+                                                     int first)
+{
+#pragma unroll
+    for (int u = 0; u < DECODE_KEYS; u++) {
+        int position = first + u * k.groups;
+        if (position < k.length)
+            places[u] =
+                decode_cache_offset(c, block_table, k.row, position) + (size_t)(k.part * DECODE_VECTOR);
+    }
+}
+
+/** @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked for at once. */
+static __device__ __forceinline__ void decode_find(struct decode_found *found, const struct decode_config &c,
+                                                   const struct decode_context &k, const int *block_table,
+                                                   const float *q) // [head_dim]
+{
+    const uint4 none = make_uint4(0, 0, 0, 0);
+    const bool busy = k.part * DECODE_VECTOR < c.head_dim; // of head_dim 96 a group has lanes to spare
+    size_t places[DECODE_KEYS] = {0};
+    float mine[DECODE_VECTOR] = {0.0f};
+    decode_places(places, c, k, block_table, k.group);
+    decode_wait(); // q and the newest key and value belong to the kernel in front
+    if (busy)
+        for (int i = 0; i < DECODE_VECTOR; i++) mine[i] = q[k.part * DECODE_VECTOR + i];
+    int first_of_warp = k.group - k.group % (DECODE_WARP / k.lanes);
+    for (int first = k.group; first_of_warp < k.length; first += DECODE_KEYS * k.groups) {
+        struct decode_keys next;
+#pragma unroll
+        for (int u = 0; u < DECODE_KEYS; u++) {
+            bool there = busy && first + u * k.groups < k.length;
+            next.key[u] = there ? *(const uint4 *)(k.keys + places[u]) : none;
+            next.value[u] = there ? *(const uint4 *)(k.values + places[u]) : none;
+        }
+        int there = (k.length - first + k.groups - 1) / k.groups; // at most 0 behind the last
+        first_of_warp += DECODE_KEYS * k.groups;
+        decode_places(places, c, k, block_table, first + DECODE_KEYS * k.groups);
+        decode_add_keys(found, &next, mine, rsqrtf((float)c.head_dim), k.lanes, first < k.length ? there : 0);
+    }
 }
 
 /**
- * @brief A block for every (head, row); warp w takes the groups of 32 keys w, w + warps, w + 2 warps, ...: a key a lane
- * for the scores, then the lanes share out the elements of V. What the warps found is merged in their order.
+ * @brief A block for every (head, row). A group of lanes takes a key, eight elements a lane, so that a warp reads whole
+ * lines; all groups of the block share the keys. What they found is merged: in the warp, then warp by warp.
  */
 static __global__ void decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
                                                const int *block_table, // [rows, max_blocks]
@@ -478,36 +551,28 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
                                                const __half *values,   // the same
                                                float *out)             // [rows, heads, head_dim]
 {
-    __shared__ float weight[DECODE_KEY_WARPS][DECODE_WARP];
-    __shared__ size_t places[DECODE_KEY_WARPS][DECODE_WARP];
     __shared__ float m_of[DECODE_KEY_WARPS], l_of[DECODE_KEY_WARPS];
-    __shared__ float sum_of[DECODE_KEY_WARPS][DECODE_LANE_DIMS * DECODE_WARP];
+    __shared__ float sum_of[DECODE_KEY_WARPS][DECODE_LANE_DIMS * DECODE_WARP]; // [warp][head_dim]
     decode_start_next();
     size_t row = blockIdx.y;
-    int head = (int)blockIdx.x, warp = (int)threadIdx.x / DECODE_WARP, lane = (int)threadIdx.x % DECODE_WARP;
-    int warps = (int)blockDim.x / DECODE_WARP, length = positions[row] + 1, dims = c.head_dim / DECODE_WARP;
-    const float *q = qkv + row * (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim) + head * c.head_dim;
+    int head = (int)blockIdx.x, warp = (int)threadIdx.x / DECODE_WARP, warps = (int)blockDim.x / DECODE_WARP;
+    int lanes = c.head_dim <= 32 ? 4 : c.head_dim <= 64 ? 8 : 16, lane = (int)threadIdx.x % DECODE_WARP;
     size_t of_head = (size_t)(head / (c.heads / c.kv_heads) * c.head_dim);
+    const struct decode_context context = {
+        keys + of_head,           values + of_head,       row, positions[row] + 1, lanes, lane % lanes,
+        (int)threadIdx.x / lanes, (int)blockDim.x / lanes};
+    const float *q = qkv + row * (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim) + head * c.head_dim;
     struct decode_found found = {-INFINITY, 0.0f, {0.0f}};
-    int first = warp * DECODE_WARP; // the warp's next keys
-    size_t place = 0;
-    if (first + lane < length) place = decode_cache_offset(c, block_table, row, first + lane) + of_head;
-    decode_wait(); // q and the newest key and value belong to the kernel in front
-    while (first < length) {
-        float score = first + lane < length ? decode_score(q, keys + place, c.head_dim) : -INFINITY;
-        decode_add_keys(&found, values, score, place, min(length - first, (int)DECODE_WARP), dims,
-                        weight[warp], places[warp]);
-        first += warps * DECODE_WARP;
-        if (first + lane < length) place = decode_cache_offset(c, block_table, row, first + lane) + of_head;
-    }
-    if (lane == 0) { // all lanes have the same
+    decode_find(&found, c, context, block_table, q);
+    decode_merge_groups(&found, lanes);
+    if (lane == 0) {
         m_of[warp] = found.m;
         l_of[warp] = found.l;
     }
-#pragma unroll
-    for (int i = 0; i < DECODE_LANE_DIMS; i++) sum_of[warp][lane + i * DECODE_WARP] = found.sum[i];
+    if (lane < lanes && lane * DECODE_VECTOR < c.head_dim)
+        for (int i = 0; i < DECODE_VECTOR; i++) sum_of[warp][lane * DECODE_VECTOR + i] = found.sum[i];
     __syncthreads();   // what every warp found is there
-    float m = m_of[0]; // the first warp has a key: the row's own at least
+    float m = m_of[0]; // the first warp has a key: position 0
     for (int w = 1; w < warps; w++) m = fmaxf(m, m_of[w]);
     for (int d = (int)threadIdx.x; d < c.head_dim; d += (int)blockDim.x) {
         float l = 0.0f, sum = 0.0f;
