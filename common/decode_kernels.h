@@ -286,21 +286,6 @@ static __device__ inline bool decode_is_wide(const struct decode_projection &p)
            ((size_t)p.weights | (size_t)p.gain | (size_t)p.x) % sizeof(uint4) == 0;
 }
 
-/** @brief This lane's part of the sums of a pair, once the kernel in front is over: x belongs to that one. */
-static __device__ __forceinline__ void decode_sum(struct decode_sums *sums, const struct decode_projection &p,
-                                                  struct decode_pair pair, const float *x, int rows)
-{
-    if (decode_is_wide(p)) {
-        struct decode_ready ready;
-        decode_fetch(&ready, pair, p.gain, (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR, p.inputs);
-        decode_wait();
-        decode_wide_sums(sums, &ready, pair, p.gain, x, p.inputs, rows);
-    } else {
-        decode_wait();
-        decode_narrow_sums(sums, pair, p.gain, x, p.inputs, rows);
-    }
-}
-
 /** @brief out = norm(x) W^T, or out += x W^T. A warp for each two outputs next to each other, of DECODE_ROWS rows. */
 static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_project_kernel(struct decode_projection p)
@@ -312,16 +297,27 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     if (output > last) return; // whole warps
     const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
     struct decode_pair pair = {{weights, output < last ? weights + p.inputs : weights}};
-    struct decode_sums sums = {};
-    decode_sum(&sums, p, pair, p.x + (size_t)first_row * (size_t)p.inputs, rows);
+    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
     float *out = p.out + (size_t)first_row * (size_t)p.outputs + output + lane;
+    const bool wide = decode_is_wide(p),
+               writes = lane < 2 && output + lane <= last; // a lane for each of the two
+    struct decode_sums sums = {};
+    struct decode_ready ready;
+    if (wide) decode_fetch(&ready, pair, p.gain, lane * DECODE_VECTOR, p.inputs);
+    decode_wait();                      // x and out belong to the kernels in front
+    float before[DECODE_ROWS] = {0.0f}; // asked for together with x
 #pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++, out += p.outputs) {
+    for (int r = 0; r < DECODE_ROWS; r++)
+        if (p.add && writes && r < rows) before[r] = out[(size_t)r * (size_t)p.outputs];
+    if (wide)
+        decode_wide_sums(&sums, &ready, pair, p.gain, x, p.inputs, rows);
+    else
+        decode_narrow_sums(&sums, pair, p.gain, x, p.inputs, rows);
+#pragma unroll
+    for (int r = 0; r < DECODE_ROWS; r++) {
         if (r >= rows) continue;
-        bool writes = lane < 2 && output + lane <= last; // a lane for each of the two
-        float before = p.add && writes ? *out : 0.0f;
         float2 both = decode_finish(&sums, r, p.gain, p.inputs);
-        if (writes) *out = before + (lane == 0 ? both.x : both.y);
+        if (writes) out[(size_t)r * (size_t)p.outputs] = before[r] + (lane == 0 ? both.x : both.y);
     }
 }
 
@@ -335,8 +331,16 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     if (output >= p.outputs) return; // whole warps
     const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
     struct decode_pair pair = {{weights, weights + (size_t)p.outputs * (size_t)p.inputs}};
+    const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
     struct decode_sums sums = {};
-    decode_sum(&sums, p, pair, p.x + (size_t)first_row * (size_t)p.inputs, rows);
+    struct decode_ready ready;
+    const bool wide = decode_is_wide(p);
+    if (wide) decode_fetch(&ready, pair, p.gain, (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR, p.inputs);
+    decode_wait(); // x belongs to the kernel in front
+    if (wide)
+        decode_wide_sums(&sums, &ready, pair, p.gain, x, p.inputs, rows);
+    else
+        decode_narrow_sums(&sums, pair, p.gain, x, p.inputs, rows);
 #pragma unroll
     for (int r = 0; r < DECODE_ROWS; r++) {
         if (r >= rows) continue;
