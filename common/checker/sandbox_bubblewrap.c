@@ -47,6 +47,17 @@ static void add_bind(struct list *list, const char *how, const char *path)
     add(list, path);
 }
 
+/* 1 if the system's folders show @p path anyhow. To mount it once more fails where a link leads to it, as
+ * /usr/local/cuda is one. */
+static int is_systems(const char *path)
+{
+    for (size_t i = 0; i < sizeof SYSTEM / sizeof SYSTEM[0]; i++) {
+        size_t length = strlen(SYSTEM[i]);
+        if (strncmp(path, SYSTEM[i], length) == 0 && path[length] == '/') return 1;
+    }
+    return 0;
+}
+
 static const char *find_bubblewrap(void)
 {
     static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"};
@@ -82,8 +93,9 @@ static void add_folders_of(struct list *list, const char *path)
     for (size_t i = 0; i < sizeof ways / sizeof ways[0] && ways[1] != NULL; i++) {
         char *slash = ways[i] != NULL ? strrchr(ways[i], '/') : NULL;
         if (slash == NULL || slash == ways[i]) continue;
+        int shown = is_systems(ways[i]);
         *slash = '\0';
-        add_bind(list, "--ro-bind-try", ways[i]);
+        if (!shown) add_bind(list, "--ro-bind-try", ways[i]);
     }
 }
 
@@ -138,7 +150,7 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
     }
     for (const char *const *path = sandbox->readable; path != NULL && *path != NULL; path++)
         add_bind(list, "--ro-bind", *path);
-    add_bind(list, "--ro-bind", sandbox->arguments[0]);
+    if (!is_systems(sandbox->arguments[0])) add_bind(list, "--ro-bind", sandbox->arguments[0]);
     if (sandbox->folder != NULL) add_bind(list, "--bind", sandbox->folder);
     if (sandbox->writable_file != NULL) add_bind(list, "--bind", sandbox->writable_file);
 }
