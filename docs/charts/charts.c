@@ -112,7 +112,7 @@ static void draw_roofs(struct svg *svg, const struct records *records, const str
         svg_text(svg, x->to - 4, axis_place(y, roof) - 6, 12, SVG_END, "ink", "%s: %.0f TFLOP/s", roofs[i].text, roof);
     }
     svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top), "ink", 1.6, NULL);
-    svg_text(svg, axis_place(x, 0.24), axis_place(y, 0.24 * copy) - 12, 12, SVG_START, "ink", "copy: %.0f GB/s", copy * 1e3);
+    svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * copy) + 8, 12, SVG_START, "ink", "copy: %.0f GB/s", copy * 1e3);
 }
 
 /* The problem that most lessons share, if the part has it. */
@@ -143,6 +143,17 @@ static int collect_dots(const struct records *records, struct dot *dots, int mos
     return count;
 }
 
+/* Does another dot lie where the label right of dot @p i would stand? Then it stands on the left. */
+static int is_covered(const struct dot *dots, int count, int i, const struct axis *x, const struct axis *y, double label)
+{
+    double px = axis_place(x, dots[i].intensity), length = 9 + 6.5 * (double)strlen(dots[i].name);
+    for (int j = 0; j < count; j++) {
+        double right = axis_place(x, dots[j].intensity) - px;
+        if (right > 5 && right < length && fabs(axis_place(y, dots[j].record->value) - label) < 11) return 1;
+    }
+    return 0;
+}
+
 static int draw_roofline(const struct records *records, const char *folder)
 {
     struct dot dots[40];
@@ -169,7 +180,8 @@ static int draw_roofline(const struct records *records, const char *folder)
         double px = axis_place(&x, dots[i].intensity), py = axis_place(&y, dots[i].record->value);
         int lesson = atoi(dots[i].record->lesson);
         svg_dot(&svg, px, py, 4.5, plot_colour(lesson));
-        svg_text(&svg, px + 9, places[i] + 4, 12, SVG_START, plot_colour(lesson), "%s", dots[i].name);
+        int left = is_covered(dots, count, i, &x, &y, places[i]);
+        svg_text(&svg, left ? px - 9 : px + 9, places[i] + 4, 12, left ? SVG_END : SVG_START, plot_colour(lesson), "%s", dots[i].name);
     }
     char path[1024];
     path_of(path, sizeof path, folder, "roofline");
