@@ -120,7 +120,7 @@ template <int GROUP> struct partial {
 /** What the warps of a block leave for each other. */
 template <int HEAD_DIM, int GROUP> struct found {
     struct softmax_pair pair[WARPS][GROUP];
-    float sum[WARPS][GROUP][HEAD_DIM];
+    alignas(16) float sum[WARPS][GROUP][HEAD_DIM];
 };
 
 /** How a warp is laid over STEP_KEYS keys: ROWS of them at once, LANES lanes each, LOADS times. */
