@@ -61,12 +61,15 @@ static __global__ void decode_rope_append_kernel(struct decode_config c, const i
 
 /** @brief What a group of lanes has found in its keys: lesson 03's (m, l), and its eight elements of their weighted sum. */
 struct decode_found {
-    float m, l, sum[DECODE_VECTOR];
+    float m;                  /**< largest score; -INFINITY: no key yet */
+    float l;                  /**< sum of the weights exp(score - m) */
+    float sum[DECODE_VECTOR]; /**< of the values, each times its weight */
 };
 
 /** @brief The next DECODE_KEYS keys and values of a group: eight elements of each, zeros behind the last key. */
 struct decode_keys {
-    uint4 key[DECODE_KEYS], value[DECODE_KEYS];
+    uint4 key[DECODE_KEYS];   /**< eight elements of each key */
+    uint4 value[DECODE_KEYS]; /**< and of its value */
 };
 
 /** @brief m, or 0 where nothing has been found yet: infinities must not be subtracted from each other. */
@@ -122,13 +125,14 @@ static __device__ __forceinline__ void decode_merge_groups(struct decode_found *
 
 /** @brief The keys and values of one (row, head), and how its threads share them. */
 struct decode_context {
-    const __half *keys, *values; /**< [num_blocks, block_size, kv_heads, head_dim], from its kv head on */
-    size_t row;
-    int length; /**< keys that the row sees */
-    int lanes;  /**< of a group: a power of two, eight elements each */
-    int part;   /**< this lane's eight elements, in eights */
-    int group;  /**< of this lane, in the block */
-    int groups; /**< of the block */
+    const __half *keys;   /**< [num_blocks, block_size, kv_heads, head_dim], from its kv head on */
+    const __half *values; /**< the same */
+    size_t row;           /**< of the batch */
+    int length;           /**< keys that the row sees */
+    int lanes;            /**< of a group: a power of two, eight elements each */
+    int part;             /**< this lane's eight elements, in eights */
+    int group;            /**< of this lane, in the block */
+    int groups;           /**< of the block */
 };
 
 /** @brief Where the keys of this lane's group from @p first on begin, DECODE_KEYS of them, `groups` apart. */

@@ -77,8 +77,8 @@ static inline int decode_waits(void)
 
 /** @brief What a launch is told; a caller's variable, since the configuration points to the attribute. */
 struct decode_launch {
-    cudaLaunchConfig_t config;
-    cudaLaunchAttribute early;
+    cudaLaunchConfig_t config; /**< for cudaLaunchKernelEx */
+    cudaLaunchAttribute early; /**< its only attribute */
 };
 
 /** @brief Fills in @p launch: a kernel that may start before the one in front is over, where it then waits. */

@@ -34,7 +34,8 @@ static __device__ inline void decode_to_floats(float *to, uint4 halves)
 
 /** @brief Weights and gains of DECODE_LOADS visits, on their way. */
 struct decode_ready {
-    uint4 weights[2][DECODE_LOADS], gain[DECODE_LOADS];
+    uint4 weights[2][DECODE_LOADS]; /**< eight a visit, of each output */
+    uint4 gain[DECODE_LOADS];       /**< eight a visit; ones where there is none */
 };
 
 /** @brief Asks for this lane's weights and gains from input @p first on. */
