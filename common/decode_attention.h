@@ -17,8 +17,8 @@ static __device__ size_t decode_cache_offset(const struct decode_config &c, cons
 }
 
 /**
- * @brief Turns q and k by an angle that grows with the position; appends k and v to the cache. A warp for every row and
- * head of q and k.
+ * @brief Turns q and k by an angle that grows with the position; appends k and v to the cache. A warp for
+ * every row and head of q and k.
  */
 static __global__ void decode_rope_append_kernel(struct decode_config c, const int *positions, // [rows]
                                                  const int *block_table, // [rows, max_blocks]
@@ -59,14 +59,20 @@ static __global__ void decode_rope_append_kernel(struct decode_config c, const i
     }
 }
 
-/** @brief What a group of lanes has found in its keys: lesson 03's (m, l), and its eight elements of their weighted sum. */
+/**
+ * @brief What a group of lanes has found in its keys: lesson 03's (m, l), and its eight elements of their
+ * weighted sum.
+ */
 struct decode_found {
     float m;                  /**< largest score; -INFINITY: no key yet */
     float l;                  /**< sum of the weights exp(score - m) */
     float sum[DECODE_VECTOR]; /**< of the values, each times its weight */
 };
 
-/** @brief The next DECODE_KEYS keys and values of a group: eight elements of each, zeros behind the last key. */
+/**
+ * @brief The next DECODE_KEYS keys and values of a group: eight elements of each, zeros behind the last
+ * key.
+ */
 struct decode_keys {
     uint4 key[DECODE_KEYS];   /**< eight elements of each key */
     uint4 value[DECODE_KEYS]; /**< and of its value */
@@ -78,7 +84,10 @@ static __device__ __forceinline__ float decode_reference(float m)
     return m == -INFINITY ? 0.0f : m;
 }
 
-/** @brief Adds keys. @p q: this lane's eight elements; @p lanes of a group; @p there: how many of the keys there are. */
+/**
+ * @brief Adds keys. @p q: this lane's eight elements; @p lanes of a group; @p there: how many of the keys
+ * there are.
+ */
 static __device__ __forceinline__ void decode_add_keys(struct decode_found *found,
                                                        const struct decode_keys *next, const float *q,
                                                        float scale, int lanes, int there)
@@ -149,7 +158,10 @@ static __device__ __forceinline__ void decode_places(size_t *places, const struc
     }
 }
 
-/** @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked for at once. */
+/**
+ * @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked
+ * for at once.
+ */
 static __device__ __forceinline__ void decode_find(struct decode_found *found, const struct decode_config &c,
                                                    const struct decode_context &k, const int *block_table,
                                                    const float *q) // [head_dim]
@@ -179,8 +191,9 @@ static __device__ __forceinline__ void decode_find(struct decode_found *found, c
 }
 
 /**
- * @brief A block for every (head, row). A group of lanes takes a key, eight elements a lane, so that a warp reads whole
- * lines; all groups of the block share the keys. What they found is merged: in the warp, then warp by warp.
+ * @brief A block for every (head, row). A group of lanes takes a key, eight elements a lane, so that a warp
+ * reads whole lines; all groups of the block share the keys. What they found is merged: in the warp, then
+ * warp by warp.
  */
 static __global__ void decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
                                                const int *block_table, // [rows, max_blocks]
@@ -222,7 +235,10 @@ static __global__ void decode_attention_kernel(struct decode_config c, const int
     }
 }
 
-/** @brief Threads of its blocks: no more warps than the longest context has groups of keys; the same for every batch. */
+/**
+ * @brief Threads of its blocks: no more warps than the longest context has groups of keys; the same for
+ * every batch.
+ */
 static inline int decode_attention_threads(const struct decode_config *c)
 {
     int groups = (int)(((size_t)c->max_blocks * (size_t)c->block_size + DECODE_WARP - 1) / DECODE_WARP);

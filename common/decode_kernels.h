@@ -6,18 +6,19 @@
  * and none reads what differs from step to step anywhere but in device memory, when it runs. A row is
  * computed the same way whatever other rows there are: its bits do not depend on the size of the batch.
  *
- * At one row a kernel is little more than one load from memory, which takes longer than anything it computes. So
- * kernels begin before the one in front is over (programmatic dependent launch, from sm_90 on):
+ * At one row a kernel is little more than one load from memory, which takes longer than anything it
+ * computes. So kernels begin before the one in front is over (programmatic dependent launch, from sm_90 on):
  *
  *     kernel n      | load weights | wait | x ... | store |
  *     kernel n + 1        | load weights |  wait  . . . . | x ... | store |
  *
  * - At its beginning each kernel says that the next may start: decode_start_next().
- * - Before decode_wait() it reads only what no kernel of a step writes: weights, gains, positions, block table.
- *   x, q, k, v and the cache come after it. decode_wait() returns when the kernel in front is over and
- *   what it wrote can be read; that one had waited in the same way, so all before it are over, too.
- * - decode_embed() is launched as usual, when all that is in front of it in the stream is over: the copies of a
- *   step's tokens, positions and block table are, before any kernel of the step begins.
+ * - Before decode_wait() it reads only what no kernel of a step writes: weights, gains, positions, block
+ *   table. x, q, k, v and the cache come after it. decode_wait() returns when the kernel in front is over
+ *   and what it wrote can be read; that one had waited in the same way, so all before it are over, too.
+ * - decode_embed() is launched as usual, when all that is in front of it in the stream is over: the copies
+ *   of a step's tokens, positions and block table are, before any kernel of the step begins.
+ * - A device below sm_90, or code that was compiled for one, knows nothing of this: decode_waits().
  *
  * @see NVIDIA, CUDA Programming Guide, "Programmatic Dependent Launch and Synchronization"
  */
@@ -28,7 +29,10 @@
 #include "decode_launch.h"
 #include "decode_projection.h"
 
-/** @brief x = the embeddings of the tokens. One launch, which waits for all that is in front of it in the stream. */
+/**
+ * @brief x = the embeddings of the tokens. One launch, which waits for all that is in front of it in the
+ * stream.
+ */
 static inline enum kernel_status decode_embed(const struct decode_model *model,
                                               const struct decode_buffers *b, int rows, cudaStream_t stream)
 {

@@ -31,7 +31,10 @@ static inline enum kernel_status decode_launch_status(void)
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-/** @brief The kernel behind this one may start, as soon as all blocks have called this. It sees nothing of them yet. */
+/**
+ * @brief The kernel behind this one may start, as soon as all blocks have called this. It sees nothing of
+ * them yet.
+ */
 static __device__ __forceinline__ void decode_start_next(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -61,8 +64,8 @@ static __global__ void decode_embed_kernel(const int *tokens,       // [rows]
 }
 
 /**
- * @brief Whether the code that this device runs waits: a kernel that does not must not start early. That is so if it
- * was compiled for sm_90 or more, whatever the device. Asks once.
+ * @brief Whether the code that this device runs waits: a kernel that does not must not start early. That is
+ * so if it was compiled for sm_90 or more, whatever the device. Asks once.
  */
 static inline int decode_waits(void)
 {
@@ -81,7 +84,9 @@ struct decode_launch {
     cudaLaunchAttribute early; /**< its only attribute */
 };
 
-/** @brief Fills in @p launch: a kernel that may start before the one in front is over, where it then waits. */
+/**
+ * @brief Fills in @p launch: a kernel that may start before the one in front is over, where it then waits.
+ */
 static inline const cudaLaunchConfig_t *decode_launch_early(struct decode_launch *launch, dim3 grid,
                                                             int threads, cudaStream_t stream)
 {

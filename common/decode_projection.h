@@ -8,15 +8,19 @@
 #include "decode_launch.h"
 
 /**
- * @brief What a warp works out of a row for two outputs: sums of weight * gain * x, and, for the norm, of x^2. The norm
- * divides all of x by the same number, so the sum can be divided by it as well, afterwards: a norm costs no kernel.
+ * @brief What a warp works out of a row for two outputs: sums of weight * gain * x, and, for the norm, of
+ * x^2. The norm divides all of x by the same number, so the sum can be divided by it as well, afterwards: a
+ * norm costs no kernel.
  */
 struct decode_sums {
     float dot[2][DECODE_ROWS];  /**< sum of weight * gain * x, of each output and row */
     float squares[DECODE_ROWS]; /**< sum of x^2 */
 };
 
-/** @brief The weights of two outputs. They share x and the gain, whose registers cost more than the weights'. */
+/**
+ * @brief The weights of two outputs. They share x and the gain, whose registers cost more than the
+ * weights'.
+ */
 struct decode_pair {
     const __half *of[2]; /**< [inputs] each */
 };
@@ -53,7 +57,10 @@ static __device__ __forceinline__ void decode_fetch(struct decode_ready *ready, 
     }
 }
 
-/** @brief Sum of four products. Spelled out, so that it is rounded in the same way wherever it is compiled into. */
+/**
+ * @brief Sum of four products. Spelled out, so that it is rounded in the same way wherever it is compiled
+ * into.
+ */
 static __device__ __forceinline__ float decode_dot(const float *w, float4 x)
 {
     return fmaf(w[3], x.w, fmaf(w[2], x.z, fmaf(w[1], x.y, w[0] * x.x)));
@@ -73,8 +80,8 @@ static __device__ __forceinline__ void decode_add_eight(struct decode_sums *sums
 }
 
 /**
- * @brief Adds the inputs from @p first on of every row. Of a single row one half of each eight is asked for before any
- * is used; the other half lies in the same sector, so it will be near when it is needed.
+ * @brief Adds the inputs from @p first on of every row. Of a single row one half of each eight is asked for
+ * before any is used; the other half lies in the same sector, so it will be near when it is needed.
  */
 template <bool ONE_ROW>
 static __device__ __forceinline__ void decode_add(struct decode_sums *sums, const struct decode_ready *ready,
@@ -141,7 +148,10 @@ static __device__ inline void decode_narrow_sums(struct decode_sums *sums, struc
     }
 }
 
-/** @brief Both projections of row @p r, in every lane: normalized if there is a gain. All lanes must call it. */
+/**
+ * @brief Both projections of row @p r, in every lane: normalized if there is a gain. All lanes must call
+ * it.
+ */
 static __device__ __forceinline__ float2 decode_finish(const struct decode_sums *sums, int r,
                                                        const __half *gain, int inputs)
 {
@@ -175,7 +185,10 @@ static __device__ inline bool decode_is_wide(const struct decode_projection &p)
            ((size_t)p.weights | (size_t)p.gain | (size_t)p.x) % sizeof(uint4) == 0;
 }
 
-/** @brief out = norm(x) W^T, or out += x W^T. A warp for each two outputs next to each other, of DECODE_ROWS rows. */
+/**
+ * @brief out = norm(x) W^T, or out += x W^T. A warp for each two outputs next to each other, of
+ * DECODE_ROWS rows.
+ */
 static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_project_kernel(struct decode_projection p)
 {
@@ -210,7 +223,10 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     }
 }
 
-/** @brief out = silu(gate) * up, where gate and up are the two halves of norm(x) W^T. A warp for each pair of outputs. */
+/**
+ * @brief out = silu(gate) * up, where gate and up are the two halves of norm(x) W^T. A warp for each pair
+ * of outputs.
+ */
 static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_gate_kernel(struct decode_projection p)
 {

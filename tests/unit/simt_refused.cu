@@ -36,6 +36,34 @@ static void expect_code(const char *what, cudaError_t got, cudaError_t expected)
     fprintf(stderr, "%s gives %s, not %s\n", what, cudaGetErrorName(got), cudaGetErrorName(expected));
 }
 
+/* unsupported: 4. What no launch may have is in simt/programs/early_launch.cu. */
+static void refused_attributes(int *device)
+{
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config = {};
+    void *pointer = device;
+    config.gridDim = config.blockDim = dim3(1);
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    attributes[0].id = cudaLaunchAttributePriority;
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    expect_code("not cooperative", cudaLaunchKernelEx(&config, empty_kernel, device), cudaSuccess);
+    attributes[1].val.cooperative = 1;
+    expect_code("cooperative", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorNotSupported);
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {1, 1, 1};
+    expect_code("cluster of one", cudaLaunchKernelEx(&config, empty_kernel, device), cudaSuccess);
+    attributes[1].val.clusterDim = {2, 1, 1};
+    expect_code("cluster", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorNotSupported);
+    attributes[1].id = cudaLaunchAttributeProgrammaticEvent;
+    expect_code("event", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorNotSupported);
+    expect_code("untyped", cudaLaunchKernelExC(&config, (const void *)empty_kernel, &pointer),
+                cudaErrorInvalidDeviceFunction);
+    config.attrs = NULL;
+    expect_code("no attributes", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorInvalidValue);
+    (void)cudaGetLastError();
+}
+
 /* unsupported: 7 */
 static void refused_calls(int *device)
 {
@@ -150,6 +178,7 @@ int main(void)
 {
     int *device = device_array<int>(8);
     require(cudaMemset(device, 0, 8 * sizeof *device), "cudaMemset");
+    refused_attributes(device);
     refused_calls(device);
     refused_in_graphs(device);
     wrong_pointers(device);

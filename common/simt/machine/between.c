@@ -160,7 +160,8 @@ static const char *const NOT_WAITED =
 
 static bool touches_same(const struct touch *touch, const struct side *side)
 {
-    return side->block != 0 && side->mask & touch->mask && !(side->flags & ATOMIC && touch->kind & TOUCH_ATOMIC);
+    const bool atomic = side->flags & ATOMIC && touch->kind & TOUCH_ATOMIC;
+    return side->block != 0 && side->mask & touch->mask && !atomic;
 }
 
 /* The meeting is one that an earlier launch left behind. May that launch still be running? */

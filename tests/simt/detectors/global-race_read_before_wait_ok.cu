@@ -1,6 +1,6 @@
 // expect: none
-/** What no kernel writes may be read before the wait; the wait of one thread holds for those behind its barrier; a kernel
- * that is over by other means needs none.
+/** What no kernel writes may be read before the wait; the wait of one thread holds for those behind its
+ * barrier; a kernel that is over by other means needs none.
  */
 #include "detecting.h"
 
@@ -79,7 +79,7 @@ int main(void)
     cudaGraphLaunch(executable, stream);
     scale_kernel<<<2, 64, 0, stream>>>(x, y, factor);
     cudaStreamSynchronize(stream);
-    cudaLaunchKernelEx(&config, never_waits_kernel, x, (const float *)y); // and so is what the host waited for
+    cudaLaunchKernelEx(&config, never_waits_kernel, x, (const float *)y); // what the host waited for is over
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);

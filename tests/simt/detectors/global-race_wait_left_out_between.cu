@@ -1,6 +1,6 @@
 // expect: global-race at lines 24, 37
-/** The kernel between has nothing to wait for, and does not. So the last one waits for that one alone, which may be over
- * before the first is.
+/** The kernel between has nothing to wait for, and does not. So the last one waits for that one alone, which
+ * may be over before the first is.
  */
 #include "detecting.h"
 

@@ -1,6 +1,6 @@
 // expect: none
-/** Every kernel of the chain waits, if only one thread of it; one that lets the next start only after its wait has made
- * sure for it, too.
+/** Every kernel of the chain waits, if only one thread of it; one that lets the next start only after its
+ * wait has made sure for it, too.
  */
 #include "detecting.h"
 

@@ -1,5 +1,5 @@
 // expect: global-race at lines 23, 29
-/** It waits before it reads, but overwrites what the kernel in front may still be reading; two bytes at a time.
+/** It waits before it reads, but overwrites what the kernel in front may still be reading; two bytes a time.
  */
 #include "detecting.h"
 

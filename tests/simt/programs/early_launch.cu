@@ -1,11 +1,11 @@
 /**
- * Programmatic dependent launch: cudaLaunchKernelEx with and without attributes, a chain of kernels that start before
- * the one in front is over, eager and captured, and configurations that are refused. On a device that cannot start
- * kernels early the chain is launched in the usual way.
+ * Programmatic dependent launch: cudaLaunchKernelEx with and without attributes, a chain of kernels that
+ * start before the one in front is over, eager and captured, and configurations that are refused. On a
+ * device that cannot start kernels early the chain is launched in the usual way.
  */
 #include "../testing.h"
 
-enum { N = 20011, THREADS = 128, KERNELS = 12 };
+enum { N = 5003, THREADS = 128, KERNELS = 8 };
 
 static __device__ void start_next(void)
 {
@@ -96,7 +96,8 @@ static void check_chain(const char *what, int value)
     int *x = host_array<int>(N), *y = host_array<int>(N), *got = host_array<int>(N);
     for (int i = 0; i < N; i++) x[i] = value + i % 7;
     for (int k = 0; k < KERNELS; k++) {
-        for (int i = 0; i < N; i++) y[i] = (int)((unsigned)x[(i + N / 2) % N] * (unsigned)(i % 64 % 3 + 1) + 1u);
+        for (int i = 0; i < N; i++)
+            y[i] = (int)((unsigned)x[(i + N / 2) % N] * (unsigned)(i % 64 % 3 + 1) + 1u);
         int *swap = x;
         x = y;
         y = swap;
@@ -149,7 +150,8 @@ static void refused(const char *what, const cudaLaunchConfig_t *config)
 {
     const cudaError_t error = cudaLaunchKernelEx(config, add_kernel<1>, a, 0, (const int *)NULL);
     int got;
-    if (error != cudaErrorInvalidValue && error != cudaErrorInvalidConfiguration) { /* the latter before CUDA 13 */
+    if (error != cudaErrorInvalidValue &&
+        error != cudaErrorInvalidConfiguration) { /* the latter before CUDA 13 */
         g_failures++;
         fprintf(stderr, "%s gives %s\n", what, cudaGetErrorName(error));
     }
