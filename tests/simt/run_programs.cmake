@@ -5,6 +5,7 @@
 #
 # With -DARCH=sm_75 it is built for that architecture. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
+set(ENV{SIMT_CHECK} on)
 
 foreach(name SIMTCC SOURCE WORKDIR)
     if(NOT DEFINED ${name})
@@ -27,10 +28,10 @@ endif()
 
 foreach(order forward reverse random:7)
     foreach(workers 1 2)
+        set(ENV{SIMT_ORDER} ${order})
+        set(ENV{SIMT_WORKERS} ${workers})
         execute_process(
-            COMMAND "${CMAKE_COMMAND}" -E env SIMT_ORDER=${order} SIMT_WORKERS=${workers} SIMT_CHECK=on
-                    "${program}"
-            RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
+            COMMAND "${program}" RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
         if(NOT code STREQUAL "0" OR report MATCHES "simt: ")
             message(FATAL_ERROR "${SOURCE} (order ${order}, workers ${workers}) ends with ${code}:\n"
                                 "${output}${report}")
