@@ -3,7 +3,7 @@
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
-# With -DARCH=sm_75 it is built for that architecture. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -26,7 +26,10 @@ if(NOT code STREQUAL "0")
     message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
 endif()
 
-foreach(order forward reverse random:7)
+if(NOT DEFINED ORDERS)
+    set(ORDERS forward reverse random:7)
+endif()
+foreach(order IN LISTS ORDERS)
     foreach(workers 1 2)
         set(ENV{SIMT_ORDER} ${order})
         set(ENV{SIMT_WORKERS} ${workers})
