@@ -1,8 +1,8 @@
 /**
  * @file lock.c
- * @brief A system call filter that the runner sets for itself before it calls a stranger's kernel, on top
- * of the        one it was started under (common/checker/sandbox_filter.c): threads, but no processes and
- * no programs.
+ * @brief A system call filter that the runner sets for itself before it calls a stranger's kernel, on top of
+ *        the one it was started under (common/checker/sandbox_filter.c): threads, but no processes and no
+ *        programs; and nothing any more of what a GPU's driver needed only to open its device.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runner.h"
+#include "lock.h"
 
 #if defined(__x86_64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
@@ -47,6 +47,11 @@ void lock_runner(void)
         FAIL_CALL(SYS_execve, EPERM),
         FAIL_CALL(SYS_execveat, EPERM),
         FAIL_CALL(SYS_socketpair, EPERM),
+        FAIL_CALL(SYS_socket, EPERM), /* this and what follows: a GPU's driver needed them, until now */
+        FAIL_CALL(SYS_unlinkat, EPERM),
+#ifdef SYS_unlink
+        FAIL_CALL(SYS_unlink, EPERM),
+#endif
 #ifdef SYS_fork
         FAIL_CALL(SYS_fork, EPERM),
         FAIL_CALL(SYS_vfork, EPERM),

@@ -1,6 +1,6 @@
 /**
  * @file filter.h
- * @brief The two halves of the site's input filter: pages and kernel files as Doxygen is to read them.
+ * @brief The parts of the site's input filter: pages, kernel files and contracts as Doxygen is to read them.
  */
 #ifndef WARPWISE_DOCS_FILTER_H
 #define WARPWISE_DOCS_FILTER_H
@@ -8,7 +8,7 @@
 #include "text.h"
 #include "tree.h"
 
-/** @brief What both halves know. */
+/** @brief What all parts know. */
 struct site {
     const char *root;                          /**< the top folder */
     struct lesson_folder lessons[LESSONS_MAX]; /**< in order */
@@ -31,5 +31,8 @@ int filter_page(const struct site *site, const char *path, const char *page, str
  *        theirs; structs and what belongs to the student's marks are left out.
  */
 void filter_kernels(const struct site *site, const char *path, const char *source, struct text *out);
+
+/** @brief A header, as it is; in the brief of a lesson's contract the words "Lesson NN" lead to the lesson's page. */
+void filter_contract(const struct site *site, const char *path, const char *source, struct text *out);
 
 #endif

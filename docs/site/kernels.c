@@ -54,7 +54,7 @@ static enum state add_head(struct text *out, const char *line, enum state state)
 /* The first line opens the file's documentation: that of the mark in front of the head comment, or the comment's own. */
 static enum state add_first(struct text *out, const char *line, const char *file, const char *number)
 {
-    text_print(out, "/** @file %s @brief The solution of @ref lesson_%s.", file, number);
+    text_print(out, "/** @file %s @brief The solution of @ref lesson_%s (@ref notes_%s \"why it is fast\").", file, number, number);
     if (strncmp(line, "// [student: ", 13) == 0) {
         text_add(out, "\n");
         return HEAD_AWAITED;
@@ -111,6 +111,24 @@ static enum state add_line(struct text *out, const char *line, const char *at, e
         }
         return add_code(out, line, state);
     }
+}
+
+void filter_contract(const struct site *site, const char *path, const char *source, struct text *out)
+{
+    const char *at = source;
+    for (int i = 0; i < site->lesson_count; i++) {
+        const struct lesson_folder *lesson = &site->lessons[i];
+        struct text title = {0};
+        text_print(&title, "@brief Lesson %s:", lesson->number);
+        const char *found = strstr(path, lesson->folder) == NULL ? NULL : strstr(source, title.at);
+        if (found != NULL) {
+            text_add_n(out, source, (size_t)(found - source));
+            text_print(out, "@brief @ref lesson_%s \"Lesson %s\":", lesson->number, lesson->number);
+            at = found + strlen(title.at);
+        }
+        text_free(&title);
+    }
+    text_add(out, at);
 }
 
 void filter_kernels(const struct site *site, const char *path, const char *source, struct text *out)

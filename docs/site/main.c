@@ -1,5 +1,5 @@
 /*
- * What Doxygen runs on every page and every kernel file (FILTER_PATTERNS): prints the file as Doxygen is to read it.
+ * What Doxygen runs on every page, kernel file and header (FILTER_PATTERNS): prints the file as Doxygen is to read it.
  *
  *     site_filter --tree DIR FILE
  */
@@ -24,6 +24,7 @@ int main(int count, char **arguments)
     int status = 0;
     size_t end = strlen(path);
     if (end > 3 && strcmp(path + end - 3, ".md") == 0) status = filter_page(&site, path, content, &out);
+    else if (end > 2 && strcmp(path + end - 2, ".h") == 0) filter_contract(&site, path, content, &out);
     else filter_kernels(&site, path, content, &out);
     if (out.at != NULL) fputs(out.at, stdout);
     text_free(&out);

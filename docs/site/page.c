@@ -17,6 +17,7 @@
 #include "filter.h"
 #include "links.h"
 #include "formula.h"
+#include "pager.h"
 
 /* One page on its way through. */
 struct page {
@@ -27,7 +28,7 @@ struct page {
     int bad;                  /* a message was printed */
     int line;
     int titled;
-    const struct lesson_folder *lesson; /* NULL unless it is a lesson's page */
+    const struct lesson_folder *lesson; /* NULL unless it is a lesson's page or its notes */
 };
 
 static void warn(struct page *page, const char *what, const char *detail)
@@ -133,14 +134,17 @@ static void add_html(struct page *page, const char *text, size_t length)
 
 /* ---- whole lines -------------------------------------------------------------------------------------------------- */
 
-/* Contract, skeleton, solution, notes and speed of the page's lesson, in one line under the title. */
+/* Contract, skeleton, solution, notes (or from those the lesson) and speed of the lesson, in one line under the title. */
 static void add_lesson_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
     const char *folder = lesson->folder, *topic = lesson->topic, *number = lesson->number;
     text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
+    int notes = strncmp(page->name, "notes_", 6) == 0;
+    if (notes) text_print(page->out, "[Lesson](@ref lesson_%s) · ", number);
     text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic, number);
-    text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · [Why it is fast](@ref notes_%s) · ", folder, topic, number);
+    text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
+    if (!notes) text_print(page->out, "[Why it is fast](@ref notes_%s) · ", number);
     text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
     text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
 }
@@ -191,21 +195,6 @@ static void add_fence(struct page *page, const char *info)
     text_add(page->out, c ? "```{.c}\n" : "```{.unparsed}\n");
 }
 
-static void add_pager(struct page *page)
-{
-    const struct site *site = page->site;
-    int here = (int)(page->lesson - site->lessons);
-    text_add(page->out, "\n@htmlonly[block]\n<nav class=\"pager\">");
-    if (here > 0) text_print(page->out, "<a rel=\"prev\" href=\"lesson_%s.html\">← %s %s</a>", site->lessons[here - 1].number,
-                             site->lessons[here - 1].number, site->lessons[here - 1].title);
-    else text_add(page->out, "<a rel=\"prev\" href=\"course.html\">← The course</a>");
-    if (here + 1 < site->lesson_count)
-        text_print(page->out, "<a rel=\"next\" href=\"lesson_%s.html\">%s %s →</a>", site->lessons[here + 1].number,
-                   site->lessons[here + 1].number, site->lessons[here + 1].title);
-    else text_add(page->out, "<a rel=\"next\" href=\"self_check.html\">Self-check →</a>");
-    text_add(page->out, "</nav>\n@endhtmlonly\n");
-}
-
 static void add_line(struct page *page, const char *line)
 {
     if (line[0] == '#' && line[strspn(line, "#")] == ' ') add_heading(page, line);
@@ -222,7 +211,8 @@ int filter_page(const struct site *site, const char *path, const char *content, 
     int fence = 0; // 1 inside ```, 2 inside ```math
     page_name(path, page.name, sizeof page.name);
     for (int i = 0; i < site->lesson_count; i++)
-        if (strncmp(page.name, "lesson_", 7) == 0 && strcmp(page.name + 7, site->lessons[i].number) == 0)
+        if ((strncmp(page.name, "lesson_", 7) == 0 && strcmp(page.name + 7, site->lessons[i].number) == 0) ||
+            (strncmp(page.name, "notes_", 6) == 0 && strcmp(page.name + 6, site->lessons[i].number) == 0))
             page.lesson = &site->lessons[i];
     for (const char *at = content; *at != '\0';) {
         size_t length = strcspn(at, "\n");
@@ -242,6 +232,6 @@ int filter_page(const struct site *site, const char *path, const char *content, 
         free(line);
         at += length;
     }
-    if (page.lesson != NULL) add_pager(&page);
+    add_pager(out, site, page.name, page.lesson);
     return page.bad ? -1 : 0;
 }

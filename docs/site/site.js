@@ -12,6 +12,20 @@ document.getElementById("theme").addEventListener("click", () => {
     try { localStorage.setItem("theme", theme); } catch (error) { /* not kept, then */ }
 });
 
+// Tables: a number stays on one line; on a telephone a column of sentences is not pressed into one of single words, and the table
+// moves aside instead (site.css).
+for (const table of document.querySelectorAll(".markdownTable")) {
+    const columns = [];
+    for (const cell of table.querySelectorAll("td")) {
+        (columns[cell.cellIndex] = columns[cell.cellIndex] || []).push(cell);
+        if (cell.textContent.trim().length <= 10) cell.classList.add("short");
+    }
+    for (const cells of columns) {
+        const letters = cells.reduce((sum, cell) => sum + cell.textContent.length, 0);
+        if (letters / cells.length > 32) for (const cell of cells) cell.classList.add("long");
+    }
+}
+
 // ---- search: every word must occur in a section; titles count more than text ------------------------------------
 
 const field = document.getElementById("search");

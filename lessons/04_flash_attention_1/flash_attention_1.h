@@ -53,6 +53,8 @@ enum kernel_status flash_attention_1_f32(const struct attention_args *args, cuda
  * @param[in] args   as for flash_attention_1_f32(), with dtype DTYPE_F16; lse is still f32
  * @param[in] stream where to launch
  * @return as for flash_attention_1_f32(), with DTYPE_F16 in the place of DTYPE_F32
+ * @launch as for flash_attention_1_f32(), then one thread for every four elements of O, to round them
+ * @cost as for flash_attention_1_f32(), with half the bytes for Q, K and V, and O once more
  */
 enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream);
 

@@ -37,6 +37,8 @@ enum kernel_status flash_attention_2_f32(const struct attention_args *args, cuda
  * @param[in] args   dtype f16; otherwise as for flash_attention_2_f32()
  * @param[in] stream where to launch
  * @return as for flash_attention_2_f32(), with f16 in place of f32
+ * @launch as for flash_attention_2_f32()
+ * @cost as for flash_attention_2_f32(), half the bytes
  */
 enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream);
 

@@ -37,6 +37,11 @@ extern "C" {
  * @param[in] stream where to launch
  * @return what gemm_args_check_plain() says; ::KERNEL_INVALID_CONFIG if stages is not 1, 2, 3 or 4;
  *         ::KERNEL_CUDA_ERROR
+ * @launch one block a part of C, all in x: 256 threads and 128 x 256 where such parts fill the device,
+ *         otherwise 128 threads and 64 x 64
+ * @smem 51 KB a stage with the large tiles, 9.5 KB with the small ones: more than 48 must be asked for
+ * @cost as for wmma_gemm(); each element of A is requested once for each part across, of B once for each part
+ *       down, whatever the stages
  */
 enum kernel_status pipelined_gemm(const struct gemm_args *args, cudaStream_t stream);
 

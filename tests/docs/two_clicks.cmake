@@ -1,0 +1,37 @@
+# From the start page one click leads to any lesson's idea, contract, solution and measured numbers. The contract says of what
+# is launched and what it costs; the numbers are there: rows of a table, not a heading alone.
+#   -DSITE= build/docs/html  -DLESSONS= lessons/
+function(need what text pattern)
+    if(NOT text MATCHES "${pattern}")
+        message(SEND_ERROR "${lesson}: ${what} (looked for ${pattern})")
+    endif()
+endfunction()
+
+file(READ ${SITE}/index.html start)
+file(READ ${SITE}/measured.html measured)
+file(GLOB lessons RELATIVE ${LESSONS} ${LESSONS}/[0-9][0-9]_*)
+if(NOT lessons)
+    message(FATAL_ERROR "no lessons in ${LESSONS}")
+endif()
+foreach(lesson IN LISTS lessons)
+    string(SUBSTRING ${lesson} 0 2 number)
+    string(SUBSTRING ${lesson} 3 -1 topic)
+    string(REPLACE "_" "__" page ${topic}) # as Doxygen writes file names
+    foreach(target IN ITEMS lesson_${number}.html ${page}_8h.html ${page}_8cu.html skeleton_${number}.html notes_${number}.html
+            "measured.html#measured_${lesson}")
+        need("the start page does not lead to ${target}" "${start}" "href=\"${target}\"")
+    endforeach()
+    file(READ ${SITE}/lesson_${number}.html idea)
+    need("the page has no section of the idea" "${idea}" "lesson_${number}_the_idea")
+    need("the page ends without a way back" "${idea}" "rel=\"prev\"")
+    need("the page ends without a way on" "${idea}" "rel=\"next\"")
+    file(READ ${SITE}/${page}_8h.html contract)
+    need("the contract does not lead to the lesson" "${contract}" "href=\"lesson_${number}.html\"")
+    need("the contract says nothing of the launch" "${contract}" "<dt>Launch</dt>")
+    need("the contract says nothing of the cost" "${contract}" "<dt>Cost</dt>")
+    string(FIND "${measured}" "id=\"measured_${lesson}\"" begin)
+    string(SUBSTRING "${measured}" ${begin} -1 section)
+    string(FIND "${section}" "<h1>" end)
+    string(SUBSTRING "${section}" 0 ${end} section)
+    need("nothing was measured" "${section}" "<tr class=\"markdownTableRow")
+endforeach()
