@@ -182,7 +182,7 @@ step_counters() {
     local software=$!
     while read -r number case; do
         name=build/counters/$number-${case//\//-}
-        command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1
+        command=$(build/bin/warpwise runner "$number" --solution --device "$device" --case "$case") || return 1
         $ncu $command >"$name.ncu" </dev/null
         "$cuobjdump" -sass "${command%% *}" >"$name.sass" || return 1
         sections+=(--section "Solution of lesson $number, case $case=$name")
