@@ -1,6 +1,7 @@
 /*
- * The pipeline in its simplest order: wait, barrier, copies of what comes later, then the whole tile is
- * multiplied, a fragment loaded right before it is used. A stage is free as soon as all are behind the barrier.
+ * The pipeline in its simplest order: wait, barrier, copies of what comes later. Then the whole tile is
+ * multiplied, fragments being loaded right before they are used. A stage is free as soon as all are behind
+ * the next barrier.
  */
 #include "pipelined_gemm.h"
 
@@ -119,8 +120,8 @@ enum kernel_status pipelined_gemm(const struct gemm_args *args, cudaStream_t str
     enum kernel_status status = gemm_args_check_plain(args);
     if (status != KERNEL_OK) return status;
     if (args->stages < 1 || args->stages > MAX_STAGES) return KERNEL_INVALID_CONFIG;
-    unsigned blocks =
-        (unsigned)((args->m / TILE_M + (args->m % TILE_M != 0)) * (args->n / TILE_N + (args->n % TILE_N != 0)));
+    unsigned blocks = (unsigned)((args->m / TILE_M + (args->m % TILE_M != 0)) *
+                                 (args->n / TILE_N + (args->n % TILE_N != 0)));
     product_kernel<<<blocks, THREADS, 0, stream>>>(*args);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
