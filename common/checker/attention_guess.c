@@ -8,6 +8,8 @@
 #include "attention_cases.h"
 #include "attention_inputs.h"
 
+#define LN_2 0.69314718055994531
+
 /** A mistake, as a change to the definition. */
 struct mistake {
     const char *message;
@@ -17,8 +19,8 @@ struct mistake {
     int mask_shift;     /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME } head;
-    int tile; /* keys of a last, incomplete tile of this size are missing; 0 for none */
-    enum { DIVIDE, DO_NOT_DIVIDE, KEEP_SCORES } normalise;
+    int tile; /* keys of a last, incomplete tile of this size are missing; below 0, zeros that fill it count; 0: none */
+    enum { DIVIDE, DO_NOT_DIVIDE, KEEP_SCORES, POWERS_OF_2, POWERS_OF_E } normalise;
 };
 
 enum { S = 1 << ATTENTION_SCORES, O = 1 << ATTENTION_OUTPUT, W = 1 << ATTENTION_WHOLE };
@@ -44,6 +46,16 @@ static const struct mistake MISTAKES[] = {
     {"the keys of the last, incomplete K/V tile are missing (tile of 64)", O | W, 0, 0, 1.0, 0, 0, 0, 64, 0},
     {"the keys of the last, incomplete K/V tile are missing (tile of 128)", O | W, 0, 0, 1.0, 0, 0, 0, 128,
      0},
+    {"zeros that fill the last K/V tile count as keys of score 0 (tile of 32)", W, 0, 0, 1.0, 0, 0, 0, -32,
+     0},
+    {"zeros that fill the last K/V tile count as keys of score 0 (tile of 64)", W, 0, 0, 1.0, 0, 0, 0, -64,
+     0},
+    {"zeros that fill the last K/V tile count as keys of score 0 (tile of 128)", W, 0, 0, 1.0, 0, 0, 0, -128,
+     0},
+    {"as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?", W, 0, 0, 1.0, 0, 0, 0,
+     0, POWERS_OF_2},
+    {"as if exp were taken of scores that are multiplied by log2(e) already", W, 0, 0, 1.0, 0, 0, 0, 0,
+     POWERS_OF_E},
 };
 
 /** The element that is looked at. */
@@ -70,6 +82,13 @@ static int keys_seen(const struct lesson_case *item, const struct mistake *mista
         seen = seen < whole ? seen : whole;
     }
     return seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
+}
+
+/* How many keys of score 0 stand behind the last one, by this mistake. */
+static int filled_keys(const struct lesson_case *item, const struct mistake *mistake)
+{
+    int over = mistake->tile < 0 ? item->extent[AT_KV_LEN] % -mistake->tile : 0;
+    return over > 0 ? -mistake->tile - over : 0;
 }
 
 static size_t first_kv_row(const struct lesson_case *item, const struct mistake *mistake,
@@ -102,16 +121,21 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
                        const struct mistake *mistake, const struct place *place)
 {
     size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    int seen = keys_seen(item, mistake, place->i);
-    double max = (double)-INFINITY, sum = 0.0, weights = 0.0;
+    int seen = keys_seen(item, mistake, place->i), filled = filled_keys(item, mistake);
+    double max = filled > 0 ? 0.0 : (double)-INFINITY, sum = 0.0, weights = 0.0;
+    double exponent = mistake->normalise == POWERS_OF_2   ? LN_2
+                      : mistake->normalise == POWERS_OF_E ? 1.0 / LN_2
+                                                          : 1.0;
     for (int j = 0; j < seen; j++) max = fmax(max, score_of(item, data, mistake, place, first + (size_t)j));
     for (int j = 0; j < seen; j++) {
         double score = score_of(item, data, mistake, place, first + (size_t)j);
-        double weight = mistake->normalise == KEEP_SCORES ? score : exp(score - max);
+        double weight = mistake->normalise == KEEP_SCORES ? score : exp(exponent * (score - max));
         weights += weight;
         sum += weight * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
     }
-    return mistake->normalise == DIVIDE && weights > 0.0 ? sum / weights : sum;
+    weights += filled * exp(-max);
+    int divided = mistake->normalise != DO_NOT_DIVIDE && mistake->normalise != KEEP_SCORES;
+    return divided && weights > 0.0 ? sum / weights : sum;
 }
 
 static double output_of(const struct lesson_case *item, const float *const *data,
@@ -136,6 +160,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->only_causal && item->value[AT_CAUSAL] != 1) return 0;
     if (mistake->only_gqa && item->extent[AT_HEADS] == item->extent[AT_KV_HEADS]) return 0;
     int kv_len = item->extent[AT_KV_LEN];
+    if (mistake->tile < 0) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
     return mistake->tile == 0 || (kv_len > mistake->tile && kv_len % mistake->tile != 0);
 }
 

@@ -116,6 +116,11 @@ static int status_right(const struct session *session, int index, struct verdict
                      "asked for %llu bytes of workspace, but was given the %zu of the contract",
                      (unsigned long long)result->workspace_asked, contract);
         say(verdict, STATE_FAIL, text);
+        if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK)
+            snprintf(verdict->pattern, sizeof verdict->pattern, "%s",
+                     "the runtime refused a call: a launch of no block, of more than 1024 threads, or of "
+                     "more than 48 KB of "
+                     "shared memory that were not asked for; or, while capturing, a wait or an allocation");
         return 0;
     }
     if (contract == SIZE_MAX || result->workspace_asked == contract) return 1;

@@ -134,6 +134,17 @@ static void report_left_out(const struct check *check)
     if (count > 0) putchar('\n');
 }
 
+/* How many cases were begun and are not right. */
+static int count_failed(const struct check *check)
+{
+    int count = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        enum state state = check->verdicts[i].state;
+        count += check->chosen[i] && state != STATE_PASS && state != STATE_NOT_STARTED;
+    }
+    return count;
+}
+
 void report_text(const struct check *check)
 {
     const struct lesson *lesson = check->options.lesson;
@@ -155,6 +166,7 @@ void report_text(const struct check *check)
     printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic, state_name(state), points,
            most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
+    if (state == STATE_FAIL && !count_failed(check)) printf(": what is written passes");
     if (state == STATE_NOT_STARTED)
         printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);
     putchar('\n');

@@ -13,7 +13,7 @@
 
 #include "sandbox_inside.h"
 
-enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20 };
+enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20, CACHE_BYTES = 4 << 20 };
 
 /* What programs and compilers stand on. None of it is the course's or a student's. */
 static const char *const SYSTEM[] = {"/usr",
@@ -47,6 +47,17 @@ static void add_bind(struct list *list, const char *how, const char *path)
     add(list, path);
 }
 
+/* 1 if the system's folders show @p path anyhow. To mount it once more fails where a link leads to it, as
+ * /usr/local/cuda is one. */
+static int is_systems(const char *path)
+{
+    for (size_t i = 0; i < sizeof SYSTEM / sizeof SYSTEM[0]; i++) {
+        size_t length = strlen(SYSTEM[i]);
+        if (strncmp(path, SYSTEM[i], length) == 0 && path[length] == '/') return 1;
+    }
+    return 0;
+}
+
 static const char *find_bubblewrap(void)
 {
     static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"};
@@ -60,12 +71,64 @@ static const char *find_bubblewrap(void)
 static void add_gpu_files(struct list *list)
 {
     static const char *const patterns[] = {"/dev/nvidia*", "/dev/dxg", "/dev/nvhost*", "/dev/nvmap"};
+    static const char driver[] = "/proc/driver/nvidia"; /* a container may show another than a fresh /proc */
     add_bind(list, "--ro-bind-try", "/sys");
+    if (access(driver, F_OK) == 0) add_bind(list, "--ro-bind", driver);
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
         glob_t found; /* its strings are kept: the list refers to them */
         if (glob(patterns[p], 0, NULL, &found) != 0) continue;
-        for (size_t i = 0; i < found.gl_pathc; i++) add_bind(list, "--dev-bind", found.gl_pathv[i]);
+        for (size_t i = 0; i < found.gl_pathc; i++) add_bind(list, "--dev-bind-try", found.gl_pathv[i]);
     }
+}
+
+/* ---- where CUDA's driver library lies ------------------------------------------------------------------ */
+
+static const char DRIVER_LIBRARY[] = "libcuda.so.1";
+
+/* The folder of @p path, the driver library's, and that of the file it links to. Its helpers lie beside it.
+ * The strings are kept: the list refers to them. */
+static void add_folders_of(struct list *list, const char *path)
+{
+    char *ways[] = {strdup(path), realpath(path, NULL)};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && ways[1] != NULL; i++) {
+        char *slash = ways[i] != NULL ? strrchr(ways[i], '/') : NULL;
+        if (slash == NULL || slash == ways[i]) continue;
+        int shown = is_systems(ways[i]);
+        *slash = '\0';
+        if (!shown) add_bind(list, "--ro-bind-try", ways[i]);
+    }
+}
+
+/* A folder that LD_LIBRARY_PATH names is shown if the driver's library is in it, and only then. */
+static void add_named_folders(struct list *list)
+{
+    const char *at = getenv("LD_LIBRARY_PATH");
+    while (at != NULL && *at != '\0') {
+        char path[4096];
+        size_t length = strcspn(at, ":");
+        if (*at == '/' && length + sizeof DRIVER_LIBRARY + 1 < sizeof path) {
+            snprintf(path, sizeof path, "%.*s/%s", (int)length, at, DRIVER_LIBRARY);
+            add_folders_of(list, path);
+        }
+        at += length + (at[length] == ':');
+    }
+}
+
+/* The loader's cache has the full names of libraries among its strings. */
+static void add_cached_folders(struct list *list)
+{
+    FILE *file = fopen("/etc/ld.so.cache", "re");
+    char *cache = file != NULL ? malloc(CACHE_BYTES) : NULL;
+    size_t bytes = cache != NULL ? fread(cache, 1, CACHE_BYTES - 1, file) : 0, start = 0;
+    for (size_t end = 0; end < bytes; end++) {
+        if (cache[end] != '\0') continue;
+        size_t length = end - start, tail = sizeof DRIVER_LIBRARY - 1;
+        if (length > tail && cache[start] == '/' && memcmp(cache + end - tail, DRIVER_LIBRARY, tail) == 0)
+            add_folders_of(list, cache + start);
+        start = end + 1;
+    }
+    free(cache);
+    if (file != NULL) fclose(file);
 }
 
 static void add_view(struct list *list, const struct sandbox *sandbox)
@@ -81,9 +144,13 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
     const char *const temporary[] = {"--size", size, "--tmpfs", "/tmp",
                                      "--size", size, "--tmpfs", "/dev/shm"};
     for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) add(list, temporary[i]);
+    if (sandbox->gpu) {
+        add_named_folders(list);
+        add_cached_folders(list);
+    }
     for (const char *const *path = sandbox->readable; path != NULL && *path != NULL; path++)
         add_bind(list, "--ro-bind", *path);
-    add_bind(list, "--ro-bind", sandbox->arguments[0]);
+    if (!is_systems(sandbox->arguments[0])) add_bind(list, "--ro-bind", sandbox->arguments[0]);
     if (sandbox->folder != NULL) add_bind(list, "--bind", sandbox->folder);
     if (sandbox->writable_file != NULL) add_bind(list, "--bind", sandbox->writable_file);
 }

@@ -13,9 +13,11 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../runner/file_calls.h"
 #include "sandbox_inside.h"
 
 #if defined(__x86_64__)
@@ -36,7 +38,6 @@ static const int FOR_NOBODY[] = {
     SYS_rt_sigqueueinfo,
     SYS_rt_tgsigqueueinfo,
     SYS_tkill,
-    SYS_socket,
     SYS_bpf,
     SYS_perf_event_open,
     SYS_userfaultfd,
@@ -100,20 +101,6 @@ static const int FOR_NOBODY[] = {
 #endif
 };
 
-/* A runner computes: it has no files to make, move or remove, and no session to leave. */
-static const int FOR_COMPILERS[] = {
-    SYS_setsid,   SYS_setpgid,   SYS_unlinkat,  SYS_renameat2, SYS_mkdirat,     SYS_linkat,  SYS_symlinkat,
-    SYS_mknodat,  SYS_fchmodat,  SYS_fchownat,  SYS_truncate,  SYS_fchmod,      SYS_fchown,  SYS_utimensat,
-    SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_fallocate, SYS_setpriority,
-#ifdef SYS_renameat
-    SYS_renameat,
-#endif
-#ifdef SYS_unlink
-    SYS_unlink,   SYS_rename,    SYS_mkdir,     SYS_rmdir,     SYS_link,        SYS_symlink, SYS_mknod,
-    SYS_chmod,    SYS_chown,     SYS_lchown,    SYS_utime,     SYS_utimes,      SYS_creat,
-#endif
-};
-
 static void add(struct sandbox_filter *filter, struct sock_filter line)
 {
     filter->line[filter->count++] = line;
@@ -164,6 +151,21 @@ static void add_own_limits(struct sandbox_filter *filter)
     add_end(filter, REFUSED);
 }
 
+/* No network. CUDA's driver gives up unless it gets a socket for this machine alone, until its device is open:
+ * from then on common/runner/lock.c forbids that, too, to a runner of a stranger's kernel. */
+static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
+{
+    if (!local_allowed) {
+        add_refusals(filter, (const int[]){SYS_socket}, 1);
+        return;
+    }
+    add_skip_unless(filter, SYS_socket, 4);
+    add_load(filter, offsetof(struct seccomp_data, args[0]));
+    add_skip_unless(filter, AF_UNIX, 1);
+    add_end(filter, SECCOMP_RET_ALLOW);
+    add_end(filter, REFUSED);
+}
+
 /* No file comes into being. The flags are the third argument of openat. */
 static void add_no_creation(struct sandbox_filter *filter, int call, size_t flags)
 {
@@ -185,10 +187,12 @@ void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigne
     add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_TABLE_BIT, 0, 1));
     add_end(filter, REFUSED);
     add_refusals(filter, FOR_NOBODY, sizeof FOR_NOBODY / sizeof FOR_NOBODY[0]);
+    add_no_sockets(filter, kind == SANDBOX_RUNNER && gpu);
     /* Files that exist in memory only; GPU drivers have a use for them. */
     if (kind == SANDBOX_RUNNER && !gpu) add_refusals(filter, (const int[]){SYS_memfd_create}, 1);
-    if (kind == SANDBOX_RUNNER && !may_write) {
-        add_refusals(filter, FOR_COMPILERS, sizeof FOR_COMPILERS / sizeof FOR_COMPILERS[0]);
+    /* On a GPU the runner forbids it itself, once the driver has what it needs (common/runner/lock.c). */
+    if (kind == SANDBOX_RUNNER && !may_write && !gpu) {
+        add_refusals(filter, FILE_CALLS, sizeof FILE_CALLS / sizeof FILE_CALLS[0]);
         add_no_creation(filter, SYS_openat, offsetof(struct seccomp_data, args[2]));
 #ifdef SYS_open
         add_no_creation(filter, SYS_open, offsetof(struct seccomp_data, args[1]));

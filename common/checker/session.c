@@ -254,9 +254,27 @@ static int begins_finding(const char *line)
     return 0;
 }
 
+/* Where the next finding begins, or the end. */
+static const char *next_finding(const char *text)
+{
+    const char *next = strstr(text, "\nsimt: ");
+    return next != NULL ? next + 1 : text + strlen(text);
+}
+
+/* A kernel is launched twice, and the software device finds the same twice: what is known is left out. */
 static void keep_text(struct item *item, const char *text)
 {
-    snprintf(item->text, sizeof item->text, "%s", text);
+    size_t used = 0;
+    item->text[0] = '\0';
+    for (const char *end, *piece = text; *piece != '\0'; piece = end) {
+        char *to = item->text + used;
+        end = next_finding(piece);
+        int length = snprintf(to, sizeof item->text - used, "%.*s", (int)(end - piece), piece);
+        const char *same = strstr(item->text, to);
+        used = same < to ? used : used + (size_t)length;
+        if (same < to) *to = '\0';
+        if (used >= sizeof item->text) break;
+    }
     for (const char *line = text; line != NULL && !item->finding; line = strchr(line, '\n')) {
         if (*line == '\n') line++;
         item->finding = begins_finding(line);
@@ -291,6 +309,17 @@ static void note_device(struct session *session)
     check->device_memory = header->memory_bytes;
     check->threads_per_sm = header->threads_per_sm;
     check->multiprocessors = header->multiprocessors;
+}
+
+/* In isolation it may be the sandbox that keeps the driver from its device: a grader has to know which. */
+static void explain_absence(struct check *check)
+{
+    if (!check->options.isolated || check->options.device != DEVICE_GPU) return;
+    size_t used = strlen(check->device_name), room = sizeof check->device_name - used;
+    snprintf(check->device_name + used, room,
+             "; in isolation: %s. Is it there without --submission? See "
+             "WARPWISE_SANDBOX_WITHOUT in docs/security.md",
+             sandbox_describe("/usr"));
 }
 
 static enum item_end end_of(enum process_event event)
@@ -366,6 +395,7 @@ static int run_with_one(struct session *session, struct process *process, int fi
     }
     note_device(session);
     if (session->header->no_device) {
+        explain_absence(session->check);
         process_end(process, END_SECONDS);
         return session->count;
     }

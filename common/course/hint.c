@@ -30,7 +30,8 @@ static size_t next_unseen(const struct hints *hints, const struct progress *prog
     return hints->count;
 }
 
-static int region_is(const char *region, const char *name)
+/* Hints name a region ("softmax_kernel") or what several of them have in common ("softmax"). */
+static int is_about(const char *region, const char *name)
 {
     size_t length = strlen(region);
     return *region && strncmp(region, name, length) == 0 && (name[length] == '\0' || name[length] == '_');
@@ -49,8 +50,7 @@ static size_t about_failure(const struct hints *hints, const struct progress *pr
     return found;
 }
 
-/* About the first region that still says TODO. Hints name regions ("softmax_kernel") or what several of them have in
- * common ("softmax"). */
+/* About a region that still says TODO, in the order of the page: it may leave the file's first region for last. */
 static size_t about_todo(const struct lesson_folder *lesson, const struct hints *hints,
                          const struct progress *progress)
 {
@@ -59,11 +59,10 @@ static size_t about_todo(const struct lesson_folder *lesson, const struct hints 
     char *kernel = course_kernel_path(lesson, 0);
     size_t found = hints->count;
     size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
-    for (size_t r = 0; r < count && found == hints->count; r++) {
-        if (!regions[r].todo) continue;
-        for (size_t i = 0; i < hints->count && found == hints->count; i++) {
-            const char *region = hints->items[i].region;
-            if (region_is(region, regions[r].name)) found = next_unseen(hints, progress, region);
+    for (size_t i = 0; i < hints->count && found == hints->count; i++) {
+        for (size_t r = 0; r < count && found == hints->count; r++) {
+            if (regions[r].todo && is_about(hints->items[i].region, regions[r].name))
+                found = next_unseen(hints, progress, hints->items[i].region);
         }
     }
     text_free(&source);
@@ -71,12 +70,12 @@ static size_t about_todo(const struct lesson_folder *lesson, const struct hints 
     return found;
 }
 
-/* Where the student is: at what failed last, else at what is to be written next. */
+/* Where the student is: at what failed last, if hints are named like its part; else at what is to be written next. */
 static size_t most_useful(const struct lesson_folder *lesson, const struct hints *hints,
                           const struct progress *progress)
 {
-    size_t found =
-        progress->failed_count ? about_failure(hints, progress) : about_todo(lesson, hints, progress);
+    size_t found = progress->failed_count ? about_failure(hints, progress) : hints->count;
+    if (found == hints->count) found = about_todo(lesson, hints, progress);
     return found < hints->count ? found : next_unseen(hints, progress, NULL);
 }
 
@@ -110,9 +109,9 @@ static size_t choose(const struct lesson_folder *lesson, const struct hints *hin
     }
     for (size_t i = 0; i < hints->count && i < MOST_HINTS; i++) {
         names[i] = hints->items[i].region;
-        if (strcmp(word, names[i]) != 0) continue;
-        size_t unseen = next_unseen(hints, progress, word), last = i;
-        while (last + 1 < hints->count && strcmp(hints->items[last + 1].region, word) == 0) last++;
+        if (!is_about(names[i], word)) continue;
+        size_t unseen = next_unseen(hints, progress, names[i]), last = i;
+        while (last + 1 < hints->count && strcmp(hints->items[last + 1].region, names[i]) == 0) last++;
         return unseen < hints->count ? unseen : last;
     }
     const char *near = nearest_name(word, names);

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "kernel_status.h"
+#include "lock.h"
 #include "wire.h"
 
 /* ---- given by the lesson (tests/lessons/NN_topic.c, compiled with -DWARPWISE_RUNNER) ------------------- */
@@ -59,15 +60,6 @@ enum kernel_status call_kernel(struct device_case *run, int set, struct wire_res
 
 /** @brief Pointers as the kernel is to see them. */
 void kernel_pointers(const struct device_case *run, int set, void **pointers);
-
-/* ---- the lock (lock.c) --------------------------------------------------------------------------------- */
-
-/** @brief From now on this process starts no other process and no other program, where the kernel can see
- *         to it. Called once the device is open: drivers may need helpers until then. */
-void lock_runner(void);
-
-/** @brief 1 once lock_runner() was called. */
-int runner_is_locked(void);
 
 /** @brief From now on (1) a copy from the device to the host is refused, until 0 (launch_info.c). */
 void forbid_copies_to_host(int forbid);

@@ -112,7 +112,7 @@ static void draw_roofs(struct svg *svg, const struct records *records, const str
         svg_text(svg, x->to - 4, axis_place(y, roof) - 6, 12, SVG_END, "ink", "%s: %.0f TFLOP/s", roofs[i].text, roof);
     }
     svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top), "ink", 1.6, NULL);
-    svg_text(svg, axis_place(x, 0.24), axis_place(y, 0.24 * copy) - 12, 12, SVG_START, "ink", "copy: %.0f GB/s", copy * 1e3);
+    svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * copy) + 8, 12, SVG_START, "ink", "copy: %.0f GB/s", copy * 1e3);
 }
 
 /* The problem that most lessons share, if the part has it. */
@@ -143,6 +143,17 @@ static int collect_dots(const struct records *records, struct dot *dots, int mos
     return count;
 }
 
+/* Does another dot lie where the label right of dot @p i would stand? Then it stands on the left. */
+static int is_covered(const struct dot *dots, int count, int i, const struct axis *x, const struct axis *y, double label)
+{
+    double px = axis_place(x, dots[i].intensity), length = 9 + 6.5 * (double)strlen(dots[i].name);
+    for (int j = 0; j < count; j++) {
+        double right = axis_place(x, dots[j].intensity) - px;
+        if (right > 5 && right < length && fabs(axis_place(y, dots[j].record->value) - label) < 11) return 1;
+    }
+    return 0;
+}
+
 static int draw_roofline(const struct records *records, const char *folder)
 {
     struct dot dots[40];
@@ -169,11 +180,18 @@ static int draw_roofline(const struct records *records, const char *folder)
         double px = axis_place(&x, dots[i].intensity), py = axis_place(&y, dots[i].record->value);
         int lesson = atoi(dots[i].record->lesson);
         svg_dot(&svg, px, py, 4.5, plot_colour(lesson));
-        svg_text(&svg, px + 9, places[i] + 4, 12, SVG_START, plot_colour(lesson), "%s", dots[i].name);
+        int left = is_covered(dots, count, i, &x, &y, places[i]);
+        svg_text(&svg, left ? px - 9 : px + 9, places[i] + 4, 12, left ? SVG_END : SVG_START, plot_colour(lesson), "%s", dots[i].name);
     }
     char path[1024];
     path_of(path, sizeof path, folder, "roofline");
     return svg_write(&svg, path, "Roofline with every measured kernel at its fastest case");
+}
+
+/* Is this one of the kernels that lesson 10's program of steps times? They are named "step ..." and "tile ...". */
+static int is_step(const struct record *record, const char *kind)
+{
+    return strncmp(record->kernel, kind, strlen(kind)) == 0;
 }
 
 /* ---- sweeps: cases whose names differ in one number ------------------------------------------------------------------- */
@@ -198,6 +216,7 @@ static int collect_series(const struct records *records, const char *lesson, con
         double number = number_in(problem(record), before, after);
         if (number == 0 || strcmp(record->metric, metric) != 0) continue;
         if (lesson != NULL && strcmp(record->lesson, lesson) != 0) continue;
+        if (is_step(record, "step ") || is_step(record, "tile ")) continue; // of draw_steps()
         char name[96];
         snprintf(name, sizeof name, "%.2s %.60s", record->lesson, record->kernel);
         int at = 0;
@@ -256,6 +275,37 @@ static int draw_sweep(const struct records *records, const struct sweep *sweep, 
     return svg_write(&svg, path, sweep->title);
 }
 
+/* ---- the steps to lesson 10's product ---------------------------------------------------------------------------------- */
+
+static int draw_steps(const struct records *records, const char *folder)
+{
+    static const char SIZE[] = "square_4096";
+    const struct record *bars[32];
+    int count = 0;
+    double most = 0;
+    for (size_t i = 0; i < records->count && count < 32; i++) {
+        const struct record *record = &records->at[i];
+        if (!is_step(record, "step ") || strcmp(record->metric, "tflops") != 0 || strcmp(problem(record), SIZE) != 0) continue;
+        bars[count++] = record;
+        most = fmax(most, record->value);
+    }
+    if (count == 0) return 0;
+    struct svg svg = {.width = 760, .height = 78 + 30.0 * count};
+    struct axis x = {0, most * 1.12, 170, 720, 0};
+    svg_title(&svg, 16, 24, 15, SVG_START, "4096³ in f32, step by step, on an %s", device_of(records));
+    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "TFLOP/s: longer is faster; all in one run");
+    for (int i = 0; i < count; i++) { // names are "step 1 naive": as they are sorted in the file, so in the chart
+        double top = 56 + 30.0 * i;
+        int vendor = strstr(bars[i]->kernel, "cuBLAS") != NULL;
+        svg_text(&svg, 160, top + 15, 13, SVG_END, "ink", "%s", bars[i]->kernel + strlen("step "));
+        svg_rect(&svg, x.from, top, fmax(axis_place(&x, bars[i]->value) - x.from, 1), 21, vendor ? "b" : "a", "none");
+        svg_text(&svg, axis_place(&x, bars[i]->value) + 7, top + 15, 12.5, SVG_START, "ink", "%.1f", bars[i]->value);
+    }
+    char path[1024];
+    path_of(path, sizeof path, folder, "product_steps");
+    return svg_write(&svg, path, "Speed of each step of lesson 10");
+}
+
 /* ---- decode: bytes a second, beside a copy ---------------------------------------------------------------------------- */
 
 static int draw_decode(const struct records *records, const char *folder)
@@ -296,7 +346,8 @@ int main(int count, char **arguments)
     char *there = read_file(arguments[2]);
     if (there != NULL) simt = read_records(arguments[2]);
     free(there);
-    int status = draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) | draw_decode(&gpu, arguments[3]);
+    int status = draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) | draw_decode(&gpu, arguments[3]) |
+                 draw_steps(&gpu, arguments[3]);
     for (size_t i = 0; i < sizeof SWEEPS / sizeof SWEEPS[0]; i++) status |= draw_sweep(&gpu, &SWEEPS[i], arguments[3]);
     status |= write_measured_page(&gpu, &simt, arguments[3], arguments[4]);
     free_records(&gpu);

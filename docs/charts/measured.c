@@ -85,7 +85,8 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
                                             {"sequence_sweep", "Speed by length of the sequence."},
                                             {"heads_sweep", "One block a head needs heads: lesson 04 beside lesson 02."},
                                             {"decode", "Lesson 06: bytes a second."},
-                                            {"product_sweep", "Products by size."}};
+                                            {"product_sweep", "Products by size."},
+                                            {"product_steps", "The steps to lesson 10, in f32 at 4096."}};
     static struct lesson_folder lessons[LESSONS_MAX];
     int count = find_lessons(tree, lessons);
     struct text out = {0};

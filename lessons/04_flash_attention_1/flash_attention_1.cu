@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 04, your desk. Read README.md beside this file, then write what stands between the lines
- * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
  *     build/bin/warpwise check 04                 judges what is there
@@ -192,8 +192,9 @@ __device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struc
                                   struct query_rows rows, int first_visit)
 {
     // [student: load_state]
-    /* TODO: lane i < count takes m and l of row i; every lane takes its COLUMNS columns of O of all rows. At
-     * the first visit, and in rows that do not exist, these are -infinity, 0 and 0. */
+    /* TODO: lane i < count takes m and l of row i; every lane takes its COLUMNS columns of O of all rows,
+     * from column lane * COLUMNS on. At the first visit, and in rows that do not exist, these are -infinity,
+     * 0 and 0. */
     (void)state, (void)head, (void)rows, (void)first_visit;
     // [/student]
 }
@@ -206,8 +207,8 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
                                     float scale)
 {
     // [student: multiply_q_k]
-    /* TODO: for each group of four columns read KEYS_EACH keys (mind the swizzle) and, row by row, the query,
-     * and add the products to score. Scale at the end. */
+    /* TODO: begin at score = 0. For each group of four columns read KEYS_EACH keys (mind the swizzle) and,
+     * row by row, the query, and add the products to score. Scale at the end. */
     (void)score, (void)rows, (void)k_tile, (void)scale;
     // [/student]
 }
@@ -285,9 +286,9 @@ __global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_
                                                                float *l) // [batch, heads, q_len]
 {
     // [student: attention_kernel]
-    /* TODO: declare the three tiles. Outer loop: load a tile of K and V. Inner loop: let each warp visit it with
-     * its pieces of ROWS queries, ROWS * WARPS queries apart. Where does the block have to wait? At the end,
-     * lse = m + log l, unless it is NULL. */
+    /* TODO: declare the three tiles; of the third each warp has a part of its own, [ROWS][WIDTH]. Outer loop:
+     * load a tile of K and V. Inner loop: let each warp visit it with its pieces of ROWS queries,
+     * ROWS * WARPS queries apart. Where does the block have to wait? At the end, lse = m + log l, unless it is NULL. */
     (void)args, (void)scale, (void)o, (void)m, (void)l;
     // [/student]
 }

@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 05, your desk. Read README.md beside this file, then write what stands between the lines
- * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
  *     build/bin/warpwise check 05                 judges what is there
@@ -168,8 +168,8 @@ __device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
                                     const struct shared_tiles<HEAD_DIM> *tiles)
 {
     // [student: multiply_q_k]
-    /* TODO: for every 4 columns of head_dim load 4 floats of each of your rows and of each of your keys, and
-     * add up the products. Your rows are first_row() + i * ROW_LANES, your keys
+    /* TODO: begin at s = 0. For every 4 columns of head_dim load 4 floats of each of your rows and of each of
+     * your keys, and add up the products. Your rows are first_row() + i * ROW_LANES, your keys
      * column_lane() + j * COLUMN_LANES. Write #pragma unroll 1 above the loop over head_dim: without it the
      * compiler keeps more in registers than there are. */
     (void)s, (void)tiles;

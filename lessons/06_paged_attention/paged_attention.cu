@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 06, your desk. Read README.md beside this file, then write what stands between the lines
- * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
  *     build/bin/warpwise check 06                 judges what is there
@@ -120,7 +120,7 @@ template <int GROUP> struct partial {
 /** What the warps of a block leave for each other. */
 template <int HEAD_DIM, int GROUP> struct found {
     struct softmax_pair pair[WARPS][GROUP];
-    float sum[WARPS][GROUP][HEAD_DIM];
+    alignas(16) float sum[WARPS][GROUP][HEAD_DIM];
 };
 
 /** How a warp is laid over STEP_KEYS keys: ROWS of them at once, LANES lanes each, LOADS times. */
@@ -217,10 +217,10 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
 {
     // [student: add_scores]
     /* TODO: for each batch of heads: the dot products of this lane's columns, number head * LOADS + load;
-     * fold() them, so that this lane holds one score; add the ALiBi term; -infinity for a key that is not
-     * there. The maximum of the lanes of the same head, then lesson 03: new m, correction, p, l. Last, every
-     * sum of every head is corrected by the factor that a lane of that head holds (__shfl_sync with width
-     * LANES). */
+     * fold() them, so that this lane holds one score, number lane / SPREAD; add the ALiBi term; -infinity for
+     * a key that is not there. The maximum of the lanes of the same head, then lesson 03: new m, correction,
+     * p, l. Last, every sum of every head is corrected by the factor that a lane of that head holds
+     * (__shfl_sync with width LANES). */
     for (int i = 0; i < layout<HEAD_DIM, GROUP>::BATCHES; i++) p[i] = 0.0f;
     (void)part, (void)query, (void)k, (void)left, (void)place;
     // [/student]
@@ -244,8 +244,9 @@ template <int HEAD_DIM, int GROUP>
 __device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g)
 {
     // [student: merge_rows]
-    /* TODO: the pair of head g: add up l over the lanes that hold scores of it, then let all lanes of the
-     * row know m and l. Then merge with the rows LANES, 2 * LANES, ... lanes away: pairs and sums. */
+    /* TODO: the pair of head g: add up l over the lanes that hold scores of it, each score once (SPREAD lanes
+     * hold the same), then let all lanes of the row know m and l. Then merge with the rows LANES, 2 * LANES,
+     * ... lanes away: pairs and sums. */
     return part->pair[g / layout<HEAD_DIM, GROUP>::HEADS];
     // [/student]
 }

@@ -1,11 +1,9 @@
 /**
  * @file paged_attention.h
- * @brief Lesson 06: decode attention over a K/V cache in pages, in two ways, and the check of the block
- * table.
+ * @brief Lesson 06: decode attention over a K/V cache in pages, in two ways, and the check of its table.
  *
  *     validate   looks through the block table, once for all layers of a decode step, and leaves the verdict
- *     in
- *                device memory
+ *                in device memory
  *     v1         one block a (sequence, query head)
  *     v2         one block a (sequence, K/V head, partition of the keys), for all query heads of the group;
  *                a second kernel merges the partitions
@@ -26,10 +24,9 @@ extern "C" {
 #endif
 
 /**
- * @brief Part "validate": sets *device_status to ::KERNEL_INVALID_BLOCK_TABLE if a context length is
- * negative or
- *        above max_context_len, or if a block table entry that is used is negative or not below num_blocks;
- *        to ::KERNEL_OK otherwise. Entries that no token needs may hold anything.
+ * @brief Part "validate": sets *device_status to ::KERNEL_INVALID_BLOCK_TABLE if a context length is negative
+ *        or above max_context_len, or if a block table entry that is used is negative or not below
+ *        num_blocks; to ::KERNEL_OK otherwise. Entries that no token needs may hold anything.
  * @param[in] args   only block_table and context_lens are read, only device_status is written; all is checked
  *                   but the workspace
  * @param[in] stream where to launch
@@ -54,8 +51,7 @@ enum kernel_status paged_attention_validate(const struct paged_attention_args *a
 enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream);
 
 /**
- * @brief Bytes of scratch memory that paged_attention_v2_f16() needs for the partial results of its
- * partitions.
+ * @brief Bytes of scratch memory that paged_attention_v2_f16() needs for its partitions' partial results.
  *
  * It may depend on extents, on max_context_len and on the device, and is no more than 4 * (head_dim + 2) *
  * batch * heads * ceil(max_context_len / 64), rounded up to a multiple of 256.
@@ -65,8 +61,7 @@ size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *arg
 
 /**
  * @brief Part "v2": the keys of a sequence are split over blocks; a block serves all query heads (up to 8 at
- * once)
- *        of its K/V head, so that K and V are requested once.
+ *        once) of its K/V head, so that K and V are requested once.
  *
  * If *device_status is not ::KERNEL_OK, out is left as it is and neither table nor caches are read.
  * @param[in] args   out is written: every element, unless *device_status forbids it; workspace is used

@@ -53,7 +53,7 @@ struct tile_sizes {
 /** For a C of few tiles. */
 typedef struct tile_sizes<64, 64, 16, 32, 32, 8, 4, 4> small_tile;
 /** For all others. */
-typedef struct tile_sizes<128, 128, 8, 64, 64, 8, 16, 2> large_tile;
+typedef struct tile_sizes<256, 128, 8, 64, 64, 16, 8, 1> large_tile;
 
 /** One line of the table below. */
 struct tile_choice {
@@ -62,10 +62,10 @@ struct tile_choice {
         tiles_per_multiprocessor; // from so many large tiles on the large tile is taken, below the small one
 };
 
-/** The first line that fits the device counts. No line has been measured yet: steps/ladder.cu does that. */
+/** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
 static const struct tile_choice TILE_CHOICES[] = {
-    {90, 1.5f}, // by reasoning: two blocks fit, and one leaves its 4 warps nobody to hide behind
-    {0, 1.5f},  // the same, carried over
+    {90, 0.75f}, // an H200, 132 multiprocessors: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
+    {0, 0.75f},  // the same, carried over
 };
 
 /** What the kernel is told. */

@@ -6,14 +6,12 @@
  *
  *      block_table[b]  7   2   5   9   0   4            a warp's step: STEP_KEYS keys of one page,
  *                     |_______|_______|_______|          16 bytes a lane, LANES lanes a key
- *      v2              block 0 block 1 block 2           one partition of the keys each, all heads of the
- *      group
+ *      v2              block 0 block 1 block 2           one partition of the keys each, for the whole group
  *                          \      |      /
  *                       (m, l, sum) in the workspace     a second kernel merges them
  *
  * Papers: Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with
- * PagedAttention",
- *         section 4; Milakov and Gimelshein 2018, section 3.1.
+ *         PagedAttention", section 4; Milakov and Gimelshein 2018, section 3.1.
  * Run:    build/bin/warpwise check 06 --kernel solutions/06_paged_attention/paged_attention.cu
  */
 // [/student]
@@ -139,7 +137,7 @@ template <int GROUP> struct partial {
 /** What the warps of a block leave for each other. */
 template <int HEAD_DIM, int GROUP> struct found {
     struct softmax_pair pair[WARPS][GROUP];
-    float sum[WARPS][GROUP][HEAD_DIM];
+    alignas(16) float sum[WARPS][GROUP][HEAD_DIM];
 };
 
 /** How a warp is laid over STEP_KEYS keys: ROWS of them at once, LANES lanes each, LOADS times. */
@@ -386,8 +384,10 @@ __device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct
     for (int g = 0; g < GROUP; g++) {
         struct softmax_pair pair = merge_rows<HEAD_DIM, GROUP>(&part, g);
         if (lane == 0) found->pair[warp][g] = pair;
-        for (int c = 0; c < VECTOR && lane < shape::LANES; c++)
-            found->sum[warp][g][lane * VECTOR + c] = part.sum[g][c];
+        const float *sum = part.sum[g];
+        for (int c = 0; c < VECTOR && lane < shape::LANES; c += 4) // 16 bytes at a time
+            *(float4 *)&found->sum[warp][g][lane * VECTOR + c] =
+                make_float4(sum[c], sum[c + 1], sum[c + 2], sum[c + 3]);
     }
     // [/student]
 }

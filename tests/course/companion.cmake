@@ -125,6 +125,20 @@ expect(0 "hint 3 of 4 +second_kernel" ${warpwise} hint 02) # what is still to be
 write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
 expect(1 "stuck. .*hint 02" ${warpwise} check 02 --device simt)
 expect(0 "hint 4 of 4 +all" ${warpwise} hint 02) # what failed comes first
+
+# Hints in the order of the page, by a region's own name or what several names begin with, also while something fails.
+file(WRITE ${root}/lessons/02_beta/README.md "# Beta\n\n## Hints\n
+<details><summary>second: b?</summary>\n\nb\n</details>
+<details><summary>first_kernel: a?</summary>\n\na\n</details>\n")
+set(fresh env WARPWISE_STATE=${root}/fresh ${warpwise})
+file(COPY_FILE ${skeleton} ${root}/lessons/02_beta/beta.cu)
+expect(0 "hint 1 of 2 +second" ${fresh} hint 02)
+expect(0 "hint 1 of 2 +second" ${fresh} hint 02 second_kernel)
+expect(2 "no hint about \"third\"" ${fresh} hint 02 third)
+write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
+file(APPEND ${root}/lessons/02_beta/beta.cu "// [student: first_kernel]\n// TODO\n// [/student]\n")
+expect(1 "" ${fresh} check 02 --device simt)
+expect(0 "hint 2 of 2 +first_kernel" ${fresh} hint 02)
 file(WRITE ${root}/lessons/02_beta/README.md "# No hints\n")
 expect(2 "README.md has no hints" ${warpwise} hint 02)
 

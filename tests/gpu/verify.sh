@@ -31,7 +31,7 @@ sanitized_cases() {
     09) echo product/square_stages_1 product/square_stages_2 product/square_stages_3 product/square_stages_4 \
              product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/many_tiles ;;
     10) echo f32/square_128 f32/nt_129_127_131 f32/tn_127_131_129 f32/tt_rows_apart f32/rows_apart_odd f32/alpha_beta_tail \
-             f32/k_0 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
+             f32/k_0 f32/tiles_260x132 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
     esac
 }
 
@@ -81,7 +81,7 @@ step_programs() {
 # The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run.
 step_ladder() {
     cmake --build build -j "$jobs" --target ladder_10_register_tiled_gemm &&
-        "$(find build -type f -name ladder_10_register_tiled_gemm | head -n 1)" 1024 2048 4096 4095 4097 8192 |
+        "$(find build -type f -name ladder_10_register_tiled_gemm | head -n 1)" 1024 1280 1536 1792 2048 4096 4095 4097 8192 |
         tee "$out/ladder.csv"
 }
 

@@ -287,6 +287,9 @@ static const struct planted {
     {"01", "attention/square_64", ATTENTION_OUT, GUESS + 9, STATE_FAIL, "never divided"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 13, STATE_FAIL, "incomplete K/V tile are missing"},
     {"01", "output/tail_63x65", ATTENTION_OUT, GUESS + 14, STATE_FAIL, "incomplete K/V tile are missing"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 17, STATE_FAIL, "count as keys of score 0 (tile of 64)"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS + 19, STATE_FAIL, "exp2 were taken where exp"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS + 20, STATE_FAIL, "exp were taken of scores"},
     {"03", "merge/pairs_1000", 2, GUESS + 2, STATE_FAIL, "without being rescaled"},
 };
 

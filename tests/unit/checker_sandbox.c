@@ -19,7 +19,7 @@ enum { NEVER, ALLOWED, UNLESS_WRAPPED, UNLESS_ISOLATED };
 
 static int failures;
 static char folder[] = "/tmp/warpwise_sandbox_XXXXXX", own_file[80], other_file[80], new_file[80],
-            own_number[16];
+            own_number[16], driver_folder[80], driver_file[100], neighbour_folder[80], neighbour_file[100];
 static struct sandboxed child;
 
 static void expect(int holds, const char *what, const char *detail)
@@ -29,6 +29,8 @@ static void expect(int holds, const char *what, const char *detail)
     printf("FAIL %s: %s\n", what, detail);
 }
 
+static int gpu; /* what guests are started with */
+
 static enum sandbox_end run(const char *what, const char *argument, enum sandbox_isolation isolation,
                             enum sandbox_kind kind, double seconds)
 {
@@ -37,6 +39,7 @@ static enum sandbox_end run(const char *what, const char *argument, enum sandbox
                               .folder = kind == SANDBOX_COMPILER ? folder : NULL,
                               .isolation = isolation,
                               .kind = kind,
+                              .gpu = gpu,
                               .descriptor = {-1, -1, -1},
                               .limits = {.cpu_seconds = 20.0,
                                          .resident_bytes = UINT64_C(200) << 20,
@@ -72,6 +75,7 @@ static void try_all(enum sandbox_isolation isolation, int wrapped)
     int root = geteuid() == 0;
     const struct trial trials[] = {
         {"socket", "2", SANDBOX_RUNNER, NEVER}, /* AF_INET */
+        {"socket", "1", SANDBOX_RUNNER, NEVER}, /* AF_UNIX */
         {"socket", "1", SANDBOX_COMPILER, NEVER},
         {"kill", own_number, SANDBOX_RUNNER, NEVER},
         {"kill", "-1", SANDBOX_RUNNER, NEVER},
@@ -84,6 +88,7 @@ static void try_all(enum sandbox_isolation isolation, int wrapped)
         {"read", "/etc/passwd", SANDBOX_RUNNER, UNLESS_WRAPPED},
         {"create", new_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
         {"remove", other_file, SANDBOX_RUNNER, NEVER},
+        {"remove_absent", new_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
         {"create", own_file, SANDBOX_COMPILER, ALLOWED},
         {"descriptors", "3", SANDBOX_RUNNER, NEVER},
         {"environment", "SECRET_OF_THE_GRADER", SANDBOX_COMPILER, NEVER},
@@ -101,6 +106,50 @@ static void try_all(enum sandbox_isolation isolation, int wrapped)
         unlink(own_file);
     }
     expect(access(other_file, F_OK) == 0, "remove", "the file is gone");
+}
+
+/* A runner on a GPU: its driver is let through until the runner is locked, and the network stays shut. */
+static void try_gpu(enum sandbox_isolation isolation, int wrapped)
+{
+    const struct trial trials[] = {
+        {"socket", "1", SANDBOX_RUNNER, ALLOWED}, /* AF_UNIX */
+        {"socket", "2", SANDBOX_RUNNER, NEVER},   /* AF_INET */
+        {"socket", "10", SANDBOX_RUNNER, NEVER},  /* AF_INET6 */
+        {"socket", "16", SANDBOX_RUNNER, NEVER},  /* AF_NETLINK */
+        {"socket_locked", "1", SANDBOX_RUNNER, NEVER},
+        {"socket_locked", "2", SANDBOX_RUNNER, NEVER},
+        {"remove_absent", new_file, SANDBOX_RUNNER, ALLOWED},
+        {"remove_absent_locked", new_file, SANDBOX_RUNNER, NEVER},
+        {"create", "/dev/shm/warpwise_of_a_driver", SANDBOX_RUNNER, ALLOWED},
+        {"create_locked", "/dev/shm/warpwise_of_a_driver_2", SANDBOX_RUNNER, NEVER},
+        {"work_locked", "1", SANDBOX_RUNNER, ALLOWED},
+        {"work_locked", "0", SANDBOX_RUNNER, ALLOWED},
+        {"fork_locked", "1", SANDBOX_RUNNER, NEVER},
+        {"fork_locked", "0", SANDBOX_RUNNER, NEVER},
+        {"socket", "1", SANDBOX_COMPILER, NEVER},
+        {"kill", own_number, SANDBOX_RUNNER, NEVER},
+    };
+    gpu = 1;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+        try_one(&trials[i], isolation, wrapped);
+        unlink("/dev/shm/warpwise_of_a_driver");
+        unlink("/dev/shm/warpwise_of_a_driver_2");
+    }
+    gpu = 0;
+}
+
+/* The driver's library may lie anywhere that LD_LIBRARY_PATH names: a runner on a GPU sees that folder. */
+static void try_driver_folder(int wrapped)
+{
+    const struct trial one = {"read", driver_file, SANDBOX_RUNNER, wrapped ? NEVER : ALLOWED},
+                       other = {"read", neighbour_file, SANDBOX_RUNNER, wrapped ? NEVER : ALLOWED};
+    struct trial shown = one;
+    shown.allowed = ALLOWED;
+    try_one(&one, SANDBOX_ISOLATED, wrapped);
+    gpu = 1;
+    try_one(&shown, SANDBOX_ISOLATED, wrapped);
+    try_one(&other, SANDBOX_ISOLATED, wrapped);
+    gpu = 0;
 }
 
 /* Its process number is our own namespace's only without bubblewrap; inside, its end is the kernel's word. */
@@ -139,6 +188,32 @@ static void try_missing(void)
            "missing program", child.text);
 }
 
+/* Each part that is switched off lets one thing through, and is named. */
+static void try_without(void)
+{
+    const struct trial parts[] = {{"socket", "2", SANDBOX_RUNNER, ALLOWED},
+                                  {"root", "0", SANDBOX_RUNNER, ALLOWED},
+                                  {"large_file", own_file, SANDBOX_COMPILER, ALLOWED}};
+    static const char *const names[] = {"other,filter", "user", "limits,filter"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (i == 1 && geteuid() != 0) continue;
+        try_one(&(struct trial){parts[i].what, parts[i].argument, parts[i].kind, NEVER}, SANDBOX_ISOLATED, 0);
+        unlink(own_file);
+        setenv("WARPWISE_SANDBOX_WITHOUT", names[i], 1);
+        try_one(&parts[i], SANDBOX_ISOLATED, 0);
+        expect(strstr(sandbox_describe("/usr"), "SWITCHED OFF") != NULL, "describe",
+               sandbox_describe("/usr"));
+        unsetenv("WARPWISE_SANDBOX_WITHOUT");
+        unlink(own_file);
+    }
+}
+
+static int make_file(const char *path, mode_t mode)
+{
+    int file = open(path, O_WRONLY | O_CREAT, mode);
+    return file < 0 || write(file, "secret", 6) != 6 || close(file) != 0 ? -1 : 0;
+}
+
 static int make_files(void)
 {
     if (mkdtemp(folder) == NULL) return -1;
@@ -146,8 +221,12 @@ static int make_files(void)
     snprintf(other_file, sizeof other_file, "%s.secret", folder);
     snprintf(new_file, sizeof new_file, "%s.new", folder);
     snprintf(own_number, sizeof own_number, "%ld", (long)getpid());
-    int file = open(other_file, O_WRONLY | O_CREAT, 0600);
-    return file < 0 || write(file, "secret", 6) != 6 || close(file) != 0 ? -1 : 0;
+    snprintf(driver_folder, sizeof driver_folder, "%s.driver", folder);
+    snprintf(driver_file, sizeof driver_file, "%s/libcuda.so.1", driver_folder);
+    snprintf(neighbour_folder, sizeof neighbour_folder, "%s.neighbour", folder);
+    snprintf(neighbour_file, sizeof neighbour_file, "%s/libother.so.1", neighbour_folder);
+    if (mkdir(driver_folder, 0755) != 0 || mkdir(neighbour_folder, 0755) != 0) return -1;
+    return make_file(other_file, 0600) | make_file(driver_file, 0644) | make_file(neighbour_file, 0644);
 }
 
 int main(void)
@@ -155,15 +234,21 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     int held = open("/dev/null", O_RDONLY); /* without O_CLOEXEC: it must not reach a guest */
     if (held < 0 || make_files() != 0) return 2;
+    char libraries[200];
+    snprintf(libraries, sizeof libraries, ":relative:%s:%s", neighbour_folder, driver_folder);
+    setenv("LD_LIBRARY_PATH", libraries, 1);
     setenv("SECRET_OF_THE_GRADER", "1", 1);
     sandbox_prepare();
     try_all(SANDBOX_LIMITED, 0);
+    try_gpu(SANDBOX_LIMITED, 0);
     try_ends(SANDBOX_LIMITED);
     try_daemon(SANDBOX_LIMITED, 0);
     int wrapped = sandbox_has_bubblewrap();
     printf("isolation here: %s\n", sandbox_describe("/usr"));
     if (wrapped) {
         try_all(SANDBOX_ISOLATED, 1);
+        try_gpu(SANDBOX_ISOLATED, 1);
+        try_driver_folder(1);
         try_ends(SANDBOX_ISOLATED);
         try_daemon(SANDBOX_ISOLATED, 1);
     }
@@ -171,10 +256,17 @@ int main(void)
     expect(!sandbox_has_bubblewrap() && strstr(sandbox_describe("/usr"), "no bubblewrap") != NULL, "describe",
            sandbox_describe("/usr"));
     try_all(SANDBOX_ISOLATED, 0);
+    try_gpu(SANDBOX_ISOLATED, 0);
+    try_driver_folder(0);
     try_ends(SANDBOX_ISOLATED);
     try_daemon(SANDBOX_ISOLATED, 0);
+    try_without();
     try_missing();
     unlink(other_file);
+    unlink(driver_file);
+    unlink(neighbour_file);
+    rmdir(driver_folder);
+    rmdir(neighbour_folder);
     rmdir(folder);
     printf("checker_sandbox: %d failures%s\n", failures, wrapped ? "" : " (bubblewrap not tested: not here)");
     return failures == 0 ? 0 : 1;

@@ -17,9 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lock.h"
+
 static int try_socket(const char *argument)
 {
     return socket(atoi(argument), SOCK_STREAM, 0) >= 0;
+}
+
+/* As a runner does it: once the device is open. */
+static int try_socket_locked(const char *argument)
+{
+    lock_runner(1);
+    return try_socket(argument);
 }
 
 static int try_kill(const char *argument)
@@ -52,6 +61,40 @@ static int try_create(const char *argument)
 static int try_remove(const char *argument)
 {
     return unlink(argument) == 0;
+}
+
+/* What is not there fails by another error than what is forbidden. */
+static int try_remove_absent(const char *argument)
+{
+    int one = unlink(argument) == 0 || errno == ENOENT;
+    return one && (unlinkat(AT_FDCWD, argument, 0) == 0 || errno == ENOENT);
+}
+
+static int try_remove_absent_locked(const char *argument)
+{
+    lock_runner(1);
+    return unlink(argument) == 0 || errno == ENOENT || unlinkat(AT_FDCWD, argument, 0) == 0 ||
+           errno == ENOENT;
+}
+
+static int try_create_locked(const char *argument)
+{
+    lock_runner(1);
+    return open(argument, O_WRONLY | O_CREAT, 0666) >= 0 || creat(argument, 0666) >= 0 ||
+           mkdir(argument, 0777) == 0;
+}
+
+/* Locked, it may still do what it is there for. */
+static int try_work_locked(const char *argument)
+{
+    lock_runner(atoi(argument));
+    return open("/dev/null", O_RDWR) >= 0 && open("/proc/self/status", O_RDONLY) >= 0 && raise(0) == 0;
+}
+
+static int try_fork_locked(const char *argument)
+{
+    lock_runner(atoi(argument));
+    return fork() >= 0;
 }
 
 static int try_descriptors(const char *argument)
@@ -157,6 +200,12 @@ int main(int argc, char **argv)
         const char *name;
         int (*function)(const char *);
     } table[] = {{"socket", try_socket},
+                 {"socket_locked", try_socket_locked},
+                 {"create_locked", try_create_locked},
+                 {"work_locked", try_work_locked},
+                 {"fork_locked", try_fork_locked},
+                 {"remove_absent", try_remove_absent},
+                 {"remove_absent_locked", try_remove_absent_locked},
                  {"kill", try_kill},
                  {"tgkill", try_tgkill},
                  {"ptrace", try_ptrace},

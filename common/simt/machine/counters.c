@@ -111,6 +111,39 @@ static unsigned atomic_conflicts(const struct request *r)
     return most - 1u;
 }
 
+/* A copy of 16 bytes in one entry of the log: where it comes from, and above that, where in shared memory it goes. */
+enum { SOURCE_BITS = 47, COPY_BYTES = 16 };
+
+static uintptr_t pack_copy(uintptr_t from, uintptr_t to)
+{
+    return (to / COPY_BYTES) << SOURCE_BITS | (from & (((uintptr_t)1 << SOURCE_BITS) - 1));
+}
+
+/*
+ * Copies of 16 bytes go past the L1 cache, a 32-byte sector at a time. Measured on an H200 (docs/counters.md): the
+ * sectors counted are the 32-byte blocks of shared memory that are written; a wavefront moves what comes from one line
+ * of 128 bytes, goes to one such line, and is turned by as many sectors; where the halves of sectors change sides, lower
+ * halves and upper ones go apart.
+ */
+static void count_copies(struct counters *c, const struct request *r)
+{
+    struct request to = *r;
+    uint64_t seen[WARP_LANES];
+    unsigned wavefronts = 0;
+    for (unsigned i = 0; i < r->count; i++) {
+        const uintptr_t from = r->address[i] & (((uintptr_t)1 << SOURCE_BITS) - 1);
+        to.address[i] = (r->address[i] >> SOURCE_BITS) * COPY_BYTES;
+        const uint64_t turn = (to.address[i] / 32 - from / 32) % 4, sides = (to.address[i] ^ from) / 16 % 2;
+        const uint64_t way = from / 128 << 16 | to.address[i] / 128 << 3 | turn << 1 | sides;
+        bool new = true;
+        for (unsigned k = wavefronts; new &&k-- > 0;) new = seen[k] != way;
+        if (new) seen[wavefronts++] = way;
+    }
+    c->load_requests++;
+    c->load_sectors += sectors_of_request(&to);
+    c->store_wavefronts += wavefronts;
+}
+
 static void count_request(struct counters *c, const struct request *r, int access, enum place place)
 {
     unsigned ideal, wavefronts;
@@ -120,6 +153,8 @@ static void count_request(struct counters *c, const struct request *r, int acces
     } else if (access & SIMT_ATOMIC) {
         c->atomics++;
         if (place == PLACE_SHARED || place == PLACE_DYNAMIC) c->conflicts += atomic_conflicts(r);
+    } else if ((access & (SIMT_READ | ACCESS_COPY)) == (SIMT_READ | ACCESS_COPY) && r->bytes == COPY_BYTES) {
+        count_copies(c, r);
     } else if (place == PLACE_ARENA || place == PLACE_DATA) {
         const unsigned sectors = sectors_of_request(r);
         if (access & SIMT_WRITE)
@@ -129,7 +164,7 @@ static void count_request(struct counters *c, const struct request *r, int acces
     } else {
         wavefronts = wavefronts_of_request(r, !(access & SIMT_WRITE), &ideal);
         *(access & SIMT_WRITE ? &c->store_wavefronts : &c->load_wavefronts) += wavefronts;
-        c->conflicts += wavefronts - ideal;
+        if (!(access & ACCESS_COPY)) c->conflicts += wavefronts - ideal; /* hardware counts none for copies */
     }
 }
 
@@ -157,6 +192,17 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
         address += part;
         bytes -= part;
     } while (bytes > 0);
+}
+
+void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read, const void *pc)
+{
+    const enum place target = simt_place_of(w, to), source = simt_place_of(w, from);
+    if (bytes == COPY_BYTES && read > 0) {
+        simt_count(w, pack_copy(from, to - w->space[target].base), bytes, SIMT_READ | ACCESS_COPY, source, pc);
+        return;
+    }
+    if (read > 0) simt_count(w, from, read, SIMT_READ | ACCESS_COPY, source, pc);
+    simt_count(w, to, bytes, SIMT_WRITE | ACCESS_COPY, target, pc);
 }
 
 /* What makes two entries the same instruction: everything but the address. */

@@ -240,7 +240,7 @@ enum {
     ACCESS_VOLATILE = 8, /**< does not race with atomics */
     ACCESS_WHOLE = 16,   /**< a copy of a struct: a word with padding is written if any byte of it is */
     ACCESS_PADDED = 32,  /**< one that may hold whole words of padding, which nobody ever writes */
-    ACCESS_COPY = 64,    /**< the write of an asynchronous copy: begins now, lands later */
+    ACCESS_COPY = 64,    /**< of an asynchronous copy: a write begins now, lands later */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
@@ -267,6 +267,8 @@ struct lane_log {
 struct worker;
 void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
                 const void *pc);
+/** An asynchronous copy of @p bytes to shared memory, of which @p read are read and the rest are zeros. */
+void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read, const void *pc);
 void simt_counters_flush(struct worker *w, unsigned paused);
 void simt_counters_add(struct counters *sum, const struct counters *part);
 void simt_counters_write(const struct simt_launch *launch, const struct counters *sum);
