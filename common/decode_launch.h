@@ -12,7 +12,7 @@
 
 enum {
     DECODE_WARP = 32,
-    DECODE_THREADS = 128, /* of a block; four warps, four outputs of a projection */
+    DECODE_THREADS = 128, /* of a block; four warps, two outputs of a projection each */
     DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor: 128 registers a thread */
     DECODE_VECTOR = 8,    /* halves in the 16 bytes that a lane loads at once */
     DECODE_LOADS = 4,     /* such loads that a lane has under way */
