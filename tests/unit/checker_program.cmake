@@ -54,6 +54,7 @@ if(NOT count EQUAL 2 OR NOT header MATCHES "^lesson,part,case,group,shape,device
 endif()
 
 # ---- the same report, byte for byte, on any number of workers ----------------------------------------------------------
+set(ENV{WARPWISE_SIMT_OPTIMISE} -Og)
 foreach(mutant IN ITEMS barrier_missing_in_tree causal_top_left tail_not_guarded nan_swallowed)
     set(kernel ${WORKDIR}/${mutant}/naive_attention.cu)
     file(MAKE_DIRECTORY ${WORKDIR}/${mutant})
@@ -62,7 +63,7 @@ foreach(mutant IN ITEMS barrier_missing_in_tree causal_top_left tail_not_guarded
     set(first "")
     foreach(workers IN ITEMS 1 2 5)
         expect(1 "FAIL" ${CMAKE_COMMAND} -E env SIMT_WORKERS=${workers} ${WARPWISE} check 01 --device simt --kernel ${kernel}
-               --case square_64 --case causal_64 --case causal_more_keys --case tail_31x33 --case nan_q)
+               --case causal_64 --case causal_more_keys --case tail_31x33 --case nan_q)
         if(first STREQUAL "")
             set(first "${output}")
         elseif(NOT output STREQUAL first)
