@@ -58,6 +58,19 @@ static const struct mistake MISTAKES[] = {
      POWERS_OF_E},
 };
 
+/** What may be forgotten from one tile of keys to the next: each is tried with tiles of several sizes. */
+static const struct forgotten {
+    const char *message;
+    int o, l,
+        divided; /* corrected to the new maximum: O, l; O was divided by l in between, and is taken for a sum */
+} FORGOTTEN[] = {
+    {"O is not corrected where a later K/V tile brings a new maximum (tile of %d)", 0, 1, 0},
+    {"l is not corrected where a later K/V tile brings a new maximum (tile of %d)", 1, 0, 0},
+    {"neither O nor l is corrected where a later K/V tile brings a new maximum (tile of %d)", 0, 0, 0},
+    {"O, divided by l at every K/V tile, is corrected as if it were still the sum (tile of %d)", 1, 1, 1},
+};
+static const int FORGOTTEN_TILES[] = {32, 64, 128};
+
 /** The element that is looked at. */
 struct place {
     size_t b, h, i, column;
@@ -138,6 +151,48 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
     return divided && weights > 0.0 ? sum / weights : sum;
 }
 
+/* Tile by tile, with something forgotten. */
+static double forgetful_of(const struct lesson_case *item, const float *const *data,
+                           const struct forgotten *forgotten, int tile, const struct place *place)
+{
+    static const struct mistake none = {.scale_power = 1.0};
+    size_t first = first_kv_row(item, &none, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
+    int seen = keys_seen(item, &none, place->i);
+    double m = (double)-INFINITY, l = 0.0, o = 0.0;
+    for (int begin = 0; begin < seen; begin += tile) {
+        int end = begin + tile < seen ? begin + tile : seen;
+        double max = m, weights = 0.0, sum = 0.0;
+        for (int j = begin; j < end; j++)
+            max = fmax(max, score_of(item, data, &none, place, first + (size_t)j));
+        for (int j = begin; j < end; j++) {
+            double weight = exp(score_of(item, data, &none, place, first + (size_t)j) - max);
+            weights += weight;
+            sum += weight * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
+        }
+        double correction = begin > 0 ? exp(m - max) : 1.0;
+        l = l * (forgotten->l ? correction : 1.0) + weights;
+        o = o * (forgotten->o ? correction : 1.0) + sum;
+        if (forgotten->divided) o /= l;
+        m = max;
+    }
+    return forgotten->divided || l == 0.0 ? o : o / l;
+}
+
+static int forgotten_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                           size_t at, double *value, char *message, size_t size)
+{
+    enum { TILES = sizeof FORGOTTEN_TILES / sizeof FORGOTTEN_TILES[0] };
+    if (index >= TILES * (int)(sizeof FORGOTTEN / sizeof FORGOTTEN[0])) return -1;
+    const struct forgotten *forgotten = &FORGOTTEN[index / TILES];
+    int tile = FORGOTTEN_TILES[index % TILES];
+    if (item->extent[EX_KIND] != ATTENTION_WHOLE || buffer != ATTENTION_OUT) return 0;
+    if (item->extent[AT_KV_LEN] <= tile) return 0;
+    struct place place = place_of(item, at, (size_t)item->extent[AT_HEAD_DIM]);
+    snprintf(message, size, forgotten->message, tile);
+    *value = forgetful_of(item, data, forgotten, tile, &place);
+    return 1;
+}
+
 static double output_of(const struct lesson_case *item, const float *const *data,
                         const struct mistake *mistake, const struct place *place)
 {
@@ -167,7 +222,8 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, double *value, char *message, size_t size)
 {
-    if (index >= (int)(sizeof MISTAKES / sizeof MISTAKES[0])) return -1;
+    int known = (int)(sizeof MISTAKES / sizeof MISTAKES[0]);
+    if (index >= known) return forgotten_guess(item, data, index - known, buffer, at, value, message, size);
     const struct mistake *mistake = &MISTAKES[index];
     if (!applies(item, mistake, buffer)) return 0;
     snprintf(message, size, "%s", mistake->message);

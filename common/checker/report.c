@@ -49,7 +49,10 @@ static void report_case(const struct check *check, int index)
     printf("  %-11s case %s: %s\n", state_name(verdict->state), item->name, verdict->shape);
     printf("    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", verdict->headline);
     if (verdict->pattern[0] != '\0') printf("    %-12s %s\n", "pattern", verdict->pattern);
-    const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
+    int at_the_end =
+        strncmp(verdict->detail, "simt: leak:", 11) == 0; /* told by the last case, and not about it */
+    const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
+    if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
     if (verdict->sampled > 0)
         printf("    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
@@ -126,7 +129,8 @@ static void report_every_case(const struct check *check, int part)
 static void report_left_out(const struct check *check)
 {
     int count = 0;
-    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0; i++) {
+    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
+         i++) {
         if (check->cases[i].devices & (unsigned)check->options.device) continue;
         if (count++ == 0) printf("  left out on %s: ", device_name(check->options.device));
         printf(count == 1 ? "%s" : ", %s", check->cases[i].name);

@@ -290,6 +290,10 @@ static const struct planted {
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 17, STATE_FAIL, "count as keys of score 0 (tile of 64)"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS + 19, STATE_FAIL, "exp2 were taken where exp"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS + 20, STATE_FAIL, "exp were taken of scores"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 21, STATE_FAIL, "O is not corrected"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 24, STATE_FAIL, "l is not corrected"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 27, STATE_FAIL, "neither O nor l is corrected"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 31, STATE_FAIL, "(tile of 64)"},
     {"03", "merge/pairs_1000", 2, GUESS + 2, STATE_FAIL, "without being rescaled"},
 };
 

@@ -104,3 +104,10 @@ file(WRITE ${WORKDIR}/table_of_first/paged_attention.cu "${text}")
 expect_pattern(gqa_modulo "wrong K/V head: h % kv_heads")
 expect_pattern(default_scale_ignored "as without the scale")
 expect_pattern(table_of_first "all sequences had the pages of the first")
+
+# ---- what is found when a runner ends is not about the case that came last ---------------------------------------------
+set(kernel ${WORKDIR}/graph_leaked/cuda_graph.cu)
+file(MAKE_DIRECTORY ${WORKDIR}/graph_leaked)
+apply_mutant(${SOURCE}/tests/mutants/07_cuda_graph/graph_leaked.mutant ${SOURCE}/solutions/07_cuda_graph/cuda_graph.cu ${kernel})
+expect(1 "about +at the end of all cases[^\n]*\n[^\n]*simt: leak" ${WARPWISE} check 07 --device simt --kernel ${kernel}
+       --case step/joins_and_leaves)
