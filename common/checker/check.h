@@ -96,10 +96,10 @@ struct check {
     uint64_t seed; /**< options.seed with the secret mixed in */
     struct lesson_case cases[CHECK_CASES];
     struct verdict verdicts[CHECK_CASES];
-    int chosen[CHECK_CASES]; /**< 1: on this device and asked for */
+    int chosen[CHECK_CASES];  /**< 1: on this device and asked for */
     int witness[CHECK_CASES]; /**< 1: only to see whether the part does anything; worth nothing */
     int case_count;
-    char device_name[128];
+    char device_name[400]; /**< or why there is none */
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int late;                  /**< cases that took too long so far */

@@ -105,6 +105,8 @@ static const struct shape_row SHAPES[] = {
     {"nan_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_A)},
     {"nan_b", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_B)},
     {"inf_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_INF_A)},
+    /* Two tiles each way, the largest of lesson 10; as the last one before those that are timed it takes that choice. */
+    {"tiles_260x132", GROUP_EDGES, G, ANY, 260, 132, 20, 0, 0, 0, PLAIN},
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},

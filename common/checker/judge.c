@@ -118,9 +118,9 @@ static int status_right(const struct session *session, int index, struct verdict
         say(verdict, STATE_FAIL, text);
         if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK)
             snprintf(verdict->pattern, sizeof verdict->pattern, "%s",
-                     "was the launch refused? No block or thread asked for, more than 1024 threads, or more "
-                     "than 48 KB "
-                     "of shared memory without cudaFuncSetAttribute()");
+                     "the runtime refused a call: a launch of no block, of more than 1024 threads, or of "
+                     "more than 48 KB of "
+                     "shared memory that were not asked for; or, while capturing, a wait or an allocation");
         return 0;
     }
     if (contract == SIZE_MAX || result->workspace_asked == contract) return 1;

@@ -47,8 +47,8 @@ int process_start(struct process *process, const struct process_start *start)
 {
     int control[2] = {-1, -1}, replies[2] = {-1, -1};
     const char *environment[VARIABLES_MOST];
-    int isolated = start->isolation == SANDBOX_ISOLATED;
-    const char *arguments[] = {start->path, isolated ? "--locked-session" : "--session", "3", "4", "5", NULL};
+    int locked = start->isolation == SANDBOX_ISOLATED && !sandbox_is_without("lock");
+    const char *arguments[] = {start->path, locked ? "--locked-session" : "--session", "3", "4", "5", NULL};
     make_environment(start->isolation, start->counters, environment);
     *process =
         (struct process){.control = -1, .replies = -1, .box = {.keeper = -1, .leash = -1, .output = -1}};

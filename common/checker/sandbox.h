@@ -113,6 +113,14 @@ const char *const *sandbox_environment(enum sandbox_isolation isolation);
  */
 const char *sandbox_describe(const char *tree);
 
+/**
+ * @brief 1 if @p part of the sandbox is switched off by WARPWISE_SANDBOX_WITHOUT, a list such as "user,lock":
+ *        filter, user, limits, or lock (the runner's own second filter). "all" is all of them.
+ *
+ * Only to find out which part a machine's driver or compiler cannot live with; sandbox_describe() says so.
+ */
+int sandbox_is_without(const char *part);
+
 /** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once, and tells the programs started
  *         from here by WARPWISE_BUBBLEWRAP=works. WARPWISE_BUBBLEWRAP=no in the environment makes it
  *         absent, so that the other path can be tested. */

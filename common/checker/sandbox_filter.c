@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../runner/file_calls.h"
 #include "sandbox_inside.h"
 
 #if defined(__x86_64__)
@@ -100,29 +101,6 @@ static const int FOR_NOBODY[] = {
 #endif
 };
 
-/* A runner computes: it has no files to make, move or remove, and no session to leave. */
-static const int FOR_COMPILERS[] = {
-    SYS_setsid,    SYS_setpgid,  SYS_renameat2, SYS_mkdirat,   SYS_linkat,    SYS_symlinkat,
-    SYS_mknodat,   SYS_fchmodat, SYS_fchownat,  SYS_truncate,  SYS_fchmod,    SYS_fchown,
-    SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_fallocate, SYS_setpriority,
-#ifdef SYS_renameat
-    SYS_renameat,
-#endif
-#ifdef SYS_rename
-    SYS_rename,    SYS_mkdir,    SYS_rmdir,     SYS_link,      SYS_symlink,   SYS_mknod,
-    SYS_chmod,     SYS_chown,    SYS_lchown,    SYS_utime,     SYS_utimes,    SYS_creat,
-#endif
-};
-
-/* Files go neither. But CUDA's driver gives up unless it may try, until its device is open; from then on
- * common/runner/lock.c forbids it to a runner of a stranger's kernel. */
-static const int REMOVALS[] = {
-    SYS_unlinkat,
-#ifdef SYS_unlink
-    SYS_unlink,
-#endif
-};
-
 static void add(struct sandbox_filter *filter, struct sock_filter line)
 {
     filter->line[filter->count++] = line;
@@ -173,7 +151,8 @@ static void add_own_limits(struct sandbox_filter *filter)
     add_end(filter, REFUSED);
 }
 
-/* No network. CUDA's driver gives up unless it gets a socket for this machine alone; the same as above. */
+/* No network. CUDA's driver gives up unless it gets a socket for this machine alone, until its device is open:
+ * from then on common/runner/lock.c forbids that, too, to a runner of a stranger's kernel. */
 static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
 {
     if (!local_allowed) {
@@ -211,9 +190,9 @@ void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigne
     add_no_sockets(filter, kind == SANDBOX_RUNNER && gpu);
     /* Files that exist in memory only; GPU drivers have a use for them. */
     if (kind == SANDBOX_RUNNER && !gpu) add_refusals(filter, (const int[]){SYS_memfd_create}, 1);
-    if (kind == SANDBOX_RUNNER && !may_write) {
-        add_refusals(filter, FOR_COMPILERS, sizeof FOR_COMPILERS / sizeof FOR_COMPILERS[0]);
-        if (!gpu) add_refusals(filter, REMOVALS, sizeof REMOVALS / sizeof REMOVALS[0]);
+    /* On a GPU the runner forbids it itself, once the driver has what it needs (common/runner/lock.c). */
+    if (kind == SANDBOX_RUNNER && !may_write && !gpu) {
+        add_refusals(filter, FILE_CALLS, sizeof FILE_CALLS / sizeof FILE_CALLS[0]);
         add_no_creation(filter, SYS_openat, offsetof(struct seccomp_data, args[2]));
 #ifdef SYS_open
         add_no_creation(filter, SYS_open, offsetof(struct seccomp_data, args[1]));

@@ -46,6 +46,7 @@ static int limit(int resource, uint64_t most)
 static int set_limits(const struct sandbox_limits *limits, uid_t user)
 {
     struct sysinfo system;
+    if (sandbox_is_without("limits")) return 0;
     if (sysinfo(&system) != 0) return -1;
     uint64_t processes = limits->processes + (user > 0 ? 0u : (uint64_t)system.procs);
     if (limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_FSIZE, limits->file_bytes) != 0) return -1;
@@ -92,6 +93,7 @@ static int place_descriptors(const struct sandbox *sandbox, int output, int filt
 static int filter_file(const struct sandbox *sandbox)
 {
     struct sandbox_filter filter;
+    if (sandbox_is_without("filter")) return -1;
     sandbox_filter_make(sandbox->kind, sandbox->writable_file != NULL, sandbox->gpu, 0, &filter);
     size_t bytes = filter.count * sizeof filter.line[0];
     int file = filter.count > 0 ? memfd_create("filter", 0) : -1;
@@ -143,7 +145,8 @@ static void become(const struct sandbox *sandbox, int output, uid_t user)
     if (!failed && wrapped == NULL) {
         int may_write = sandbox->writable_file != NULL || sandbox->isolation == SANDBOX_LIMITED;
         sandbox_filter_make(sandbox->kind, may_write, sandbox->gpu, (unsigned)getpid(), &filter);
-        sandbox_filter_set(&filter); /* where there is none, the rest has to do; sandbox_describe() says so */
+        /* Where there is none, the rest has to do; sandbox_describe() says so. */
+        if (!sandbox_is_without("filter")) sandbox_filter_set(&filter);
         const char *folder = sandbox->folder != NULL ? sandbox->folder : "/";
         if (sandbox->isolation == SANDBOX_ISOLATED || sandbox->folder != NULL) failed = chdir(folder) != 0;
     }
@@ -162,7 +165,7 @@ static int user_exists(uid_t user)
 
 uid_t sandbox_user(pid_t keeper)
 {
-    if (geteuid() != 0) return 0;
+    if (geteuid() != 0 || sandbox_is_without("user")) return 0;
     uid_t high = FIRST_USER + (uid_t)keeper, low = FIRST_LOW_USER + (uid_t)keeper % LOW_USERS;
     return user_exists(high) ? high : user_exists(low) ? low : 0;
 }

@@ -311,6 +311,17 @@ static void note_device(struct session *session)
     check->multiprocessors = header->multiprocessors;
 }
 
+/* In isolation it may be the sandbox that keeps the driver from its device: a grader has to know which. */
+static void explain_absence(struct check *check)
+{
+    if (!check->options.isolated || check->options.device != DEVICE_GPU) return;
+    size_t used = strlen(check->device_name), room = sizeof check->device_name - used;
+    snprintf(check->device_name + used, room,
+             "; in isolation: %s. Is it there without --submission? See "
+             "WARPWISE_SANDBOX_WITHOUT in docs/security.md",
+             sandbox_describe("/usr"));
+}
+
 static enum item_end end_of(enum process_event event)
 {
     switch (event) {
@@ -384,6 +395,7 @@ static int run_with_one(struct session *session, struct process *process, int fi
     }
     note_device(session);
     if (session->header->no_device) {
+        explain_absence(session->check);
         process_end(process, END_SECONDS);
         return session->count;
     }

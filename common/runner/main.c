@@ -47,6 +47,27 @@ static int open_device(struct wire_header *image)
     return 0;
 }
 
+/* What a driver puts off until it is asked for, it is asked for now: memory, a stream, an event, a launch of
+ * its own. Once the runner is locked it would be refused what it needs for the first of each. */
+static void rehearse(void)
+{
+    void *memory = NULL, *pinned = NULL;
+    cudaStream_t stream = NULL;
+    cudaEvent_t event = NULL;
+    if (cudaMalloc(&memory, 1 << 16) == cudaSuccess && cudaMallocHost(&pinned, 1 << 16) == cudaSuccess &&
+        cudaStreamCreate(&stream) == cudaSuccess && cudaEventCreate(&event) == cudaSuccess) {
+        cudaMemsetAsync(memory, 1, 1 << 16, stream);
+        cudaMemcpyAsync(pinned, memory, 1 << 16, cudaMemcpyDeviceToHost, stream);
+        cudaEventRecord(event, stream);
+        cudaStreamSynchronize(stream);
+    }
+    if (event != NULL) cudaEventDestroy(event);
+    if (stream != NULL) cudaStreamDestroy(stream);
+    if (pinned != NULL) cudaFreeHost(pinned);
+    if (memory != NULL) cudaFree(memory);
+    cudaGetLastError(); /* what failed here fails again where it is reported */
+}
+
 static struct wire_header *map_image(int descriptor, int flags)
 {
     struct stat info;
@@ -75,9 +96,11 @@ static int session(int image_descriptor, int control, int replies, int locked)
 {
     struct wire_header *image = map_image(image_descriptor, MAP_SHARED);
     if (image == NULL) return EXIT_USAGE;
-    if (locked && simt_lines_prepare != NULL) simt_lines_prepare();
+    int gpu = simt_lines_prepare == NULL;
+    if (locked && !gpu) simt_lines_prepare();
     int failed = open_device(image) != 0;
-    if (locked) lock_runner();
+    if (locked && gpu && !failed) rehearse();
+    if (locked) lock_runner(gpu);
     if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;
     if (failed) return EXIT_NO_DEVICE;
     struct wire_message message;

@@ -1,14 +1,12 @@
-// Lesson 07: a decode step of a transformer as a CUDA graph.
-//
-// A step is six small kernels a layer, and each costs the host a launch. A capture records the launches of a
-// step once; a replay starts all of them with one call. What a capture freezes is every argument: pointers,
-// extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that stay,
-// and a batch is padded to a size that has been captured.
-//
-//     tokens, positions, block tables ──copy──▶ fixed buffers ──pad──▶ graph of the bucket ──copy──▶ logits
-//
-// NVIDIA, CUDA C++ Programming Guide, "CUDA Graphs"; vLLM and SGLang replay their decode steps in this way.
-
+// [student: head]
+/*
+ * Lesson 07, your desk. Read README.md beside this file, then write what stands between the lines
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
+ *
+ *     build/bin/warpwise check 07                 judges what is there
+ *     build/bin/warpwise check 07 --case NAME     looks at one case
+ */
+// [/student]
 #include "cuda_graph.h"
 
 #include <stdlib.h>
@@ -80,8 +78,8 @@ static enum kernel_status capture_step(const struct decode_graphs *graphs, int r
                                        cudaGraphExec_t *replay)
 {
     // [student: capture_step]
-    /* TODO: begin a capture of the stream, enqueue_step, end the capture whatever came of it; make the graph
-     * executable; destroy the graph itself. */
+    /* TODO: begin a capture of the stream (cudaStreamCaptureModeThreadLocal), enqueue_step, end the capture
+     * whatever came of it; make the graph executable; destroy the graph itself. */
     (void)graphs, (void)rows, (void)stream, (void)replay;
     (void)enqueue_step, (void)status_of;
     return KERNEL_NOT_STARTED;
@@ -159,7 +157,8 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
     made->model = *model;
     made->buffers = *buffers;
     // [student: decode_graphs_create]
-    /* TODO: capture_step for every bucket up to the one of max_rows. */
+    /* TODO: capture_step for every bucket up to the one of max_rows, and count them in made->buckets. This
+     * captures the first. */
     status = capture_step(made, 1, stream, &made->replay[0]);
     // [/student]
     if (status == KERNEL_OK)

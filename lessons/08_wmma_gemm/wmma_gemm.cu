@@ -16,12 +16,12 @@
 /* Everything that can be tuned. NOTES.md beside the solution lists settings worth a try. */
 enum {
     TILE_M = 128,  // rows of C of a block
-    TILE_N = 128,  // columns of C of a block
+    TILE_N = 64,   // columns of C of a block
     TILE_K = 64,   // terms of the sum that are in shared memory at a time
     WARP_M = 64,   // rows of C of a warp
-    WARP_N = 64,   // columns of C of a warp
+    WARP_N = 32,   // columns of C of a warp
     PAD = 8,       // halves behind each row of a tile: the next row begins 4 banks further
-    MIN_BLOCKS = 2 // of a multiprocessor: while one loads, the other multiplies
+    MIN_BLOCKS = 4 // of a multiprocessor: while one loads, the other multiplies
 };
 
 enum {

@@ -52,18 +52,20 @@ template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct til
         WARPS = M / WARP_M * ACROSS,
         THREADS = WARPS * WARP,
         DOWN_FRAGMENTS = WARP_M / FRAGMENT, // of a warp
-        ACROSS_FRAGMENTS = WARP_N / FRAGMENT
+        ACROSS_FRAGMENTS = WARP_N / FRAGMENT,
+        SHARES = K / FRAGMENT / 2 // copies of a tile are begun in so many shares, each beside 16 of k
     };
     struct stage {
         half a[TILE_M][TILE_K + PAD];
         half b[TILE_K][TILE_N + PAD];
     };
     static_assert(M % WARP_M == 0 && N % WARP_N == 0 && WARP_M % FRAGMENT == 0 && WARP_N % FRAGMENT == 0 &&
-                      K % FRAGMENT == 0,
-                  "tiles are made of whole parts, parts and steps of whole fragments");
+                      K % (2 * FRAGMENT) == 0,
+                  "tiles are made of whole parts, parts of whole fragments, steps of pairs of them");
     static_assert(THREADS % (K / CHUNK) == 0 && THREADS % (N / CHUNK) == 0 &&
-                      M % (THREADS / (K / CHUNK)) == 0 && K % (THREADS / (N / CHUNK)) == 0,
-                  "the threads copy whole rows, and as many rows each time");
+                      M % (SHARES * (THREADS / (K / CHUNK))) == 0 &&
+                      K % (SHARES * (THREADS / (N / CHUNK))) == 0,
+                  "the threads copy whole rows, and as many rows each time and in each share");
     static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
                   "the same holds for single elements");
     static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
@@ -115,6 +117,35 @@ __device__ inline struct source source_of(const void *data, int rows, int cols, 
     return {(const half *)data, (size_t)leading, rows, cols, by_chunk};
 }
 
+/** Row and column of the running thread's first chunk in a tile. */
+template <int COLUMNS> __device__ inline struct place own_place(void)
+{
+    constexpr int ACROSS = COLUMNS / CHUNK; // chunks of a row
+    return {(int)threadIdx.x / ACROSS, (int)threadIdx.x % ACROSS * CHUNK};
+}
+
+/** Where that chunk comes from, if the tile of @p from begins at (row, column). */
+template <int COLUMNS> __device__ inline const half *own_chunk(const struct source &from, int row, int column)
+{
+    struct place own = own_place<COLUMNS>();
+    return from.data + (size_t)(row + own.row) * from.leading + column + own.column;
+}
+
+/**
+ * Begins share @p share (of T::SHARES) of the copies of a tile that is inside of its matrix. The running
+ * thread's first chunk of the tile is at @p first, its matrix has @p leading elements from row to row.
+ */
+template <typename T, int ROWS, int COLUMNS>
+__device__ inline void copy_whole(half to[ROWS][COLUMNS + PAD], const half *first, size_t leading, int share)
+{
+    // [student: copy_whole]
+    /* TODO: neighbouring threads take neighbouring chunks of a row, THREADS of them at a time. So this thread
+     * goes on by THREADS * CHUNK / COLUMNS rows, from own_place() on. A share is ROWS / T::SHARES rows.
+     * Asynchronous copies of 16 bytes; offsets are size_t; unroll the loop. */
+    (void)to, (void)first, (void)leading, (void)share;
+    // [/student]
+}
+
 /**
  * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
  * more, none if 0 or less). What is outside becomes 0 and is not read.
@@ -128,19 +159,13 @@ __device__ inline void copy_chunk(half *to, const half *from, int left)
     // [/student]
 }
 
-/**
- * Begins to copy the tile of @p from that begins at (row, column), by chunks. WHOLE: it is known to be
- * inside of the matrix, and nothing need be asked.
- */
-template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
-__device__ inline void copy_by_chunk(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
-                                     int column)
+/** Begins to copy the tile of @p from that begins at (row, column), which may stick out of the matrix. */
+template <int THREADS, int ROWS, int COLUMNS>
+__device__ inline void copy_edge(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
-    // [student: copy_by_chunk]
-    /* TODO: neighbouring threads take neighbouring chunks of a row, THREADS of them at a time; a row has
-     * COLUMNS / CHUNK. Each goes through copy_chunk() with the number of elements that the matrix's row
-     * still has from there on: none if the row is not inside; all 8 if WHOLE, so that the compiler can leave
-     * the question out. Offsets are size_t. Unroll the loop if WHOLE. */
+    // [student: copy_edge]
+    /* TODO: the same chunks, of all rows. Each goes through copy_chunk() with the number of elements that the
+     * matrix's row still has from there on: none if the row is not inside. */
     (void)to, (void)from, (void)row, (void)column;
     // [/student]
 }
@@ -158,24 +183,51 @@ __device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struc
 }
 
 /** Begins to copy a tile, in the fastest way that its matrix allows. */
-template <int THREADS, int ROWS, int COLUMNS>
+template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
     if (!from.by_chunk)
-        copy_by_element<THREADS, ROWS, COLUMNS>(to, from, row, column);
-    else if (ROWS <= from.rows - row && COLUMNS <= from.cols - column)
-        copy_by_chunk<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
+        copy_by_element<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
+    else if (ROWS > from.rows - row || COLUMNS > from.cols - column)
+        copy_edge<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
     else
-        copy_by_chunk<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
+        for (int share = 0; share < T::SHARES; share++)
+            copy_whole<T, ROWS, COLUMNS>(to, own_chunk<COLUMNS>(from, row, column), from.leading, share);
 }
 
-/** Begins to fill a stage with the tiles of A and B for the step that begins at @p k. */
-template <typename T>
-__device__ inline void fill_stage(typename T::stage *stage, const struct source &a, const struct source &b,
-                                  struct place place, int k)
+/** What a block does: a part of C, in steps of T::K along k. */
+struct work {
+    struct source a, b;
+    struct place place; // of the part in C
+    int steps, ahead;   // the tiles of step s + ahead are copied while those of step s are multiplied
+};
+
+/** The work of block @p index. A single stage is filled again before its last 16 of k are multiplied. */
+template <typename T> __device__ inline struct work find_work(const struct gemm_args &args, int index)
 {
-    copy_tile<T::THREADS, T::M, T::K>(stage->a, a, place.row, k);
-    copy_tile<T::THREADS, T::K, T::N>(stage->b, b, k, place.column);
+    return {source_of(args.a, args.m, args.k, args.lda), source_of(args.b, args.k, args.n, args.ldb),
+            find_place<T>(args, index), divide_up(args.k, T::K), max(args.stages - 1, 1)};
+}
+
+/** Begins to fill a stage with the tiles of a step: a group of copies, an empty one behind the last step. */
+template <typename T>
+__device__ inline void fill_stage(typename T::stage *stage, const struct work &work, int step)
+{
+    // [student: fill_stage]
+    /* TODO: copy_tile() for A (rows of the part, k of the step) and for B. Then commit: a group of copies a
+     * step. What if there is no such step? */
+    (void)stage, (void)work, (void)step;
+    // [/student]
+}
+
+/** Waits until only @p ahead - 1 groups of this thread are under way: the oldest has landed. */
+__device__ inline void wait_for_oldest(int ahead)
+{
+    // [student: wait_for_oldest]
+    /* TODO: __pipeline_wait_prior(n) returns when all but the last n groups of this thread have landed. n has
+     * to be a constant where the code is to be short: a switch. ahead is 1 to MAX_STAGES - 1. */
+    (void)ahead;
+    // [/student]
 }
 
 /* ---- a warp's part ------------------------------------------------------------------------------------ */
@@ -187,23 +239,30 @@ template <typename T> __device__ inline struct place find_warp(void)
     return {warp / T::ACROSS * T::WARP_M, warp % T::ACROSS * T::WARP_N};
 }
 
-/** Adds the products of one stage to a warp's fragments of C, as in lesson 08. All 32 lanes must call it. */
+/** What a warp multiplies for 16 of k. */
+template <typename T> struct fragments {
+    a_fragment a[T::DOWN_FRAGMENTS];
+    b_fragment b[T::ACROSS_FRAGMENTS];
+};
+
+/** Loads the fragments of the 16 of k that begin at @p k of a stage. All 32 lanes must call it. */
 template <typename T>
-__device__ inline void multiply_stage(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
-                                      const typename T::stage *stage)
+__device__ inline void load_fragments(struct fragments<T> *to, const typename T::stage *stage, int k)
 {
     struct place warp = find_warp<T>();
-#pragma unroll
-    for (int k = 0; k < T::K; k += FRAGMENT) {
-        a_fragment a[T::DOWN_FRAGMENTS];
-        b_fragment b[T::ACROSS_FRAGMENTS];
-        for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
-            wmma::load_matrix_sync(a[i], &stage->a[warp.row + i * FRAGMENT][k], T::K + PAD);
-        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++)
-            wmma::load_matrix_sync(b[j], &stage->b[k][warp.column + j * FRAGMENT], T::N + PAD);
-        for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
-            for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::mma_sync(sum[i][j], a[i], b[j], sum[i][j]);
-    }
+    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+        wmma::load_matrix_sync(to->a[i], &stage->a[warp.row + i * FRAGMENT][k], T::K + PAD);
+    for (int j = 0; j < T::ACROSS_FRAGMENTS; j++)
+        wmma::load_matrix_sync(to->b[j], &stage->b[k][warp.column + j * FRAGMENT], T::N + PAD);
+}
+
+/** Adds their products to a warp's fragments of C, as in lesson 08. All 32 lanes must call it. */
+template <typename T>
+__device__ inline void multiply_fragments(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
+                                          const struct fragments<T> &of)
+{
+    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::mma_sync(sum[i][j], of.a[i], of.b[j], sum[i][j]);
 }
 
 /**
@@ -247,13 +306,51 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/** Waits until only ahead - 1 groups of this thread are under way. The instruction's number is a constant. */
-__device__ inline void wait_for_oldest(int ahead)
+/** The stages of a step: the one that is multiplied, the next one, and the one that is filled meanwhile. */
+template <typename T> struct turn {
+    typename T::stage *now, *next, *fill;
+};
+
+/** Those of the step that follows, in a ring from @p first to @p end: what was multiplied is filled next. */
+template <typename T>
+__device__ inline struct turn<T> turn_after(const struct turn<T> &turn, typename T::stage *first,
+                                            const typename T::stage *end) {
+    return {turn.next, turn.next + 1 < end ? turn.next + 1 : first, turn.now};
+}
+
+/** Where the running thread's first chunks of the next tiles to be copied are, if those are whole. */
+struct own_chunks {
+    const half *a, *b;
+};
+
+/** In so many of the first steps the tiles that are copied meanwhile are whole. */
+template <typename T> __device__ inline int whole_steps(const struct work &work, int stages)
 {
-    // [student: wait_for_oldest]
-    /* TODO: __pipeline_wait_prior(n) returns when all but the last n groups of this thread have landed. n has
-     * to be a constant where the code is to be short: a switch. ahead is 0 to MAX_STAGES - 1; 0: no wait. */
-    (void)ahead;
+    int inside = T::M <= work.a.rows - work.place.row && T::N <= work.b.cols - work.place.column;
+    return stages > 1 && inside && work.a.by_chunk && work.b.by_chunk ? work.a.cols / T::K - work.ahead : 0;
+}
+
+/** Kinds of steps: the tiles copied meanwhile are whole; they may be anything; there is no next step. */
+enum { WHOLE, EDGE, LAST };
+
+/**
+ * Multiplies the tiles of @p step, of which @p f[0] holds the first fragments; at its end, those of the next
+ * step. Meanwhile those of step + ahead are copied: WHOLE ones from @p from on, a share beside each 16 of k.
+ */
+template <typename T, int KIND>
+__device__ inline void multiply_step(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
+                                     struct fragments<T> f[2], const struct turn<T> &turn,
+                                     const struct work &work, int step, const struct own_chunks &from)
+{
+    // [student: multiply_step]
+    /* TODO, last of all: for speed. Leave it empty until product_kernel() is right without it. For each 16 of
+     * k: first begin to load what comes next, then multiply what is there.
+     *     - f[0] and f[1] take turns: load_fragments() into one, multiply_fragments() of the other.
+     *     - Beside each of the first T::SHARES: copy_whole() for a share of A and of B, if KIND is WHOLE;
+     *       after the last share a commit. EDGE: fill_stage() at the beginning. LAST: nothing to copy.
+     *     - Beside the last 16 of k: wait, barrier, load the first fragments of the next step. LAST: none.
+     *     - A single stage: when may it be filled? */
+    (void)sum, (void)f, (void)turn, (void)work, (void)step, (void)from;
     // [/student]
 }
 
@@ -261,13 +358,14 @@ __device__ inline void wait_for_oldest(int ahead)
 template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
 {
     // [student: product_kernel]
-    /* TODO: find your part of C and set its fragments to 0. Fill all stages but one, a group of copies each.
-     * Then for every step along k: wait for its group, one barrier, begin to fill the stage that just became
-     * free, commit, multiply_stage(). With a single stage nothing can be filled ahead: that takes a second
-     * barrier. At the end store_part(); fragments that stick out of C pass through the first stage, so who
-     * must be done with it?
-     *     - Count groups at the end of k as well, when nothing is left to be copied.
-     *     - stage number: step % args.stages, without a division. */
+    /* TODO: find your part of C and set its fragments to 0. fill_stage() for the first work.ahead steps. The
+     * simplest right loop, for every step along k:
+     *     wait_for_oldest(), barrier; fill_stage() for step + ahead;
+     *     for every 16 of k of the step: load_fragments(), multiply_fragments().
+     * A single stage can be filled only when it has been multiplied, behind a second barrier. At the end
+     * store_part(); fragments that stick out of C pass through the first stage, so who must be done with it?
+     * When all cases pass, write multiply_step() and call it instead: for whole_steps() steps, then for those
+     * where something is at an edge, then for the last. In front of them: wait, barrier, first fragments. */
     (void)args;
     // [/student]
 }

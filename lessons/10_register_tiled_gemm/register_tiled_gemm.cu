@@ -53,7 +53,7 @@ struct tile_sizes {
 /** For a C of few tiles. */
 typedef struct tile_sizes<64, 64, 16, 32, 32, 8, 4, 4> small_tile;
 /** For all others. */
-typedef struct tile_sizes<128, 128, 8, 64, 64, 8, 16, 2> large_tile;
+typedef struct tile_sizes<256, 128, 8, 64, 64, 16, 8, 1> large_tile;
 
 /** One line of the table below. */
 struct tile_choice {
@@ -62,10 +62,10 @@ struct tile_choice {
         tiles_per_multiprocessor; // from so many large tiles on the large tile is taken, below the small one
 };
 
-/** The first line that fits the device counts. No line has been measured yet: steps/ladder.cu does that. */
+/** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
 static const struct tile_choice TILE_CHOICES[] = {
-    {90, 1.5f}, // by reasoning: two blocks fit, and one leaves its 4 warps nobody to hide behind
-    {0, 1.5f},  // the same, carried over
+    {90, 0.75f}, // an H200, 132 multiprocessors: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
+    {0, 0.75f},  // the same, carried over
 };
 
 /** What the kernel is told. */
@@ -258,9 +258,9 @@ __device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared
 }
 
 /**
- * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. Every other column runs upwards, so
- * that an instruction always shares a number with the one before it, which need not be read from a register
- * again.
+ * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. In a snake, so that an instruction always
+ * shares a number with the one before it, which need not be read from a register again: down a column of 8 and up
+ * the next one, or along rows where columns are longer.
  */
 template <typename SIZE>
 __device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],

@@ -23,7 +23,7 @@ extern "C" {
 enum gemm_tile {
     GEMM_TILE_AUTO,  /**< chosen from the extents and the device */
     GEMM_TILE_SMALL, /**< 64 x 64: many blocks, for a C that has few tiles */
-    GEMM_TILE_LARGE  /**< 128 x 128: each number from memory is used most often */
+    GEMM_TILE_LARGE  /**< 256 x 128: each number from memory is used most often */
 };
 
 /**
@@ -33,8 +33,9 @@ enum gemm_tile {
  *                   and extent allow them; the workspace is not looked at
  * @param[in] tile   a value of enum gemm_tile
  * @param[in] stream where to launch
- * @launch one block of 128 threads a tile of C, two for each multiprocessor with large tiles, four with small ones
- * @smem 17 KB, static: two buffers of a tile of A and one of B
+ * @launch one block a tile of C: 256 threads for a large one, which have a multiprocessor to themselves; 128 for a
+ *         small one, of which four fit
+ * @smem 25 KB for large tiles, 17 KB for small ones, static: two buffers of a tile of A and one of B
  * @cost 2 * m * n * k operations; each number of A and B is requested once for each tile along the other side
  * @return what gemm_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_CONFIG for another @p tile; ::KERNEL_CUDA_ERROR

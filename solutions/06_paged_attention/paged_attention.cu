@@ -6,14 +6,12 @@
  *
  *      block_table[b]  7   2   5   9   0   4            a warp's step: STEP_KEYS keys of one page,
  *                     |_______|_______|_______|          16 bytes a lane, LANES lanes a key
- *      v2              block 0 block 1 block 2           one partition of the keys each, all heads of the
- *      group
+ *      v2              block 0 block 1 block 2           one partition of the keys each, for the whole group
  *                          \      |      /
  *                       (m, l, sum) in the workspace     a second kernel merges them
  *
  * Papers: Kwon et al. 2023, "Efficient Memory Management for Large Language Model Serving with
- * PagedAttention",
- *         section 4; Milakov and Gimelshein 2018, section 3.1.
+ *         PagedAttention", section 4; Milakov and Gimelshein 2018, section 3.1.
  * Run:    build/bin/warpwise check 06 --kernel solutions/06_paged_attention/paged_attention.cu
  */
 // [/student]

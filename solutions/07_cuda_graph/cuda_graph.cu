@@ -1,14 +1,18 @@
-// Lesson 07: a decode step of a transformer as a CUDA graph.
-//
-// A step is six small kernels a layer, and each costs the host a launch. A capture records the launches of a
-// step once; a replay starts all of them with one call. What a capture freezes is every argument: pointers,
-// extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that stay,
-// and a batch is padded to a size that has been captured.
-//
-//     tokens, positions, block tables ──copy──▶ fixed buffers ──pad──▶ graph of the bucket ──copy──▶ logits
-//
-// NVIDIA, CUDA C++ Programming Guide, "CUDA Graphs"; vLLM and SGLang replay their decode steps in this way.
-
+// [student: head]
+/*
+ * A decode step of a transformer as a CUDA graph.
+ *
+ * A step is six small kernels a layer, and each costs the host a launch. A capture records the launches of a
+ * step once; a replay starts all of them with one call. What a capture freezes is every argument: pointers,
+ * extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that stay,
+ * and a batch is padded to a size that has been captured.
+ *
+ *     tokens, positions, block tables ──copy──▶ fixed buffers ──pad──▶ graph of the bucket ──copy──▶ logits
+ *
+ * NVIDIA, CUDA C++ Programming Guide, "CUDA Graphs"; vLLM and SGLang replay their decode steps in this way.
+ * Run:   build/bin/warpwise check 07 --kernel solutions/07_cuda_graph/cuda_graph.cu
+ */
+// [/student]
 #include "cuda_graph.h"
 
 #include <stdlib.h>

@@ -23,12 +23,12 @@
 /* Everything that can be tuned. NOTES.md beside the solution lists settings worth a try. */
 enum {
     TILE_M = 128,  // rows of C of a block
-    TILE_N = 128,  // columns of C of a block
+    TILE_N = 64,   // columns of C of a block
     TILE_K = 64,   // terms of the sum that are in shared memory at a time
     WARP_M = 64,   // rows of C of a warp
-    WARP_N = 64,   // columns of C of a warp
+    WARP_N = 32,   // columns of C of a warp
     PAD = 8,       // halves behind each row of a tile: the next row begins 4 banks further
-    MIN_BLOCKS = 2 // of a multiprocessor: while one loads, the other multiplies
+    MIN_BLOCKS = 4 // of a multiprocessor: while one loads, the other multiplies
 };
 
 enum {
@@ -115,12 +115,17 @@ __device__ inline void load_by_element(half (*tile)[COLS + PAD], struct source f
                                        int first_col)
 {
     // [student: load_by_element]
-#pragma unroll 8
-    for (int at = (int)threadIdx.x; at < ROWS * COLS; at += THREADS) {
-        int row = first_row + at / COLS, col = first_col + at % COLS;
-        bool exists = row < from.rows && col < from.cols;
-        tile[at / COLS][at % COLS] =
-            exists ? from.data[(size_t)row * from.leading + col] : __float2half(0.0f);
+    constexpr int DOWN = THREADS / COLS, BATCH = 16; // rows that go at once; loads that are under way at once
+    static_assert(THREADS % COLS == 0 && ROWS / DOWN % BATCH == 0, "a thread stays in its column");
+    int row = (int)threadIdx.x / COLS, col = (int)threadIdx.x % COLS;
+    const half *next = from.data + (size_t)(first_row + row) * from.leading + first_col + col;
+    int rows = first_col + col < from.cols ? from.rows - first_row - row : 0; // from here to the last one
+#pragma unroll 1
+    for (int begin = 0; begin < ROWS / DOWN; begin += BATCH) {
+        half fetched[BATCH];
+        for (int i = 0; i < BATCH; i++, next += DOWN * from.leading)
+            fetched[i] = (begin + i) * DOWN < rows ? *next : __float2half(0.0f);
+        for (int i = 0; i < BATCH; i++) tile[row + (begin + i) * DOWN][col] = fetched[i];
     }
     // [/student]
 }

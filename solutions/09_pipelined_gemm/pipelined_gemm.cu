@@ -1,19 +1,21 @@
 // [student: head]
 /*
- * A product whose tiles are fetched ahead. Shared memory holds several stages, each a tile of A and one of B.
- * While the tensor cores multiply one, the others are on their way, copied past the registers by
- * __pipeline_memcpy_async:
+ * A product that fetches ahead, twice. Shared memory holds several stages, each a tile of A and one of B:
+ * while the tensor cores multiply one, the others are on their way, copied past the registers by
+ * __pipeline_memcpy_async. Registers hold fragments for two times 16 of k: while one half is multiplied, the
+ * other is loaded, at the end of a tile from the next one.
  *
- *      stages 1   copy 0 | wait | multiply 0 | copy 1 | wait | multiply 1 | ...
+ *      3 stages, tiles of 64 along k      tile 0                     tile 1
+ *      multiply, 16 of k at a time           0    16    32     48    |  0    16    32     48    |
+ *      load the fragments of            0   16    32    48   *  0    | 16    32    48   *  0    |
+ *      begin to copy tile            0, 1    2     2         *       |  3     3         *       |
  *
- *      stages 3   copy 0                                        a group of copies a tile;
- *                 copy 1                                        each is waited for two tiles later
- *                 wait 0 | copy 2 | multiply 0
- *                          wait 1 | copy 3 | multiply 1
- *                                   wait 2 | copy 4 | multiply 2 ...
+ *      * wait for the own copies of the next tile; barrier
  *
- * One barrier a tile does for two: after it everybody's copies of this tile have landed, and everybody has
- * done with the tile before, so that its stage may be filled again.
+ * One barrier a tile, placed before the last 16 of k. When a thread comes to it, its copies of the next tile
+ * have landed and it has loaded its last fragments of this one. So behind it the next tile is complete, and
+ * this tile's stage may be filled again; and there are still 16 of k to multiply while the first fragments of
+ * the next tile come.
  *
  * Run:   build/bin/warpwise check 09 --kernel solutions/09_pipelined_gemm/pipelined_gemm.cu
  */
@@ -62,18 +64,20 @@ template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct til
         WARPS = M / WARP_M * ACROSS,
         THREADS = WARPS * WARP,
         DOWN_FRAGMENTS = WARP_M / FRAGMENT, // of a warp
-        ACROSS_FRAGMENTS = WARP_N / FRAGMENT
+        ACROSS_FRAGMENTS = WARP_N / FRAGMENT,
+        SHARES = K / FRAGMENT / 2 // copies of a tile are begun in so many shares, each beside 16 of k
     };
     struct stage {
         half a[TILE_M][TILE_K + PAD];
         half b[TILE_K][TILE_N + PAD];
     };
     static_assert(M % WARP_M == 0 && N % WARP_N == 0 && WARP_M % FRAGMENT == 0 && WARP_N % FRAGMENT == 0 &&
-                      K % FRAGMENT == 0,
-                  "tiles are made of whole parts, parts and steps of whole fragments");
+                      K % (2 * FRAGMENT) == 0,
+                  "tiles are made of whole parts, parts of whole fragments, steps of pairs of them");
     static_assert(THREADS % (K / CHUNK) == 0 && THREADS % (N / CHUNK) == 0 &&
-                      M % (THREADS / (K / CHUNK)) == 0 && K % (THREADS / (N / CHUNK)) == 0,
-                  "the threads copy whole rows, and as many rows each time");
+                      M % (SHARES * (THREADS / (K / CHUNK))) == 0 &&
+                      K % (SHARES * (THREADS / (N / CHUNK))) == 0,
+                  "the threads copy whole rows, and as many rows each time and in each share");
     static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
                   "the same holds for single elements");
     static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
@@ -125,6 +129,36 @@ __device__ inline struct source source_of(const void *data, int rows, int cols, 
     return {(const half *)data, (size_t)leading, rows, cols, by_chunk};
 }
 
+/** Row and column of the running thread's first chunk in a tile. */
+template <int COLUMNS> __device__ inline struct place own_place(void)
+{
+    constexpr int ACROSS = COLUMNS / CHUNK; // chunks of a row
+    return {(int)threadIdx.x / ACROSS, (int)threadIdx.x % ACROSS * CHUNK};
+}
+
+/** Where that chunk comes from, if the tile of @p from begins at (row, column). */
+template <int COLUMNS> __device__ inline const half *own_chunk(const struct source &from, int row, int column)
+{
+    struct place own = own_place<COLUMNS>();
+    return from.data + (size_t)(row + own.row) * from.leading + column + own.column;
+}
+
+/**
+ * Begins share @p share (of T::SHARES) of the copies of a tile that is inside of its matrix. The running
+ * thread's first chunk of the tile is at @p first, its matrix has @p leading elements from row to row.
+ */
+template <typename T, int ROWS, int COLUMNS>
+__device__ inline void copy_whole(half to[ROWS][COLUMNS + PAD], const half *first, size_t leading, int share)
+{
+    // [student: copy_whole]
+    constexpr int STEP = T::THREADS * CHUNK / COLUMNS, ROWS_OF_SHARE = ROWS / T::SHARES; // STEP: rows at once
+    struct place own = own_place<COLUMNS>();
+#pragma unroll
+    for (int i = share * ROWS_OF_SHARE; i < (share + 1) * ROWS_OF_SHARE; i += STEP)
+        __pipeline_memcpy_async(&to[own.row + i][own.column], first + i * leading, sizeof(uint4));
+    // [/student]
+}
+
 /**
  * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
  * more, none if 0 or less). What is outside becomes 0 and is not read.
@@ -142,23 +176,18 @@ __device__ inline void copy_chunk(half *to, const half *from, int left)
     // [/student]
 }
 
-/**
- * Begins to copy the tile of @p from that begins at (row, column), by chunks. WHOLE: it is known to be
- * inside of the matrix, and nothing need be asked.
- */
-template <int THREADS, int ROWS, int COLUMNS, int WHOLE>
-__device__ inline void copy_by_chunk(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
-                                     int column)
+/** Begins to copy the tile of @p from that begins at (row, column), which may stick out of the matrix. */
+template <int THREADS, int ROWS, int COLUMNS>
+__device__ inline void copy_edge(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
-    // [student: copy_by_chunk]
-    constexpr int ACROSS = COLUMNS / CHUNK, STEP = THREADS / ACROSS; // chunks of a row; rows copied at once
-    constexpr int UNROLL = WHOLE ? ROWS / STEP : 1;                  // edges are rare: little code for them
-    int x = (int)threadIdx.x % ACROSS * CHUNK, y = (int)threadIdx.x / ACROSS;
-    const half *first = from.data + (size_t)(row + y) * from.leading + column + x;
-#pragma unroll UNROLL
+    // [student: copy_edge]
+    constexpr int STEP = THREADS * CHUNK / COLUMNS; // rows copied at once
+    struct place own = own_place<COLUMNS>();
+    const half *first = own_chunk<COLUMNS>(from, row, column);
+#pragma unroll 1 // edges are rare: little code for them
     for (int i = 0; i < ROWS; i += STEP) {
-        int left = y + i < from.rows - row ? from.cols - column - x : 0;
-        copy_chunk(&to[y + i][x], first + i * from.leading, WHOLE ? CHUNK : left);
+        int left = own.row + i < from.rows - row ? from.cols - column - own.column : 0;
+        copy_chunk(&to[own.row + i][own.column], first + i * from.leading, left);
     }
     // [/student]
 }
@@ -182,24 +211,60 @@ __device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struc
 }
 
 /** Begins to copy a tile, in the fastest way that its matrix allows. */
-template <int THREADS, int ROWS, int COLUMNS>
+template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
     if (!from.by_chunk)
-        copy_by_element<THREADS, ROWS, COLUMNS>(to, from, row, column);
-    else if (ROWS <= from.rows - row && COLUMNS <= from.cols - column)
-        copy_by_chunk<THREADS, ROWS, COLUMNS, 1>(to, from, row, column);
+        copy_by_element<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
+    else if (ROWS > from.rows - row || COLUMNS > from.cols - column)
+        copy_edge<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
     else
-        copy_by_chunk<THREADS, ROWS, COLUMNS, 0>(to, from, row, column);
+        for (int share = 0; share < T::SHARES; share++)
+            copy_whole<T, ROWS, COLUMNS>(to, own_chunk<COLUMNS>(from, row, column), from.leading, share);
 }
 
-/** Begins to fill a stage with the tiles of A and B for the step that begins at @p k. */
-template <typename T>
-__device__ inline void fill_stage(typename T::stage *stage, const struct source &a, const struct source &b,
-                                  struct place place, int k)
+/** What a block does: a part of C, in steps of T::K along k. */
+struct work {
+    struct source a, b;
+    struct place place; // of the part in C
+    int steps, ahead;   // the tiles of step s + ahead are copied while those of step s are multiplied
+};
+
+/** The work of block @p index. A single stage is filled again before its last 16 of k are multiplied. */
+template <typename T> __device__ inline struct work find_work(const struct gemm_args &args, int index)
 {
-    copy_tile<T::THREADS, T::M, T::K>(stage->a, a, place.row, k);
-    copy_tile<T::THREADS, T::K, T::N>(stage->b, b, k, place.column);
+    return {source_of(args.a, args.m, args.k, args.lda), source_of(args.b, args.k, args.n, args.ldb),
+            find_place<T>(args, index), divide_up(args.k, T::K), max(args.stages - 1, 1)};
+}
+
+/** Begins to fill a stage with the tiles of a step: a group of copies, an empty one behind the last step. */
+template <typename T>
+__device__ inline void fill_stage(typename T::stage *stage, const struct work &work, int step)
+{
+    // [student: fill_stage]
+    if (step < work.steps) {
+        copy_tile<T, T::M, T::K>(stage->a, work.a, work.place.row, step * T::K);
+        copy_tile<T, T::K, T::N>(stage->b, work.b, step * T::K, work.place.column);
+    }
+    __pipeline_commit(); // in any case: the waits count groups
+    // [/student]
+}
+
+/** Waits until only @p ahead - 1 groups of this thread are under way: the oldest has landed. */
+__device__ inline void wait_for_oldest(int ahead)
+{
+    // [student: wait_for_oldest]
+    switch (ahead) { // the number is a part of the instruction
+    case 1:
+        __pipeline_wait_prior(0);
+        break;
+    case 2:
+        __pipeline_wait_prior(1);
+        break;
+    default:
+        __pipeline_wait_prior(2);
+    }
+    // [/student]
 }
 
 /* ---- a warp's part ------------------------------------------------------------------------------------ */
@@ -211,23 +276,30 @@ template <typename T> __device__ inline struct place find_warp(void)
     return {warp / T::ACROSS * T::WARP_M, warp % T::ACROSS * T::WARP_N};
 }
 
-/** Adds the products of one stage to a warp's fragments of C, as in lesson 08. All 32 lanes must call it. */
+/** What a warp multiplies for 16 of k. */
+template <typename T> struct fragments {
+    a_fragment a[T::DOWN_FRAGMENTS];
+    b_fragment b[T::ACROSS_FRAGMENTS];
+};
+
+/** Loads the fragments of the 16 of k that begin at @p k of a stage. All 32 lanes must call it. */
 template <typename T>
-__device__ inline void multiply_stage(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
-                                      const typename T::stage *stage)
+__device__ inline void load_fragments(struct fragments<T> *to, const typename T::stage *stage, int k)
 {
     struct place warp = find_warp<T>();
-#pragma unroll
-    for (int k = 0; k < T::K; k += FRAGMENT) {
-        a_fragment a[T::DOWN_FRAGMENTS];
-        b_fragment b[T::ACROSS_FRAGMENTS];
-        for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
-            wmma::load_matrix_sync(a[i], &stage->a[warp.row + i * FRAGMENT][k], T::K + PAD);
-        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++)
-            wmma::load_matrix_sync(b[j], &stage->b[k][warp.column + j * FRAGMENT], T::N + PAD);
-        for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
-            for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::mma_sync(sum[i][j], a[i], b[j], sum[i][j]);
-    }
+    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+        wmma::load_matrix_sync(to->a[i], &stage->a[warp.row + i * FRAGMENT][k], T::K + PAD);
+    for (int j = 0; j < T::ACROSS_FRAGMENTS; j++)
+        wmma::load_matrix_sync(to->b[j], &stage->b[k][warp.column + j * FRAGMENT], T::N + PAD);
+}
+
+/** Adds their products to a warp's fragments of C, as in lesson 08. All 32 lanes must call it. */
+template <typename T>
+__device__ inline void multiply_fragments(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
+                                          const struct fragments<T> &of)
+{
+    for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
+        for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::mma_sync(sum[i][j], of.a[i], of.b[j], sum[i][j]);
 }
 
 /**
@@ -271,21 +343,65 @@ __device__ inline void store_part(const struct gemm_args &args, struct place pla
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/** Waits until only ahead - 1 groups of this thread are under way. The instruction's number is a constant. */
-__device__ inline void wait_for_oldest(int ahead)
+/** The stages of a step: the one that is multiplied, the next one, and the one that is filled meanwhile. */
+template <typename T> struct turn {
+    typename T::stage *now, *next, *fill;
+};
+
+/** Those of the step that follows, in a ring from @p first to @p end: what was multiplied is filled next. */
+template <typename T>
+__device__ inline struct turn<T> turn_after(const struct turn<T> &turn, typename T::stage *first,
+                                            const typename T::stage *end) {
+    return {turn.next, turn.next + 1 < end ? turn.next + 1 : first, turn.now};
+}
+
+/** Where the running thread's first chunks of the next tiles to be copied are, if those are whole. */
+struct own_chunks {
+    const half *a, *b;
+};
+
+/** In so many of the first steps the tiles that are copied meanwhile are whole. */
+template <typename T> __device__ inline int whole_steps(const struct work &work, int stages)
 {
-    // [student: wait_for_oldest]
-    switch (ahead) {
-    case 0:
-        break;
-    case 1:
-        __pipeline_wait_prior(0);
-        break;
-    case 2:
-        __pipeline_wait_prior(1);
-        break;
-    default:
-        __pipeline_wait_prior(2);
+    int inside = T::M <= work.a.rows - work.place.row && T::N <= work.b.cols - work.place.column;
+    return stages > 1 && inside && work.a.by_chunk && work.b.by_chunk ? work.a.cols / T::K - work.ahead : 0;
+}
+
+/** Kinds of steps: the tiles copied meanwhile are whole; they may be anything; there is no next step. */
+enum { WHOLE, EDGE, LAST };
+
+/**
+ * Multiplies the tiles of @p step, of which @p f[0] holds the first fragments; at its end, those of the next
+ * step. Meanwhile those of step + ahead are copied: WHOLE ones from @p from on, a share beside each 16 of k.
+ */
+template <typename T, int KIND>
+__device__ inline void multiply_step(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS],
+                                     struct fragments<T> f[2], const struct turn<T> &turn,
+                                     const struct work &work, int step, const struct own_chunks &from)
+{
+    // [student: multiply_step]
+    int single = turn.fill == turn.now; // stage: it cannot be filled before its last fragments are loaded
+    if (KIND == EDGE && !single) fill_stage<T>(turn.fill, work, step + work.ahead);
+#pragma unroll // fragments are in registers, which have no index
+    for (int k = 0; k < T::K; k += FRAGMENT) {
+        int share = k / FRAGMENT, odd = share % 2;
+        if (k + FRAGMENT < T::K) {
+            load_fragments<T>(&f[!odd], turn.now, k + FRAGMENT);
+            if (KIND == WHOLE && share < T::SHARES) {
+                copy_whole<T, T::M, T::K>(turn.fill->a, from.a, work.a.leading, share);
+                copy_whole<T, T::K, T::N>(turn.fill->b, from.b, work.b.leading, share);
+            }
+            if (KIND == WHOLE && share == T::SHARES - 1) __pipeline_commit();
+        } else if (KIND != LAST) {
+            if (KIND == EDGE && single) {
+                __syncthreads(); // everybody has loaded the last fragments
+                fill_stage<T>(turn.fill, work, step + work.ahead);
+            }
+            wait_for_oldest(work.ahead); // the next step's group
+            __syncthreads();             // everybody's has landed; everybody is done with this step's stage
+            load_fragments<T>(&f[!odd], turn.next, 0);
+        }
+        multiply_fragments<T>(sum, f[odd]);
     }
     // [/student]
 }
@@ -296,35 +412,37 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
     // [student: product_kernel]
     extern __shared__ float4 shared_memory[]; // [args.stages] of T::stage
     typename T::stage *stages = (typename T::stage *)shared_memory;
-    const struct source a = source_of(args.a, args.m, args.k, args.lda);
-    const struct source b = source_of(args.b, args.k, args.n, args.ldb);
-    struct place place = find_place<T>(args, (int)blockIdx.x);
-    int steps = divide_up(args.k, T::K), ahead = args.stages - 1;
+    const struct work work = find_work<T>(args, (int)blockIdx.x);
 
     c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS_FRAGMENTS];
     for (int i = 0; i < T::DOWN_FRAGMENTS; i++)
         for (int j = 0; j < T::ACROSS_FRAGMENTS; j++) wmma::fill_fragment(sum[i][j], 0.0f);
 
-    for (int step = 0; step < ahead; step++) {
-        if (step < steps) fill_stage<T>(&stages[step], a, b, place, step * T::K);
-        __pipeline_commit(); // a group a step, even an empty one: the waits below count groups
+    for (int step = 0; step < work.ahead; step++) fill_stage<T>(&stages[step], work, step);
+    wait_for_oldest(work.ahead);
+    __syncthreads(); // everybody's copies of the first tiles have landed
+    struct fragments<T> f[2];
+    load_fragments<T>(&f[0], stages, 0);
+
+    typename T::stage *end = stages + args.stages;
+    struct turn<T> turn = {
+        stages, args.stages > 1 ? stages + 1 : stages, end - 1
+    };
+    struct own_chunks from = {own_chunk<T::K>(work.a, work.place.row, work.ahead * T::K),
+                              own_chunk<T::N>(work.b, work.ahead * T::K, work.place.column)};
+    int step = 0, whole = whole_steps<T>(work, args.stages);
+#pragma unroll 1
+    for (; step < whole; step++, turn = turn_after<T>(turn, stages, end)) {
+        multiply_step<T, WHOLE>(sum, f, turn, work, step, from);
+        from.a += T::K;
+        from.b += T::K * work.b.leading;
     }
-    int now = 0, next = ahead; // stages of this step and of the one that is fetched
-    for (int step = 0; step < steps; step++) {
-        wait_for_oldest(ahead); // this step's group
-        __syncthreads();        // everybody's copies have landed; everybody has multiplied the step before
-        if (step + ahead < steps) fill_stage<T>(&stages[next], a, b, place, (step + ahead) * T::K);
-        __pipeline_commit();
-        if (ahead == 0) {
-            wait_for_oldest(1);
-            __syncthreads(); // the only stage is complete
-        }
-        multiply_stage<T>(sum, &stages[now]);
-        now = now + 1 < args.stages ? now + 1 : 0;
-        next = next + 1 < args.stages ? next + 1 : 0;
-    }
+#pragma unroll 1
+    for (; step < work.steps - 1; step++, turn = turn_after<T>(turn, stages, end))
+        multiply_step<T, EDGE>(sum, f, turn, work, step, from);
+    multiply_step<T, LAST>(sum, f, turn, work, step, from);
     __syncthreads(); // everybody is done with the stages: fragments of C may pass through the first
-    store_part<T>(args, place, sum, (float *)stages + (int)threadIdx.x / WARP * FRAGMENT * CORNER);
+    store_part<T>(args, work.place, sum, (float *)stages + (int)threadIdx.x / WARP * FRAGMENT * CORNER);
     // [/student]
 }
 

@@ -1,14 +1,18 @@
 // [student: head]
 /*
  * A matrix product on CUDA cores: tile within tile within tile. A block uses what it reads from device memory
- * 128 times, a thread what it reads from shared memory 8 or 16 times. At the bottom 8 x 16 sums lie in the
- * registers of one thread, and nine instructions of ten are multiply-adds.
+ * 128 or 256 times, a thread what it reads from shared memory 8 or 16 times. At the bottom 16 x 8 sums lie in
+ * the registers of one thread, and nine instructions of ten are multiply-adds.
  *
- *      C, a block: 128 x 128        a warp: 64 x 64                a lane: 8 x 16, in groups of 4 x 4
- *      +--------+--------+          8 lanes down, 4 across:        ####....####....####....####....
- *      | warp 0 | warp 1 |          a lane has 2 x 4 groups,       ####....####....####....####....
- *      +--------+--------+          so that neighbouring lanes     ................................
- *      | warp 2 | warp 3 |          read neighbouring vectors      ####....####....####....####....
+ *      C, a block: 256 x 128        a warp: 64 x 64                a lane: 16 x 8, in groups of 4 x 4
+ *      +--------+--------+          4 lanes down, 8 across:        ##..............##..............
+ *      | warp 0 | warp 1 |          a lane has 4 x 2 groups,       ................................
+ *      +--------+--------+          so that neighbouring lanes     ##..............##..............
+ *      | warp 2 | warp 3 |          read neighbouring vectors      ................................
+ *      +--------+--------+                                         ##..............##..............
+ *      | warp 4 | warp 5 |                                         ................................
+ *      +--------+--------+                                         ##..............##..............
+ *      | warp 6 | warp 7 |                                         ................................
  *      +--------+--------+
  *
  *      tile t + 1   fetch into registers ..................... put into the other buffer, barrier
@@ -62,7 +66,7 @@ struct tile_sizes {
 /** For a C of few tiles. */
 typedef struct tile_sizes<64, 64, 16, 32, 32, 8, 4, 4> small_tile;
 /** For all others. */
-typedef struct tile_sizes<128, 128, 8, 64, 64, 8, 16, 2> large_tile;
+typedef struct tile_sizes<256, 128, 8, 64, 64, 16, 8, 1> large_tile;
 
 /** One line of the table below. */
 struct tile_choice {
@@ -71,10 +75,10 @@ struct tile_choice {
         tiles_per_multiprocessor; // from so many large tiles on the large tile is taken, below the small one
 };
 
-/** The first line that fits the device counts. No line has been measured yet: steps/ladder.cu does that. */
+/** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
 static const struct tile_choice TILE_CHOICES[] = {
-    {90, 1.5f}, // by reasoning: two blocks fit, and one leaves its 4 warps nobody to hide behind
-    {0, 1.5f},  // the same, carried over
+    {90, 0.75f}, // an H200, 132 multiprocessors: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
+    {0, 0.75f},  // the same, carried over
 };
 
 /** What the kernel is told. */
@@ -283,20 +287,22 @@ __device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared
 }
 
 /**
- * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. Every other column runs upwards, so
- * that an instruction always shares a number with the one before it, which need not be read from a register
- * again.
+ * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. In a snake, so that an instruction always
+ * shares a number with the one before it, which need not be read from a register again: down a column of 8 and up
+ * the next one, or along rows where columns are longer.
  */
 template <typename SIZE>
 __device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
                                     const struct parts<SIZE> *parts, int k)
 {
     // [student: multiply_add]
+    constexpr bool DOWN = (int)SIZE::THREAD_M <= 8;
+    constexpr int LINES = DOWN ? SIZE::THREAD_N : SIZE::THREAD_M, LENGTH = DOWN ? SIZE::THREAD_M : SIZE::THREAD_N;
 #pragma unroll
-    for (int j = 0; j < SIZE::THREAD_N; j++)
+    for (int line = 0; line < LINES; line++)
 #pragma unroll
-        for (int x = 0; x < SIZE::THREAD_M; x++) {
-            int i = j % 2 == 0 ? x : SIZE::THREAD_M - 1 - x;
+        for (int x = 0; x < LENGTH; x++) {
+            int at = line % 2 == 0 ? x : LENGTH - 1 - x, i = DOWN ? at : line, j = DOWN ? line : at;
             sum[i][j] += parts->a[k % 2][i] * parts->b[k % 2][j];
         }
     // [/student]

@@ -120,14 +120,20 @@ static void try_gpu(enum sandbox_isolation isolation, int wrapped)
         {"socket_locked", "2", SANDBOX_RUNNER, NEVER},
         {"remove_absent", new_file, SANDBOX_RUNNER, ALLOWED},
         {"remove_absent_locked", new_file, SANDBOX_RUNNER, NEVER},
-        {"create", new_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
+        {"create", "/dev/shm/warpwise_of_a_driver", SANDBOX_RUNNER, ALLOWED},
+        {"create_locked", "/dev/shm/warpwise_of_a_driver_2", SANDBOX_RUNNER, NEVER},
+        {"work_locked", "1", SANDBOX_RUNNER, ALLOWED},
+        {"work_locked", "0", SANDBOX_RUNNER, ALLOWED},
+        {"fork_locked", "1", SANDBOX_RUNNER, NEVER},
+        {"fork_locked", "0", SANDBOX_RUNNER, NEVER},
         {"socket", "1", SANDBOX_COMPILER, NEVER},
         {"kill", own_number, SANDBOX_RUNNER, NEVER},
     };
     gpu = 1;
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
         try_one(&trials[i], isolation, wrapped);
-        unlink(new_file);
+        unlink("/dev/shm/warpwise_of_a_driver");
+        unlink("/dev/shm/warpwise_of_a_driver_2");
     }
     gpu = 0;
 }
@@ -182,6 +188,26 @@ static void try_missing(void)
            "missing program", child.text);
 }
 
+/* Each part that is switched off lets one thing through, and is named. */
+static void try_without(void)
+{
+    const struct trial parts[] = {{"socket", "2", SANDBOX_RUNNER, ALLOWED},
+                                  {"root", "0", SANDBOX_RUNNER, ALLOWED},
+                                  {"large_file", own_file, SANDBOX_COMPILER, ALLOWED}};
+    static const char *const names[] = {"other,filter", "user", "limits,filter"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (i == 1 && geteuid() != 0) continue;
+        try_one(&(struct trial){parts[i].what, parts[i].argument, parts[i].kind, NEVER}, SANDBOX_ISOLATED, 0);
+        unlink(own_file);
+        setenv("WARPWISE_SANDBOX_WITHOUT", names[i], 1);
+        try_one(&parts[i], SANDBOX_ISOLATED, 0);
+        expect(strstr(sandbox_describe("/usr"), "SWITCHED OFF") != NULL, "describe",
+               sandbox_describe("/usr"));
+        unsetenv("WARPWISE_SANDBOX_WITHOUT");
+        unlink(own_file);
+    }
+}
+
 static int make_file(const char *path, mode_t mode)
 {
     int file = open(path, O_WRONLY | O_CREAT, mode);
@@ -234,6 +260,7 @@ int main(void)
     try_driver_folder(0);
     try_ends(SANDBOX_ISOLATED);
     try_daemon(SANDBOX_ISOLATED, 0);
+    try_without();
     try_missing();
     unlink(other_file);
     unlink(driver_file);

@@ -27,7 +27,7 @@ static int try_socket(const char *argument)
 /* As a runner does it: once the device is open. */
 static int try_socket_locked(const char *argument)
 {
-    lock_runner();
+    lock_runner(1);
     return try_socket(argument);
 }
 
@@ -72,9 +72,29 @@ static int try_remove_absent(const char *argument)
 
 static int try_remove_absent_locked(const char *argument)
 {
-    lock_runner();
+    lock_runner(1);
     return unlink(argument) == 0 || errno == ENOENT || unlinkat(AT_FDCWD, argument, 0) == 0 ||
            errno == ENOENT;
+}
+
+static int try_create_locked(const char *argument)
+{
+    lock_runner(1);
+    return open(argument, O_WRONLY | O_CREAT, 0666) >= 0 || creat(argument, 0666) >= 0 ||
+           mkdir(argument, 0777) == 0;
+}
+
+/* Locked, it may still do what it is there for. */
+static int try_work_locked(const char *argument)
+{
+    lock_runner(atoi(argument));
+    return open("/dev/null", O_RDWR) >= 0 && open("/proc/self/status", O_RDONLY) >= 0 && raise(0) == 0;
+}
+
+static int try_fork_locked(const char *argument)
+{
+    lock_runner(atoi(argument));
+    return fork() >= 0;
 }
 
 static int try_descriptors(const char *argument)
@@ -181,6 +201,9 @@ int main(int argc, char **argv)
         int (*function)(const char *);
     } table[] = {{"socket", try_socket},
                  {"socket_locked", try_socket_locked},
+                 {"create_locked", try_create_locked},
+                 {"work_locked", try_work_locked},
+                 {"fork_locked", try_fork_locked},
                  {"remove_absent", try_remove_absent},
                  {"remove_absent_locked", try_remove_absent_locked},
                  {"kill", try_kill},

@@ -195,7 +195,8 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
             simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
     }
-    if (w->counting && place < PLACE_COUNT) simt_count(w, address, bytes, access, place, pc);
+    if (w->counting && place < PLACE_COUNT && !(access & ACCESS_COPY)) /* copies.c counts those */
+        simt_count(w, address, bytes, access, place, pc);
 }
 
 static inline bool pair_is_quiet(const struct worker *w, const uint32_t *quiet)

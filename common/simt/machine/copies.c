@@ -46,8 +46,9 @@ void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, con
     const size_t read = bytes - zeros;
     if (w->checking) check_places(w, to, from, bytes, read > 0, return_address);
     if (simt_tls_watch != NULL) {
-        simt_check(from, read, SIMT_READ, false, return_address);
+        simt_check(from, read, SIMT_READ | ACCESS_COPY, false, return_address);
         simt_check(to, bytes, SIMT_WRITE | ACCESS_COPY, true, return_address);
+        if (w->counting) simt_count_copy(w, (uintptr_t)to, (uintptr_t)from, bytes, read, return_address);
     }
     struct copy *copy = simt_vector_grow(&t->copies, sizeof *copy);
     *copy = (struct copy){.to = to, .group = t->copy_group, .bytes = (uint32_t)bytes};

@@ -111,6 +111,66 @@ static unsigned atomic_conflicts(const struct request *r)
     return most - 1u;
 }
 
+/* A copy in one entry of the log: where it comes from, and above that, which word of shared memory it goes to. */
+enum { SOURCE_BITS = 47, WIDE_COPY = 16 };
+
+static uintptr_t pack_copy(uintptr_t from, uintptr_t to)
+{
+    return (to / 4) << SOURCE_BITS | (from & (((uintptr_t)1 << SOURCE_BITS) - 1));
+}
+
+static unsigned count_different(const uint64_t *value, unsigned count)
+{
+    unsigned different = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bool new = true;
+        for (unsigned k = i; new &&k-- > 0;) new = value[k] != value[i];
+        different += new;
+    }
+    return different;
+}
+
+/* Copies of 4 and 8 bytes go through the L1 cache: each line of 128 bytes that they come from is stored by itself. */
+static unsigned store_line_by_line(const struct request *from, const struct request *to)
+{
+    unsigned wavefronts = 0;
+    for (unsigned i = 0; i < from->count; i++) {
+        const uintptr_t line = from->address[i] / 128;
+        struct request together = {.count = 0, .bytes = to->bytes};
+        bool new = true;
+        for (unsigned k = i; new &&k-- > 0;) new = from->address[k] / 128 != line;
+        for (unsigned k = i; new &&k < from->count; k++)
+            if (from->address[k] / 128 == line) together.address[together.count++] = to->address[k];
+        if (new) wavefronts += passes(&together, 0, together.count);
+    }
+    return wavefronts;
+}
+
+/*
+ * Asynchronous copies, as measured on an H200 (docs/counters.md). Those of 16 bytes go past the L1 cache, a 32-byte sector
+ * at a time: the sectors counted are the 32-byte blocks of shared memory that one line of 128 bytes fills; a wavefront moves
+ * what comes from one such line, goes to one, and is turned by as many sectors; where the halves of sectors change sides,
+ * lower halves and upper ones go apart.
+ */
+static void count_copies(struct counters *c, const struct request *r)
+{
+    struct request from = *r, to = *r;
+    uint64_t block[WARP_LANES], way[WARP_LANES];
+    for (unsigned i = 0; i < r->count; i++) {
+        const uintptr_t source = r->address[i] & (((uintptr_t)1 << SOURCE_BITS) - 1);
+        const uintptr_t target = (r->address[i] >> SOURCE_BITS) * 4, line = source / 128;
+        const uint64_t turn = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
+        from.address[i] = source;
+        to.address[i] = target;
+        block[i] = line << 16 | target / 32;
+        way[i] = line << 16 | target / 128 << 3 | turn << 1 | sides;
+    }
+    const bool wide = r->bytes == WIDE_COPY;
+    c->load_requests++;
+    c->load_sectors += wide ? count_different(block, r->count) : sectors_of_request(&from);
+    c->store_wavefronts += wide ? count_different(way, r->count) : store_line_by_line(&from, &to);
+}
+
 static void count_request(struct counters *c, const struct request *r, int access, enum place place)
 {
     unsigned ideal, wavefronts;
@@ -120,6 +180,8 @@ static void count_request(struct counters *c, const struct request *r, int acces
     } else if (access & SIMT_ATOMIC) {
         c->atomics++;
         if (place == PLACE_SHARED || place == PLACE_DYNAMIC) c->conflicts += atomic_conflicts(r);
+    } else if ((access & (SIMT_READ | ACCESS_COPY)) == (SIMT_READ | ACCESS_COPY)) {
+        count_copies(c, r);
     } else if (place == PLACE_ARENA || place == PLACE_DATA) {
         const unsigned sectors = sectors_of_request(r);
         if (access & SIMT_WRITE)
@@ -129,7 +191,7 @@ static void count_request(struct counters *c, const struct request *r, int acces
     } else {
         wavefronts = wavefronts_of_request(r, !(access & SIMT_WRITE), &ideal);
         *(access & SIMT_WRITE ? &c->store_wavefronts : &c->load_wavefronts) += wavefronts;
-        c->conflicts += wavefronts - ideal;
+        if (!(access & ACCESS_COPY)) c->conflicts += wavefronts - ideal; /* hardware counts none for copies */
     }
 }
 
@@ -157,6 +219,16 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
         address += part;
         bytes -= part;
     } while (bytes > 0);
+}
+
+void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read, const void *pc)
+{
+    const enum place target = simt_place_of(w, to);
+    if (read > 0)
+        simt_count(w, pack_copy(from, to - w->space[target].base), bytes, SIMT_READ | ACCESS_COPY,
+                   simt_place_of(w, from), pc);
+    else
+        simt_count(w, to, bytes, SIMT_WRITE | ACCESS_COPY, target, pc);
 }
 
 /* What makes two entries the same instruction: everything but the address. */

@@ -12,7 +12,7 @@ figure of global memory differs, or one of shared memory that explanation() has 
 
 Where the figures come from:
   global requests and sectors  l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{ld,st}.sum; asynchronous copies
-                               (LDGSTS), which these leave out, by COPY_METRICS are added to the loads
+                               (LDGSTS) are among the loads
   shared wavefronts            memory_l1_wavefronts_shared: one value an instruction, in the order of their
                                addresses; the listing of the machine code says which are loads and which are
                                stores. (The plain hardware counter also counts a wavefront for instructions
@@ -37,10 +37,6 @@ METRICS = [f"l1tex__t_{what}_{GLOBAL}_{op}.sum"
     "memory_l1_wavefronts_shared",
     "sass__inst_executed_per_opcode",
 ]
-# An ncu that does not know one of these measures nothing: --without-copies leaves them out.
-COPY_METRICS = [f"sm__sass_l1tex_t_{what}_{GLOBAL}_ldgsts_cache_{way}.sum"
-                for what in ("requests", "sectors") for way in ("access", "bypass")]
-
 FIGURES = ["global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
            "shared_load_wavefronts", "shared_store_wavefronts", "shared_bank_conflicts", "atomics",
            "barriers"]
@@ -93,8 +89,13 @@ of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. 
   accumulators: the same from shared memory, too;
 - float accumulators: a 64-bit access a block where lines run along columns (row-major; of m8n32k16 column-major), two
   32-bit accesses a block where they run across, to or from either memory;
-- an asynchronous copy: a load from device memory and a store to shared memory, of its width, by the rules above. How
-  hardware counts the sectors of one is not settled: a product measured once gave 19 a request where these rules say 16.
+- an asynchronous copy: a load request; its collisions in shared memory are not counted as bank conflicts;
+- one of 4 or 8 bytes goes through the L1 cache: sectors as above; each line of 128 bytes it comes from is stored by
+  itself, in as many wavefronts as the fullest bank has different words;
+- one of 16 bytes goes past it: sectors are the 32-byte blocks of *shared* memory that each line of 128 bytes fills; a
+  wavefront for every different (line it comes from, line of 128 bytes it goes to, turn by how many sectors, whether
+  lower halves of sectors become upper ones). So a contiguous copy of a warp takes 4 wavefronts, but rows padded by 16
+  bytes take 10: every other row changes sides.
 """
 
 
@@ -183,17 +184,12 @@ def hardware_figures(values, instructions):
     def metric(name):
         return number(values.get(name, ""))
 
-    def loads_and_copies(what):
-        copies = [metric(name) or 0 for name in COPY_METRICS if f"_{what}_" in name]
-        loads = metric(f"l1tex__t_{what}_{GLOBAL}_ld.sum")
-        return None if loads is None else loads + sum(copies)
-
     loads, stores = shared_wavefronts(values, instructions)
     atomics = [metric(f"l1tex__t_requests_{GLOBAL}_atom.sum"), metric(f"l1tex__t_requests_{GLOBAL}_red.sum"),
                metric("smsp__sass_inst_executed_op_shared_atom.sum")]
     return {
-        "global_load_requests": loads_and_copies("requests"),
-        "global_load_sectors": loads_and_copies("sectors"),
+        "global_load_requests": metric(f"l1tex__t_requests_{GLOBAL}_ld.sum"),
+        "global_load_sectors": metric(f"l1tex__t_sectors_{GLOBAL}_ld.sum"),
         "global_store_requests": metric(f"l1tex__t_requests_{GLOBAL}_st.sum"),
         "global_store_sectors": metric(f"l1tex__t_sectors_{GLOBAL}_st.sum"),
         "shared_load_wavefronts": loads,
@@ -240,10 +236,9 @@ def main():
                         help="one measured program; may be repeated")
     parser.add_argument("--out", default="docs/counters.md")
     parser.add_argument("--print-ncu", action="store_true", help="print how ncu has to be called, and end")
-    parser.add_argument("--without-copies", action="store_true", help="as --print-ncu, for an ncu without COPY_METRICS")
     arguments = parser.parse_args()
-    if arguments.print_ncu or arguments.without_copies:
-        print(" ".join(NCU + [",".join(METRICS + ([] if arguments.without_copies else COPY_METRICS))]))
+    if arguments.print_ncu:
+        print(" ".join(NCU + [",".join(METRICS)]))
         return 0
     tables, figures, wrong, kernels = [], 0, 0, 0
     for section in arguments.section:

@@ -198,6 +198,33 @@ static __global__ void copy_16_17_lanes_kernel(const char *in, float *out)
 {
     copy_one<16>(in + 16 * threadIdx.x, out, 16 * (int)threadIdx.x, threadIdx.x < 17);
 }
+/** As lesson 09 copies: rows of 128 bytes, 256 apart, to rows that are padded to 144 bytes. */
+static __global__ void copy_16_rows_of_128_kernel(const char *in, float *out)
+{
+    copy_one<16>(in + 256 * (threadIdx.x / 8) + 16 * (threadIdx.x % 8), out,
+                 144 * (int)(threadIdx.x / 8) + 16 * (int)(threadIdx.x % 8), true);
+}
+/** Lower halves of sectors become upper ones. */
+static __global__ void copy_16_shifted_kernel(const char *in, float *out)
+{
+    copy_one<16>(in + 16 + 16 * threadIdx.x, out, 16 * (int)threadIdx.x, true);
+}
+static __global__ void copy_4_from_sectors_kernel(const char *in, float *out)
+{
+    copy_one<4>(in + 32 * threadIdx.x, out, 4 * (int)threadIdx.x, true);
+}
+static __global__ void copy_4_to_sectors_kernel(const char *in, float *out)
+{
+    copy_one<4>(in + 4 * threadIdx.x, out, 32 * (int)threadIdx.x, true);
+}
+static __global__ void copy_8_from_sectors_kernel(const char *in, float *out)
+{
+    copy_one<8>(in + 32 * threadIdx.x, out, 8 * (int)threadIdx.x, true);
+}
+static __global__ void copy_8_to_sectors_kernel(const char *in, float *out)
+{
+    copy_one<8>(in + 8 * threadIdx.x, out, 32 * (int)threadIdx.x, true);
+}
 
 /* ---- the host */
 
@@ -294,6 +321,18 @@ static void run_copies(void)
     expect_ones("copy_16_half_a_sector", 32);
     copy_16_17_lanes_kernel<<<1, 32>>>(in, g_out);
     expect_ones("copy_16_17_lanes", 17);
+    copy_16_rows_of_128_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_16_rows_of_128", 32);
+    copy_16_shifted_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_16_shifted", 32);
+    copy_4_from_sectors_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_4_from_sectors", 32);
+    copy_4_to_sectors_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_4_to_sectors", 32);
+    copy_8_from_sectors_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_8_from_sectors", 32);
+    copy_8_to_sectors_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_8_to_sectors", 32);
     release(device);
 }
 
