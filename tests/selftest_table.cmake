@@ -1,20 +1,79 @@
 # Runs the selftest and prints what came of it as one table: solutions, skeletons, mutants and variants of each lesson on
 # each device, and the exploits by row. On simt each kernel is judged in four orders of threads and blocks.
-#   BUILD folder   CTEST program   OUT file to write the table to (optional)   JOBS (optional)   JUNIT results of a run made
-#   before, instead of a run (optional)
+#   BUILD folder   CTEST program   OUT file to write the table to (optional)   JUNIT results of a run made before, instead of
+#   a run (optional)   JOBS tests at a time (optional: CTEST_PARALLEL_LEVEL, else one a core)   LESSONS "03;07" (optional: all,
+#   and the exploits)
+# It goes lesson by lesson. Killed or interrupted and given again, it goes on where it was: what passed is kept in
+# BUILD/selftest, and made anew when anything changes that it was made from.
 cmake_minimum_required(VERSION 3.25)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 if(NOT JOBS)
-    set(JOBS 2)
+    set(JOBS $ENV{CTEST_PARALLEL_LEVEL})
+endif()
+if(NOT JOBS)
+    cmake_host_system_information(RESULT JOBS QUERY NUMBER_OF_LOGICAL_CORES)
+endif()
+if(JOBS GREATER 1)
+    set(ENV{SIMT_WORKERS} 1) # side by side, tests are better parts to share out than the blocks of a kernel
 endif()
 set(failed FALSE)
-if(NOT JUNIT)
-    set(JUNIT ${BUILD}/selftest.xml)
-    set(of_kernels "selftest\\.(solution|mutant|variant|exploits)\\.|skeleton\\.|exploits\\.|(solution|mutant|variant)\\..*\\.gpu$")
-    execute_process(COMMAND ${CTEST} --test-dir ${BUILD} -R "^(${of_kernels})" -j ${JOBS} --output-junit ${JUNIT}
-                            --output-on-failure --no-tests=error
+
+# What the results of a lesson are made from, in one word.
+function(sum_of lesson out)
+    file(GLOB_RECURSE files ${source}/solutions/${lesson}/* ${source}/lessons/${lesson}/*.cu ${source}/lessons/${lesson}/*.h
+         ${source}/tests/mutants/${lesson}/* ${source}/tests/variants/${lesson}/* ${source}/tests/*.cmake)
+    if(lesson STREQUAL exploits)
+        file(GLOB_RECURSE files ${source}/tests/exploits/*)
+    endif()
+    set(sums "")
+    foreach(file IN LISTS files ITEMS ${BUILD}/bin/checker ${BUILD}/bin/warpwise ${BUILD}/bin/simtcc ${BUILD}/lib/libsimt.a)
+        file(SHA256 ${file} sum)
+        string(APPEND sums "${file} ${sum}\n")
+    endforeach()
+    string(SHA256 sum "${sums}")
+    set(${out} ${sum} PARENT_SCOPE)
+endfunction()
+
+# Appends to `results` the file that tells of tests called PATTERN, and runs them if that is not there yet.
+function(run_part name pattern)
+    set(results ${results} ${BUILD}/selftest/${name}.xml PARENT_SCOPE)
+    set(known "")
+    sum_of(${name} sum)
+    if(EXISTS ${BUILD}/selftest/${name}.sum)
+        file(READ ${BUILD}/selftest/${name}.sum known)
+    endif()
+    if(known STREQUAL sum)
+        message("${name}: done before")
+        return()
+    endif()
+    file(REMOVE ${BUILD}/selftest/${name}.sum)
+    string(TIMESTAMP begin "%s")
+    execute_process(COMMAND ${CTEST} --test-dir ${BUILD} -R "^(${pattern})$" -j ${JOBS}
+                            --output-junit ${BUILD}/selftest/${name}.xml --output-on-failure --no-tests=error
                     RESULT_VARIABLE result)
-    if(NOT result EQUAL 0)
-        set(failed TRUE)
+    string(TIMESTAMP end "%s")
+    math(EXPR seconds "${end} - ${begin}")
+    message("${name}: ${seconds} s, ${JOBS} at a time")
+    if(result EQUAL 0)
+        file(WRITE ${BUILD}/selftest/${name}.sum ${sum})
+    else()
+        set(failed TRUE PARENT_SCOPE)
+    endif()
+endfunction()
+
+set(results ${JUNIT})
+if(NOT JUNIT)
+    file(MAKE_DIRECTORY ${BUILD}/selftest)
+    file(GLOB names RELATIVE ${source}/tests/lessons ${source}/tests/lessons/*.c)
+    foreach(name IN LISTS names)
+        cmake_path(GET name STEM name)
+        string(SUBSTRING ${name} 0 2 number)
+        if(NOT LESSONS OR number IN_LIST LESSONS)
+            run_part(${name} "selftest\\.(solution|mutant|variant)\\.${name}\\..*|skeleton\\.${name}\\..*|(solution|mutant|variant)\\.${name}\\..*\\.gpu")
+        endif()
+    endforeach()
+    if(NOT LESSONS)
+        run_part(exploits "(selftest\\.)?exploits\\..*")
     endif()
 endif()
 
@@ -22,7 +81,11 @@ endif()
 # count_KIND_LESSON_DEVICE_OUTCOME, outcome one of right, wrong, skipped
 set(lessons "")
 set(rows "")
-file(STRINGS ${JUNIT} cases REGEX "<testcase ")
+set(cases "")
+foreach(file IN LISTS results)
+    file(STRINGS ${file} found REGEX "<testcase ")
+    list(APPEND cases ${found})
+endforeach()
 foreach(line IN LISTS cases)
     string(REGEX MATCH "name=\"([^\"]*)\".*status=\"([^\"]*)\"" found "${line}")
     set(name "${CMAKE_MATCH_1}")

@@ -379,9 +379,10 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
     int most = large ? 3 : pairs ? 1 : 2;
-    int group = rng_between(&shape, 1, most);
-    item->extent[AT_BATCH] = rng_between(&shape, 1, most);
-    item->extent[AT_KV_HEADS] = rng_between(&shape, 1, 2);
+    int several = large ? 7 : rng_between(&shape, 0, 7); /* software: two of each at once in one item of 64 */
+    int group = several & 1 ? rng_between(&shape, 1, most) : 1;
+    item->extent[AT_BATCH] = several & 2 ? rng_between(&shape, 1, most) : 1;
+    item->extent[AT_KV_HEADS] = several & 4 ? rng_between(&shape, 1, 2) : 1;
     item->extent[AT_HEADS] = item->extent[AT_KV_HEADS] * group;
     item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, most_rows);
     item->extent[AT_KV_LEN] = rng_between(&shape, pairs ? 2 : 1, longest);

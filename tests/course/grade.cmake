@@ -269,10 +269,11 @@ LC_ALL=C awk -F'\t' '$2 == "result" && $10 == 1 { times[$4 FS $6 FS $8]++ }
 ]=])
 expect(0 "14 results, 0 of them twice" ${root}/kill.sh ${root}/killed ${all} --out ${root}/killed --jobs 2)
 expect_same("killed seven times" ${root}/killed/grades.csv ${root}/calm/grades.csv)
-file(GLOB left ${build}/rows.* ${root}/killed/*.new)
-list(LENGTH left count)
-if(count GREATER 24)
-    message(SEND_ERROR "files are left behind: ${left}")
+file(GLOB left ${build}/rows.*)
+file(GLOB unfinished ${root}/killed/*.new)
+list(LENGTH unfinished count)
+if(left OR count GREATER 24)
+    message(SEND_ERROR "files are left behind: ${left} ${unfinished}")
 endif()
 
 # ---- the handout ----------------------------------------------------------------------------------------------------------

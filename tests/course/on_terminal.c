@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_OUTPUT = 1 << 20, PATIENCE_SECONDS = 60, LINE = 1024 };
+enum { MOST_OUTPUT = 1 << 20, PATIENCE_SECONDS = 240, LINE = 1024 };
 
 struct session {
     int terminal; /* our end of the terminal or pipe */

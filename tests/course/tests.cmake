@@ -12,14 +12,14 @@ add_test(NAME course.companion
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/companion
                  -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=$<TARGET_FILE:course_parts> -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                  -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
-set_tests_properties(course.companion PROPERTIES TIMEOUT 300)
+set_tests_properties(course.companion PROPERTIES TIMEOUT 600)
 if(WARPWISE_WITH_SIMT)
     add_test(NAME course.desk
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
                      -DWORK=${PROJECT_BINARY_DIR}/desk -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=$<TARGET_FILE:course_parts>
                      -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                      -P ${CMAKE_CURRENT_LIST_DIR}/desk.cmake)
-    set_tests_properties(course.desk PROPERTIES TIMEOUT 300)
+    set_tests_properties(course.desk PROPERTIES TIMEOUT 600)
 endif()
 find_program(XMLLINT_EXECUTABLE xmllint)
 mark_as_advanced(XMLLINT_EXECUTABLE)

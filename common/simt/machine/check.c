@@ -180,13 +180,16 @@ void simt_host_access(const void *pointer, size_t bytes, int access, const void 
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
 
+enum { MUST_BE_ALIGNED = 1 << 16 }; /* beside the kinds of access: six arguments fit in registers */
+
 static __attribute__((noinline)) void look_closely(struct worker *w, enum place place, uintptr_t address,
-                                                   size_t bytes, int access, bool aligned, const void *pc)
+                                                   size_t bytes, int how, const void *pc)
 {
+    const int access = how & ~MUST_BE_ALIGNED;
     if (place == PLACE_SHARED && simt_image.tls_owner[address - w->space[place].base] == OWNER_MACHINE)
         return;
     if (w->checking) {
-        if (aligned && address % bytes != 0)
+        if (how & MUST_BE_ALIGNED && address % bytes != 0)
             simt_refuse(w, "misaligned", address, bytes, access, pc, NEEDS_ALIGNMENT);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
@@ -221,11 +224,10 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
+    if (address - w->stack_base < w->stack_bytes) return;
     enum place place = PLACE_OTHER;
     if (address - ARENA_BASE < ARENA_BYTES)
         place = PLACE_ARENA;
-    else if (address - w->stack_base < w->stack_bytes)
-        return;
     else if (address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes)
         place = PLACE_SHARED;
     else if (address - w->space[PLACE_DYNAMIC].base < w->space[PLACE_DYNAMIC].bytes)
@@ -237,7 +239,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (w->counting) simt_count(w, address, bytes, access, place, pc);
         return;
     }
-    look_closely(w, place, address, bytes, access, aligned, pc);
+    look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */

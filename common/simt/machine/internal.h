@@ -374,7 +374,7 @@ struct worker {
     struct lane_log *log; /**< 32 of them, of the running warp */
 };
 
-#define SIMT_HOT _Thread_local __attribute__((tls_model("initial-exec")))
+#define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))
 /** The worker while it runs a kernel and somebody wants to know of accesses; NULL otherwise. */
 extern SIMT_HOT struct worker *simt_tls_watch;
 /** The worker while it runs a kernel. */
