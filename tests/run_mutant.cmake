@@ -1,5 +1,6 @@
 # Applies one mutant to its solution and lets `warpwise check` reject it, by the cases that the mutant names.
 #   WARPWISE LESSON MUTANT SOURCE WORKDIR DEVICE ORDERS
+#   BUILD_ONLY (optional)  apply and build it, so that a later run finds it built
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/apply_mutant.cmake)
 
@@ -28,6 +29,10 @@ foreach(case IN LISTS case_list)
 endforeach()
 
 string(SUBSTRING ${LESSON} 0 2 number)
+if(BUILD_ONLY)
+    execute_process(COMMAND ${WARPWISE} check ${number} --kernel ${WORKDIR}/${file} --device ${DEVICE} --build-only)
+    return()
+endif()
 string(REPLACE " " "" expected "${expected}")
 execute_process(COMMAND ${WARPWISE} check ${number} --kernel ${WORKDIR}/${file} --device ${DEVICE} ${arguments}
                         --order ${ORDERS} --expect FAIL --expect-case ${expected}

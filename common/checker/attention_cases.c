@@ -344,6 +344,12 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
     return property_cases(family, cases, count, capacity);
 }
 
+int attention_cases_in_parts(struct lesson_case *cases, int capacity)
+{
+    static const struct attention_family family = {.part = {0, 1, 2, 3}, .workspace = WORKSPACE_MATRIX};
+    return attention_cases(&family, cases, 0, capacity);
+}
+
 /* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
 static void vary_bad(struct lesson_case *item, struct rng *rng)
 {

@@ -90,6 +90,10 @@ static inline int attention_tiled_head_dim(int64_t head_dim)
 int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                     int capacity);
 
+/** @brief The cases of a lesson whose parts are scores, softmax, output and the whole, in f32; attention_parts.h is the
+ *  runner's side of it. */
+int attention_cases_in_parts(struct lesson_case *cases, int capacity);
+
 void attention_vary(struct lesson_case *item, int index, struct rng *rng);
 int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);

@@ -83,11 +83,13 @@ static int copy_of_input(const struct symptoms *s, char *text, size_t size)
     for (int b = 0; b < s->judged->item->buffer_count; b++) {
         const float *input = s->judged->inputs[b];
         if (input == NULL || s->kept < ENOUGH) continue;
-        size_t elems = lesson_elems(&s->judged->item->buffer[b]), same = 0;
-        for (size_t i = 0; i < s->kept; i++)
+        size_t elems = lesson_elems(&s->judged->item->buffer[b]), same = 0, different = 0;
+        for (size_t i = 0; i < s->kept; i++) {
             same += s->found->first[i].at < elems &&
                     (double)input[s->found->first[i].at] == s->found->first[i].got;
-        if (same < s->kept) continue;
+            different += s->found->first[i].got != s->found->first[0].got;
+        }
+        if (same < s->kept || different == 0) continue; /* one number throughout is no copy of anything */
         snprintf(text, size, "%s holds a copy of %s", s->shape->name, s->judged->item->buffer[b].name);
         return 1;
     }
@@ -100,6 +102,7 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
     const struct lesson *lesson = s->judged->session->check->options.lesson;
     const struct lesson_case *settled = &s->judged->item->settled;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
+    double rounding = s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5; /* of a wrong value, which may be a large one */
     for (int guess = 0; lesson->guess != NULL; guess++) {
         char message[VERDICT_TEXT];
         int known = 0, fits = 1, numbers = 0;
@@ -109,8 +112,8 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
             known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message,
                                   sizeof message);
             if (known != 1) break;
-            numbers += !isnan(value);
-            fits = compare_element(wrong->got, value, 4.0 * wrong->bound + 1e-5 * fabs(value));
+            numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
+            fits = compare_element(wrong->got, value, 4.0 * wrong->bound + rounding * fabs(value));
         }
         if (known < 0) return 0;
         if (known == 0 || !fits || numbers == 0) continue;

@@ -90,7 +90,9 @@ static void add_compiler_arguments(struct recipe *recipe)
         argument_add(list, "-fno-var-tracking"); /* what only a debugger would ask for */
     }
     if (recipe->device == DEVICE_GPU) {
-        argument_add_words(list, "-std=c++17 -O3 -lineinfo -cudart static");
+        const char *less = getenv("WARPWISE_GPU_OPTIMISE"); /* likewise: nvcc's flags instead of these */
+        argument_add_words(list, "-std=c++17 -cudart static");
+        argument_add_words(list, less && *less ? less : "-O3 -lineinfo");
         argument_add(list, code_for_this_gpu());
         if (*WARPWISE_CUDA_HOST) {
             argument_add(list, "-ccbin");

@@ -350,10 +350,12 @@ static int check_instructions(struct work *work, const char *object)
     free(tool);
     if (!done) return complain("objdump cannot read %s.", object), 0;
     if (!found) return 1;
-    int line = source_line_of(work->source.data, "asm");
-    return refuse(work,
-                  format_string("%s:%d: host code calls the operating system by inline assembly", work->name,
-                                line ? line : source_line_of(work->source.data, "__asm__")));
+    static const char what[] = "host code calls the operating system by inline assembly";
+    static const char *const words[] = {"asm", "__asm__", "__asm", NULL};
+    int line = 0; /* stays 0 where the word is pasted together */
+    for (size_t i = 0; words[i] && !line; i++) line = source_line_of(work->source.data, words[i]);
+    return refuse(work, line ? format_string("%s:%d: %s", work->name, line, what)
+                             : format_string("%s: %s", work->name, what));
 }
 
 /* ---- building ------------------------------------------------------------------------------------------ */

@@ -269,7 +269,7 @@ static const struct option_description options[] = {
      0},
     {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
     {"--time-limit", "S", "seconds a case may take", 0},
-    {"--build-only", NULL, "with --submission: build it and stop", 0},
+    {"--build-only", NULL, "build it and stop", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},

@@ -204,6 +204,10 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
     if (build.state == BUILD_BROKEN) {
         show_progress(NULL);
         report_build_error(request, &build, judgement);
+    } else if (build.state == BUILD_READY && request->build_only) {
+        judgement->exit_code = EXIT_PASS;
+        judgement->state = "PASS";
+        printf("%s for %s builds\n", course_short_path(request->kernel), device_name(request->device));
     } else if (build.state == BUILD_READY) {
         judge_runner(request, build.runner, judgement);
         judgement->device_finding = has_device_finding(judgement->report.data);

@@ -263,6 +263,39 @@ static const char *const forbidden_attributes[] = {"constructor",
                                                    "__symver__",
                                                    NULL};
 
+/* Copies are not among them: as built-ins they would pass unseen by the software device. */
+static const char *const harmless_builtins[] = {"inff",         "inf",
+                                                "nanf",         "nan",
+                                                "nansf",        "huge_val",
+                                                "huge_valf",    "expect",
+                                                "unreachable",  "constant_p",
+                                                "popcount",     "popcountl",
+                                                "popcountll",   "clz",
+                                                "clzl",         "clzll",
+                                                "ctz",          "ctzl",
+                                                "ctzll",        "ffs",
+                                                "ffsl",         "ffsll",
+                                                "offsetof",     "assume_aligned",
+                                                "prefetch",     "isnan",
+                                                "isinf",        "isfinite",
+                                                "signbit",      "fabsf",
+                                                "fabs",         "sqrtf",
+                                                "sqrt",         "bswap32",
+                                                "bswap64",      "is_constant_evaluated",
+                                                "bit_cast",     "addressof",
+                                                "trap",         "types_compatible_p",
+                                                "choose_expr",  "add_overflow",
+                                                "sub_overflow", "mul_overflow",
+                                                "assume",       NULL};
+
+static int check_builtin(struct check *check, const struct token *token)
+{
+    if (token->length <= 10 || strncmp(token->start, "__builtin_", 10) != 0) return 1;
+    struct token rest = {TOKEN_WORD, token->start + 10, token->length - 10, token->line};
+    if (token_in(&rest, harmless_builtins)) return 1;
+    return refuse(check, token->line, "%.*s is nothing that a kernel file has a use for", token);
+}
+
 /* `_Pragma("unroll 4")` is the one that macros need. */
 static int check_pragma_operator(struct check *check, const struct token *word)
 {
@@ -295,6 +328,8 @@ int source_check_text(const char *text, const char *name, const struct lesson_fo
         } else if (token.kind == TOKEN_WORD &&
                    (token_in(&token, forbidden_words) || token_in(&token, forbidden_attributes))) {
             fine = refuse(&check, token.line, "%.*s is nothing that a kernel file has a use for", &token);
+        } else if (token.kind == TOKEN_WORD) {
+            fine = check_builtin(&check, &token);
         }
         fresh_line = 0;
     }
@@ -344,20 +379,6 @@ static const char *const harmless_attributes[] = {
     "const",     "cold",         "hot",           "flatten",           "packed",   "warn_unused_result",
     "may_alias", "nodiscard",    "maybe_unused",  "fallthrough",       "likely",   "unlikely",
     "gnu",       "nothrow",      "deprecated",    "gnu_inline",        NULL};
-/* Copies are not among them: as built-ins they would pass unseen by the software device. */
-static const char *const harmless_builtins[] = {
-    "inff",        "inf",          "nanf",         "nan",
-    "nansf",       "huge_val",     "huge_valf",    "expect",
-    "unreachable", "constant_p",   "popcount",     "popcountl",
-    "popcountll",  "clz",          "clzl",         "clzll",
-    "ctz",         "ctzl",         "ctzll",        "ffs",
-    "ffsl",        "ffsll",        "offsetof",     "assume_aligned",
-    "prefetch",    "isnan",        "isinf",        "isfinite",
-    "signbit",     "fabsf",        "fabs",         "sqrtf",
-    "sqrt",        "bswap32",      "bswap64",      "is_constant_evaluated",
-    "bit_cast",    "addressof",    "trap",         "types_compatible_p",
-    "choose_expr", "add_overflow", "sub_overflow", "mul_overflow",
-    NULL};
 
 /* After `__attribute__`: names at depth two, with what they are given skipped. */
 static int check_attribute(struct check *check)
@@ -400,12 +421,7 @@ static int check_word(struct check *check, const struct token *token)
     if (token_in(token, assembly))
         return refuse(check, token->line, "inline assembly (%.*s) is not allowed on this device", token);
     if (token_in(token, attributes)) return check_attribute(check);
-    if (token->length > 10 && strncmp(token->start, "__builtin_", 10) == 0) {
-        struct token rest = {TOKEN_WORD, token->start + 10, token->length - 10, token->line};
-        if (!token_in(&rest, harmless_builtins))
-            return refuse(check, token->line, "%.*s is nothing that a kernel file has a use for", token);
-    }
-    return 1;
+    return check_builtin(check, token);
 }
 
 static int lies_below(const char *path, size_t length, const char *const *folders)

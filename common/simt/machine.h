@@ -64,6 +64,21 @@ struct simt_launch {
     const void *function;             /**< key for function attributes, e.g. the opt-in above 48 KB */
     void (*entry)(const void *args);  /**< runs the kernel body for the calling CUDA thread */
     const void *args;                 /**< kept by the caller until simt_run() returns */
+    int early;                        /**< 1: on hardware it may start before the launch in front of it is over */
+};
+
+/** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
+struct simt_running {
+    uint32_t number;
+    const char *kernel;
+    struct simt_extent grid, block;
+};
+
+/** @brief All of those in front of the next launch. All zeros: none, everything is over. */
+struct simt_overlap {
+    unsigned count; /**< what a thread must not meet before it has waited (cudaGridDependencySynchronize) */
+    unsigned left;  /**< the first of them may run on even then: a launch between did not wait for them */
+    struct simt_running launch[8];
 };
 
 /**
@@ -72,6 +87,12 @@ struct simt_launch {
  *         702 time-out for a deadlock, 710 assert); limits of grid, block and shared memory are checked by the caller
  */
 int simt_run(const struct simt_launch *launch);
+
+/**
+ * @brief The same behind those in @p before, which receives what the next launch of the stream is behind. Grids run
+ *        one after the other, but an access that meets one of theirs in time on hardware is a `global-race`.
+ */
+int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *before);
 
 /** @brief Bytes of `__shared__` variables declared in the function whose linker name begins with the mangled
  *         form of @p kernel (0 if none are found). */
@@ -142,6 +163,11 @@ void simt_copy_wait(size_t prior);
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address);
 /** @brief Ends it. */
 void simt_atomic_end(void *address, size_t bytes);
+
+/** @brief cudaGridDependencySynchronize: the launch in front is over, for the running thread. */
+void simt_grids_wait(void);
+/** @brief cudaTriggerProgrammaticLaunchCompletion: the next launch may start, as far as this block is concerned. */
+void simt_grids_trigger(void);
 
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);

@@ -16,7 +16,7 @@ foreach(figure IN LISTS FIGURES)
         endif()
     endforeach()
     if(stale)
-        execute_process(COMMAND ${SIMTCC} -O1 -I${SOURCE}/solutions/${name} -I${SOURCE}/lessons/${name} -I${SOURCE}/common
+        execute_process(COMMAND ${SIMTCC} -Og -I${SOURCE}/solutions/${name} -I${SOURCE}/lessons/${name} -I${SOURCE}/common
                                 -I${SOURCE}/docs/site -I${SOURCE}/docs/figures -o ${program} ${figure} ${LIBRARY}
                         COMMAND_ERROR_IS_FATAL ANY)
     endif()

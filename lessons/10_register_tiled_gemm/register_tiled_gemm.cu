@@ -258,9 +258,9 @@ __device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared
 }
 
 /**
- * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. Every other column runs upwards, so
- * that an instruction always shares a number with the one before it, which need not be read from a register
- * again.
+ * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. In a snake, so that an instruction always
+ * shares a number with the one before it, which need not be read from a register again: down a column of 8 and up
+ * the next one, or along rows where columns are longer.
  */
 template <typename SIZE>
 __device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],

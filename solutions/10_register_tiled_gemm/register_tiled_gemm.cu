@@ -287,20 +287,22 @@ __device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared
 }
 
 /**
- * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. Every other column runs upwards, so
- * that an instruction always shares a number with the one before it, which need not be read from a register
- * again.
+ * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. In a snake, so that an instruction always
+ * shares a number with the one before it, which need not be read from a register again: down a column of 8 and up
+ * the next one, or along rows where columns are longer.
  */
 template <typename SIZE>
 __device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
                                     const struct parts<SIZE> *parts, int k)
 {
     // [student: multiply_add]
+    constexpr bool DOWN = (int)SIZE::THREAD_M <= 8;
+    constexpr int LINES = DOWN ? SIZE::THREAD_N : SIZE::THREAD_M, LENGTH = DOWN ? SIZE::THREAD_M : SIZE::THREAD_N;
 #pragma unroll
-    for (int j = 0; j < SIZE::THREAD_N; j++)
+    for (int line = 0; line < LINES; line++)
 #pragma unroll
-        for (int x = 0; x < SIZE::THREAD_M; x++) {
-            int i = j % 2 == 0 ? x : SIZE::THREAD_M - 1 - x;
+        for (int x = 0; x < LENGTH; x++) {
+            int at = line % 2 == 0 ? x : LENGTH - 1 - x, i = DOWN ? at : line, j = DOWN ? line : at;
             sum[i][j] += parts->a[k % 2][i] * parts->b[k % 2][j];
         }
     // [/student]

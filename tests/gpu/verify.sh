@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
 # On a machine with an NVIDIA GPU: all that has to be shown there, with its output kept in folder OUT.
 #
-#   tests/gpu/verify.sh OUT [STEP ...]      steps: build tests tour programs ladder sanitize counters (default: all, in this order)
+#   tests/gpu/verify.sh OUT [STEP ...]      steps: build tests tour programs ladder sanitize counters selftest isolated
+#                                           (default: all, in this order)
+#   LESSONS="08 09"                         only these, in steps sanitize and selftest
+#   WARPWISE_CUOBJDUMP=/folder/cuobjdump    for step counters, where it is not in PATH
+#   WARPWISE_VERIFY_DEVICE=simt             tries the steps selftest, isolated and sanitize themselves without a GPU
 #
 # Exit status 0 if every step held. ncu is run with the clocks left alone.
 set -uo pipefail
@@ -11,10 +15,14 @@ shift
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 steps=("$@")
-[ "${#steps[@]}" -gt 0 ] || steps=(build tests tour programs ladder sanitize counters)
+[ "${#steps[@]}" -gt 0 ] || steps=(build tests tour programs ladder sanitize counters selftest isolated)
 jobs=$(nproc)
 [ "$jobs" -le 12 ] || jobs=12
+check_jobs=$((jobs < 6 ? jobs : 6)) # checks that share one device
+device=${WARPWISE_VERIFY_DEVICE:-gpu}
 failed=()
+. tests/gpu/selftest.sh
+. tests/gpu/isolated.sh
 
 # Cases that reach every kernel and every path of the solutions, at sizes a sanitizer can bear.
 sanitized_cases() {
@@ -85,27 +93,73 @@ step_ladder() {
         tee "$out/ladder.csv"
 }
 
+# The command that runs one case alone, left in a file; builds nothing that is built already.
+save_command() { # NUMBER CASE
+    build/bin/warpwise runner "$1" --solution --device "$device" --case "$2" >"build/sanitizer/$1-${2//\//-}.command"
+}
+
+sanitize_case() { # NUMBER CASE TOOL
+    local name=build/sanitizer/$1-${2//\//-} verdict
+    if [ -s "$name.command" ] &&
+        compute-sanitizer --tool "$3" --error-exitcode 9 $(cat "$name.command") >"$name-$3.log" 2>&1; then
+        verdict="ok    $1 $2 $3: $(grep 'SUMMARY' "$name-$3.log" | sed 's/=* *//')"
+    else
+        verdict="WRONG $1 $2 $3"
+        [ -s "$name.command" ] || echo "there is no command to run it" >"$name-$3.log"
+    fi
+    echo "$verdict" >"$name-$3.verdict"
+}
+
 step_sanitize() {
-    local wrong=0 number tool case command
-    for number in 01 02 03 04 05 06 07 08 09 10; do
-        for case in $(sanitized_cases "$number"); do
-            command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || { wrong=1; continue; }
-            for tool in memcheck racecheck initcheck synccheck; do
-                if compute-sanitizer --tool "$tool" --error-exitcode 9 $command >build/sanitizer.log 2>&1; then
-                    echo "ok    $number $case $tool: $(grep 'SUMMARY' build/sanitizer.log | sed 's/=* *//')"
-                else
-                    echo "WRONG $number $case $tool"
-                    tail -n 20 build/sanitizer.log
-                    wrong=1
-                fi
-            done
-        done
-    done
+    local wrong=0 number tool case name
+    rm -rf build/sanitizer
+    mkdir -p build/sanitizer
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10}; do
+        for case in $(sanitized_cases "$number"); do echo "$number $case"; done
+    done >build/sanitizer/cases
+    export device
+    export -f save_command sanitize_case
+    cut -d ' ' -f 1 build/sanitizer/cases | sort -u |
+        xargs -P "$(nproc)" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only >/dev/null
+    xargs -P "$jobs" -L 1 bash -c 'save_command "$@"' - <build/sanitizer/cases
+    while read -r number case; do
+        for tool in memcheck racecheck initcheck synccheck; do echo "$number $case $tool"; done
+    done <build/sanitizer/cases >build/sanitizer/runs
+    xargs -P "$jobs" -L 1 bash -c 'sanitize_case "$@"' - <build/sanitizer/runs
+    while read -r number case tool; do
+        name=build/sanitizer/$number-${case//\//-}-$tool
+        cat "$name.verdict"
+        grep -q '^ok' "$name.verdict" && continue
+        tail -n 20 "$name.log"
+        wrong=1
+    done <build/sanitizer/runs
     return "$wrong"
 }
 
+find_cuobjdump() {
+    local beside
+    beside=$(dirname "$(command -v nvcc || echo nvcc)")/cuobjdump
+    if [ -n "${WARPWISE_CUOBJDUMP:-}" ]; then
+        [ -x "$WARPWISE_CUOBJDUMP" ] && echo "$WARPWISE_CUOBJDUMP"
+    else
+        command -v cuobjdump || { [ -x "$beside" ] && echo "$beside"; }
+    fi
+}
+
+# The software device's counts of one case; nobody else's are disturbed by it.
+count_in_software() { # NUMBER CASE
+    local name=build/counters/$1-${2//\//-} command
+    command=$(build/bin/warpwise runner "$1" --solution --device simt --case "$2") && SIMT_COUNTERS=$name.simt $command
+}
+
+# On the GPU one program after the other: counters of two at once would be mixed.
 step_counters() {
-    local compare=tests/simt/counters/compare_with_ncu.py sections=() program number case name command ncu
+    local compare=tests/simt/counters/compare_with_ncu.py sections=() program number case name command ncu cuobjdump
+    cuobjdump=$(find_cuobjdump) || {
+        echo "MISSING: cuobjdump, which lists machine code, is neither in PATH nor beside nvcc." \
+            "It is in NVIDIA's package cuda-cuobjdump; say where it lies by WARPWISE_CUOBJDUMP=/folder/cuobjdump."
+        return 1
+    }
     mkdir -p build/counters
     ncu=$(python3 "$compare" --print-ncu)
     for program in counters matrix; do
@@ -116,21 +170,24 @@ step_counters() {
             ncu=$(python3 "$compare" --without-copies)
             $ncu "$name-hardware" >"$name.ncu" || return 1
         fi
-        cuobjdump -sass "$name-hardware" >"$name.sass"
+        "$cuobjdump" -sass "$name-hardware" >"$name.sass" || return 1
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
     for number in 01 02 03 04 05 06 07 08 09 10; do
-        for case in $(counted_cases "$number"); do
-            name=build/counters/$number-${case//\//-}
-            command=$(build/bin/warpwise runner "$number" --solution --device gpu --case "$case") || return 1
-            $ncu $command >"$name.ncu"
-            cuobjdump -sass "${command%% *}" >"$name.sass"
-            command=$(build/bin/warpwise runner "$number" --solution --device simt --case "$case") || return 1
-            SIMT_COUNTERS=$name.simt $command
-            sections+=(--section "Solution of lesson $number, case $case=$name")
-        done
-    done
+        for case in $(counted_cases "$number"); do echo "$number $case"; done
+    done >build/counters/cases
+    export -f count_in_software
+    xargs -P "$jobs" -L 1 bash -c 'count_in_software "$@" || exit 1' - <build/counters/cases &
+    local software=$!
+    while read -r number case; do
+        name=build/counters/$number-${case//\//-}
+        command=$(build/bin/warpwise runner "$number" --solution --device "$device" --case "$case") || return 1
+        $ncu $command >"$name.ncu" </dev/null
+        "$cuobjdump" -sass "${command%% *}" >"$name.sass" || return 1
+        sections+=(--section "Solution of lesson $number, case $case=$name")
+    done <build/counters/cases
+    wait "$software" || { echo "the software device did not count every case"; return 1; }
     python3 "$compare" "${sections[@]}" --out "$out/counters.md"
 }
 

@@ -413,16 +413,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     if (rng_between(&shape, 0, 2) == 0) item->real[0] = 0.05 + rng_uniform(&shape) * 0.3;
 }
 
-/* ---- what a report says
- * ---------------------------------------------------------------------------------- */
-
-/* No single wrong value of this lesson tells where it comes from; which cases fail does. */
-static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
-{
-    (void)item, (void)data, (void)index, (void)buffer, (void)at, (void)value, (void)message, (void)size;
-    return -1;
-}
+/* ---- what a report says ---------------------------------------------------------------------------------- */
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
@@ -498,7 +489,7 @@ const struct lesson lesson_06_paged_attention = {
     .unit_elems = paged_unit_elems,
     .expect = paged_expect,
     .holds = paged_holds,
-    .guess = guess,
+    .guess = paged_guess,
     .trait = trait,
     .cost = paged_cost,
     .workspace_bytes = workspace_bytes,

@@ -8,6 +8,7 @@
 # kind is compared. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
 # on one worker and on two, and the finding be made in other orders of threads, too.
 cmake_minimum_required(VERSION 3.20)
+set(ENV{SIMT_CHECK} on)
 
 foreach(name SIMTCC SOURCE WORKDIR)
     if(NOT DEFINED ${name})
@@ -74,10 +75,10 @@ function(check_report order workers code output report)
 endfunction()
 
 function(run_program order workers)
+    set(ENV{SIMT_ORDER} ${order})
+    set(ENV{SIMT_WORKERS} ${workers})
     execute_process(
-        COMMAND "${CMAKE_COMMAND}" -E env SIMT_ORDER=${order} SIMT_WORKERS=${workers} SIMT_CHECK=on
-                "${PROGRAM}"
-        RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 120)
+        COMMAND "${PROGRAM}" RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 120)
     check_report("${order}" "${workers}" "${code}" "${output}" "${report}")
     set(REPORT "${report}" PARENT_SCOPE)
 endfunction()

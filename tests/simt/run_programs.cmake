@@ -3,8 +3,9 @@
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
-# With -DARCH=sm_75 it is built for that architecture. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
+set(ENV{SIMT_CHECK} on)
 
 foreach(name SIMTCC SOURCE WORKDIR)
     if(NOT DEFINED ${name})
@@ -25,12 +26,15 @@ if(NOT code STREQUAL "0")
     message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
 endif()
 
-foreach(order forward reverse random:7)
+if(NOT DEFINED ORDERS)
+    set(ORDERS forward reverse random:7)
+endif()
+foreach(order IN LISTS ORDERS)
     foreach(workers 1 2)
+        set(ENV{SIMT_ORDER} ${order})
+        set(ENV{SIMT_WORKERS} ${workers})
         execute_process(
-            COMMAND "${CMAKE_COMMAND}" -E env SIMT_ORDER=${order} SIMT_WORKERS=${workers} SIMT_CHECK=on
-                    "${program}"
-            RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
+            COMMAND "${program}" RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
         if(NOT code STREQUAL "0" OR report MATCHES "simt: ")
             message(FATAL_ERROR "${SOURCE} (order ${order}, workers ${workers}) ends with ${code}:\n"
                                 "${output}${report}")

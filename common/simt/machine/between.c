@@ -16,7 +16,8 @@ enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4 };
 struct side {
     uint32_t block; /* 1 + linear index; 0: nobody yet */
     uint32_t pc;
-    uint16_t thread, flags;
+    uint16_t thread;
+    uint8_t flags, mask; /* of the bytes that anybody on this side touched */
 };
 
 struct meeting {
@@ -29,6 +30,7 @@ static struct meeting *words[2]; /* of the arena and of the variables */
 static uint8_t *ready[2];        /* a byte for SPACE_CHUNK bytes: 1 if their meetings are populated */
 static struct vector bytes;      /* groups of four */
 static uint32_t launch;
+static const struct simt_overlap *before; /* launches that this one may meet */
 static size_t taken;
 
 static const char *const NOTHING_ORDERS =
@@ -45,7 +47,7 @@ static size_t ready_bytes(int space)
     return map_bytes(space) / sizeof(struct meeting) * 4 / SPACE_CHUNK + 1;
 }
 
-void simt_between_begin(void)
+uint32_t simt_between_begin(const struct simt_overlap *overlap)
 {
     for (int space = 0; space < 2; space++) {
         if (words[space] == NULL) {
@@ -58,7 +60,8 @@ void simt_between_begin(void)
     }
     if (taken > (8u << 20)) taken = 0;
     bytes.count = 0;
-    launch++;
+    before = overlap;
+    return ++launch;
 }
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
@@ -77,11 +80,12 @@ static int access_of(const struct touch *touch)
 }
 
 static void add_finding(const struct taking *now, const char *kind, const char *remark,
-                        const struct side *other, int other_access)
+                        const struct side *other, int other_access, const struct simt_running *earlier)
 {
     const struct touch *touch = now->touch;
     struct finding f = {.kind = kind,
                         .place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA,
+                        .earlier = earlier,
                         .remark = remark,
                         .where = 4 * (uintptr_t)touch->word + (unsigned)__builtin_ctz(touch->mask),
                         .bytes = (uint32_t)__builtin_popcount(touch->mask),
@@ -108,7 +112,7 @@ static void check_written(const struct taking *now)
     }
     const bool enough = touch->kind & TOUCH_WHOLE ? any : all;
     if (!enough && !(touch->kind & (TOUCH_WRITE | TOUCH_PADDED)))
-        add_finding(now, "uninitialized-read", "this device memory was never written", NULL, 0);
+        add_finding(now, "uninitialized-read", "this device memory was never written", NULL, 0, NULL);
 }
 
 /* ---- meetings ----------------------------------------------------------------------------------------- */
@@ -127,8 +131,13 @@ static void note(struct side *side, const struct taking *now)
     const unsigned kind = now->touch->kind, flags = (kind & TOUCH_ATOMIC ? ATOMIC : 0) |
                                                     (kind & TOUCH_VOLATILE ? VOLATILE : 0) |
                                                     (now->released ? RELEASED : 0);
-    if (side->block != 0 && (side->flags == 0 || flags != 0)) return;
-    *side = (struct side){(uint32_t)now->block + 1, now->touch->pc, now->touch->thread, (uint16_t)flags};
+    const uint8_t mask = side->block != 0 ? side->mask | now->touch->mask : now->touch->mask;
+    if (side->block == 0 || (side->flags != 0 && flags == 0))
+        *side = (struct side){.block = (uint32_t)now->block + 1,
+                              .pc = now->touch->pc,
+                              .thread = now->touch->thread,
+                              .flags = (uint8_t)flags};
+    side->mask = mask;
 }
 
 static void meet(const struct taking *now, struct meeting *m)
@@ -136,11 +145,42 @@ static void meet(const struct taking *now, struct meeting *m)
     const bool reads = (now->touch->kind & TOUCH_READ) != 0;
     if (races_with(now, &m->writer))
         add_finding(now, "global-race", NOTHING_ORDERS, &m->writer,
-                    m->writer.flags & ATOMIC ? SIMT_ATOMIC : SIMT_WRITE);
+                    m->writer.flags & ATOMIC ? SIMT_ATOMIC : SIMT_WRITE, NULL);
     else if (!reads && races_with(now, &m->reader))
-        add_finding(now, "global-race", NOTHING_ORDERS, &m->reader, SIMT_READ);
+        add_finding(now, "global-race", NOTHING_ORDERS, &m->reader, SIMT_READ, NULL);
     note(reads ? &m->reader : &m->writer, now);
 }
+
+/* ---- launches that overlap ---------------------------------------------------------------------------- */
+
+static const char *const NOT_OVER =
+    "that kernel may still be running: it is over after cudaGridDependencySynchronize()";
+static const char *const NOT_WAITED =
+    "that kernel may still be running: the one between did not wait for it (cudaGridDependencySynchronize)";
+
+static bool touches_same(const struct touch *touch, const struct side *side)
+{
+    return side->block != 0 && side->mask & touch->mask && !(side->flags & ATOMIC && touch->kind & TOUCH_ATOMIC);
+}
+
+/* The meeting is one that an earlier launch left behind. May that launch still be running? */
+static void meet_earlier(const struct taking *now, const struct meeting *m)
+{
+    const struct touch *touch = now->touch;
+    const bool early = (touch->kind & TOUCH_EARLY) != 0;
+    for (unsigned i = 0; i < (early ? before->count : before->left); i++) {
+        const struct simt_running *earlier = &before->launch[i];
+        const char *remark = i < before->left ? NOT_WAITED : NOT_OVER;
+        if (earlier->number != m->launch) continue;
+        if (touches_same(touch, &m->writer))
+            add_finding(now, "global-race", remark, &m->writer, SIMT_WRITE, earlier);
+        else if (!(touch->kind & TOUCH_READ) && touches_same(touch, &m->reader))
+            add_finding(now, "global-race", remark, &m->reader, SIMT_READ, earlier);
+        return;
+    }
+}
+
+/* ---- the lists ---------------------------------------------------------------------------------------- */
 
 static struct meeting *meeting_of(int space, size_t word)
 {
@@ -158,7 +198,10 @@ static void take_touch(const struct taking *now)
 {
     const struct touch *touch = now->touch;
     struct meeting *m = meeting_of(touch->kind & TOUCH_DATA ? 1 : 0, touch->word);
-    if (m->launch != launch) *m = (struct meeting){.launch = launch};
+    if (m->launch != launch) {
+        if (before != NULL && before->count > 0) meet_earlier(now, m);
+        *m = (struct meeting){.launch = launch};
+    }
     if (touch->mask == 15 && m->split == 0) {
         meet(now, m);
         return;
@@ -172,9 +215,10 @@ static void take_touch(const struct taking *now)
     struct meeting *four = (struct meeting *)bytes.data + 4 * (size_t)m->split;
     for (int b = 0; b < 4; b++)
         if (touch->mask >> b & 1) meet(now, &four[b]);
+    note(touch->kind & TOUCH_READ ? &m->reader : &m->writer, now); /* for launches behind this one */
 }
 
-void simt_between(struct result *result, uint64_t block, uint64_t blocks, struct vector *findings)
+void simt_between(struct result *result, uint64_t block, struct vector *findings)
 {
     const struct touch *touches = result->touches.data;
     for (size_t i = 0; i < result->touches.count; i++) {
@@ -182,7 +226,7 @@ void simt_between(struct result *result, uint64_t block, uint64_t blocks, struct
         struct taking now = {touch, block, touch->phase >= result->acquired_from,
                              touch->phase < result->released_before, findings};
         if (!(touch->kind & TOUCH_DATA)) check_written(&now);
-        if (blocks > 1) take_touch(&now);
+        take_touch(&now);
     }
     taken += result->touches.count;
 }

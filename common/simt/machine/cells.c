@@ -239,7 +239,8 @@ static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsi
                             .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
                                               (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
                                               (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
-                                              (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0))};
+                                              (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
+                                              (simt_is_early(w) ? TOUCH_EARLY : 0))};
     w->touched++;
 }
 
@@ -386,6 +387,7 @@ void simt_order_all(struct worker *w)
 {
     w->last_barrier = ++w->clock;
     w->block_quiet = ++w->clock;
+    w->grids_over = w->result->grids_waited;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         warp->tick = ++w->clock;

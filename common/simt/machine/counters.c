@@ -111,37 +111,64 @@ static unsigned atomic_conflicts(const struct request *r)
     return most - 1u;
 }
 
-/* A copy of 16 bytes in one entry of the log: where it comes from, and above that, where in shared memory it goes. */
-enum { SOURCE_BITS = 47, COPY_BYTES = 16 };
+/* A copy in one entry of the log: where it comes from, and above that, which word of shared memory it goes to. */
+enum { SOURCE_BITS = 47, WIDE_COPY = 16 };
 
 static uintptr_t pack_copy(uintptr_t from, uintptr_t to)
 {
-    return (to / COPY_BYTES) << SOURCE_BITS | (from & (((uintptr_t)1 << SOURCE_BITS) - 1));
+    return (to / 4) << SOURCE_BITS | (from & (((uintptr_t)1 << SOURCE_BITS) - 1));
+}
+
+static unsigned count_different(const uint64_t *value, unsigned count)
+{
+    unsigned different = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bool new = true;
+        for (unsigned k = i; new &&k-- > 0;) new = value[k] != value[i];
+        different += new;
+    }
+    return different;
+}
+
+/* Copies of 4 and 8 bytes go through the L1 cache: each line of 128 bytes that they come from is stored by itself. */
+static unsigned store_line_by_line(const struct request *from, const struct request *to)
+{
+    unsigned wavefronts = 0;
+    for (unsigned i = 0; i < from->count; i++) {
+        const uintptr_t line = from->address[i] / 128;
+        struct request together = {.count = 0, .bytes = to->bytes};
+        bool new = true;
+        for (unsigned k = i; new &&k-- > 0;) new = from->address[k] / 128 != line;
+        for (unsigned k = i; new &&k < from->count; k++)
+            if (from->address[k] / 128 == line) together.address[together.count++] = to->address[k];
+        if (new) wavefronts += passes(&together, 0, together.count);
+    }
+    return wavefronts;
 }
 
 /*
- * Copies of 16 bytes go past the L1 cache, a 32-byte sector at a time. Measured on an H200 (docs/counters.md): the
- * sectors counted are the 32-byte blocks of shared memory that are written; a wavefront moves what comes from one line
- * of 128 bytes, goes to one such line, and is turned by as many sectors; where the halves of sectors change sides, lower
- * halves and upper ones go apart.
+ * Asynchronous copies, as measured on an H200 (docs/counters.md). Those of 16 bytes go past the L1 cache, a 32-byte sector
+ * at a time: the sectors counted are the 32-byte blocks of shared memory that one line of 128 bytes fills; a wavefront moves
+ * what comes from one such line, goes to one, and is turned by as many sectors; where the halves of sectors change sides,
+ * lower halves and upper ones go apart.
  */
 static void count_copies(struct counters *c, const struct request *r)
 {
-    struct request to = *r;
-    uint64_t seen[WARP_LANES];
-    unsigned wavefronts = 0;
+    struct request from = *r, to = *r;
+    uint64_t block[WARP_LANES], way[WARP_LANES];
     for (unsigned i = 0; i < r->count; i++) {
-        const uintptr_t from = r->address[i] & (((uintptr_t)1 << SOURCE_BITS) - 1);
-        to.address[i] = (r->address[i] >> SOURCE_BITS) * COPY_BYTES;
-        const uint64_t turn = (to.address[i] / 32 - from / 32) % 4, sides = (to.address[i] ^ from) / 16 % 2;
-        const uint64_t way = from / 128 << 16 | to.address[i] / 128 << 3 | turn << 1 | sides;
-        bool new = true;
-        for (unsigned k = wavefronts; new &&k-- > 0;) new = seen[k] != way;
-        if (new) seen[wavefronts++] = way;
+        const uintptr_t source = r->address[i] & (((uintptr_t)1 << SOURCE_BITS) - 1);
+        const uintptr_t target = (r->address[i] >> SOURCE_BITS) * 4, line = source / 128;
+        const uint64_t turn = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
+        from.address[i] = source;
+        to.address[i] = target;
+        block[i] = line << 16 | target / 32;
+        way[i] = line << 16 | target / 128 << 3 | turn << 1 | sides;
     }
+    const bool wide = r->bytes == WIDE_COPY;
     c->load_requests++;
-    c->load_sectors += sectors_of_request(&to);
-    c->store_wavefronts += wavefronts;
+    c->load_sectors += wide ? count_different(block, r->count) : sectors_of_request(&from);
+    c->store_wavefronts += wide ? count_different(way, r->count) : store_line_by_line(&from, &to);
 }
 
 static void count_request(struct counters *c, const struct request *r, int access, enum place place)
@@ -153,7 +180,7 @@ static void count_request(struct counters *c, const struct request *r, int acces
     } else if (access & SIMT_ATOMIC) {
         c->atomics++;
         if (place == PLACE_SHARED || place == PLACE_DYNAMIC) c->conflicts += atomic_conflicts(r);
-    } else if ((access & (SIMT_READ | ACCESS_COPY)) == (SIMT_READ | ACCESS_COPY) && r->bytes == COPY_BYTES) {
+    } else if ((access & (SIMT_READ | ACCESS_COPY)) == (SIMT_READ | ACCESS_COPY)) {
         count_copies(c, r);
     } else if (place == PLACE_ARENA || place == PLACE_DATA) {
         const unsigned sectors = sectors_of_request(r);
@@ -196,13 +223,12 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
 
 void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read, const void *pc)
 {
-    const enum place target = simt_place_of(w, to), source = simt_place_of(w, from);
-    if (bytes == COPY_BYTES && read > 0) {
-        simt_count(w, pack_copy(from, to - w->space[target].base), bytes, SIMT_READ | ACCESS_COPY, source, pc);
-        return;
-    }
-    if (read > 0) simt_count(w, from, read, SIMT_READ | ACCESS_COPY, source, pc);
-    simt_count(w, to, bytes, SIMT_WRITE | ACCESS_COPY, target, pc);
+    const enum place target = simt_place_of(w, to);
+    if (read > 0)
+        simt_count(w, pack_copy(from, to - w->space[target].base), bytes, SIMT_READ | ACCESS_COPY,
+                   simt_place_of(w, from), pc);
+    else
+        simt_count(w, to, bytes, SIMT_WRITE | ACCESS_COPY, target, pc);
 }
 
 /* What makes two entries the same instruction: everything but the address. */

@@ -138,6 +138,7 @@ struct finding {
     uint32_t bytes;
     uintptr_t where; /**< offset in the place, or the address itself */
     struct actor actor[2];
+    const struct simt_running *earlier; /**< whose actor[0] is, if not this launch's */
     const char *remark; /**< what is missing or what to do; a constant string */
     char *text;         /**< replaces the description of the place; allocated */
     uint32_t
@@ -232,7 +233,8 @@ enum touch_kind {
     TOUCH_DATA = 8,
     TOUCH_VOLATILE = 16,
     TOUCH_WHOLE = 32,
-    TOUCH_PADDED = 64
+    TOUCH_PADDED = 64,
+    TOUCH_EARLY = 128 /**< the launch in front may not be over yet */
 };
 
 /** Further kinds of access, beside enum simt_access. */
@@ -284,6 +286,9 @@ struct result {
     struct vector text;       /**< printf output */
     uint32_t acquired_from;   /**< phase of the first atomic; UINT32_MAX: none */
     uint32_t released_before; /**< phases before it were fenced, then followed by an atomic */
+    bool grids_waited;        /**< some thread waited for the launch in front, or it is over anyway */
+    bool let_go;              /**< the next launch may start, as far as this block is concerned */
+    bool let_go_waited;       /**< and that was after it had waited */
     struct counters counters;
 };
 
@@ -312,6 +317,7 @@ struct thread {
     int predicate;
     enum simt_vote vote;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    bool grids_waited;      /**< for the launch in front (early.c) */
     struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
     uint32_t copy_group;    /**< number of the group that is open */
 };
@@ -350,6 +356,7 @@ struct worker {
     uint32_t clock;       /**< the last tick given out */
     uint32_t fence_phase; /**< of a fence no atomic has followed yet; 0: none */
     bool waited;          /**< earlier blocks are known to be finished */
+    bool grids_over;      /**< a thread had waited for the launch in front, before the last barrier */
     size_t touched;       /**< words since the cells were last given back */
     uint64_t block;       /**< linear index of the running block */
     unsigned threads, warps;
@@ -401,8 +408,22 @@ void simt_wait_for_earlier(struct worker *w);
 bool simt_launch_stopped(const struct worker *w);
 
 /** @brief Takes up what a block touched, after all earlier blocks: races between blocks, unwritten memory. */
-void simt_between(struct result *result, uint64_t block, uint64_t blocks, struct vector *findings);
-void simt_between_begin(void);
+void simt_between(struct result *result, uint64_t block, struct vector *findings);
+/** @brief A launch behind those in @p before begins; returns its number. */
+uint32_t simt_between_begin(const struct simt_overlap *before);
+
+/* ---- early.c: launches that start before the one in front is over ------------------------------------- */
+
+/** @brief Whether the running thread may still meet the launch in front. */
+static inline bool simt_is_early(const struct worker *w)
+{
+    return !w->grids_over && !w->current->grids_waited;
+}
+/** @brief The lanes of a warp barrier: who has waited has done so for all of them. */
+void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes);
+/** @brief After launch @p number: what the next one is behind, from what this one was. */
+void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
+                       bool waited, bool let_go_early);
 
 void simt_trap_install(void);
 void simt_trap_stack(void); /**< an alternate signal stack for the calling OS thread */

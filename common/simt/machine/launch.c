@@ -27,6 +27,7 @@ static struct {
     bool retiring;       /* somebody is taking up results */
     atomic_bool stopped; /* a block ended at a finding: later ones do not count */
     int error;
+    bool waited, let_go_early; /* some block waited for the launch in front; all let the next start before */
     const struct simt_launch *launch;
     struct result ring[RING];
     struct vector findings;
@@ -81,6 +82,8 @@ static bool take_block(struct worker *w)
     w->result->touches.count = w->result->text.count = 0;
     w->result->acquired_from = UINT32_MAX;
     w->result->released_before = 0;
+    w->result->grids_waited = !now.launch->early;
+    w->result->let_go = w->result->let_go_waited = false;
     memset(&w->result->counters, 0, sizeof w->result->counters);
     return true;
 }
@@ -90,7 +93,9 @@ static void retire(struct result *result)
 {
     const uint64_t block = simt_block_of_order(result->order, now.blocks);
     if (result->text.count > 0) fwrite(result->text.data, 1, result->text.count, stdout);
-    simt_between(result, block, now.blocks, &now.findings);
+    simt_between(result, block, &now.findings);
+    now.waited |= result->grids_waited;
+    now.let_go_early &= !(result->let_go ? result->let_go_waited : result->grids_waited);
     const struct finding *findings = result->findings.data;
     for (size_t i = 0; i < result->findings.count; i++) simt_finding_add(&now.findings, &findings[i]);
     result->findings.count = 0; /* their texts have a new owner */
@@ -186,7 +191,8 @@ static void after_fork(void)
 
 /* ---- launching ---------------------------------------------------------------------------------------- */
 
-static void begin(const struct simt_launch *launch)
+/* Returns the launch's number. */
+static uint32_t begin(const struct simt_launch *launch, const struct simt_overlap *before)
 {
     static bool opened;
     if (!opened) {
@@ -197,8 +203,9 @@ static void begin(const struct simt_launch *launch)
         opened = true;
     }
     simt_worker_attach(worker_at(0));
-    simt_between_begin();
     now.launch = launch;
+    now.waited = false;
+    now.let_go_early = true;
     now.blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     now.next = now.retired = 0;
     now.stopped = false;
@@ -208,9 +215,16 @@ static void begin(const struct simt_launch *launch)
         now.ring[i].done = false;
         simt_finding_drop(&now.ring[i].findings);
     }
+    return simt_between_begin(launch->early ? before : NULL);
 }
 
 int simt_run(const struct simt_launch *launch)
+{
+    struct simt_overlap none = {0};
+    return simt_run_behind(launch, &none);
+}
+
+int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *before)
 {
     if (simt_tls_worker != NULL)
         simt_stop(&launch->site, "unsupported", "a kernel launches %s; only the host can", launch->kernel);
@@ -221,7 +235,7 @@ int simt_run(const struct simt_launch *launch)
         return 719;
     }
     pthread_mutex_lock(&one_launch);
-    begin(launch);
+    const uint32_t number = begin(launch, before);
     const uint64_t useful =
         now.blocks < (uint64_t)simt_settings.workers ? now.blocks : (uint64_t)simt_settings.workers;
     start_threads((int)useful - 1);
@@ -238,6 +252,7 @@ int simt_run(const struct simt_launch *launch)
     const int error = now.error;
     simt_broken |= error != 0;
     simt_report(&now.findings, launch);
+    simt_overlap_next(before, launch, number, now.waited, now.let_go_early);
     if (simt_settings.counters != NULL) simt_counters_write(launch, &now.counters);
     pthread_mutex_unlock(&one_launch);
     return error;

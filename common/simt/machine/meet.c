@@ -205,6 +205,7 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
         unsettled &= ~lanes;
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
         order_lanes(w, warp, lanes);
+        if (!w->grids_over) simt_grids_share(w, warp, lanes);
         warp->at_barrier &= ~lanes;
         make_ready(w, warp, lanes);
     }

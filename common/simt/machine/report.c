@@ -37,7 +37,7 @@ static bool same_actor(const struct actor *a, const struct actor *b)
 
 static bool same_finding(const struct finding *a, const struct finding *b)
 {
-    return a->kind == b->kind && a->place == b->place && same_actor(&a->actor[0], &b->actor[0]) &&
+    return a->kind == b->kind && a->place == b->place && a->earlier == b->earlier && same_actor(&a->actor[0], &b->actor[0]) &&
            same_actor(&a->actor[1], &b->actor[1]);
 }
 
@@ -151,8 +151,9 @@ static void print_actor(const struct finding *f, int which, const struct simt_la
 {
     char place[TEXT];
     const struct actor *actor = &f->actor[which];
-    const struct simt_extent block = coordinates(actor->block, launch->grid);
-    const struct simt_extent thread = coordinates(actor->thread, launch->block);
+    const struct simt_running *earlier = which == 0 ? f->earlier : NULL;
+    const struct simt_extent block = coordinates(actor->block, earlier ? earlier->grid : launch->grid);
+    const struct simt_extent thread = coordinates(actor->thread, earlier ? earlier->block : launch->block);
     if (f->frame[0] != 0)
         print_frames(place, sizeof place, f->frame);
     else
@@ -161,8 +162,10 @@ static void print_actor(const struct finding *f, int which, const struct simt_la
         fputs("  by", stderr);
     else
         fprintf(stderr, "  %s by", access_name(actor->access));
-    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s\n", block.x, block.y, block.z, thread.x,
-            thread.y, thread.z, place);
+    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s", block.x, block.y, block.z, thread.x, thread.y,
+            thread.z, place);
+    if (earlier != NULL) fprintf(stderr, " of kernel %s, launched before", earlier->kernel);
+    fputc('\n', stderr);
 }
 
 static void print_finding(const struct finding *f, const struct simt_launch *launch)

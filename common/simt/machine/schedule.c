@@ -124,6 +124,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->fiber = NULL;
         t->wait = WAIT_NONE;
         t->spins = t->pauses = 0;
+        t->grids_waited = false;
         t->copies.count = 0;
         t->copy_group = 0;
     }

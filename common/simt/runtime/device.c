@@ -224,6 +224,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer)
 cudaError_t cudaDeviceSynchronize(void)
 {
     RETURN_IF_LOST();
+    runtime_settled();
     return runtime_result(capture_check_device());
 }
 

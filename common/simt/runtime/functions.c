@@ -152,6 +152,53 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     return runtime_result(runtime_perform(&operation));
 }
 
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early);
+
+/** What one attribute does here: nothing, or *@p early, or it is refused. */
+static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunchAttribute *attribute,
+                                  int *early)
+{
+    const cudaLaunchAttributeValue *value = &attribute->val;
+    switch (attribute->id) {
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+        *early = value->programmaticStreamSerializationAllowed != 0 && device_limits()->capability >= 90;
+        return cudaSuccess;
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout: /* say how fast, not what */
+        return cudaSuccess;
+    case cudaLaunchAttributeCooperative:
+        return value->cooperative ? runtime_refuse(*site, "grid-wide synchronisation is") : cudaSuccess;
+    case cudaLaunchAttributeClusterDimension:
+        if (value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1)
+            return cudaSuccess;
+        return runtime_refuse(*site, "a cluster of thread blocks is");
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributeProgrammaticEvent:
+    case cudaLaunchAttributeLaunchCompletionEvent:
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+        return runtime_refuse(*site, "this attribute of a launch is");
+    default: /* of streams only, or none at all */
+        return runtime_result(cudaErrorInvalidValue);
+    }
+}
+
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early)
+{
+    cudaError_t error = cudaSuccess;
+    RETURN_IF_LOST();
+    if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
+        return runtime_result(cudaErrorInvalidValue);
+    for (unsigned i = 0; i < config->numAttrs && error == cudaSuccess; i++)
+        error = take_attribute(site, &config->attrs[i], early);
+    if (error != cudaSuccess && stream_is_valid(config->stream)) capture_spoil(config->stream);
+    return error;
+}
+
 /* The rewriter drops the cast to void * that cudaLaunchKernel is usually given; this is where it cannot. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
 
@@ -159,7 +206,7 @@ cudaError_t simt_launch_untyped(const struct simt_site *site)
 {
     simt_finding(
         "unsupported", site,
-        "cudaLaunchKernel: the kernel's type is lost in a void pointer; name the kernel in the call");
+        "the kernel's type is lost in a void pointer: name the kernel in cudaLaunchKernel or cudaLaunchKernelEx");
     return runtime_result(cudaErrorInvalidDeviceFunction);
 }
 

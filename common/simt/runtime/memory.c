@@ -107,6 +107,7 @@ static cudaError_t release(void *pointer, struct simt_site site)
 
 cudaError_t cudaFree(void *pointer)
 {
+    runtime_settled();
     return release(pointer, CALLER_SITE("cudaFree"));
 }
 

@@ -55,18 +55,31 @@ static void perform_set(const struct set_operation *s)
     }
 }
 
-/** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
-static void perform_launch(const struct simt_launch *launch)
+/* What the next launch in `running_in` is behind on hardware, where it may start early. Anything else that is done in
+ * between, in whatever stream, counts as if it waited for all of it. */
+static struct simt_overlap running;
+static cudaStream_t running_in;
+
+void runtime_settled(void)
 {
-    int error = simt_run(launch);
+    running.count = running.left = 0;
+}
+
+/** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
+static void perform_launch(const struct simt_launch *launch, cudaStream_t stream)
+{
+    if (stream != running_in) runtime_settled();
+    running_in = stream;
+    int error = simt_run_behind(launch, &running);
     if (error != 0) runtime_lose((cudaError_t)error);
 }
 
 static void carry_out(const struct operation *operation)
 {
+    if (operation->kind != OPERATION_LAUNCH) runtime_settled();
     switch (operation->kind) {
     case OPERATION_LAUNCH:
-        perform_launch(operation->as.launch.launch);
+        perform_launch(operation->as.launch.launch, operation->stream);
         break;
     case OPERATION_COPY:
         perform_copy(operation);
@@ -84,6 +97,7 @@ static void carry_out(const struct operation *operation)
         break;
     case OPERATION_GRAPH:
         graph_replay(operation->as.graph, carry_out);
+        runtime_settled();
         break;
     }
 }

@@ -113,6 +113,9 @@ struct operation {
 /** @brief Carries @p operation out before it returns, or keeps it if its stream is under capture. */
 cudaError_t runtime_perform(const struct operation *operation);
 
+/** @brief The host waited, or asked and was told so: all launches are over. */
+void runtime_settled(void);
+
 /** @brief 1 if @p stream is the default stream or one that exists. */
 int stream_is_valid(cudaStream_t stream);
 void event_record_now(cudaEvent_t event);

@@ -79,6 +79,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    runtime_settled();
     return runtime_result(capture_check_stream(stream));
 }
 
@@ -215,6 +216,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     RETURN_IF_LOST();
     if (!event_is_valid(event)) return runtime_result(cudaErrorInvalidResourceHandle);
+    runtime_settled();
     return runtime_result(capture_check_event(event));
 }
 

@@ -89,12 +89,13 @@ of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. 
   accumulators: the same from shared memory, too;
 - float accumulators: a 64-bit access a block where lines run along columns (row-major; of m8n32k16 column-major), two
   32-bit accesses a block where they run across, to or from either memory;
-- an asynchronous copy of 4 or 8 bytes: a load from device memory and a store to shared memory, by the rules above, but
-  its collisions are not counted as bank conflicts;
-- one of 16 bytes goes past the L1 cache: one load request; as its sectors count the 32-byte blocks of *shared* memory
-  that it fills; a wavefront for every different (line of 128 bytes it comes from, line of 128 bytes it goes to, turn by
-  how many sectors, whether lower halves of sectors become upper ones), and no bank conflicts. So a contiguous copy of
-  a warp takes 4 wavefronts, but rows padded by 16 bytes take 10: every other row changes sides.
+- an asynchronous copy: a load request; its collisions in shared memory are not counted as bank conflicts;
+- one of 4 or 8 bytes goes through the L1 cache: sectors as above; each line of 128 bytes it comes from is stored by
+  itself, in as many wavefronts as the fullest bank has different words;
+- one of 16 bytes goes past it: sectors are the 32-byte blocks of *shared* memory that each line of 128 bytes fills; a
+  wavefront for every different (line it comes from, line of 128 bytes it goes to, turn by how many sectors, whether
+  lower halves of sectors become upper ones). So a contiguous copy of a warp takes 4 wavefronts, but rows padded by 16
+  bytes take 10: every other row changes sides.
 """
 
 

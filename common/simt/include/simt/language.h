@@ -99,6 +99,14 @@ SIMT_INLINE void __threadfence_system() { simt_fence(); }
 /** @brief Within a block only barriers order memory for the race detector, so this does nothing. */
 SIMT_INLINE void __threadfence_block() {}
 
+/* ---- programmatic dependent launch: devices of compute capability 9.0 have it ------------------------- */
+
+#if __CUDA_ARCH__ >= 900
+/** @brief Grids run one after the other here: what is read before the wait is checked, nothing is ever waited for. */
+SIMT_INLINE void cudaGridDependencySynchronize() { simt_grids_wait(); }
+SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() { simt_grids_trigger(); }
+#endif
+
 /* ---- stopping, waiting, asking ------------------------------------------------------------------------- */
 
 #define __trap() simt_stop(SIMT_SITE("__trap"), "trap", "__trap() was called")

@@ -20,6 +20,8 @@ extern "C" {
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
 /** @brief Refuses a kernel that is only a void pointer. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
+/** @brief Whether a launch may have these attributes; *@p early is 1 if one lets it start early. */
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early);
 }
 
 /** @brief What stands between `<<<` and `>>>`. */
@@ -27,12 +29,13 @@ struct simt_configuration {
     dim3 grid, block;
     size_t dynamic_shared_bytes;
     cudaStream_t stream;
+    int early; /**< see struct simt_launch */
 };
 
 SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
                                               cudaStream_t stream = 0)
 {
-    return simt_configuration{grid, block, dynamic_shared_bytes, stream};
+    return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0};
 }
 
 /** @brief The arguments of a launch, one after the other. */
@@ -80,6 +83,7 @@ SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configurati
     launch.function = key;
     launch.entry = simt_call<F, P...>::run;
     launch.args = &call;
+    launch.early = c.early;
     return simt_launch_kernel(&launch, sizeof(call), c.stream);
 }
 
@@ -117,6 +121,37 @@ SIMT_INLINE simt_deduced_launcher<F> simt_launch_deduced(simt_site site, F call,
                                                          simt_configuration configuration)
 {
     return simt_deduced_launcher<F>{site, configuration, call};
+}
+
+/* ---- cudaLaunchKernelEx -------------------------------------------------------------------------------- */
+
+template <typename... P, typename... A>
+SIMT_INLINE cudaError_t simt_launch_configured(simt_site site, const cudaLaunchConfig_t *config,
+                                               void (*kernel)(P...), A &&...arguments)
+{
+    simt_configuration c = {};
+    cudaError_t error = simt_launch_attributes(&site, config, &c.early);
+    if (error != cudaSuccess) return error;
+    c.grid = config->gridDim;
+    c.block = config->blockDim;
+    c.dynamic_shared_bytes = config->dynamicSmemBytes;
+    c.stream = config->stream;
+    return [&](P... converted) {
+        return simt_start(site, c, (const void *)kernel, kernel, converted...);
+    }(static_cast<A &&>(arguments)...);
+}
+
+#define cudaLaunchKernelEx(config, kernel, ...)                                                              \
+    simt_launch_configured(simt_site{__FILE__, __LINE__, #kernel, nullptr}, config, kernel, ##__VA_ARGS__)
+
+/** @brief Refused: the kernel's parameter types are lost. */
+#define cudaLaunchKernelExC(config, kernel, arguments)                                                       \
+    simt_launch_untyped_config(simt_site{__FILE__, __LINE__, #kernel, nullptr}, config, kernel, arguments)
+
+SIMT_INLINE cudaError_t simt_launch_untyped_config(simt_site site, const cudaLaunchConfig_t *, const void *,
+                                                   void **)
+{
+    return simt_launch_untyped(&site);
 }
 
 /* ---- cudaLaunchKernel: the rewriter drops the cast to void *, so the parameter types are known --------- */
