@@ -166,10 +166,7 @@ step_counters() {
         name=build/counters/$program
         nvcc -std=c++17 -arch=native "tests/simt/counters/$program.cu" -o "$name-hardware" &&
             build/bin/simtcc "tests/simt/counters/$program.cu" -o "$name-software" || return 1
-        if ! $ncu "$name-hardware" >"$name.ncu"; then # it may not know the counters of asynchronous copies
-            ncu=$(python3 "$compare" --without-copies)
-            $ncu "$name-hardware" >"$name.ncu" || return 1
-        fi
+        $ncu "$name-hardware" >"$name.ncu" || return 1
         "$cuobjdump" -sass "$name-hardware" >"$name.sass" || return 1
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
