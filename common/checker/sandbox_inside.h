@@ -17,8 +17,8 @@ struct sandbox_filter {
     unsigned short count;
 };
 
-/** @brief The filter for @p kind; a runner with @p may_write may also make files, one with @p gpu may do so and
- *         open local sockets, for CUDA's driver, until it locks itself. @p self is the only process that may
+/** @brief The filter for @p kind; a runner with @p may_write may also make files, one with @p gpu may do so
+ *         and open local sockets, for CUDA's driver, until it locks itself. @p self is the only process that may
  *         be signalled, 0 if it is not known. An empty one on a processor that is not known. */
 void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigned self,
                          struct sandbox_filter *filter);
