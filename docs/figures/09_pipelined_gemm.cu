@@ -1,4 +1,4 @@
-// Lesson 09: in which order blocks take the parts of C, and what is under way with 1 to 4 stages.
+// Lesson 09: in which order blocks take the parts of C, what is under way with 1 to 4 stages, and what happens beside each 16 of k.
 #include "pipelined_gemm.cu"
 
 #include "figure.h"
@@ -31,19 +31,42 @@ static void draw_order(struct svg *svg, double x, double y, const shared_array<i
              FIRST_BLOCKS, SIZE, SIZE, apart_rows, apart_columns, (FIRST_BLOCKS - 1) / across + 1, across);
 }
 
-// The order of the kernel's loop, a row a step: what is asked for, what is waited for, what is multiplied.
+// The order of the kernel's loop, a column a step: what is asked for, what is multiplied. A single stage is filled when it has nearly been multiplied.
 static void draw_stages(struct svg *svg, double x, double y, int stages)
 {
-    const int steps = 6, ahead = stages - 1;
+    const int steps = 6, ahead = stages > 1 ? stages - 1 : 1;
+    const double late = stages > 1 ? 0 : 26 * (1 - (double)FRAGMENT / large_tile::K);
     char label[8];
     svg_text(svg, x, y - 10, 12.5, SVG_START, "ink", stages == 1 ? "1 stage" : "%d stages", stages);
     for (int step = -ahead; step < steps; step++) {
         double left = x + 26 * (step + 3);
         int fetched = step + ahead; // fill_stage() of the kernel's loop
         snprintf(label, sizeof label, "%d", fetched);
-        if (fetched < steps) draw_cell(svg, left, y, 24, 18, "b", label);
+        if (fetched < steps) draw_cell(svg, left + late, y, 24, 18, "b", label);
         snprintf(label, sizeof label, "%d", step);
         if (step >= 0) draw_cell(svg, left, y + 22, 24, 18, "c", label);
+    }
+}
+
+// What multiply_step() has under way at the same time in the steps 0 and 1: a column is 16 of k.
+static void draw_steps(struct svg *svg, double x, double y, int stages)
+{
+    enum { PIECES = large_tile::K / FRAGMENT, WIDTH = 72, HEIGHT = 26 };
+    const char *const names[] = {"multiply, k =", "load fragments", "begin copies"};
+    char label[32];
+    for (int row = 0; row < 3; row++) svg_text(svg, x, y + row * 34 + 17, 12.5, SVG_START, "ink", "%s", names[row]);
+    for (int column = 0; column < 2 * PIECES; column++) {
+        int step = column / PIECES, piece = column % PIECES, next = (piece + 1) % PIECES;
+        double left = x + 112 + column * (WIDTH + 4);
+        snprintf(label, sizeof label, "%d", piece * FRAGMENT);
+        draw_cell(svg, left, y, WIDTH, HEIGHT, step ? "a" : "c", label);
+        snprintf(label, sizeof label, next ? "%d" : "%d, step %d", next * FRAGMENT, step + 1);
+        draw_cell(svg, left, y + 34, WIDTH, HEIGHT, step + !next == 0 ? "c" : step + !next == 1 ? "a" : "b", label);
+        snprintf(label, sizeof label, "step %d, %d/%d", step + stages - 1, piece + 1, (int)large_tile::SHARES);
+        if (piece < large_tile::SHARES) draw_cell(svg, left, y + 68, WIDTH, HEIGHT, step ? "d" : "b", label);
+        if (next) continue;
+        svg_line(svg, left - 2, y - 8, left - 2, y + 102, "w", 2, NULL);
+        svg_text(svg, left - 2, y + 116, 11.5, SVG_MIDDLE, "ink", "wait for step %d, barrier", step + 1);
     }
 }
 
@@ -69,7 +92,14 @@ int main(int count, char **arguments)
     svg_title(&svg, 16, 24, 15, SVG_START, "Tiles asked for (orange) and tiles multiplied (green), step by step");
     for (int stages = 1; stages <= MAX_STAGES; stages++)
         draw_stages(&svg, 40 + (stages - 1) % 2 * 360, 74 + (stages - 1) / 2 * 86, stages);
-    svg_text(&svg, 40, 236, 12, SVG_START, "faint", "With one stage a tile is asked for and needed in the same step; with four it has three steps to arrive.");
+    svg_text(&svg, 40, 236, 12, SVG_START, "faint", "With one stage a tile is asked for just before it is needed; with four it has three steps to arrive.");
     finish(&svg, arguments[1], "09_stages", "Which tile is asked for and which is multiplied in each step, for 1 to 4 stages");
+
+    svg = {};
+    svg.width = 760;
+    svg.height = 190;
+    svg_title(&svg, 16, 24, 15, SVG_START, "What is under way beside each %d of k, in the steps 0 and 1, with 3 stages", FRAGMENT);
+    draw_steps(&svg, 16, 52, 3);
+    finish(&svg, arguments[1], "09_step", "What is multiplied, loaded and copied at the same time in two steps, with the barrier before the last 16 of k");
     return 0;
 }
