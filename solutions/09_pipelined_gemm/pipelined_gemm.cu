@@ -199,13 +199,18 @@ __device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struc
 {
     // [student: copy_by_element]
     constexpr int STEP = THREADS < COLUMNS ? 1 : THREADS / COLUMNS; // rows copied at once
+    constexpr int BATCH = ROWS / STEP < 8 ? ROWS / STEP : 8;       // loads that are under way at once
     for (int x = (int)threadIdx.x % COLUMNS; x < COLUMNS; x += THREADS) {
         int y = (int)threadIdx.x / COLUMNS;
-        const half *element = from.data + (size_t)(row + y) * from.leading + column + x;
-        int rows = x < from.cols - column ? from.rows - row : 0; // of this column inside of the matrix
-#pragma unroll 8
-        for (int i = y; i < ROWS; i += STEP, element += STEP * from.leading)
-            to[i][x] = i < rows ? *element : __float2half(0.0f);
+        const half *next = from.data + (size_t)(row + y) * from.leading + column + x;
+        int rows = x < from.cols - column ? from.rows - row - y : 0; // of this column inside of the matrix
+#pragma unroll 1
+        for (int begin = 0; begin < ROWS; begin += BATCH * STEP) {
+            half fetched[BATCH];
+            for (int i = 0; i < BATCH; i++, next += STEP * from.leading)
+                fetched[i] = begin + i * STEP < rows ? *next : __float2half(0.0f);
+            for (int i = 0; i < BATCH; i++) to[y + begin + i * STEP][x] = fetched[i];
+        }
     }
     // [/student]
 }

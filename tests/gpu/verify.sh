@@ -171,7 +171,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in 01 02 03 04 05 06 07 08 09 10; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10}; do
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software
