@@ -40,6 +40,12 @@ enum {
     FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
 };
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+enum { LOADS = 8 }; // single elements that a thread has under way: below sm_80 there are no registers for more
+#else
+enum { LOADS = 16 };
+#endif
+
 /** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
 template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct tile {
     enum {

@@ -52,6 +52,12 @@ enum {
     FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
 };
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+enum { LOADS = 8 }; // single elements that a thread has under way: below sm_80 there are no registers for more
+#else
+enum { LOADS = 16 };
+#endif
+
 /** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
 template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct tile {
     enum {
@@ -199,7 +205,7 @@ __device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struc
 {
     // [student: copy_by_element]
     constexpr int STEP = THREADS < COLUMNS ? 1 : THREADS / COLUMNS; // rows copied at once
-    constexpr int BATCH = ROWS / STEP < 8 ? ROWS / STEP : 8;       // loads that are under way at once
+    constexpr int BATCH = ROWS / STEP < LOADS ? ROWS / STEP : LOADS;
     for (int x = (int)threadIdx.x % COLUMNS; x < COLUMNS; x += THREADS) {
         int y = (int)threadIdx.x / COLUMNS;
         const half *next = from.data + (size_t)(row + y) * from.leading + column + x;
