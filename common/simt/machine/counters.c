@@ -146,6 +146,20 @@ static unsigned store_line_by_line(const struct request *from, const struct requ
     return wavefronts;
 }
 
+/* In how many turns the L1 cache finds them: four lines a turn, and 8 bytes a lane by half warps. */
+static unsigned fetches_of_copies(const struct request *from)
+{
+    const unsigned lanes = from->bytes <= 4 ? 32 : 16;
+    unsigned fetches = 0;
+    for (unsigned first = 0, end; first < from->count; first = end) {
+        uint64_t line[WARP_LANES];
+        end = end_of_group(from, first, lanes);
+        for (unsigned i = first; i < end; i++) line[i - first] = from->address[i] / 128;
+        fetches += (count_different(line, end - first) + 3) / 4;
+    }
+    return fetches;
+}
+
 /*
  * Asynchronous copies, as measured on an H200 (docs/counters.md). Those of 16 bytes go past the L1 cache, a 32-byte sector
  * at a time: the sectors counted are the 32-byte blocks of shared memory that one line of 128 bytes fills; a wavefront moves
@@ -168,7 +182,9 @@ static void count_copies(struct counters *c, const struct request *r)
     const bool wide = r->bytes == WIDE_COPY;
     c->load_requests++;
     c->load_sectors += wide ? count_different(block, r->count) : sectors_of_request(&from);
-    c->store_wavefronts += wide ? count_different(way, r->count) : store_line_by_line(&from, &to);
+    const unsigned wavefronts = wide ? count_different(way, r->count) : store_line_by_line(&from, &to);
+    c->store_wavefronts += wavefronts;
+    if (!wide) c->conflicts += wavefronts - fetches_of_copies(&from);
 }
 
 static void count_request(struct counters *c, const struct request *r, int access, enum place place)
@@ -191,7 +207,7 @@ static void count_request(struct counters *c, const struct request *r, int acces
     } else {
         wavefronts = wavefronts_of_request(r, !(access & SIMT_WRITE), &ideal);
         *(access & SIMT_WRITE ? &c->store_wavefronts : &c->load_wavefronts) += wavefronts;
-        if (!(access & ACCESS_COPY)) c->conflicts += wavefronts - ideal; /* hardware counts none for copies */
+        if (!(access & ACCESS_COPY)) c->conflicts += wavefronts - ideal;
     }
 }
 
