@@ -109,7 +109,8 @@ static void draw_roofs(struct svg *svg, const struct records *records, const str
         if (isnan(roof)) continue;
         top = fmax(top, roof);
         svg_line(svg, axis_place(x, roof / copy), axis_place(y, roof), x->to, axis_place(y, roof), "ink", 1.6, NULL);
-        svg_text(svg, x->to - 4, axis_place(y, roof) - 6, 12, SVG_END, "ink", "%s: %.0f TFLOP/s", roofs[i].text, roof);
+        svg_text(svg, axis_place(x, roof / copy) + 8, axis_place(y, roof) - 6, 12, SVG_START, "ink", "%s: %.0f TFLOP/s", roofs[i].text,
+                 roof);
     }
     svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top), "ink", 1.6, NULL);
     svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * copy) + 8, 12, SVG_START, "ink", "copy: %.0f GB/s", copy * 1e3);
@@ -206,6 +207,23 @@ static double number_in(const char *name, const char *before, const char *after)
     return strcmp(end, after) == 0 ? number : 0;
 }
 
+/* Lesson and kernel; cuBLAS has one line for all lessons that multiply the same matrices. */
+static void series_name(const struct record *record, char *name, size_t size)
+{
+    int product = strcmp(record->kernel, "cuBLAS") == 0;
+    if (product)
+        snprintf(name, size, "cuBLAS %s", strncmp(record->case_name, "f32/", 4) == 0 ? "f32" : "f16");
+    else
+        snprintf(name, size, "%.2s %.60s", record->lesson, record->kernel);
+}
+
+static int has_point(const struct series *series, double x)
+{
+    for (int i = 0; i < series->count; i++)
+        if (series->x[i] == x) return 1;
+    return 0;
+}
+
 /* All series of at least two points of a metric; their names say lesson and kernel. */
 static int collect_series(const struct records *records, const char *lesson, const char *metric, const char *before,
                           const char *after, struct series *series)
@@ -218,10 +236,10 @@ static int collect_series(const struct records *records, const char *lesson, con
         if (lesson != NULL && strcmp(record->lesson, lesson) != 0) continue;
         if (is_step(record, "step ") || is_step(record, "tile ")) continue; // of draw_steps()
         char name[96];
-        snprintf(name, sizeof name, "%.2s %.60s", record->lesson, record->kernel);
+        series_name(record, name, sizeof name);
         int at = 0;
         while (at < count && strcmp(series[at].name, name) != 0) at++;
-        if (at == PLOT_SERIES_MAX) continue;
+        if (at == PLOT_SERIES_MAX || (at < count && has_point(&series[at], number))) continue;
         if (at == count) {
             series[count++] = (struct series){.count = 0};
             snprintf(series[at].name, sizeof series[at].name, "%s", name);
