@@ -2,8 +2,8 @@
 # On a machine with an NVIDIA GPU: all that has to be shown there, with its output kept in folder OUT.
 #
 #   tests/gpu/verify.sh OUT [STEP ...]      steps: build tests tour programs ladder sanitize counters selftest isolated
-#                                           (default: all, in this order)
-#   LESSONS="08 09"                         only these, in steps sanitize and selftest
+#                                           (default: all, in this order); and bench, a part of what tour does
+#   LESSONS="08 09"                         only these, in steps sanitize, counters, selftest and bench
 #   WARPWISE_CUOBJDUMP=/folder/cuobjdump    for step counters, where it is not in PATH
 #   WARPWISE_VERIFY_DEVICE=simt             tries the steps selftest, isolated and sanitize themselves without a GPU
 #
@@ -86,11 +86,29 @@ step_programs() {
     return "$wrong"
 }
 
-# The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run.
+# The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run; built for this device only, which takes a minute.
 step_ladder() {
-    cmake --build build -j "$jobs" --target ladder_10_register_tiled_gemm &&
-        "$(find build -type f -name ladder_10_register_tiled_gemm | head -n 1)" 1024 1280 1536 1792 2048 4096 4095 4097 8192 |
-        tee "$out/ladder.csv"
+    mkdir -p build/nvcc
+    nvcc -O3 -std=c++17 -arch=native -DWARPWISE_HAVE_CUBLAS -Icommon -Ilessons/10_register_tiled_gemm \
+        solutions/10_register_tiled_gemm/steps/ladder.cu -lcublas -o build/nvcc/ladder &&
+        build/nvcc/ladder 1024 1280 1536 1792 2048 4096 4095 4097 8192 | tee "$out/ladder.csv"
+}
+
+# The solutions' kernels for this device, as many at a time as there are processors: the steps that run them find them built.
+build_solutions() {
+    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10} |
+        xargs -P "$jobs" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only
+}
+
+# Times of the lessons beside cuBLAS, into docs/results.
+step_bench() {
+    local number wrong=0
+    build_solutions
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10}; do
+        build/bin/warpwise bench "$number" --solution --device "$device" --record || wrong=1
+    done
+    cp docs/results/*.csv "$out"
+    return "$wrong"
 }
 
 # The command that runs one case alone, left in a file; builds nothing that is built already.
@@ -161,6 +179,7 @@ step_counters() {
         return 1
     }
     mkdir -p build/counters
+    build_solutions
     ncu=$(python3 "$compare" --print-ncu)
     for program in counters matrix; do
         name=build/counters/$program
