@@ -17,49 +17,6 @@ static __device__ size_t decode_cache_offset(const struct decode_config &c, cons
 }
 
 /**
- * @brief Turns q and k by an angle that grows with the position; appends k and v to the cache. A warp for
- * every row and head of q and k.
- */
-static __global__ void decode_rope_append_kernel(struct decode_config c, const int *positions, // [rows]
-                                                 const int *block_table, // [rows, max_blocks]
-                                                 float *qkv,             // [rows, qkv_width]
-                                                 __half *keys,           // [num_blocks, block_size, ...]
-                                                 __half *values)         // the same
-{
-    decode_start_next();
-    size_t row = blockIdx.y, width = (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim);
-    int head = (int)blockIdx.x, half_dim = c.head_dim / 2, position = positions[row];
-    float *at = qkv + row * width + (size_t)(head * c.head_dim); // [head_dim], of q or, behind all of q, of k
-    const float *value = at + c.kv_heads * c.head_dim;           // [head_dim], if this is a head of k
-    float cosine[DECODE_LANE_DIMS / 2], sine[DECODE_LANE_DIMS / 2]; // of pair lane, lane + 32
-    size_t place = 0;
-    if (head >= c.heads)
-        place = decode_cache_offset(c, block_table, row, position) + (size_t)((head - c.heads) * c.head_dim);
-#pragma unroll
-    for (int i = 0; i < DECODE_LANE_DIMS / 2; i++) {
-        int d = (int)threadIdx.x + i * DECODE_WARP;
-        float angle = (float)position * powf(DECODE_ROPE_BASE, -(float)d / (float)half_dim);
-        cosine[i] = cosf(angle);
-        sine[i] = sinf(angle);
-    }
-    decode_wait(); // q, k and v belong to the kernel in front
-#pragma unroll
-    for (int i = 0; i < DECODE_LANE_DIMS / 2; i++) {
-        int d = (int)threadIdx.x + i * DECODE_WARP;
-        if (d >= half_dim) continue;
-        float low = at[d], high = at[d + half_dim];
-        float turned_low = low * cosine[i] - high * sine[i], turned_high = high * cosine[i] + low * sine[i];
-        at[d] = turned_low;
-        at[d + half_dim] = turned_high;
-        if (head < c.heads) continue;
-        keys[place + (size_t)d] = __float2half(turned_low);
-        keys[place + (size_t)(d + half_dim)] = __float2half(turned_high);
-        values[place + (size_t)d] = __float2half(value[d]);
-        values[place + (size_t)(d + half_dim)] = __float2half(value[d + half_dim]);
-    }
-}
-
-/**
  * @brief What a group of lanes has found in its keys: lesson 03's (m, l), and its eight elements of their
  * weighted sum.
  */
@@ -134,14 +91,15 @@ static __device__ __forceinline__ void decode_merge_groups(struct decode_found *
 
 /** @brief The keys and values of one (row, head), and how its threads share them. */
 struct decode_context {
-    const __half *keys;   /**< [num_blocks, block_size, kv_heads, head_dim], from its kv head on */
-    const __half *values; /**< the same */
-    size_t row;           /**< of the batch */
-    int length;           /**< keys that the row sees */
-    int lanes;            /**< of a group: a power of two, eight elements each */
-    int part;             /**< this lane's eight elements, in eights */
-    int group;            /**< of this lane, in the block */
-    int groups;           /**< of the block */
+    __half *keys;   /**< [num_blocks, block_size, kv_heads, head_dim], from its kv head on */
+    __half *values; /**< the same */
+    size_t row;     /**< of the batch */
+    int position;   /**< of the newest key, which is not in the cache yet: the row sees position + 1 keys */
+    int lanes;      /**< of a group: a power of two, eight elements each */
+    int part;       /**< this lane's eight elements, in eights */
+    int group;      /**< of this lane, in the block */
+    int groups;     /**< of the block */
+    bool busy;      /**< whether it has any: of head_dim 96 a group has lanes to spare */
 };
 
 /** @brief Where the keys of this lane's group from @p first on begin, DECODE_KEYS of them, `groups` apart. */
@@ -152,75 +110,177 @@ static __device__ __forceinline__ void decode_places(size_t *places, const struc
 #pragma unroll
     for (int u = 0; u < DECODE_KEYS; u++) {
         int position = first + u * k.groups;
-        if (position < k.length)
+        if (position <= k.position)
             places[u] =
                 decode_cache_offset(c, block_table, k.row, position) + (size_t)(k.part * DECODE_VECTOR);
     }
 }
 
+/** @brief Asks for the keys of this lane's group from @p first on, and their values, but not the newest. */
+static __device__ __forceinline__ void decode_ask(struct decode_keys *next, const struct decode_context &k,
+                                                  const size_t *places, int first)
+{
+    const uint4 none = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (int u = 0; u < DECODE_KEYS; u++) {
+        bool there = k.busy && first + u * k.groups < k.position;
+        next->key[u] = there ? *(const uint4 *)(k.keys + places[u]) : none;
+        next->value[u] = there ? *(const uint4 *)(k.values + places[u]) : none;
+    }
+}
+
+/** @brief Cosines and sines of the angles that pairs of elements are turned by; they grow with the position. */
+struct decode_angles {
+    float cosine[2 * DECODE_WARP]; /**< [head_dim / 2] */
+    float sine[2 * DECODE_WARP];   /**< the same */
+};
+
+/** @brief Works them out, all threads together. They are there behind the next barrier. */
+static __device__ __forceinline__ void decode_find_angles(struct decode_angles *angles, int position,
+                                                          int half_dim)
+{
+    for (int d = (int)threadIdx.x; d < half_dim; d += (int)blockDim.x) {
+        float angle = (float)position * powf(DECODE_ROPE_BASE, -(float)d / (float)half_dim);
+        angles->cosine[d] = cosf(angle);
+        angles->sine[d] = sinf(angle);
+    }
+}
+
+/** @brief Eight floats. */
+static __device__ __forceinline__ void decode_load_eight(float *to, const float *from)
+{
+    float4 low = ((const float4 *)from)[0], high = ((const float4 *)from)[1];
+    const float eight[DECODE_VECTOR] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < DECODE_VECTOR; i++) to[i] = eight[i];
+}
+
+/** @brief Eight floats as halves. */
+static __device__ __forceinline__ uint4 decode_to_halves(const float *from)
+{
+    uint4 halves;
+    __half2 *pair = (__half2 *)&halves;
+#pragma unroll
+    for (int i = 0; i < DECODE_VECTOR / 2; i++) pair[i] = __floats2half2_rn(from[2 * i], from[2 * i + 1]);
+    return halves;
+}
+
+/** @brief Eight elements of a query or key from @p d on, turned: element d makes a pair with d + half_dim. */
+static __device__ __forceinline__ void decode_turn(float *to, const float *head, // [2 half_dim]
+                                                   const struct decode_angles &angles, int d, int half_dim)
+{
+    float mine[DECODE_VECTOR], other[DECODE_VECTOR];
+    const bool low = d < half_dim;
+    const int pair = low ? d : d - half_dim;
+    decode_load_eight(mine, head + d);
+    decode_load_eight(other, head + (low ? d + half_dim : pair));
+#pragma unroll
+    for (int i = 0; i < DECODE_VECTOR; i++) {
+        float across = other[i] * angles.sine[pair + i];
+        to[i] = fmaf(mine[i], angles.cosine[pair + i], low ? -across : across);
+    }
+}
+
+/** @brief What the kernel in front has made of a row, for one head. */
+struct decode_fresh {
+    const float *query; /**< [head_dim] */
+    const float *key;   /**< [head_dim] the newest */
+    const float *value; /**< the same */
+};
+
 /**
  * @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked
- * for at once.
+ * for at once, the first before decode_wait(). The newest key comes out of registers: its group turns it,
+ * and appends it to the cache if @p appends.
  */
 static __device__ __forceinline__ void decode_find(struct decode_found *found, const struct decode_config &c,
                                                    const struct decode_context &k, const int *block_table,
-                                                   const float *q) // [head_dim]
+                                                   const struct decode_fresh &fresh,
+                                                   const struct decode_angles &angles, bool appends)
 {
-    const uint4 none = make_uint4(0, 0, 0, 0);
-    const bool busy = k.part * DECODE_VECTOR < c.head_dim; // of head_dim 96 a group has lanes to spare
+    const int stride = DECODE_KEYS * k.groups, d = k.part * DECODE_VECTOR, half_dim = c.head_dim / 2;
+    const bool newest = k.busy && k.position % k.groups == k.group;
+    const size_t place = decode_cache_offset(c, block_table, k.row, k.position) + (size_t)d;
     size_t places[DECODE_KEYS] = {0};
-    float mine[DECODE_VECTOR] = {0.0f};
+    float query[DECODE_VECTOR] = {0.0f};
+    uint4 key = make_uint4(0, 0, 0, 0), value = key;
+    struct decode_keys next;
     decode_places(places, c, k, block_table, k.group);
-    decode_wait(); // q and the newest key and value belong to the kernel in front
-    if (busy)
-        for (int i = 0; i < DECODE_VECTOR; i++) mine[i] = q[k.part * DECODE_VECTOR + i];
+    decode_ask(&next, k, places, k.group);
+    decode_wait(); // query, key and value belong to the kernel in front
+    if (k.busy) decode_turn(query, fresh.query, angles, d, half_dim);
+    if (newest) {
+        float eight[DECODE_VECTOR];
+        decode_turn(eight, fresh.key, angles, d, half_dim);
+        key = decode_to_halves(eight);
+        decode_load_eight(eight, fresh.value + d);
+        value = decode_to_halves(eight);
+    }
+    if (newest && appends) {
+        *(uint4 *)(k.keys + place) = key;
+        *(uint4 *)(k.values + place) = value;
+    }
     int first_of_warp = k.group - k.group % (DECODE_WARP / k.lanes);
-    for (int first = k.group; first_of_warp < k.length; first += DECODE_KEYS * k.groups) {
-        struct decode_keys next;
+    for (int first = k.group; first_of_warp <= k.position; first += stride) {
+        int there = (k.position - first + k.groups) / k.groups; // at most 0 behind the last
+        struct decode_keys now = next;
 #pragma unroll
         for (int u = 0; u < DECODE_KEYS; u++) {
-            bool there = busy && first + u * k.groups < k.length;
-            next.key[u] = there ? *(const uint4 *)(k.keys + places[u]) : none;
-            next.value[u] = there ? *(const uint4 *)(k.values + places[u]) : none;
+            if (first + u * k.groups != k.position) continue;
+            now.key[u] = key;
+            now.value[u] = value;
         }
-        int there = (k.length - first + k.groups - 1) / k.groups; // at most 0 behind the last
-        first_of_warp += DECODE_KEYS * k.groups;
-        decode_places(places, c, k, block_table, first + DECODE_KEYS * k.groups);
-        decode_add_keys(found, &next, mine, rsqrtf((float)c.head_dim), k.lanes, first < k.length ? there : 0);
+        first_of_warp += stride;
+        decode_places(places, c, k, block_table, first + stride);
+        decode_ask(&next, k, places, first + stride);
+        decode_add_keys(found, &now, query, rsqrtf((float)c.head_dim), k.lanes,
+                        first <= k.position ? there : 0);
     }
 }
 
 /**
- * @brief A block for every (head, row). A group of lanes takes a key, eight elements a lane, so that a warp
- * reads whole lines; all groups of the block share the keys. What they found is merged: in the warp, then
- * warp by warp.
+ * @brief Attention of the newest token, whose key and value it appends to the cache. A block for every
+ * (head, row). A group of lanes takes a key, eight elements a lane, so that a warp reads whole lines; all
+ * groups of the block share the keys. What they found is merged: in the warp, then warp by warp.
  */
-static __global__ void decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
-                                               const int *block_table, // [rows, max_blocks]
-                                               const float *qkv,       // [rows, qkv_width]
-                                               const __half *keys,     // [num_blocks, block_size, ...]
-                                               const __half *values,   // the same
-                                               float *out)             // [rows, heads, head_dim]
+static __global__ void __launch_bounds__(DECODE_KEY_WARPS *DECODE_WARP)
+    decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
+                            const int *block_table,                       // [rows, max_blocks]
+                            const float *qkv,                             // [rows, qkv_width]
+                            __half *keys,                                 // [num_blocks, block_size, ...]
+                            __half *values,                               // the same
+                            float *out)                                   // [rows, heads, head_dim]
 {
     __shared__ float m_of[DECODE_KEY_WARPS], l_of[DECODE_KEY_WARPS];
     __shared__ float sum_of[DECODE_KEY_WARPS][DECODE_LANE_DIMS * DECODE_WARP]; // [warp][head_dim]
+    __shared__ struct decode_angles angles;
     decode_start_next();
     size_t row = blockIdx.y;
     int head = (int)blockIdx.x, warp = (int)threadIdx.x / DECODE_WARP, warps = (int)blockDim.x / DECODE_WARP;
     int lanes = c.head_dim <= 32 ? 4 : c.head_dim <= 64 ? 8 : 16, lane = (int)threadIdx.x % DECODE_WARP;
-    size_t of_head = (size_t)(head / (c.heads / c.kv_heads) * c.head_dim);
-    const struct decode_context context = {
-        keys + of_head,           values + of_head,       row, positions[row] + 1, lanes, lane % lanes,
-        (int)threadIdx.x / lanes, (int)blockDim.x / lanes};
-    const float *q = qkv + row * (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim) + head * c.head_dim;
+    int sharers = c.heads / c.kv_heads, kv_head = head / sharers; // the first of those that share appends
+    const struct decode_context context = {keys + kv_head * c.head_dim,
+                                           values + kv_head * c.head_dim,
+                                           row,
+                                           positions[row],
+                                           lanes,
+                                           lane % lanes,
+                                           (int)threadIdx.x / lanes,
+                                           (int)blockDim.x / lanes,
+                                           lane % lanes * DECODE_VECTOR < c.head_dim};
+    const float *of_row = qkv + row * (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim);
+    const float *key = of_row + (c.heads + kv_head) * c.head_dim;
+    const struct decode_fresh fresh = {of_row + head * c.head_dim, key, key + c.kv_heads * c.head_dim};
     struct decode_found found = {-INFINITY, 0.0f, {0.0f}};
-    decode_find(&found, c, context, block_table, q);
+    decode_find_angles(&angles, context.position, c.head_dim / 2);
+    __syncthreads(); // the angles are there
+    decode_find(&found, c, context, block_table, fresh, angles, head % sharers == 0);
     decode_merge_groups(&found, lanes);
     if (lane == 0) {
         m_of[warp] = found.m;
         l_of[warp] = found.l;
     }
-    if (lane < lanes && lane * DECODE_VECTOR < c.head_dim)
+    if (lane < lanes && context.busy)
         for (int i = 0; i < DECODE_VECTOR; i++) sum_of[warp][lane * DECODE_VECTOR + i] = found.sum[i];
     __syncthreads();   // what every warp found is there
     float m = m_of[0]; // the first warp has a key: position 0

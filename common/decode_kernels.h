@@ -42,24 +42,21 @@ static inline enum kernel_status decode_embed(const struct decode_model *model,
     return decode_launch_status();
 }
 
-/** @brief The attention of a layer: the new key and value, then all of them. Two launches. */
+/** @brief The attention of a layer, the append of the new key and value included. One launch. */
 static inline void decode_attend(const struct decode_config *c, int index, const struct decode_buffers *b,
                                  int rows, cudaStream_t stream)
 {
     size_t kv_elems = decode_cache_elems(c) / (2 * (size_t)c->layers);
     __half *keys = (__half *)b->cache + (size_t)index * 2 * kv_elems, *values = keys + kv_elems;
-    dim3 turned((unsigned)(c->heads + c->kv_heads), (unsigned)rows),
-        heads((unsigned)c->heads, (unsigned)rows);
+    dim3 heads((unsigned)c->heads, (unsigned)rows);
     struct decode_launch launch;
-    cudaLaunchKernelEx(decode_launch_early(&launch, turned, DECODE_WARP, stream), decode_rope_append_kernel,
-                       *c, b->positions, b->block_table, b->qkv, keys, values);
     cudaLaunchKernelEx(decode_launch_early(&launch, heads, decode_attention_threads(c), stream),
                        decode_attention_kernel, *c, b->positions, b->block_table, b->qkv, keys, values,
                        b->attended);
 }
 
 /**
- * @brief One layer: appends to the cache, changes x. Six launches.
+ * @brief One layer: appends to the cache, changes x. Five launches.
  * @return ::KERNEL_INVALID_CONFIG, with nothing launched, if a weight of the layer is missing
  */
 static inline enum kernel_status decode_layer(const struct decode_model *model, int index,

@@ -1,6 +1,6 @@
 /**
  * The kernels of lesson 07's decode step, one by one: attention of every head size and of contexts from one
- * key to many rounds of all warps, products whose rows 16 bytes fit and do not fit; against double, and the
+ * key to many rounds of all warps, with the append to the cache; products whose rows 16 bytes fit and do not fit; against double, and the
  * bits of a row in batches of other sizes.
  */
 #include "../testing.h"
@@ -62,7 +62,7 @@ static struct attention_case make_attention(int head_dim, int longest)
     a.kv_elems = (size_t)c->num_blocks * BLOCK_SIZE * (size_t)(c->kv_heads * head_dim);
     int *positions = host_array<int>(ROWS), *table = host_array<int>((size_t)(ROWS * c->max_blocks));
     for (int r = 0; r < ROWS; r++) positions[r] = r == 1 || longest == 1 ? longest / 2 : longest - 1 - r / 2;
-    for (int i = 0; i < ROWS * c->max_blocks; i++) table[i] = (i * 5 + 2) % c->num_blocks;
+    for (int i = 0; i < ROWS * c->max_blocks; i++) table[i] = (i * 7 + 2) % c->num_blocks;
     a.positions = both(positions, ROWS);
     a.table = both(table, (size_t)(ROWS * c->max_blocks));
     a.qkv = both(random_floats(ROWS * decode_qkv_width(c)), ROWS * decode_qkv_width(c));
@@ -83,13 +83,41 @@ static void attend(const struct attention_case *a, int first_row, int rows)
     finish_launch("decode_attention_kernel");
 }
 
+/** Element d of a query or key, turned by the angle of its position. */
+static double turned(const float *head, int d, int head_dim, int position)
+{
+    int half_dim = head_dim / 2, low = d < half_dim;
+    double angle = position * pow(1e4, -(double)(d % half_dim) / half_dim);
+    double other = (double)head[low ? d + half_dim : d - half_dim];
+    return (double)head[d] * cos(angle) + (low ? -other : other) * sin(angle);
+}
+
+/** Puts the keys and values that the kernel has to append into the host's cache. */
+static void append_expected(struct attention_case *a)
+{
+    const struct decode_config *c = &a->c;
+    for (int i = 0; i < ROWS * c->kv_heads * c->head_dim; i++) {
+        int d = i % c->head_dim, head = i / c->head_dim % c->kv_heads, row = i / (c->head_dim * c->kv_heads);
+        int t = a->positions.host[row], page = a->table.host[row * c->max_blocks + t / BLOCK_SIZE];
+        const float *key = a->qkv.host + (size_t)row * decode_qkv_width(c) + (c->heads + head) * c->head_dim;
+        size_t at = ((size_t)(page * BLOCK_SIZE + t % BLOCK_SIZE) * (size_t)c->kv_heads + (size_t)head) *
+                        (size_t)c->head_dim +
+                    (size_t)d;
+        a->cache.host[at] = __float2half((float)turned(key, d, c->head_dim, t));
+        a->cache.host[a->kv_elems + at] = __float2half(key[c->kv_heads * c->head_dim + d]);
+    }
+}
+
 /** out[d] of one row and head, in double. */
 static void expected_attention(const struct attention_case *a, int row, int head, double *out)
 {
     const struct decode_config *c = &a->c;
     const float *q = a->qkv.host + (size_t)row * decode_qkv_width(c) + head * c->head_dim;
-    double sum = 0.0;
-    for (int d = 0; d < c->head_dim; d++) out[d] = 0.0;
+    double sum = 0.0, query[128];
+    for (int d = 0; d < c->head_dim; d++) {
+        out[d] = 0.0;
+        query[d] = turned(q, d, c->head_dim, a->positions.host[row]);
+    }
     for (int t = 0; t <= a->positions.host[row]; t++) {
         int page = a->table.host[row * c->max_blocks + t / BLOCK_SIZE];
         size_t at = ((size_t)(page * BLOCK_SIZE + t % BLOCK_SIZE) * (size_t)c->kv_heads +
@@ -97,13 +125,23 @@ static void expected_attention(const struct attention_case *a, int row, int head
                     (size_t)c->head_dim;
         double dot = 0.0;
         for (int d = 0; d < c->head_dim; d++)
-            dot += (double)q[d] * (double)__half2float(a->cache.host[at + (size_t)d]);
+            dot += query[d] * (double)__half2float(a->cache.host[at + (size_t)d]);
         double weight = exp(dot / sqrt((double)c->head_dim));
         sum += weight;
         for (int d = 0; d < c->head_dim; d++)
             out[d] += weight * (double)__half2float(a->cache.host[a->kv_elems + at + (size_t)d]);
     }
     for (int d = 0; d < c->head_dim; d++) out[d] /= sum;
+}
+
+/** Whether the cache holds the new keys and values, and else what it held. */
+static void check_cache(const struct attention_case *a)
+{
+    __half *cache = host_array<__half>(a->cache.count);
+    download(cache, a->cache.device, a->cache.count);
+    for (size_t i = 0; i < a->cache.count; i++) // a key may be rounded to the next half
+        expect_close("cache", i, __half2float(cache[i]), (double)__half2float(a->cache.host[i]), 1e-3);
+    free(cache);
 }
 
 static void check_attention(int head_dim, int longest)
@@ -116,6 +154,8 @@ static void check_attention(int head_dim, int longest)
     download(together, a.out, count);
     for (int r = 0; r < ROWS; r++) attend(&a, r, 1);
     download(alone, a.out, count);
+    append_expected(&a);
+    check_cache(&a);
     for (size_t i = 0; i < count; i++) expect_close("bits of a row", i, together[i], alone[i], 0.0);
     for (int i = 0; i < ROWS * a.c.heads; i++) {
         expected_attention(&a, i / a.c.heads, i % a.c.heads, expected);
