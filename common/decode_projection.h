@@ -12,9 +12,9 @@
  * x^2. The norm divides all of x by the same number, so the sum can be divided by it as well, afterwards: a
  * norm costs no kernel.
  */
-struct decode_sums {
-    float dot[2][DECODE_ROWS];  /**< sum of weight * gain * x, of each output and row */
-    float squares[DECODE_ROWS]; /**< sum of x^2 */
+template <int ROWS> struct decode_sums {
+    float dot[2][ROWS];  /**< sum of weight * gain * x, of each output and row */
+    float squares[ROWS]; /**< sum of x^2 */
 };
 
 /**
@@ -67,7 +67,8 @@ static __device__ __forceinline__ float decode_dot(const float *w, float4 x)
 }
 
 /** @brief Adds eight inputs of row @p r, each times its gain and its weights. */
-static __device__ __forceinline__ void decode_add_eight(struct decode_sums *sums, int r,
+template <int ROWS>
+static __device__ __forceinline__ void decode_add_eight(struct decode_sums<ROWS> *sums, int r,
                                                         const float (*w)[DECODE_VECTOR], // [2]
                                                         const float *g, float4 low, float4 high)
 {
@@ -83,14 +84,15 @@ static __device__ __forceinline__ void decode_add_eight(struct decode_sums *sums
  * @brief Adds the inputs from @p first on of every row. Of a single row one half of each eight is asked for
  * before any is used; the other half lies in the same sector, so it will be near when it is needed.
  */
-template <bool ONE_ROW>
-static __device__ __forceinline__ void decode_add(struct decode_sums *sums, const struct decode_ready *ready,
+template <int ROWS>
+static __device__ __forceinline__ void decode_add(struct decode_sums<ROWS> *sums,
+                                                  const struct decode_ready *ready,
                                                   const float *x, // [rows, inputs]
                                                   int first, int inputs, int rows)
 {
     float4 low[DECODE_LOADS];
 #pragma unroll
-    for (int i = 0; ONE_ROW && i < DECODE_LOADS; i++) {
+    for (int i = 0; ROWS == 1 && i < DECODE_LOADS; i++) {
         int at = first + i * DECODE_SPAN;
         low[i] = *(const float4 *)(x + (at < inputs ? at : first));
     }
@@ -102,9 +104,9 @@ static __device__ __forceinline__ void decode_add(struct decode_sums *sums, cons
         decode_to_floats(w[0], ready->weights[0][i]);
         decode_to_floats(w[1], ready->weights[1][i]);
         decode_to_floats(g, ready->gain[i]);
-        if (ONE_ROW) decode_add_eight(sums, 0, w, g, low[i], *(const float4 *)(x + at + 4));
+        if (ROWS == 1) decode_add_eight(sums, 0, w, g, low[i], *(const float4 *)(x + at + 4));
 #pragma unroll
-        for (int r = 0; !ONE_ROW && r < DECODE_ROWS; r++) {
+        for (int r = 0; ROWS > 1 && r < ROWS; r++) {
             if (r >= rows) continue; // the same for all lanes, and the same work for a row
             const float4 *from = (const float4 *)(x + (size_t)r * (size_t)inputs + at);
             decode_add_eight(sums, r, w, g, from[0], from[1]);
@@ -113,24 +115,23 @@ static __device__ __forceinline__ void decode_add(struct decode_sums *sums, cons
 }
 
 /** @brief This lane's part of the sums, 16 bytes of weights at a time. The first of them are @p ready. */
-static __device__ __forceinline__ void decode_wide_sums(struct decode_sums *sums, struct decode_ready *ready,
-                                                        struct decode_pair pair,
+template <int ROWS>
+static __device__ __forceinline__ void decode_wide_sums(struct decode_sums<ROWS> *sums,
+                                                        struct decode_ready *ready, struct decode_pair pair,
                                                         const __half *gain, // [inputs], or NULL
                                                         const float *x,     // [rows, inputs]
                                                         int inputs, int rows)
 {
     const int stride = DECODE_LOADS * DECODE_SPAN;
     for (int first = (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR; first < inputs; first += stride) {
-        if (rows == 1)
-            decode_add<true>(sums, ready, x, first, inputs, rows);
-        else
-            decode_add<false>(sums, ready, x, first, inputs, rows);
+        decode_add<ROWS>(sums, ready, x, first, inputs, rows);
         if (first + stride < inputs) decode_fetch(ready, pair, gain, first + stride, inputs);
     }
 }
 
 /** @brief The same for sizes and places that 16 bytes do not fit. */
-static __device__ inline void decode_narrow_sums(struct decode_sums *sums, struct decode_pair pair,
+template <int ROWS>
+static __device__ inline void decode_narrow_sums(struct decode_sums<ROWS> *sums, struct decode_pair pair,
                                                  const __half *gain, // [inputs], or NULL
                                                  const float *x,     // [rows, inputs]
                                                  int inputs, int rows)
@@ -139,7 +140,7 @@ static __device__ inline void decode_narrow_sums(struct decode_sums *sums, struc
         float w[2] = {__half2float(pair.of[0][i]), __half2float(pair.of[1][i])};
         float g = gain == NULL ? 1.0f : __half2float(gain[i]);
 #pragma unroll
-        for (int r = 0; r < DECODE_ROWS; r++) {
+        for (int r = 0; r < ROWS; r++) {
             if (r >= rows) continue;
             float value = x[(size_t)r * (size_t)inputs + (size_t)i];
             sums->squares[r] = fmaf(value, value, sums->squares[r]);
@@ -152,7 +153,8 @@ static __device__ inline void decode_narrow_sums(struct decode_sums *sums, struc
  * @brief Both projections of row @p r, in every lane: normalized if there is a gain. All lanes must call
  * it.
  */
-static __device__ __forceinline__ float2 decode_finish(const struct decode_sums *sums, int r,
+template <int ROWS>
+static __device__ __forceinline__ float2 decode_finish(const struct decode_sums<ROWS> *sums, int r,
                                                        const __half *gain, int inputs)
 {
     float a = sums->dot[0][r], b = sums->dot[1][r], squares = sums->squares[r];
@@ -187,14 +189,15 @@ static __device__ inline bool decode_is_wide(const struct decode_projection &p)
 
 /**
  * @brief out = norm(x) W^T, or out += x W^T. A warp for each two outputs next to each other, of
- * DECODE_ROWS rows.
+ * ROWS rows.
  */
+template <int ROWS>
 static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_project_kernel(struct decode_projection p)
 {
     decode_start_next();
     int output = 2 * (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
-    int first_row = (int)blockIdx.y * DECODE_ROWS, rows = min(p.rows - first_row, (int)DECODE_ROWS);
+    int first_row = (int)blockIdx.y * ROWS, rows = min(p.rows - first_row, ROWS);
     int lane = (int)threadIdx.x % DECODE_WARP, last = p.outputs - 1;
     if (output > last) return; // whole warps
     const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
@@ -203,22 +206,23 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     float *out = p.out + (size_t)first_row * (size_t)p.outputs + output + lane;
     const bool wide = decode_is_wide(p),
                writes = lane < 2 && output + lane <= last; // a lane for each of the two
-    struct decode_sums sums = {};
+    struct decode_sums<ROWS> sums = {
+    };
     struct decode_ready ready;
     if (wide) decode_fetch(&ready, pair, p.gain, lane * DECODE_VECTOR, p.inputs);
-    decode_wait();                      // x and out belong to the kernels in front
-    float before[DECODE_ROWS] = {0.0f}; // asked for together with x
+    decode_wait();               // x and out belong to the kernels in front
+    float before[ROWS] = {0.0f}; // asked for together with x
 #pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++)
+    for (int r = 0; r < ROWS; r++)
         if (p.add && writes && r < rows) before[r] = out[(size_t)r * (size_t)p.outputs];
     if (wide)
         decode_wide_sums(&sums, &ready, pair, p.gain, x, p.inputs, rows);
     else
         decode_narrow_sums(&sums, pair, p.gain, x, p.inputs, rows);
 #pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++) {
+    for (int r = 0; r < ROWS; r++) {
         if (r >= rows) continue;
-        float2 both = decode_finish(&sums, r, p.gain, p.inputs);
+        float2 both = decode_finish<ROWS>(&sums, r, p.gain, p.inputs);
         if (writes) out[(size_t)r * (size_t)p.outputs] = before[r] + (lane == 0 ? both.x : both.y);
     }
 }
@@ -227,17 +231,19 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
  * @brief out = silu(gate) * up, where gate and up are the two halves of norm(x) W^T. A warp for each pair
  * of outputs.
  */
+template <int ROWS>
 static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     decode_gate_kernel(struct decode_projection p)
 {
     decode_start_next();
     int output = (int)(blockIdx.x * (DECODE_THREADS / DECODE_WARP) + threadIdx.x / DECODE_WARP);
-    int first_row = (int)blockIdx.y * DECODE_ROWS, rows = min(p.rows - first_row, (int)DECODE_ROWS);
+    int first_row = (int)blockIdx.y * ROWS, rows = min(p.rows - first_row, ROWS);
     if (output >= p.outputs) return; // whole warps
     const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
     struct decode_pair pair = {{weights, weights + (size_t)p.outputs * (size_t)p.inputs}};
     const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
-    struct decode_sums sums = {};
+    struct decode_sums<ROWS> sums = {
+    };
     struct decode_ready ready;
     const bool wide = decode_is_wide(p);
     if (wide) decode_fetch(&ready, pair, p.gain, (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR, p.inputs);
@@ -247,21 +253,27 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     else
         decode_narrow_sums(&sums, pair, p.gain, x, p.inputs, rows);
 #pragma unroll
-    for (int r = 0; r < DECODE_ROWS; r++) {
+    for (int r = 0; r < ROWS; r++) {
         if (r >= rows) continue;
-        float2 gate_up = decode_finish(&sums, r, p.gain, p.inputs);
+        float2 gate_up = decode_finish<ROWS>(&sums, r, p.gain, p.inputs);
         if (threadIdx.x % DECODE_WARP == 0)
             p.out[(size_t)(first_row + r) * (size_t)p.outputs + output] =
                 gate_up.x / (1.0f + expf(-gate_up.x)) * gate_up.y;
     }
 }
 
+/** @brief The rows that share a visit of the weights: one row has registers to spare for more blocks. */
+static inline int decode_rows_together(const struct decode_projection *p)
+{
+    return p->rows == 1 ? 1 : (int)DECODE_ROWS;
+}
+
 /** @brief The blocks for @p warps warps a row. */
 static inline dim3 decode_projection_grid(const struct decode_projection *p, int warps)
 {
-    int of_block = DECODE_THREADS / DECODE_WARP;
+    int of_block = DECODE_THREADS / DECODE_WARP, together = decode_rows_together(p);
     return dim3((unsigned)((warps + of_block - 1) / of_block),
-                ((unsigned)p->rows + DECODE_ROWS - 1) / DECODE_ROWS);
+                (unsigned)((p->rows + together - 1) / together));
 }
 
 /** @brief out = norm(x) W^T, or out += x W^T, for every row. One launch. */
@@ -269,7 +281,8 @@ static inline void decode_project(const struct decode_projection *p, cudaStream_
 {
     struct decode_launch launch;
     dim3 grid = decode_projection_grid(p, (p->outputs + 1) / 2);
-    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream), decode_project_kernel, *p);
+    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream),
+                       p->rows == 1 ? decode_project_kernel<1> : decode_project_kernel<DECODE_ROWS>, *p);
 }
 
 /** @brief out = silu(gate) * up, for every row. One launch. */
@@ -277,7 +290,8 @@ static inline void decode_gate(const struct decode_projection *p, cudaStream_t s
 {
     struct decode_launch launch;
     dim3 grid = decode_projection_grid(p, p->outputs);
-    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream), decode_gate_kernel, *p);
+    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream),
+                       p->rows == 1 ? decode_gate_kernel<1> : decode_gate_kernel<DECODE_ROWS>, *p);
 }
 
 #endif
