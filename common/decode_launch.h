@@ -14,9 +14,10 @@ enum {
     DECODE_WARP = 32,
     DECODE_THREADS = 128, /* of a block; four warps, two outputs of a projection each */
     DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor: 128 registers a thread */
-    DECODE_VECTOR = 8,    /* halves in the 16 bytes that a lane loads at once */
-    DECODE_LOADS = 4,     /* such loads that a lane has under way */
-    DECODE_SPAN = DECODE_WARP * DECODE_VECTOR,       /* inputs that a warp takes with one load a lane */
+    DECODE_VECTOR = 8,    /* halves in 16 bytes: what a lane takes of a key, and of weights in a visit */
+    DECODE_LOADS = 4,     /* visits whose weights a lane has under way */
+    DECODE_SPAN = DECODE_WARP * DECODE_VECTOR,       /* inputs that a warp takes in a visit */
+    DECODE_FAR = DECODE_SPAN / 2,                    /* from the first four inputs of a lane to the others */
     DECODE_ROWS = 4,                                 /* rows that share a visit of the weights */
     DECODE_LANE_DIMS = 4,                            /* head_dim / 32 at most */
     DECODE_KEY_WARPS = DECODE_THREADS / DECODE_WARP, /* that share the keys of a row and head at most */

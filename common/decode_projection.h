@@ -36,25 +36,98 @@ static __device__ inline void decode_to_floats(float *to, uint4 halves)
     }
 }
 
+/**
+ * @brief Eight of a row's elements on their way to a lane: four, and four that lie DECODE_FAR behind them, so
+ * that each load of a warp is of one piece: of weights 256 bytes, of x 512.
+ */
+struct decode_halves {
+    uint2 low;  /**< elements at .. at + 3 */
+    uint2 high; /**< elements at + DECODE_FAR .. at + DECODE_FAR + 3 */
+};
+
+/** @brief Asks for the eight from @p at on; what is not there is @p other, two halves. */
+static __device__ __forceinline__ struct decode_halves decode_ask_halves(const __half *from, int at,
+                                                                         int inputs, unsigned other)
+{
+    const uint2 none = make_uint2(other, other);
+    return {at < inputs ? *(const uint2 *)(from + at) : none,
+            at + DECODE_FAR < inputs ? *(const uint2 *)(from + at + DECODE_FAR) : none};
+}
+
+/** @brief The eight as floats. */
+static __device__ __forceinline__ void decode_open(float *to, struct decode_halves halves)
+{
+    decode_to_floats(to, make_uint4(halves.low.x, halves.low.y, halves.high.x, halves.high.y));
+}
+
+/** @brief The first of this lane's inputs. */
+static __device__ __forceinline__ int decode_lane_first(void)
+{
+    return (int)threadIdx.x % DECODE_WARP * (DECODE_VECTOR / 2);
+}
+
 /** @brief Weights and gains of DECODE_LOADS visits, on their way. */
 struct decode_ready {
-    uint4 weights[2][DECODE_LOADS]; /**< eight a visit, of each output */
-    uint4 gain[DECODE_LOADS];       /**< eight a visit; ones where there is none */
+    struct decode_halves weights[2][DECODE_LOADS]; /**< of each output; zeros behind the last input */
+    struct decode_halves gain[DECODE_LOADS];       /**< ones where there is none */
 };
 
 /** @brief Asks for this lane's weights and gains from input @p first on. */
 static __device__ __forceinline__ void decode_fetch(struct decode_ready *ready, struct decode_pair pair,
                                                     const __half *gain, int first, int inputs)
 {
-    const uint4 none = make_uint4(0, 0, 0, 0);
-    const uint4 ones = make_uint4(0x3c003c00u, 0x3c003c00u, 0x3c003c00u, 0x3c003c00u);
+    const unsigned ones = 0x3c003c00u; // two halves
 #pragma unroll
     for (int i = 0; i < DECODE_LOADS; i++) {
         int at = first + i * DECODE_SPAN;
-        ready->weights[0][i] = at < inputs ? *(const uint4 *)(pair.of[0] + at) : none;
-        ready->weights[1][i] = at < inputs ? *(const uint4 *)(pair.of[1] + at) : none;
-        ready->gain[i] = at < inputs && gain != NULL ? *(const uint4 *)(gain + at) : ones;
+        ready->weights[0][i] = decode_ask_halves(pair.of[0], at, inputs, 0);
+        ready->weights[1][i] = decode_ask_halves(pair.of[1], at, inputs, 0);
+        ready->gain[i] = decode_ask_halves(gain, at, gain != NULL ? inputs : 0, ones);
     }
+}
+
+/** @brief Eight weights of each of two outputs, times the gains. */
+struct decode_weighed {
+    float of[2][DECODE_VECTOR]; /**< of each output */
+};
+
+/** @brief Weights times gains of visit @p i. */
+static __device__ __forceinline__ struct decode_weighed decode_weigh(const struct decode_ready *ready, int i)
+{
+    struct decode_weighed weighed;
+    float gain[DECODE_VECTOR];
+    decode_open(gain, ready->gain[i]);
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        decode_open(weighed.of[k], ready->weights[k][i]);
+#pragma unroll
+        for (int j = 0; j < DECODE_VECTOR; j++) weighed.of[k][j] *= gain[j];
+    }
+    return weighed;
+}
+
+/** @brief The weights of the first DECODE_LOADS visits, times the gains. */
+static __device__ __forceinline__ void
+decode_weigh_first(struct decode_weighed *weighed, struct decode_pair pair, const __half *gain, int inputs)
+{
+    struct decode_ready ready;
+    decode_fetch(&ready, pair, gain, decode_lane_first(), inputs);
+#pragma unroll
+    for (int i = 0; i < DECODE_LOADS; i++) weighed[i] = decode_weigh(&ready, i);
+}
+
+/** @brief Eight inputs of a row. */
+struct decode_inputs {
+    float4 low;  /**< as in decode_halves */
+    float4 high; /**< the same */
+};
+
+/** @brief Asks for the eight inputs from @p at on; zeros behind the last. */
+static __device__ __forceinline__ struct decode_inputs decode_ask_inputs(const float *x, int at, int inputs)
+{
+    const float4 none = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    return {at < inputs ? *(const float4 *)(x + at) : none,
+            at + DECODE_FAR < inputs ? *(const float4 *)(x + at + DECODE_FAR) : none};
 }
 
 /**
@@ -66,66 +139,70 @@ static __device__ __forceinline__ float decode_dot(const float *w, float4 x)
     return fmaf(w[3], x.w, fmaf(w[2], x.z, fmaf(w[1], x.y, w[0] * x.x)));
 }
 
-/** @brief Adds eight inputs of row @p r, each times its gain and its weights. */
+/** @brief Adds eight inputs of row @p r. */
 template <int ROWS>
 static __device__ __forceinline__ void decode_add_eight(struct decode_sums<ROWS> *sums, int r,
-                                                        const float (*w)[DECODE_VECTOR], // [2]
-                                                        const float *g, float4 low, float4 high)
+                                                        const struct decode_weighed &w,
+                                                        const struct decode_inputs &x)
 {
-    const float l[4] = {low.x, low.y, low.z, low.w}, h[4] = {high.x, high.y, high.z, high.w};
-    sums->squares[r] += decode_dot(l, low) + decode_dot(h, high);
-    low = make_float4(g[0] * low.x, g[1] * low.y, g[2] * low.z, g[3] * low.w);
-    high = make_float4(g[4] * high.x, g[5] * high.y, g[6] * high.z, g[7] * high.w);
-    sums->dot[0][r] += decode_dot(w[0], low) + decode_dot(w[0] + 4, high);
-    sums->dot[1][r] += decode_dot(w[1], low) + decode_dot(w[1] + 4, high);
+    const float low[4] = {x.low.x, x.low.y, x.low.z, x.low.w};
+    const float high[4] = {x.high.x, x.high.y, x.high.z, x.high.w};
+    sums->squares[r] += decode_dot(low, x.low) + decode_dot(high, x.high);
+    sums->dot[0][r] += decode_dot(w.of[0], x.low) + decode_dot(w.of[0] + 4, x.high);
+    sums->dot[1][r] += decode_dot(w.of[1], x.low) + decode_dot(w.of[1] + 4, x.high);
+}
+
+/** @brief Whether visit @p i of those from this lane's @p first on holds an input of any lane. */
+static __device__ __forceinline__ bool decode_visits(int first, int i, int inputs)
+{
+    return first - first % DECODE_SPAN + i * DECODE_SPAN < inputs;
 }
 
 /**
- * @brief Adds the inputs from @p first on of every row. Of a single row one half of each eight is asked for
- * before any is used; the other half lies in the same sector, so it will be near when it is needed.
+ * @brief Adds DECODE_LOADS visits of every row. All inputs that are added together are asked for together:
+ * of a single row those of all visits, else those of all rows. @p weighed: of each visit, or NULL, to be
+ * made of @p ready.
  */
 template <int ROWS>
 static __device__ __forceinline__ void decode_add(struct decode_sums<ROWS> *sums,
+                                                  const struct decode_weighed *weighed,
                                                   const struct decode_ready *ready,
                                                   const float *x, // [rows, inputs]
                                                   int first, int inputs, int rows)
 {
-    float4 low[DECODE_LOADS];
+    struct decode_inputs of_visit[DECODE_LOADS], of_row[ROWS];
 #pragma unroll
-    for (int i = 0; ROWS == 1 && i < DECODE_LOADS; i++) {
-        int at = first + i * DECODE_SPAN;
-        low[i] = *(const float4 *)(x + (at < inputs ? at : first));
-    }
+    for (int i = 0; ROWS == 1 && i < DECODE_LOADS; i++)
+        of_visit[i] = decode_ask_inputs(x, first + i * DECODE_SPAN, inputs);
 #pragma unroll
     for (int i = 0; i < DECODE_LOADS; i++) {
-        float w[2][DECODE_VECTOR], g[DECODE_VECTOR];
-        int at = first + i * DECODE_SPAN;
-        if (at >= inputs) continue;
-        decode_to_floats(w[0], ready->weights[0][i]);
-        decode_to_floats(w[1], ready->weights[1][i]);
-        decode_to_floats(g, ready->gain[i]);
-        if (ROWS == 1) decode_add_eight(sums, 0, w, g, low[i], *(const float4 *)(x + at + 4));
+        if (!decode_visits(first, i, inputs)) continue;
+        const struct decode_weighed w = weighed != NULL ? weighed[i] : decode_weigh(ready, i);
+        if (ROWS == 1) decode_add_eight(sums, 0, w, of_visit[i]);
 #pragma unroll
-        for (int r = 0; ROWS > 1 && r < ROWS; r++) {
-            if (r >= rows) continue; // the same for all lanes, and the same work for a row
-            const float4 *from = (const float4 *)(x + (size_t)r * (size_t)inputs + at);
-            decode_add_eight(sums, r, w, g, from[0], from[1]);
-        }
+        for (int r = 0; ROWS > 1 && r < ROWS; r++) // a row that is not there is the last one again
+            of_row[r] = decode_ask_inputs(x + (size_t)min(r, rows - 1) * (size_t)inputs,
+                                          first + i * DECODE_SPAN, inputs);
+#pragma unroll
+        for (int r = 0; ROWS > 1 && r < ROWS; r++) decode_add_eight(sums, r, w, of_row[r]);
     }
 }
 
-/** @brief This lane's part of the sums, 16 bytes of weights at a time. The first of them are @p ready. */
+/** @brief This lane's part of the sums. The first weights are @p weighed already, before x was there. */
 template <int ROWS>
 static __device__ __forceinline__ void decode_wide_sums(struct decode_sums<ROWS> *sums,
-                                                        struct decode_ready *ready, struct decode_pair pair,
+                                                        const struct decode_weighed *weighed,
+                                                        struct decode_pair pair,
                                                         const __half *gain, // [inputs], or NULL
                                                         const float *x,     // [rows, inputs]
                                                         int inputs, int rows)
 {
-    const int stride = DECODE_LOADS * DECODE_SPAN;
-    for (int first = (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR; first < inputs; first += stride) {
-        decode_add<ROWS>(sums, ready, x, first, inputs, rows);
-        if (first + stride < inputs) decode_fetch(ready, pair, gain, first + stride, inputs);
+    const int stride = DECODE_LOADS * DECODE_SPAN, lane_first = decode_lane_first();
+    decode_add<ROWS>(sums, weighed, NULL, x, lane_first, inputs, rows);
+    for (int base = stride; base < inputs; base += stride) {
+        struct decode_ready ready;
+        decode_fetch(&ready, pair, gain, base + lane_first, inputs);
+        decode_add<ROWS>(sums, NULL, &ready, x, base + lane_first, inputs, rows);
     }
 }
 
@@ -150,12 +227,12 @@ static __device__ inline void decode_narrow_sums(struct decode_sums<ROWS> *sums,
 }
 
 /**
- * @brief Both projections of row @p r, in every lane: normalized if there is a gain. All lanes must call
- * it.
+ * @brief Both projections of row @p r, in every lane; @p share: of one input in the mean that normalizes.
+ * All lanes must call it.
  */
 template <int ROWS>
 static __device__ __forceinline__ float2 decode_finish(const struct decode_sums<ROWS> *sums, int r,
-                                                       const __half *gain, int inputs)
+                                                       bool normalize, float share)
 {
     float a = sums->dot[0][r], b = sums->dot[1][r], squares = sums->squares[r];
 #pragma unroll
@@ -164,7 +241,7 @@ static __device__ __forceinline__ float2 decode_finish(const struct decode_sums<
         b += __shfl_xor_sync(0xffffffffu, b, distance);
         squares += __shfl_xor_sync(0xffffffffu, squares, distance);
     }
-    float norm = gain == NULL ? 1.0f : rsqrtf(squares / (float)inputs + DECODE_EPSILON);
+    float norm = normalize ? rsqrtf(squares * share + DECODE_EPSILON) : 1.0f;
     return make_float2(a * norm, b * norm);
 }
 
@@ -180,7 +257,7 @@ struct decode_projection {
     int add;     /**< 1: out += ... */
 };
 
-/** @brief Whether every row of weights, the gain and every row of x can be read 16 bytes at a time. */
+/** @brief Whether rows of weights, the gain and rows of x can be read four elements at a time. */
 static __device__ inline bool decode_is_wide(const struct decode_projection &p)
 {
     return p.inputs % DECODE_VECTOR == 0 &&
@@ -206,23 +283,23 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     float *out = p.out + (size_t)first_row * (size_t)p.outputs + output + lane;
     const bool wide = decode_is_wide(p),
                writes = lane < 2 && output + lane <= last; // a lane for each of the two
-    struct decode_sums<ROWS> sums = {
-    };
-    struct decode_ready ready;
-    if (wide) decode_fetch(&ready, pair, p.gain, lane * DECODE_VECTOR, p.inputs);
+    const float share = 1.0f / (float)p.inputs;
+    decode_sums<ROWS> sums = {};
+    struct decode_weighed weighed[DECODE_LOADS];
+    if (wide) decode_weigh_first(weighed, pair, p.gain, p.inputs);
     decode_wait();               // x and out belong to the kernels in front
     float before[ROWS] = {0.0f}; // asked for together with x
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         if (p.add && writes && r < rows) before[r] = out[(size_t)r * (size_t)p.outputs];
     if (wide)
-        decode_wide_sums(&sums, &ready, pair, p.gain, x, p.inputs, rows);
+        decode_wide_sums(&sums, weighed, pair, p.gain, x, p.inputs, rows);
     else
         decode_narrow_sums(&sums, pair, p.gain, x, p.inputs, rows);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         if (r >= rows) continue;
-        float2 both = decode_finish<ROWS>(&sums, r, p.gain, p.inputs);
+        float2 both = decode_finish<ROWS>(&sums, r, p.gain != NULL, share);
         if (writes) out[(size_t)r * (size_t)p.outputs] = before[r] + (lane == 0 ? both.x : both.y);
     }
 }
@@ -242,20 +319,20 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     const __half *weights = p.weights + (size_t)output * (size_t)p.inputs;
     struct decode_pair pair = {{weights, weights + (size_t)p.outputs * (size_t)p.inputs}};
     const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
-    struct decode_sums<ROWS> sums = {
-    };
-    struct decode_ready ready;
+    const float share = 1.0f / (float)p.inputs;
+    decode_sums<ROWS> sums = {};
+    struct decode_weighed weighed[DECODE_LOADS];
     const bool wide = decode_is_wide(p);
-    if (wide) decode_fetch(&ready, pair, p.gain, (int)threadIdx.x % DECODE_WARP * DECODE_VECTOR, p.inputs);
+    if (wide) decode_weigh_first(weighed, pair, p.gain, p.inputs);
     decode_wait(); // x belongs to the kernel in front
     if (wide)
-        decode_wide_sums(&sums, &ready, pair, p.gain, x, p.inputs, rows);
+        decode_wide_sums(&sums, weighed, pair, p.gain, x, p.inputs, rows);
     else
         decode_narrow_sums(&sums, pair, p.gain, x, p.inputs, rows);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         if (r >= rows) continue;
-        float2 gate_up = decode_finish<ROWS>(&sums, r, p.gain, p.inputs);
+        float2 gate_up = decode_finish<ROWS>(&sums, r, p.gain != NULL, share);
         if (threadIdx.x % DECODE_WARP == 0)
             p.out[(size_t)(first_row + r) * (size_t)p.outputs + output] =
                 gate_up.x / (1.0f + expf(-gate_up.x)) * gate_up.y;
