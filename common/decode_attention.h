@@ -47,43 +47,52 @@ struct decode_context {
     __half *values; /**< the same */
     size_t row;     /**< of the batch */
     int position;   /**< of the newest key, which is not in the cache yet: the row sees position + 1 keys */
-    int lanes;      /**< of a group: a power of two, eight elements each */
-    int part;       /**< this lane's eight elements, in eights */
+    int part;       /**< this lane's eight elements, in eights; LANES lanes are a group, a power of two */
     int group;      /**< of this lane, in the block */
     int groups;     /**< of the block */
     bool busy;      /**< whether it has any: of head_dim 96 a group has lanes to spare */
 };
 
+/** @brief A lane's eight elements of the newest key and of its value. */
+struct decode_newest {
+    uint4 key;   /**< turned; halves, as they are in the cache from now on */
+    uint4 value; /**< the same */
+};
+
 /**
  * @brief Adds keys. @p q: this lane's eight elements; @p first: position of the first of its group's keys,
- * @p first_of_warp: of the first of all keys of the warp.
+ * @p first_of_warp: of the first of all keys of the warp. What no group of the warp has is passed over.
  */
-static __device__ __forceinline__ void decode_add_keys(struct decode_found *found,
-                                                       const struct decode_keys *next, const float *q,
-                                                       float scale, const struct decode_context &k, int first,
-                                                       int first_of_warp)
+template <int LANES>
+static __device__ __forceinline__ void
+decode_add_keys(struct decode_found *found, const struct decode_keys &keys,
+                const struct decode_newest &newest, const float *q, float scale,
+                const struct decode_context &k, int first, int first_of_warp)
 {
     float score[DECODE_KEYS], part[DECODE_VECTOR], m = found->m;
 #pragma unroll
     for (int u = 0; u < DECODE_KEYS; u++) {
-        score[u] = -INFINITY;
-        if (first_of_warp + u * k.groups > k.position) continue; // of no group
         float dot = 0.0f;
-        decode_to_floats(part, next->key[u]);
+        score[u] = -INFINITY;
+        if (first_of_warp + u * k.groups > k.position) continue;
+        decode_to_floats(part, first + u * k.groups == k.position ? newest.key : keys.key[u]);
         for (int i = 0; i < DECODE_VECTOR; i++) dot = fmaf(q[i], part[i], dot);
-        for (int distance = k.lanes / 2; distance > 0; distance /= 2)
+#pragma unroll
+        for (int distance = LANES / 2; distance > 0; distance /= 2)
             dot += __shfl_xor_sync(0xffffffffu, dot, distance);
         if (first + u * k.groups <= k.position) score[u] = dot * scale;
         m = fmaxf(m, score[u]);
     }
-    float correction = expf(found->m - decode_reference(m));
-    found->l *= correction;
-    for (int i = 0; i < DECODE_VECTOR; i++) found->sum[i] *= correction;
+    if (found->m != -INFINITY) { // what was found before has a new reference
+        float correction = expf(found->m - m);
+        found->l *= correction;
+        for (int i = 0; i < DECODE_VECTOR; i++) found->sum[i] *= correction;
+    }
 #pragma unroll
     for (int u = 0; u < DECODE_KEYS; u++) {
-        if (first_of_warp + u * k.groups > k.position) continue; // of no group
+        if (first_of_warp + u * k.groups > k.position) continue;
         float weight = expf(score[u] - decode_reference(m));
-        decode_to_floats(part, next->value[u]);
+        decode_to_floats(part, first + u * k.groups == k.position ? newest.value : keys.value[u]);
         found->l += weight;
         for (int i = 0; i < DECODE_VECTOR; i++) found->sum[i] = fmaf(weight, part[i], found->sum[i]);
     }
@@ -91,9 +100,10 @@ static __device__ __forceinline__ void decode_add_keys(struct decode_found *foun
 }
 
 /** @brief Merges what the groups of a warp have found, into the first of them, by lesson 03's rule. */
-static __device__ __forceinline__ void decode_merge_groups(struct decode_found *found, int lanes)
+template <int LANES> static __device__ __forceinline__ void decode_merge_groups(struct decode_found *found)
 {
-    for (int distance = lanes; distance < DECODE_WARP; distance *= 2) {
+#pragma unroll
+    for (int distance = LANES; distance < DECODE_WARP; distance *= 2) {
         float other_m = __shfl_xor_sync(0xffffffffu, found->m, distance);
         float m = fmaxf(found->m, other_m), reference = decode_reference(m);
         float mine = expf(found->m - reference), others = expf(other_m - reference);
@@ -144,9 +154,10 @@ static __device__ __forceinline__ void decode_find_angles(struct decode_angles *
                                                           int half_dim)
 {
     for (int d = (int)threadIdx.x; d < half_dim; d += (int)blockDim.x) {
-        float angle = (float)position * powf(DECODE_ROPE_BASE, -(float)d / (float)half_dim);
-        angles->cosine[d] = cosf(angle);
-        angles->sine[d] = sinf(angle);
+        float angle = (float)position * powf(DECODE_ROPE_BASE, -(float)d / (float)half_dim), sine, cosine;
+        sincosf(angle, &sine, &cosine);
+        angles->sine[d] = sine;
+        angles->cosine[d] = cosine;
     }
 }
 
@@ -209,53 +220,62 @@ struct decode_fresh {
     const float *value; /**< the same */
 };
 
+/** @brief Takes the newest key and value, and appends them to the cache if @p place is not NULL. */
+static __device__ __forceinline__ struct decode_newest decode_take_newest(const struct decode_context &k,
+                                                                          const struct decode_fresh &fresh,
+                                                                          const struct decode_turn &turn,
+                                                                          const size_t *place)
+{
+    struct decode_newest newest;
+    float eight[DECODE_VECTOR];
+    decode_load_turned(eight, fresh.key, turn);
+    newest.key = decode_to_halves(eight);
+    decode_load_eight(eight, fresh.value + turn.at);
+    newest.value = decode_to_halves(eight);
+    if (place != NULL) {
+        *(uint4 *)(k.keys + *place) = newest.key;
+        *(uint4 *)(k.values + *place) = newest.value;
+    }
+    return newest;
+}
+
 /**
  * @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked
- * for at once, the first before decode_wait(). The newest key comes out of registers: its group turns it,
- * and appends it to the cache if @p appends.
+ * for at once, the first before decode_wait(): no kernel of a step writes to them. The newest key comes from
+ * the kernel in front; its group turns it, and appends it to the cache if @p appends. All threads must call
+ * it.
  */
+template <int LANES>
 static __device__ __forceinline__ void decode_find(struct decode_found *found, const struct decode_config &c,
                                                    const struct decode_context &k, const int *block_table,
                                                    const struct decode_fresh &fresh,
-                                                   const struct decode_turn &turn, bool appends)
+                                                   struct decode_angles *angles, bool appends)
 {
-    const int stride = DECODE_KEYS * k.groups;
-    const bool newest = k.busy && k.position % k.groups == k.group;
-    const size_t place = decode_cache_offset(c, block_table, k.row, k.position) + (size_t)turn.at;
+    const int stride = DECODE_KEYS * k.groups, at = k.part * DECODE_VECTOR;
+    const bool has_newest = k.busy && k.position % k.groups == k.group;
     const float scale = rsqrtf((float)c.head_dim);
     size_t places[DECODE_KEYS] = {0};
     float query[DECODE_VECTOR] = {0.0f};
-    uint4 key = make_uint4(0, 0, 0, 0), value = key;
+    struct decode_newest newest = {};
     struct decode_keys next;
+    struct decode_turn turn;
     decode_places(places, c, k, block_table, k.group);
     decode_ask(&next, k, places, k.group);
-    decode_wait(); // query, key and value belong to the kernel in front
+    const size_t place = decode_cache_offset(c, block_table, k.row, k.position) + (size_t)at;
+    decode_find_angles(angles, k.position, c.head_dim / 2);
+    __syncthreads(); // the angles are there
+    decode_prepare_turn(&turn, *angles, k.busy ? at : 0, c.head_dim / 2);
+    decode_wait(); // query, newest key and value belong to the kernel in front
     if (k.busy) decode_load_turned(query, fresh.query, turn);
-    if (newest) {
-        float eight[DECODE_VECTOR];
-        decode_load_turned(eight, fresh.key, turn);
-        key = decode_to_halves(eight);
-        decode_load_eight(eight, fresh.value + turn.at);
-        value = decode_to_halves(eight);
-    }
-    if (newest && appends) {
-        *(uint4 *)(k.keys + place) = key;
-        *(uint4 *)(k.values + place) = value;
-    }
-    int first_of_warp = k.group - k.group % (DECODE_WARP / k.lanes);
+    if (has_newest) newest = decode_take_newest(k, fresh, turn, appends ? &place : NULL);
+    int first_of_warp = k.group - k.group % (DECODE_WARP / LANES);
     for (int first = k.group; first_of_warp <= k.position; first += stride) {
-        struct decode_keys now = next;
-#pragma unroll
-        for (int u = 0; u < DECODE_KEYS; u++) {
-            if (first + u * k.groups != k.position) continue;
-            now.key[u] = key;
-            now.value[u] = value;
-        }
+        const struct decode_keys now = next;
         if (first_of_warp + stride <= k.position) {
             decode_places(places, c, k, block_table, first + stride);
             decode_ask(&next, k, places, first + stride);
         }
-        decode_add_keys(found, &now, query, scale, k, first, first_of_warp);
+        decode_add_keys<LANES>(found, now, newest, query, scale, k, first, first_of_warp);
         first_of_warp += stride;
     }
 }
@@ -269,21 +289,22 @@ struct decode_of_block {
 };
 
 /**
- * @brief out = what the first @p used warps have found, merged, which is in @p mine for this lane's group of
- * each warp. With few keys that is one warp, and nothing to merge. All threads must call it.
+ * @brief out = what the first @p used warps have found, merged; @p mine is that of this lane's warp. With few
+ * keys that is one warp, and nothing to merge. All threads must call it.
  */
+template <int LANES>
 static __device__ __forceinline__ void decode_write(float *out, // [head_dim]
                                                     struct decode_of_block *block,
                                                     const struct decode_found &mine,
                                                     const struct decode_context &k, int head_dim, int used)
 {
     const int warp = (int)threadIdx.x / DECODE_WARP, lane = (int)threadIdx.x % DECODE_WARP;
-    const bool holds = lane < k.lanes && k.busy && warp < used;
-    float *sum_of = used == 1 ? out : block->sum[warp];
+    const bool holds = lane < LANES && k.busy && warp < used;
+    float *to = used == 1 ? out : block->sum[warp]; // [head_dim]
     float share = used == 1 ? 1.0f / mine.l : 1.0f;
 #pragma unroll
     for (int i = 0; i < DECODE_VECTOR; i++)
-        if (holds) sum_of[lane * DECODE_VECTOR + i] = mine.sum[i] * share;
+        if (holds) to[lane * DECODE_VECTOR + i] = mine.sum[i] * share;
     if (used == 1) return; // all threads of the block
     if (lane == 0) {
         block->m[warp] = mine.m;
@@ -305,9 +326,10 @@ static __device__ __forceinline__ void decode_write(float *out, // [head_dim]
 
 /**
  * @brief Attention of the newest token, whose key and value it appends to the cache. A block for every
- * (head, row). A group of lanes takes a key, eight elements a lane, so that a warp reads whole lines; all
- * groups of the block share the keys. What they found is merged: in the warp, then warp by warp.
+ * (head, row). A group of LANES lanes takes a key, eight elements a lane, so that a warp reads whole lines;
+ * all groups of the block share the keys. What they found is merged: in the warp, then warp by warp.
  */
+template <int LANES>
 static __global__ void __launch_bounds__(DECODE_KEY_WARPS *DECODE_WARP)
     decode_attention_kernel(struct decode_config c, const int *positions, // [rows]
                             const int *block_table,                       // [rows, max_blocks]
@@ -320,30 +342,25 @@ static __global__ void __launch_bounds__(DECODE_KEY_WARPS *DECODE_WARP)
     decode_start_next();
     size_t row = blockIdx.y;
     int head = (int)blockIdx.x, warp = (int)threadIdx.x / DECODE_WARP, warps = (int)blockDim.x / DECODE_WARP;
-    int lanes = c.head_dim <= 32 ? 4 : c.head_dim <= 64 ? 8 : 16, part = (int)threadIdx.x % lanes;
     int sharers = c.heads / c.kv_heads, kv_head = head / sharers; // the first of those that share appends
+    int part = (int)threadIdx.x % LANES;
     const struct decode_context k = {keys + kv_head * c.head_dim,
                                      values + kv_head * c.head_dim,
                                      row,
                                      positions[row],
-                                     lanes,
                                      part,
-                                     (int)threadIdx.x / lanes,
-                                     (int)blockDim.x / lanes,
+                                     (int)threadIdx.x / LANES,
+                                     (int)blockDim.x / LANES,
                                      part * DECODE_VECTOR < c.head_dim};
     const float *of_row = qkv + row * (size_t)((c.heads + 2 * c.kv_heads) * c.head_dim);
     const float *key = of_row + (c.heads + kv_head) * c.head_dim;
     const struct decode_fresh fresh = {of_row + head * c.head_dim, key, key + c.kv_heads * c.head_dim};
-    const int used = min(warps, k.position / (DECODE_WARP / lanes) + 1); // warps with keys
+    const int used = min(warps, k.position / (DECODE_WARP / LANES) + 1); // warps with keys
     struct decode_found found = {-INFINITY, 0.0f, {0.0f}};
-    struct decode_turn turn;
-    decode_find_angles(&block.angles, k.position, c.head_dim / 2);
-    __syncthreads(); // the angles are there
-    decode_prepare_turn(&turn, block.angles, k.busy ? part * DECODE_VECTOR : 0, c.head_dim / 2);
-    decode_find(&found, c, k, block_table, fresh, turn, head % sharers == 0);
-    if (warp < used) decode_merge_groups(&found, lanes);
+    decode_find<LANES>(&found, c, k, block_table, fresh, &block.angles, head == kv_head * sharers);
+    if (warp < used) decode_merge_groups<LANES>(&found);
     out += (row * (size_t)c.heads + (size_t)head) * (size_t)c.head_dim;
-    decode_write(out, &block, found, k, c.head_dim, used);
+    decode_write<LANES>(out, &block, found, k, c.head_dim, used);
 }
 
 /**
@@ -354,6 +371,19 @@ static inline int decode_attention_threads(const struct decode_config *c)
 {
     int groups = (int)(((size_t)c->max_blocks * (size_t)c->block_size + DECODE_WARP - 1) / DECODE_WARP);
     return DECODE_WARP * (groups < DECODE_KEY_WARPS ? groups : (int)DECODE_KEY_WARPS);
+}
+
+/** @brief Attention of every row and head, the append of the new keys and values included. One launch. */
+static inline void decode_attention(const struct decode_config *c, const struct decode_buffers *b,
+                                    __half *keys, __half *values, int rows, cudaStream_t stream)
+{
+    dim3 grid((unsigned)c->heads, (unsigned)rows);
+    struct decode_launch launch;
+    cudaLaunchKernelEx(decode_launch_early(&launch, grid, decode_attention_threads(c), stream),
+                       c->head_dim <= 32   ? decode_attention_kernel<4>
+                       : c->head_dim <= 64 ? decode_attention_kernel<8>
+                                           : decode_attention_kernel<16>,
+                       *c, b->positions, b->block_table, b->qkv, keys, values, b->attended);
 }
 
 #endif

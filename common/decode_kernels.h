@@ -42,17 +42,13 @@ static inline enum kernel_status decode_embed(const struct decode_model *model,
     return decode_launch_status();
 }
 
-/** @brief The attention of a layer, the append of the new key and value included. One launch. */
+/** @brief The attention of layer @p index. One launch. */
 static inline void decode_attend(const struct decode_config *c, int index, const struct decode_buffers *b,
                                  int rows, cudaStream_t stream)
 {
     size_t kv_elems = decode_cache_elems(c) / (2 * (size_t)c->layers);
-    __half *keys = (__half *)b->cache + (size_t)index * 2 * kv_elems, *values = keys + kv_elems;
-    dim3 heads((unsigned)c->heads, (unsigned)rows);
-    struct decode_launch launch;
-    cudaLaunchKernelEx(decode_launch_early(&launch, heads, decode_attention_threads(c), stream),
-                       decode_attention_kernel, *c, b->positions, b->block_table, b->qkv, keys, values,
-                       b->attended);
+    __half *keys = (__half *)b->cache + (size_t)index * 2 * kv_elems;
+    decode_attention(c, b, keys, keys + kv_elems, rows, stream);
 }
 
 /**

@@ -16,12 +16,12 @@ enum {
     DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor: 128 registers a thread */
     DECODE_VECTOR = 8,    /* halves in 16 bytes: what a lane takes of a key, and of weights in a visit */
     DECODE_LOADS = 4,     /* visits whose weights a lane has under way */
-    DECODE_SPAN = DECODE_WARP * DECODE_VECTOR,       /* inputs that a warp takes in a visit */
-    DECODE_FAR = DECODE_SPAN / 2,                    /* from the first four inputs of a lane to the others */
-    DECODE_ROWS = 4,                                 /* rows that share a visit of the weights */
-    DECODE_LANE_DIMS = 4,                            /* head_dim / 32 at most */
-    DECODE_KEY_WARPS = DECODE_THREADS / DECODE_WARP, /* that share the keys of a row and head at most */
-    DECODE_KEYS = 4                                  /* of a group of lanes that are under way at once */
+    DECODE_SPAN = DECODE_WARP * DECODE_VECTOR, /* inputs that a warp takes in a visit */
+    DECODE_FAR = DECODE_SPAN / 2,              /* from the first four inputs of a lane to the others */
+    DECODE_ROWS = 4,                           /* rows that share a visit of the weights */
+    DECODE_LANE_DIMS = 4,                      /* head_dim / 32 at most */
+    DECODE_KEY_WARPS = 8,                      /* that share the keys of a row and head at most */
+    DECODE_KEYS = 4                            /* of a group of lanes that are under way at once */
 };
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
 #define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */

@@ -114,7 +114,7 @@ static void time_model(struct decode_config c, int rows, int context)
     printf("%d layers, hidden %d, %d rows, %d tokens: eager %.1f us, replay %.1f us, %.2f times, %.2f us a "
            "node; logits %s\n",
            c.layers, c.hidden, rows, context, eager, replay, eager / replay,
-           replay / (float)(6 * c.layers + 2), eager_sum == replay_sum ? "the same" : "DIFFER");
+           replay / (float)(5 * c.layers + 2), eager_sum == replay_sum ? "the same" : "DIFFER");
     decode_graphs_destroy(s.graphs);
     cudaStreamDestroy(s.stream);
     cudaFree(weights), cudaFree(cache), cudaFree(memory), cudaFree(s.flush);

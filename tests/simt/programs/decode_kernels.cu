@@ -75,12 +75,13 @@ static void attend(const struct attention_case *a, int first_row, int rows)
 {
     const struct decode_config *c = &a->c;
     size_t row = (size_t)first_row, out = row * (size_t)(c->heads * c->head_dim);
-    decode_attention_kernel<<<dim3((unsigned)c->heads, (unsigned)rows),
-                              (unsigned)decode_attention_threads(c)>>>(
-        *c, a->positions.device + row, a->table.device + row * (size_t)c->max_blocks,
-        a->qkv.device + row * decode_qkv_width(c), a->cache.device, a->cache.device + a->kv_elems,
-        a->out + out);
-    finish_launch("decode_attention_kernel");
+    struct decode_buffers b = {};
+    b.positions = a->positions.device + row;
+    b.block_table = a->table.device + row * (size_t)c->max_blocks;
+    b.qkv = a->qkv.device + row * decode_qkv_width(c);
+    b.attended = a->out + out;
+    decode_attention(c, &b, a->cache.device, a->cache.device + a->kv_elems, rows, NULL);
+    finish_launch("decode_attention");
 }
 
 /** Element d of a query or key, turned by the angle of its position. */
