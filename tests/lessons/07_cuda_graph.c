@@ -345,6 +345,7 @@ static const struct table_row TABLE[] = {
     {"step/64_steps", GROUP_NUMERICS, DEVICE_ANY, &SMALLEST, 4, 8, 64, 8, 8, 20, MODE_BOTH},
     {"step/property_replay_is_eager", GROUP_PROPERTIES, DEVICE_ANY, &SMALLEST, 4, 4, 3, 4, 0, 3, MODE_BOTH},
     {"step/tiny", GROUP_SPEED, DEVICE_ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_BOTH},
+    {"step/eager_tiny", GROUP_SPEED, DEVICE_ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_EAGER},
     {"step/replay_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY},
     {"step/eager_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER},
     {"step/replay_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY},
@@ -447,7 +448,7 @@ static int cases(struct lesson_case *cases, int capacity)
         const struct table_row *row = &TABLE[i < good ? i : 1];
         struct lesson_case *item = &cases[count++];
         *item = (struct lesson_case){.group = i < good ? row->group : GROUP_BAD_INPUT,
-                                     .weight = i < good ? 3 : 1,
+                                     .weight = i >= good ? 1 : row->mode == MODE_EAGER ? 0 : 3,
                                      .devices = row->devices,
                                      .null_buffer = -1,
                                      .misaligned_buffer = -1,
