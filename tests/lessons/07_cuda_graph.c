@@ -158,9 +158,7 @@ static void count_differences(const void *device, size_t half_bytes, int parts, 
 {
     char *host = malloc(2 * half_bytes);
     if (host == NULL) return;
-    marshalling_may_look(1); /* the kernel file's own code may not */
     cudaMemcpy(host, device, 2 * half_bytes, cudaMemcpyDeviceToHost);
-    marshalling_may_look(0);
     for (int part = 0; part < parts; part++) {
         size_t first = half_bytes / (size_t)parts * (size_t)part, end = first + half_bytes / (size_t)parts;
         count[part] = 0;
@@ -178,11 +176,13 @@ static void compare_with_eager(const struct scene *scene)
     size_t logits = (size_t)steps * (size_t)c->max_rows * (size_t)c->vocab * sizeof(float);
     int32_t *count = malloc((size_t)(steps + 1) * sizeof *count);
     if (count == NULL) return;
+    marshalling_may_look(1); /* the kernel file's own code may not, nor wait */
     cudaStreamSynchronize(scene->stream);
     count_differences(scene->buffers[LOGITS], logits, steps, count);
     count_differences(scene->buffers[CACHE], decode_cache_elems(c) * 2, 1, count + steps);
     cudaMemcpy(scene->buffers[DIFFERENCE], count, (size_t)(steps + 1) * sizeof *count,
                cudaMemcpyHostToDevice);
+    marshalling_may_look(0);
     free(count);
 }
 
@@ -252,7 +252,9 @@ static enum kernel_status run_both(const struct scene *scene)
     enum kernel_status status = create(scene, mistake, &graphs);
     if (status != KERNEL_OK) return status;
     status = mistake >= NULL_GRAPHS ? step_with(scene, mistake, graphs) : take_steps(scene, graphs, 0);
+    marshalling_may_look(1);
     cudaStreamSynchronize(scene->stream);
+    marshalling_may_look(0);
     decode_graphs_destroy(graphs);
     if (status != KERNEL_OK || mistake != RIGHT) return status;
     status = take_steps(scene, NULL, 1);
