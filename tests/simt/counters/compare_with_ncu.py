@@ -25,6 +25,8 @@ Where the figures come from:
 import argparse
 import csv
 import re
+import shutil
+import subprocess
 import sys
 
 csv.field_size_limit(sys.maxsize)  # one field lists all instructions of a kernel
@@ -123,9 +125,18 @@ def instances(text):
     return found
 
 
+def full_name(kernel):
+    """'void name<tile<4, 8> >(const float *)' as 'name<tile<4,8>>', however ncu or c++filt writes it."""
+    name = re.sub(r"\((?:bool|int|unsigned int|unsigned)\)", "", kernel)  # of a template argument
+    name = name.split("(")[0].strip()
+    name = re.sub(r"^void ", "", name)
+    name = re.sub(r"\b(\d+)u?l?l?\b", r"\1", name).replace("true", "1").replace("false", "0")
+    return name.replace(" ", "")
+
+
 def base_name(kernel):
     """'void name<4>(const float *)' without its return type, arguments and template arguments."""
-    return re.sub(r"<.*", "", kernel.split("(")[0]).split()[-1]
+    return re.sub(r"<.*", "", full_name(kernel))
 
 
 def read_ncu(path):
@@ -139,25 +150,44 @@ def read_ncu(path):
     return kernels
 
 
-def demangled(symbol):
-    """The name of a mangled function that is in no namespace."""
-    match = re.match(r"_Z(?:L)?(\d+)(.*)", symbol)
-    return match.group(2)[:int(match.group(1))] if match else symbol
+def demangle(symbols):
+    """{symbol: name with template arguments}; without the tool c++filt, the bare name of what is in no namespace."""
+    tool = shutil.which("c++filt")
+    if tool:
+        text = subprocess.run([tool], input="\n".join(symbols), capture_output=True, text=True, check=True).stdout
+        return dict(zip(symbols, text.splitlines()))
+    names = {}
+    for symbol in symbols:
+        match = re.match(r"_Z(?:L)?(\d+)(.*)", symbol)
+        names[symbol] = match.group(2)[:int(match.group(1))] if match else symbol
+    return names
 
 
 def read_sass(path):
-    """{kernel: ['LDS', 'STS', ...]}: the shared-memory instructions in the order of their addresses."""
+    """{kernel with template arguments: ['LDS', 'STS', ...]}: the shared-memory instructions in the order of their addresses."""
     functions, current = {}, []
     with open(path) as file:
         for line in file:
             function = re.search(r"Function : (\S+)", line)
             if function:
-                current = functions.setdefault(demangled(function.group(1)), [])
+                current = functions.setdefault(function.group(1), [])
                 continue
             instruction = re.search(r"\b(LDSM|LDS|STSM|STS|ATOMS|LDGSTS)\b", line)
             if instruction:
                 current.append(instruction.group(1))
-    return functions
+    listing = {}
+    for symbol, name in demangle(list(functions)).items():
+        listing.setdefault(full_name(name), []).extend(functions[symbol])
+    return listing
+
+
+def listed(listing, kernel):
+    """The instructions of a kernel as ncu names it; of its only instantiation where the listing does not say which."""
+    exact = listing.get(full_name(kernel))
+    if exact is not None:
+        return exact
+    same = [name for name in listing if base_name(name) == base_name(kernel)]
+    return listing[same[0]] if len(same) == 1 else []
 
 
 def shared_wavefronts(values, instructions):
@@ -217,7 +247,7 @@ def compare(hardware, sass, software, fills_chip):
         if kernel not in hardware:
             continue
         kernels += 1
-        theirs = hardware_figures(hardware[kernel], sass.get(kernel, []))
+        theirs = hardware_figures(hardware[kernel], listed(sass, hardware[kernel]["Kernel Name"]))
         for figure in FIGURES:
             expected, got = theirs[figure], int(ours[figure])
             if expected is None or (expected == 0 and got == 0):
