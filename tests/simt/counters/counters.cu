@@ -231,6 +231,32 @@ static __global__ void load_trip_count_by_lane_kernel(const float *in, float *ou
     out[i] = sum;
 }
 
+/*
+ * A loop in a loop that lanes leave at different points and hardware puts together again behind: step y of a row is one load and
+ * one store of the lanes that take it. In an array of 8 rows of 128 floats a lane has four columns, of which it copies
+ * four, three, two or one: fewer than its neighbour, with which it shares a sector.
+ */
+static __global__ void copy_loop_left_early_kernel(const float *in, float *out)
+{
+    const int i = global_index(), lane = i % 32, count = 4 - lane % 4;
+    const int first = i / 32 * 1024 + 4 * lane;
+#pragma unroll 1
+    for (int row = 0; row < 8; row++)
+#pragma unroll 1
+        for (int y = 0; y < count; y++) out[first + row * 128 + y] = in[first + row * 128 + y];
+}
+
+/* A warp copies 8 rows of 44 floats: 32 at a time, then the 12 that are left. */
+static __global__ void copy_rows_of_44_kernel(const float *in, float *out)
+{
+    const int i = global_index(), first = i / 32 * 352;
+#pragma unroll 1
+    for (int row = 0; row < 8; row++)
+#pragma unroll 1
+        for (int column = i % 32; column < 44; column += 32)
+            out[first + row * 44 + column] = in[first + row * 44 + column];
+}
+
 /* ---- global stores */
 
 static __global__ void store_stride_2_kernel(const float *in, float *out)
@@ -1072,6 +1098,17 @@ static void run_divergent_loads(void)
     }
 }
 
+/* Loops in loops: element i was copied to its place if it should be, else nothing was. */
+static void run_loops_in_loops(void)
+{
+    copy_loop_left_early_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
+    collect("copy_loop_left_early");
+    for (int i = 0; i < 4 * 1024; i++)
+        expect_close("copy_loop_left_early", i, g_host[i], i % 4 < 4 - i / 4 % 4 ? value(i) : 0.0, 0.0);
+    copy_rows_of_44_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
+    expect_at("copy_rows_of_44", 4 * 352, same, same);
+}
+
 /* Checks a kernel that stores the elements i, i + COUNT, i + 2 COUNT, ... of its input as vector number
  * where(i). */
 static void expect_vectors(const char *kernel, int width, int (*where)(int))
@@ -1373,6 +1410,7 @@ int main(void)
     run_scalar_loads();
     run_vector_loads();
     run_divergent_loads();
+    run_loops_in_loops();
     run_stores();
     run_shared_loads();
     run_shared_float2_loads();
