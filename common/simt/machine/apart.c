@@ -2,8 +2,9 @@
  * @file apart.c
  * @brief Counters of lanes that went different ways: which executions of an instruction belong together.
  *
- * Only accesses are logged, no branches. So the n-th execution by one lane is put together with the n-th of the others, except
- * where lanes execute an instruction unequally often and their addresses show which of the executions some of them left out.
+ * Only accesses are logged, no branches. So the n-th execution by one lane is put together with the n-th of the
+ * others, except where lanes execute an instruction unequally often, and their addresses show which executions
+ * some of them left out.
  */
 #include "internal.h"
 
@@ -84,15 +85,15 @@ static void set_limits(struct sorter *s, unsigned paused)
     }
 }
 
-/** How far a lane has come with a site, while its executions are put beside those of the lane that has most. */
+/** How far a lane has come with a site, while its executions are put beside those of the one with most. */
 struct follower {
     unsigned next;   /* of its executions */
     unsigned wait;   /* execution of the other lane before which it does not go on */
     uintptr_t apart; /* its address less the other lane's, when it last went with it */
 };
 
-static uintptr_t address_of(const struct worker *w, const struct sorter *s, const struct site *site, unsigned lane,
-                            unsigned n)
+static uintptr_t address_of(const struct worker *w, const struct sorter *s, const struct site *site,
+                            unsigned lane, unsigned n)
 {
     return w->log[lane].entry[s->sorted[lane][site->start[lane] + n]].address;
 }
@@ -106,12 +107,13 @@ static unsigned lane_with_most(const struct site *site)
 }
 
 /*
- * Whether the next execution by a lane belongs with execution n of the lane @p most. It does, unless a later one of those that
- * this lane can afford to pass over has the same distance of addresses as the last two that went together, and this one
- * has not. That is what an inner loop looks like which some lanes left early: hardware lets them wait behind it.
+ * Whether the next execution by a lane belongs with execution n of the lane @p most. It does, unless that one is
+ * not as far away as the last two that went together, but a later one is, and the lane has so few executions left
+ * that it can go with that. This is what an inner loop looks like that some lanes left early: hardware lets them
+ * wait behind it. Where addresses follow no such rule, the n-th goes with the n-th of those that are left.
  */
-static bool goes_along(const struct worker *w, const struct sorter *s, const struct site *site, unsigned most, unsigned n,
-                       unsigned lane, struct follower *f)
+static bool goes_along(const struct worker *w, const struct sorter *s, const struct site *site, unsigned most,
+                       unsigned n, unsigned lane, struct follower *f)
 {
     if (f->next == site->count[lane] || n < f->wait) return false;
     const unsigned spare = site->count[most] - n - (site->count[lane] - f->next);
@@ -128,7 +130,7 @@ static bool goes_along(const struct worker *w, const struct sorter *s, const str
     return true;
 }
 
-/* Executions of a site, put together: the n-th of each lane, unless lanes are complete and some executed it less often. */
+/* Executions of a site, put together: the n-th of each, unless lanes are complete and some have fewer. */
 static void flush_site(struct worker *w, const struct sorter *s, const struct site *site)
 {
     struct follower follower[WARP_LANES] = {{0}};

@@ -2,9 +2,10 @@
  * @file counters.c
  * @brief What a profiler counts: requests and sectors of global memory, wavefronts of shared memory.
  *
- * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs its accesses; when no
- * lane of the warp can go on, the logs are put side by side: entry by entry while all lanes did the same, by apart.c from where they
- * did not. That starts anew at each such point, as lanes meet there. What an access costs is said by traffic.c.
+ * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs its
+ * accesses; when no lane of the warp can go on, the logs are put side by side: entry by entry while all lanes did
+ * the same, by apart.c from where they did not. That starts anew at each such point, as lanes meet there. What an
+ * access costs is said by traffic.c.
  */
 #include "internal.h"
 
@@ -37,7 +38,8 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
     } while (bytes > 0);
 }
 
-void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read, const void *pc)
+void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read,
+                     const void *pc)
 {
     const enum place target = simt_place_of(w, to);
     if (read > 0)
@@ -47,7 +49,7 @@ void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t byte
         simt_count(w, to, bytes, SIMT_WRITE | ACCESS_COPY, target, pc);
 }
 
-/* Counts the entries at one index of all logs, up to @p end, while all lanes did the same. Returns the index reached. */
+/* Counts the entries at one index of all logs, up to @p end, while all did the same. Returns the index reached. */
 static unsigned flush_in_step(struct worker *w, unsigned end)
 {
     const struct lane_log *log = w->log;

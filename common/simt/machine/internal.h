@@ -288,11 +288,11 @@ struct worker;
 void simt_count_request(struct counters *c, const struct request *r, int access, enum place place);
 /** Both addresses of an asynchronous copy in one: the global one, and the offset @p to in shared memory. */
 uintptr_t simt_pack_copy(uintptr_t from, uintptr_t to);
-/** Counts what the logs hold from index @p from on, site by site, and leaves what lanes that only paused have not completed. */
+/** Counts what logs hold from index @p from on, site by site; leaves what lanes that only paused must complete. */
 void simt_flush_apart(struct worker *w, unsigned from, unsigned paused);
 /**
- * The first of the @p reached entries common to all lanes that is of a site which the lanes execute unequally often behind
- * them: if lanes had left a loop early there, that would look the same. @p reached if there is none.
+ * The first of the @p reached entries common to all lanes that is of a site which lanes execute unequally often
+ * behind them: had some left a loop early there, it would look the same. @p reached if there is none.
  */
 unsigned simt_certain_until(const struct worker *w, unsigned reached);
 void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,

@@ -1,6 +1,6 @@
 /**
  * @file traffic.c
- * @brief What one instruction of a warp costs: requests and sectors of global memory, wavefronts of shared memory.
+ * @brief What one instruction of a warp costs: requests and sectors of global memory, wavefronts of shared.
  *
  * The rules are those of the hardware, as docs/counters.md lists them.
  */
@@ -146,15 +146,16 @@ static unsigned fetches_of_copies(const struct request *from)
 /* Whether some lane copies the other half of lane @p i's sector, from and to the same one. */
 static bool is_whole_sector(const struct request *from, const struct request *to, unsigned i)
 {
+    const uintptr_t source = from->address[i] ^ 16, target = to->address[i] ^ 16;
     for (unsigned k = 0; k < from->count; k++)
-        if (from->address[k] == (from->address[i] ^ 16) && to->address[k] == (to->address[i] ^ 16)) return true;
+        if (from->address[k] == source && to->address[k] == target) return true;
     return false;
 }
 
 /*
- * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes from one line
- * of 128 bytes, goes to one, and is turned by as many sectors. Whole sectors, lower halves and upper halves go apart, and
- * halves that change sides apart from those that stay.
+ * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes
+ * from one line of 128 bytes, goes to one, and is turned by as many sectors. Whole sectors, lower halves and upper
+ * halves go apart, and halves that change sides apart from those that stay.
  */
 static unsigned wavefronts_of_wide_copies(const struct request *from, const struct request *to)
 {
@@ -169,8 +170,8 @@ static unsigned wavefronts_of_wide_copies(const struct request *from, const stru
 }
 
 /*
- * Asynchronous copies, as measured on an H200 (docs/counters.md). Sectors of those of 16 bytes are the 32-byte blocks of shared
- * memory that one line of 128 bytes fills.
+ * Asynchronous copies, as measured on an H200 (docs/counters.md). Sectors of those of 16 bytes are the 32-byte
+ * blocks of shared memory that one line of 128 bytes fills.
  */
 static void count_copies(struct counters *c, const struct request *r)
 {

@@ -232,9 +232,9 @@ static __global__ void load_trip_count_by_lane_kernel(const float *in, float *ou
 }
 
 /*
- * A loop in a loop that lanes leave at different points and hardware puts together again behind: step y of a row is one load and
- * one store of the lanes that take it. In an array of 8 rows of 128 floats a lane has four columns, of which it copies
- * four, three, two or one: fewer than its neighbour, with which it shares a sector.
+ * A loop in a loop that lanes leave at different points; behind it hardware puts them together again, so that
+ * step y of a row is one load and one store of the lanes that take it. In an array of 8 rows of 128 floats a lane
+ * has four columns, of which it copies four, three, two or one: not as many as the lane that shares its sector.
  */
 static __global__ void copy_loop_left_early_kernel(const float *in, float *out)
 {

@@ -215,10 +215,11 @@ static __global__ void copy_16_rows_144_apart_kernel(const char *in, float *out)
     const int at = 144 * (int)(threadIdx.x / 8) + 16 * (int)(threadIdx.x % 8);
     copy_one<16>(in + at, out, at, true);
 }
-/** Of each line of 128 bytes the lower half of its first sector, the upper half of its second, and its third sector. */
+/** Of each line of 128 bytes the lower half of its first sector, the upper half of its second, its third sector. */
 static __global__ void copy_16_halves_and_wholes_kernel(const char *in, float *out)
 {
-    const int part = (int)threadIdx.x % 4, at = 128 * (int)(threadIdx.x / 4) + 16 * (part == 0 ? 0 : part + 2);
+    const int part = (int)threadIdx.x % 4;
+    const int at = 128 * (int)(threadIdx.x / 4) + 16 * (part == 0 ? 0 : part + 2);
     copy_one<16>(in + at, out, at, true);
 }
 static __global__ void copy_4_from_sectors_kernel(const char *in, float *out)
