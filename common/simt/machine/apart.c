@@ -106,6 +106,30 @@ static unsigned lane_with_most(const struct site *site)
     return most;
 }
 
+static bool walks_evenly(const struct worker *w, const struct sorter *s, const struct site *site, unsigned lane)
+{
+    for (unsigned n = 2; n < site->count[lane]; n++)
+        if (address_of(w, s, site, lane, n) - address_of(w, s, site, lane, n - 1) !=
+            address_of(w, s, site, lane, 1) - address_of(w, s, site, lane, 0))
+            return false;
+    return true;
+}
+
+/*
+ * The lanes whose n-th execution need not belong with the n-th of the lane @p most: they have fewer, and none is to
+ * come. If both walk evenly they are taken for one loop with steps of different lengths, where it does.
+ */
+static uint32_t followers_of(const struct worker *w, const struct sorter *s, const struct site *site, unsigned most)
+{
+    uint32_t shorter = 0;
+    for (unsigned lane = 0; site->limit == ALL_COMPLETE && lane < WARP_LANES; lane++)
+        if (site->count[lane] > 0 && site->count[lane] < site->count[most]) shorter |= 1u << lane;
+    if (shorter == 0 || !walks_evenly(w, s, site, most)) return shorter;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (shorter >> lane & 1 && walks_evenly(w, s, site, lane)) shorter &= ~(1u << lane);
+    return shorter;
+}
+
 /*
  * Whether the next execution by a lane belongs with execution n of the lane @p most. It does, unless that one is
  * not as far away as the last two that went together, but a later one is, and the lane has so few executions left
@@ -135,14 +159,14 @@ static void flush_site(struct worker *w, const struct sorter *s, const struct si
 {
     struct follower follower[WARP_LANES] = {{0}};
     const unsigned most = lane_with_most(site);
+    const uint32_t followers = followers_of(w, s, site, most);
     const unsigned end = site->limit < site->count[most] ? site->limit : site->count[most];
     for (unsigned n = 0; n < end; n++) {
         struct request r = {.count = 0};
         const struct log_entry *entry = &w->log[most].entry[s->sorted[most][site->start[most] + n]];
         for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-            const bool shorter = site->count[lane] < site->count[most] && site->limit == ALL_COMPLETE;
             unsigned own = n;
-            if (shorter) {
+            if (followers >> lane & 1) {
                 own = follower[lane].next;
                 if (!goes_along(w, s, site, most, n, lane, &follower[lane])) continue;
             }

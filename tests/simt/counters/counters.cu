@@ -257,6 +257,16 @@ static __global__ void copy_rows_of_44_kernel(const float *in, float *out)
             out[first + row * 44 + column] = in[first + row * 44 + column];
 }
 
+/* Steps of another length in each lane: the n-th load of a lane goes with the n-th of the others. */
+static __global__ void load_steps_by_lane_kernel(const float *in, float *out)
+{
+    const int i = global_index();
+    float sum = 0.0f;
+#pragma unroll 1
+    for (int k = 0; k < 64; k += i % 32 + 1) sum += in[k];
+    out[i] = sum;
+}
+
 /* ---- global stores */
 
 static __global__ void store_stride_2_kernel(const float *in, float *out)
@@ -1098,13 +1108,20 @@ static void run_divergent_loads(void)
     }
 }
 
-/* Loops in loops: element i was copied to its place if it should be, else nothing was. */
-static void run_loops_in_loops(void)
+/* Loops whose turns are not the same for all lanes. */
+static void run_uneven_loops(void)
 {
     copy_loop_left_early_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
     collect("copy_loop_left_early");
     for (int i = 0; i < 4 * 1024; i++)
         expect_close("copy_loop_left_early", i, g_host[i], i % 4 < 4 - i / 4 % 4 ? value(i) : 0.0, 0.0);
+    load_steps_by_lane_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
+    collect("load_steps_by_lane");
+    for (int i = 0; i < COUNT; i++) {
+        float sum = 0.0f;
+        for (int k = 0; k < 64; k += i % 32 + 1) sum += value(k);
+        expect_close("load_steps_by_lane", i, g_host[i], sum, 0.0);
+    }
     copy_rows_of_44_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
     expect_at("copy_rows_of_44", 4 * 352, same, same);
 }
@@ -1410,7 +1427,7 @@ int main(void)
     run_scalar_loads();
     run_vector_loads();
     run_divergent_loads();
-    run_loops_in_loops();
+    run_uneven_loops();
     run_stores();
     run_shared_loads();
     run_shared_float2_loads();
