@@ -130,10 +130,11 @@ Which executions of an instruction belong together, where lanes of a warp go dif
 - hardware puts lanes together again behind a loop that some of them left early. The device logs accesses, not branches.
   It puts the n-th execution by each lane together, from one meeting of the warp (a barrier, a shuffle) to the next;
   where a lane has fewer than another, it passes over those that would change the distance between the two lanes'
-  addresses if a later one keeps it;
+  addresses if a later one keeps it, unless the addresses of both advance by equal steps throughout: that is taken for
+  one loop with steps of different lengths;
 - so these may be put together otherwise than on hardware: lanes that execute an instruction equally often but in
-  different turns of a loop; addresses that have no constant distance, or keep it by chance (lanes with steps of different
-  lengths); more than 1,024 accesses of a lane between two meetings. Requests are right all the same as long as one lane takes
+  different turns of a loop; a lane that takes every second or third turn, or begins later; addresses that have no
+  constant distance, or keep it by chance; more than 1,024 accesses of a lane between two meetings. Requests are right all the same as long as one lane takes
   part in every turn.
 
 Why a figure may differ, with what shows it: another count of shared wavefronts is explained by what the machine code does
