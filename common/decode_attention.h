@@ -143,7 +143,7 @@ static __device__ __forceinline__ void decode_ask(struct decode_keys *next, cons
     }
 }
 
-/** @brief Cosines and sines of the angles that pairs of elements are turned by; they grow with the position. */
+/** @brief Cosines and sines of the angles that pairs of elements are turned by. */
 struct decode_angles {
     alignas(16) float cosine[2 * DECODE_WARP]; /**< [head_dim / 2] */
     alignas(16) float sine[2 * DECODE_WARP];   /**< the same */

@@ -14,8 +14,11 @@
  *
  * - At its beginning each kernel says that the next may start: decode_start_next().
  * - Before decode_wait() it reads only what no kernel of a step writes: weights, gains, positions, block
- *   table. x, q, k, v and the cache come after it. decode_wait() returns when the kernel in front is over
- *   and what it wrote can be read; that one had waited in the same way, so all before it are over, too.
+ *   table, and the keys and values of earlier steps. x, q, k, v, the newest key and value among them, come
+ *   after it. decode_wait() returns when the kernel in front is over and what it wrote can be read; that one
+ *   had waited in the same way, so all before it are over, too.
+ * - Whatever can be worked out before decode_wait() is, and what is behind it is short: it is the time of a
+ *   step. All that a lane needs from there is asked for at once.
  * - decode_embed() is launched as usual, when all that is in front of it in the stream is over: the copies
  *   of a step's tokens, positions and block table are, before any kernel of the step begins.
  * - A device below sm_90, or code that was compiled for one, knows nothing of this: decode_waits().

@@ -53,7 +53,7 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
  * @param[in] stream where to work, in order with what is there
  * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL; ::KERNEL_INVALID_DIMENSION if the
  *         batch is empty or larger than max_rows; ::KERNEL_CUDA_ERROR
- * @launch three copies, a kernel for the rows that pad, one graph of 2 + 6 * layers nodes, one copy
+ * @launch three copies, a kernel for the rows that pad, one graph of 2 + 5 * layers nodes, one copy
  * @cost that of the step, for the rows of the bucket
  */
 enum kernel_status decode_graphs_step(struct decode_graphs *graphs, const struct decode_batch *batch,

@@ -2,7 +2,7 @@
 /*
  * A decode step of a transformer as a CUDA graph.
  *
- * A step is six small kernels a layer, and each costs the host a launch. A capture records the launches of a
+ * A step is five small kernels a layer, and each costs the host a launch. A capture records the launches of a
  * step once; a replay starts all of them with one call. What a capture freezes is every argument: pointers,
  * extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that stay,
  * and a batch is padded to a size that has been captured.

@@ -1,7 +1,7 @@
 /**
  * The kernels of lesson 07's decode step, one by one: attention of every head size and of contexts from one
- * key to many rounds of all warps, with the append to the cache; products whose rows 16 bytes fit and do not fit; against double, and the
- * bits of a row in batches of other sizes.
+ * key to many rounds of all warps, with its rotation and its append to the cache; products whose rows 16
+ * bytes fit and do not fit; against double, and the bits of a row in batches of other sizes.
  */
 #include "../testing.h"
 
