@@ -83,7 +83,7 @@ static void settle_not_started(struct check *check)
 {
     int begun[LESSON_PARTS] = {0}, waiting[LESSON_PARTS] = {0};
     for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || check->cases[i].expected != KERNEL_OK) continue;
+        if (!check->chosen[i] || check->cases[i].expected != KERNEL_OK || check->cases[i].weight == 0) continue;
         int not_started = check->verdicts[i].state == STATE_NOT_STARTED;
         waiting[check->cases[i].part] += not_started;
         begun[check->cases[i].part] += !not_started;
@@ -156,7 +156,7 @@ static int refusals_count(const struct check *check, int part)
     int chosen = 0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
-        if (!check->chosen[i] || item->part != part || item->expected != KERNEL_OK) continue;
+        if (!check->chosen[i] || item->part != part || item->expected != KERNEL_OK || item->weight == 0) continue;
         if (check->verdicts[i].state == STATE_PASS) return 1;
         chosen++;
     }

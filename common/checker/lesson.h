@@ -53,7 +53,8 @@ struct lesson_case {
     char name[LESSON_NAME]; /**< "part/name" */
     enum case_group group;
     int part;                   /**< index into the lesson's parts */
-    int weight;                 /**< share of the part's points: weight / sum of weights */
+    int weight;                 /**< share of the part's points: weight / sum of weights; 0 for a case that runs
+                                     what is given only, which neither earns nor shows that work has begun */
     unsigned devices;           /**< set of enum device */
     int extent[LESSON_EXTENTS]; /**< what the buffers are made for; meanings are the lesson's own */
     int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */

@@ -245,7 +245,8 @@ static int begins_finding(const char *line)
     static const char *const kinds[] = {"out-of-bounds", "misaligned",   "uninitialized-read",
                                         "shared-race",   "global-race",  "divergent-barrier",
                                         "deadlock",      "missing-wait", "use-after-free",
-                                        "host-pointer",  "leak",         "unsupported"};
+                                        "host-pointer",  "host-wait",    "leak",
+                                        "unsupported"};
     if (strncmp(line, "simt: ", 6) != 0) return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t length = strlen(kinds[i]);

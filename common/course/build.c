@@ -20,7 +20,7 @@
 #include "course.h"
 #include "warpwise_config.h"
 
-enum { BUILD_SECONDS = 300, MOST_ERROR_LINES = 12, KEEP_DAYS = 14 };
+enum { BUILD_SECONDS = 300, MOST_ERROR_LINES = 12, KEEP_DAYS = 14, MOST_TRIES = 3 };
 
 /* ---- what a build depends on -------------------------------------------------------------------------- */
 
@@ -280,25 +280,28 @@ void build_remove_old(const char *kernels)
     free(pattern);
 }
 
-static void build_anew(const struct recipe *recipe, const char *kernels, const char *place,
-                       struct build *build)
+/* Builds what @p digits stands for into @p place. Returns 1 if a file was saved meanwhile: what was built then is
+ * not what the name says, and is thrown away. */
+static int build_anew(const struct recipe *recipe, const char *digits, const char *place, struct build *build)
 {
-    char *folder = format_string("%s.%ld", place, (long)getpid());
+    char now[65], *folder = format_string("%s.%ld", place, (long)getpid());
     int error = make_folders(folder);
     build->state = BUILD_IMPOSSIBLE;
-    if (error) {
+    if (error)
         complain("%s cannot be created: %s.", folder, strerror(error));
-    } else {
-        build_remove_old(kernels);
+    else
         build->state = compile(recipe, folder, build);
-    }
+    recipe_name(recipe, "trusted", now);
+    int changed = !error && !process_interrupted() && strcmp(now, digits) != 0;
     /* Another test may have been quicker with the same build: then ours goes, theirs is as good. */
-    if (build->state == BUILD_READY && rename(folder, place) != 0 && errno != EEXIST && errno != ENOTEMPTY) {
+    if (build->state == BUILD_READY && !changed && rename(folder, place) != 0 && errno != EEXIST &&
+        errno != ENOTEMPTY) {
         complain("%s cannot be created: %s.", place, strerror(errno));
         build->state = BUILD_IMPOSSIBLE;
     }
     remove_tree(folder);
     free(folder);
+    return changed;
 }
 
 int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
@@ -311,27 +314,40 @@ int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum 
     return EXIT_PASS;
 }
 
+/* Finds the build of what the files hold now, or makes it. Returns 1 if it was made in vain, see build_anew(). */
+static int find_or_build(const struct recipe *recipe, struct build *build)
+{
+    char digits[65];
+    recipe_name(recipe, "trusted", digits);
+    char *place = format_string("%s/kernels/%.32s", WARPWISE_BINARY_DIR, digits);
+    int in_vain = 0;
+    *build = (struct build){.state = BUILD_READY, .runner = format_string("%s/runner", place)};
+    build->cached = access(build->runner, X_OK) == 0;
+    if (build->cached)
+        utimensat(AT_FDCWD, place, NULL, 0); /* used today: keep it */
+    else
+        in_vain = build_anew(recipe, digits, place, build);
+    free(place);
+    return in_vain;
+}
+
 void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
                   struct build *build)
 {
     struct recipe recipe;
-    char digits[65];
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
     if (recipe_prepare(lesson, kernel, device, &recipe) != EXIT_PASS) return;
-    recipe_name(&recipe, "trusted", digits);
-
-    char *kernels = format_string("%s/kernels", WARPWISE_BINARY_DIR);
-    char *place = format_string("%s/%.32s", kernels, digits);
-    build->runner = format_string("%s/runner", place);
-    if (access(build->runner, X_OK) == 0) {
-        build->state = BUILD_READY;
-        build->cached = 1;
-        utimensat(AT_FDCWD, place, NULL, 0); /* used today: keep it */
-    } else {
-        build_anew(&recipe, kernels, place, build);
+    build_remove_old(WARPWISE_BINARY_DIR "/kernels");
+    for (int tries = 1; find_or_build(&recipe, build); tries++) {
+        if (tries == MOST_TRIES) {
+            complain("%s, or a header, is saved again and again while it is built.", kernel);
+            build->state = BUILD_IMPOSSIBLE;
+            return;
+        }
+        free(build->runner);
+        text_free(&build->errors);
+        text_free(&build->log);
     }
-    free(place);
-    free(kernels);
 }
 
 int build_kernel_file_usable(const char *path)

@@ -83,7 +83,8 @@ static int has_device_finding(const char *report)
     static const char *const kinds[] = {"out-of-bounds",     "misaligned",  "uninitialized-read",
                                         "shared-race",       "global-race", "missing-wait",
                                         "divergent-barrier", "deadlock",    "use-after-free",
-                                        "host-pointer",      "leak",        "unsupported"};
+                                        "host-pointer",      "host-wait",   "leak",
+                                        "unsupported"};
     for (const char *at = report; (at = strstr(at, "simt: ")); at++) {
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
             size_t length = strlen(kinds[i]);

@@ -280,7 +280,9 @@ static void put_peers(struct figures *figures, const struct result_row *row, con
         for (char *letter = name; *letter; letter++)
             if (*letter == '_') *letter = ' ';
         struct figure figure = new_figure(DEVICE_GPU, row->lesson, name, row->test_case, command);
-        put_value(figures, figure, "time", atof(facts->value[i]), "us", 0);
+        double us = atof(facts->value[i]);
+        put_value(figures, figure, "time", us, "us", 0);
+        if (row->flop > 0) put_value(figures, figure, "tflops", row->flop / us * 1e-6, "TFLOP/s", 0);
         free(name);
     }
 }

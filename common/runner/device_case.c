@@ -18,6 +18,7 @@ enum { STAGING_BYTES = 1 << 20 };
 
 /* Only the software device has these. */
 extern int simt_finding_count(void) __attribute__((weak));
+extern void simt_forbid_waiting(int forbid) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
 
@@ -193,8 +194,14 @@ static void hide_image(const struct device_case *run, int hide)
     forbid_copies_to_host(hide);
 }
 
+static void forbid_waiting(int forbid)
+{
+    if (simt_forbid_waiting != NULL) simt_forbid_waiting(forbid);
+}
+
 void marshalling_may_look(int may)
 {
+    forbid_waiting(!may);
     if (runner_is_locked()) forbid_copies_to_host(!may);
 }
 
@@ -211,7 +218,9 @@ enum kernel_status call_kernel(struct device_case *run, int set, struct wire_res
     kernel_pointers(run, set, pointers);
     hide_image(run, 1);
     describe_launches(described);
+    forbid_waiting(1);
     enum kernel_status status = lesson_call(&told, pointers, run->stream[set]);
+    forbid_waiting(0);
     describe_launches(NULL);
     hide_image(run, 0);
     return status;

@@ -19,8 +19,8 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 /** @brief What the student's ..._workspace_bytes() says of @p item. */
 size_t lesson_workspace_bytes(const struct wire_case *item);
 
-/** @brief In lesson_call(): between 1 and 0, copies from the device to the host are allowed to the
- *         marshalling; the kernel file itself never may make any where it is a stranger's. */
+/** @brief In lesson_call(): between 1 and 0 the marshalling may wait for the device and copy from it to the host. The
+ *         kernel file itself may not wait (found on `simt`), nor make such copies where it is a stranger's. */
 void marshalling_may_look(int may);
 
 /* ---- one case (device_case.c) -------------------------------------------------------------------------- */

@@ -211,6 +211,9 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
  *        host code reads or writes there by itself faults, as it does on hardware. For code that is not trusted.
  */
 void simt_forbid_copies_to_host(int forbid);
+/** @brief From now on (1), until 0, a call that makes the host wait for the device is a finding. For entry points,
+ *         which launch and return. */
+void simt_forbid_waiting(int forbid);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */
 void simt_arena_seal(int seal);
 /** @brief Host code is about to access these bytes by a function that the compiler does not report: a finding if

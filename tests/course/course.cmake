@@ -114,6 +114,19 @@ write_script(${root}/both.sh "'${warpwise}' check 01 --device simt --solution &
 '${warpwise}' check 01 --device simt --solution && wait $!\n")
 expect(0 "" ${root}/both.sh)
 
+# A file that is saved while it is built: what is there now is judged, and nothing is kept under the name of what was.
+foreach(turn IN ITEMS first second)
+    file(WRITE ${mine} "SAVED_MEANWHILE\n// verdict: FAIL\n")
+    if(turn STREQUAL first)
+        file(WRITE ${mine}.next "// verdict: PASS\n")
+        expect(0 "PASS" ${check} 01 --device simt --kernel ${mine})
+    else()
+        expect(1 "FAIL" ${check} 01 --device simt --kernel ${mine})
+    endif()
+endforeach()
+file(WRITE ${mine} "RESTLESS\n// verdict: PASS\n")
+expect(2 "mine.cu, or a header, is saved again and again while it is built" ${check} 01 --device simt --kernel ${mine})
+
 # ---- this machine ---------------------------------------------------------------------------------------------------------
 file(RENAME ${root}/tools/c++ ${root}/tools/gone)
 expect(2 "C\\+\\+ compiler .*is missing" ${check} 01 --device simt --solution)

@@ -23,6 +23,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+grep -q SAVED_MEANWHILE "$source" && [ -e "$source.next" ] && mv "$source.next" "$source"
+grep -q RESTLESS "$source" && echo "// and more" >>"$source"
 if grep -q BROKEN "$source"; then
     echo "$source:3:5: error: 'score' was not declared in this scope" >&2
     exit 1

@@ -61,10 +61,12 @@ static enum kernel_status call_captured(const struct wire_case *item, const stru
     if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) != cudaSuccess) return KERNEL_CUDA_ERROR;
     enum kernel_status status = call_part(item, args, stream);
     if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
+    marshalling_may_look(1);
     if (status == KERNEL_OK &&
         (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess ||
          cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))
         status = KERNEL_CUDA_ERROR;
+    marshalling_may_look(0);
     if (executable != NULL) cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
     return status;

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     WARP_LANES = 32,
@@ -246,7 +247,7 @@ enum {
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
-/* ---- counters.c --------------------------------------------------------------------------------------- */
+/* ---- counters.c, apart.c, traffic.c --------------------------------------------------------------------- */
 
 struct counters {
     uint64_t load_requests, load_sectors, store_requests, store_sectors;
@@ -266,7 +267,34 @@ struct lane_log {
     struct log_entry entry[LOG_ENTRIES];
 };
 
+/** What makes two entries the same instruction: everything but the address. */
+static inline uint64_t simt_log_key(const struct log_entry *entry)
+{
+    uint64_t key;
+    memcpy(&key, (const char *)entry + sizeof entry->address, sizeof key);
+    return key;
+}
+
+/** The lanes of one instruction of a warp, in ascending order. */
+struct request {
+    unsigned count;
+    uintptr_t address[WARP_LANES]; /**< of an asynchronous copy both, as simt_pack_copy() has them */
+    uint8_t lane[WARP_LANES];
+    size_t bytes;
+};
+
 struct worker;
+/** Adds what one instruction costs. */
+void simt_count_request(struct counters *c, const struct request *r, int access, enum place place);
+/** Both addresses of an asynchronous copy in one: the global one, and the offset @p to in shared memory. */
+uintptr_t simt_pack_copy(uintptr_t from, uintptr_t to);
+/** Counts what logs hold from index @p from on, site by site; leaves what lanes that only paused must complete. */
+void simt_flush_apart(struct worker *w, unsigned from, unsigned paused);
+/**
+ * The first of the @p reached entries common to all lanes that is of a site which lanes execute unequally often
+ * behind them: had some left a loop early there, it would look the same. @p reached if there is none.
+ */
+unsigned simt_certain_until(const struct worker *w, unsigned reached);
 void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
                 const void *pc);
 /** An asynchronous copy of @p bytes to shared memory, of which @p read are read and the rest are zeros. */

@@ -223,6 +223,7 @@ cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer)
 /** Everything has been carried out already; what is left is to say how it went. */
 cudaError_t cudaDeviceSynchronize(void)
 {
+    runtime_waits(CALLER_SITE("cudaDeviceSynchronize"));
     RETURN_IF_LOST();
     runtime_settled();
     return runtime_result(capture_check_device());

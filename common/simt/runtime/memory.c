@@ -344,6 +344,7 @@ static struct copy_operation one_row(void *to, const void *from, size_t bytes, e
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
+    runtime_waits(CALLER_SITE("cudaMemcpy"));
     return copy(one_row(to, from, bytes, kind), NULL, CALLER_SITE("cudaMemcpy"));
 }
 
@@ -357,6 +358,7 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
                          size_t height, enum cudaMemcpyKind kind)
 {
     struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
+    runtime_waits(CALLER_SITE("cudaMemcpy2D"));
     return copy(c, NULL, CALLER_SITE("cudaMemcpy2D"));
 }
 
@@ -434,6 +436,7 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t byte
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind)
 {
+    runtime_waits(CALLER_SITE("cudaMemcpyFromSymbol"));
     return copy(one_row(to, (const char *)symbol + offset, bytes, kind), NULL,
                 CALLER_SITE("cudaMemcpyFromSymbol"));
 }

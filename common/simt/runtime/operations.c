@@ -110,6 +110,21 @@ void simt_forbid_copies_to_host(int forbid)
     simt_arena_seal(forbid);
 }
 
+static int waiting_is_forbidden;
+
+void simt_forbid_waiting(int forbid)
+{
+    waiting_is_forbidden = forbid;
+}
+
+void runtime_waits(struct simt_site site)
+{
+    if (waiting_is_forbidden)
+        simt_finding("host-wait", &site,
+                     "%s in an entry point, which launches and returns; whoever called it waits when it needs to",
+                     site.what);
+}
+
 int runtime_host_is_kept_out(void)
 {
     return host_kept_out;

@@ -123,6 +123,9 @@ void event_record_now(cudaEvent_t event);
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
 
+/** @brief The call at @p site makes the host wait for the device: a finding where simt_forbid_waiting() says so. */
+void runtime_waits(struct simt_site site);
+
 /** @brief 1 while the host may not see device memory, see simt_forbid_copies_to_host(). */
 int runtime_host_is_kept_out(void);
 

@@ -75,7 +75,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return runtime_result(error);
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
@@ -83,9 +83,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return runtime_result(capture_check_stream(stream));
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream)
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return cudaStreamSynchronize(stream);
+    runtime_waits(CALLER_SITE("cudaStreamSynchronize"));
+    return cudaStreamQuery(stream);
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags)
@@ -212,7 +213,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
+cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     RETURN_IF_LOST();
     if (!event_is_valid(event)) return runtime_result(cudaErrorInvalidResourceHandle);
@@ -220,9 +221,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     return runtime_result(capture_check_event(event));
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return cudaEventSynchronize(event);
+    runtime_waits(CALLER_SITE("cudaEventSynchronize"));
+    return cudaEventQuery(event);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)

@@ -231,6 +231,42 @@ static __global__ void load_trip_count_by_lane_kernel(const float *in, float *ou
     out[i] = sum;
 }
 
+/*
+ * A loop in a loop that lanes leave at different points; behind it hardware puts them together again, so that
+ * step y of a row is one load and one store of the lanes that take it. In an array of 8 rows of 128 floats a lane
+ * has four columns, of which it copies four, three, two or one: not as many as the lane that shares its sector.
+ */
+static __global__ void copy_loop_left_early_kernel(const float *in, float *out)
+{
+    const int i = global_index(), lane = i % 32, count = 4 - lane % 4;
+    const int first = i / 32 * 1024 + 4 * lane;
+#pragma unroll 1
+    for (int row = 0; row < 8; row++)
+#pragma unroll 1
+        for (int y = 0; y < count; y++) out[first + row * 128 + y] = in[first + row * 128 + y];
+}
+
+/* A warp copies 8 rows of 44 floats: 32 at a time, then the 12 that are left. */
+static __global__ void copy_rows_of_44_kernel(const float *in, float *out)
+{
+    const int i = global_index(), first = i / 32 * 352;
+#pragma unroll 1
+    for (int row = 0; row < 8; row++)
+#pragma unroll 1
+        for (int column = i % 32; column < 44; column += 32)
+            out[first + row * 44 + column] = in[first + row * 44 + column];
+}
+
+/* Steps of another length in each lane: the n-th load of a lane goes with the n-th of the others. */
+static __global__ void load_steps_by_lane_kernel(const float *in, float *out)
+{
+    const int i = global_index();
+    float sum = 0.0f;
+#pragma unroll 1
+    for (int k = 0; k < 64; k += i % 32 + 1) sum += in[k];
+    out[i] = sum;
+}
+
 /* ---- global stores */
 
 static __global__ void store_stride_2_kernel(const float *in, float *out)
@@ -1072,6 +1108,24 @@ static void run_divergent_loads(void)
     }
 }
 
+/* Loops whose turns are not the same for all lanes. */
+static void run_uneven_loops(void)
+{
+    copy_loop_left_early_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
+    collect("copy_loop_left_early");
+    for (int i = 0; i < 4 * 1024; i++)
+        expect_close("copy_loop_left_early", i, g_host[i], i % 4 < 4 - i / 4 % 4 ? value(i) : 0.0, 0.0);
+    load_steps_by_lane_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
+    collect("load_steps_by_lane");
+    for (int i = 0; i < COUNT; i++) {
+        float sum = 0.0f;
+        for (int k = 0; k < 64; k += i % 32 + 1) sum += value(k);
+        expect_close("load_steps_by_lane", i, g_host[i], sum, 0.0);
+    }
+    copy_rows_of_44_kernel<<<BLOCKS, THREADS>>>(g_in_float, g_out);
+    expect_at("copy_rows_of_44", 4 * 352, same, same);
+}
+
 /* Checks a kernel that stores the elements i, i + COUNT, i + 2 COUNT, ... of its input as vector number
  * where(i). */
 static void expect_vectors(const char *kernel, int width, int (*where)(int))
@@ -1373,6 +1427,7 @@ int main(void)
     run_scalar_loads();
     run_vector_loads();
     run_divergent_loads();
+    run_uneven_loops();
     run_stores();
     run_shared_loads();
     run_shared_float2_loads();

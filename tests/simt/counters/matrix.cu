@@ -209,6 +209,19 @@ static __global__ void copy_16_shifted_kernel(const char *in, float *out)
 {
     copy_one<16>(in + 16 + 16 * threadIdx.x, out, 16 * (int)threadIdx.x, true);
 }
+/** Rows of 128 bytes, 144 apart on either side: as lesson 09 copies a matrix with 72 columns. */
+static __global__ void copy_16_rows_144_apart_kernel(const char *in, float *out)
+{
+    const int at = 144 * (int)(threadIdx.x / 8) + 16 * (int)(threadIdx.x % 8);
+    copy_one<16>(in + at, out, at, true);
+}
+/** Of each line of 128 bytes the lower half of its first sector, the upper half of its second, its third sector. */
+static __global__ void copy_16_halves_and_wholes_kernel(const char *in, float *out)
+{
+    const int part = (int)threadIdx.x % 4;
+    const int at = 128 * (int)(threadIdx.x / 4) + 16 * (part == 0 ? 0 : part + 2);
+    copy_one<16>(in + at, out, at, true);
+}
 static __global__ void copy_4_from_sectors_kernel(const char *in, float *out)
 {
     copy_one<4>(in + 32 * threadIdx.x, out, 4 * (int)threadIdx.x, true);
@@ -325,6 +338,10 @@ static void run_copies(void)
     expect_ones("copy_16_rows_of_128", 32);
     copy_16_shifted_kernel<<<1, 32>>>(in, g_out);
     expect_ones("copy_16_shifted", 32);
+    copy_16_rows_144_apart_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_16_rows_144_apart", 32);
+    copy_16_halves_and_wholes_kernel<<<1, 32>>>(in, g_out);
+    expect_ones("copy_16_halves_and_wholes", 32);
     copy_4_from_sectors_kernel<<<1, 32>>>(in, g_out);
     expect_ones("copy_4_from_sectors", 32);
     copy_4_to_sectors_kernel<<<1, 32>>>(in, g_out);
