@@ -215,8 +215,8 @@ __device__ inline void copy_skewed(half to[ROWS][COLUMNS + PAD], const struct so
     const half *end = from.data + (from.rows - 1) * from.leading + from.cols; // of the matrix
     const half *first = own_chunk<COLUMNS>(from, row, column);
     first -= skew_of(first);
-    // If the matrix begins before the tile and goes on behind it, so does all that chunks hold besides.
-    if ((row > 0 || column > 0) && ROWS < from.rows - row && COLUMNS <= from.cols - column) {
+    // Then what chunks hold besides the tile is in the matrix: before it, beside it, or in the row behind it.
+    if ((row > 0 || column > 0) && ROWS < from.rows - row && COLUMNS + CHUNK <= from.leading) {
         for (int share = 0; share < T::SHARES; share++)
             copy_whole<T, ROWS, COLUMNS>(to, first, from.leading, share);
 #pragma unroll
