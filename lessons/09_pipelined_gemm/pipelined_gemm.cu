@@ -40,12 +40,6 @@ enum {
     FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
 };
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-enum { LOADS = 8 }; // single elements that a thread has under way: below sm_80 there are no registers for more
-#else
-enum { LOADS = 16 };
-#endif
-
 /** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
 template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct tile {
     enum {
@@ -72,8 +66,9 @@ template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct til
                       M % (SHARES * (THREADS / (K / CHUNK))) == 0 &&
                       K % (SHARES * (THREADS / (N / CHUNK))) == 0,
                   "the threads copy whole rows, and as many rows each time and in each share");
-    static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
-                  "the same holds for single elements");
+    static_assert(WARP % (K / CHUNK) == 0 && WARP % (N / CHUNK) == 0, "a row is copied by one warp");
+    static_assert(THREADS / (K / CHUNK) % CHUNK == 0 && THREADS / (N / CHUNK) % CHUNK == 0,
+                  "where a thread's first row is skewed, all its rows are, by as much");
     static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
     static_assert(sizeof(float) * WARPS * FRAGMENT * CORNER <= sizeof(struct stage),
                   "fragments of C pass through the first stage");
@@ -153,15 +148,15 @@ __device__ inline void copy_whole(half to[ROWS][COLUMNS + PAD], const half *firs
 }
 
 /**
- * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
- * more, none if 0 or less). What is outside becomes 0 and is not read.
+ * Begins to copy 8 halves, those that are from @p begin to before @p end. The others become 0 and are not
+ * read.
  */
-__device__ inline void copy_chunk(half *to, const half *from, int left)
+__device__ inline void copy_chunk(half *to, const half *from, const half *begin, const half *end)
 {
     // [student: copy_chunk]
     /* TODO: if all 8 halves are inside, begin an asynchronous copy of 16 bytes. Otherwise write the 8
      * elements yourself: those inside from memory, the others 0. Why does nobody need to wait for these? */
-    (void)to, (void)from, (void)left;
+    (void)to, (void)from, (void)begin, (void)end;
     // [/student]
 }
 
@@ -176,15 +171,52 @@ __device__ inline void copy_edge(half to[ROWS][COLUMNS + PAD], const struct sour
     // [/student]
 }
 
-/** Copies the same tile at once, element by element: neighbouring threads read neighbouring elements. */
-template <int THREADS, int ROWS, int COLUMNS>
-__device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
-                                       int column)
+/** Halves from the last multiple of 16 bytes to @p element: so much too far right a skewed row arrives. */
+__device__ inline int skew_of(const half *element)
 {
-    // [student: copy_by_element]
-    /* TODO: neighbouring threads take neighbouring elements of a row; what is outside of the matrix becomes
-     * 0 and is not read. Unroll by 8 or so: these loads have nothing to hide behind but each other. */
+    return (int)((uintptr_t)element / sizeof(half) % CHUNK);
+}
+
+/**
+ * Begins to copy the same tile of a matrix whose rows begin anywhere: from multiples of 16 bytes, all chunks
+ * that touch a row. They are one more than the tile has, which goes into the pad.
+ */
+template <typename T, int ROWS, int COLUMNS>
+__device__ inline void copy_skewed(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                   int column)
+{
+    // [student: copy_skewed]
+    /* TODO: as copy_edge(), but a row is copied from the multiple of 16 bytes on that its own first chunk
+     * is skew_of() halves behind, and one thread of a row copies the chunk that goes into the pad. Halves
+     * beside the row may come along, of other rows or between them; those outside of the matrix may not. */
     (void)to, (void)from, (void)row, (void)column;
+    // [/student]
+}
+
+/** Makes of 16 halves the 8 from number @p skew on, and clears those of them that are not among @p left. */
+__device__ inline void push_left(unsigned word[CHUNK], int skew, int left)
+{
+    if (skew & 4)
+        for (int w = 0; w < 6; w++) word[w] = word[w + 2];
+    if (skew & 2)
+        for (int w = 0; w < 5; w++) word[w] = word[w + 1];
+    for (int w = 0; w < 4; w++) word[w] = __funnelshift_r(word[w], word[w + 1], skew % 2 * 16u);
+    if (left < CHUNK)
+        for (int w = 0; w < 4; w++) word[w] &= left > 2 * w + 1 ? 0xffffffff : left > 2 * w ? 0xffff : 0;
+}
+
+/**
+ * Pushes the rows that copy_skewed() copied to where they belong in the tile, and clears what is outside of
+ * the matrix. Each thread does it for its own chunks; all copies of the warp must have landed.
+ */
+template <int THREADS, int ROWS, int COLUMNS>
+__device__ inline void straighten(half tile[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                  int column)
+{
+    // [student: straighten]
+    /* TODO: the same chunks. Each is the last halves of the chunk that is there, and the first of the next
+     * one: read both, have push_left() make one of the two, write it. What must happen between? */
+    (void)tile, (void)from, (void)row, (void)column;
     // [/student]
 }
 
@@ -193,7 +225,7 @@ template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
     if (!from.by_chunk)
-        copy_by_element<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
+        copy_skewed<T, ROWS, COLUMNS>(to, from, row, column);
     else if (ROWS > from.rows - row || COLUMNS > from.cols - column)
         copy_edge<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
     else
@@ -234,6 +266,16 @@ __device__ inline void wait_for_oldest(int ahead)
      * to be a constant where the code is to be short: a switch. ahead is 1 to MAX_STAGES - 1. */
     (void)ahead;
     // [/student]
+}
+
+/** Straightens what came skewed of the tiles of a step, which each thread must have waited for. */
+template <typename T>
+__device__ inline void straighten_stage(typename T::stage *stage, const struct work &work, int step)
+{
+    __syncwarp(); // all of the warp have waited: a row is in the same warp's hands from copy to barrier
+    if (!work.a.by_chunk) straighten<T::THREADS, T::M, T::K>(stage->a, work.a, work.place.row, step * T::K);
+    if (!work.b.by_chunk)
+        straighten<T::THREADS, T::K, T::N>(stage->b, work.b, step * T::K, work.place.column);
 }
 
 /* ---- a warp's part ------------------------------------------------------------------------------------ */
@@ -354,7 +396,8 @@ __device__ inline void multiply_step(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS
      *     - f[0] and f[1] take turns: load_fragments() into one, multiply_fragments() of the other.
      *     - Beside each of the first T::SHARES: copy_whole() for a share of A and of B, if KIND is WHOLE;
      *       after the last share a commit. EDGE: fill_stage() at the beginning. LAST: nothing to copy.
-     *     - Beside the last 16 of k: wait, barrier, load the first fragments of the next step. LAST: none.
+     *     - Beside the last 16 of k: wait, EDGE: straighten_stage(), barrier, load the first fragments of the
+     *       next step. LAST: none.
      *     - A single stage: when may it be filled? */
     (void)sum, (void)f, (void)turn, (void)work, (void)step, (void)from;
     // [/student]
@@ -366,12 +409,12 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
     // [student: product_kernel]
     /* TODO: find your part of C and set its fragments to 0. fill_stage() for the first work.ahead steps. The
      * simplest right loop, for every step along k:
-     *     wait_for_oldest(), barrier; fill_stage() for step + ahead;
+     *     wait_for_oldest(), straighten_stage(), barrier; fill_stage() for step + ahead;
      *     for every 16 of k of the step: load_fragments(), multiply_fragments().
      * A single stage can be filled only when it has been multiplied, behind a second barrier. At the end
      * store_part(); fragments that stick out of C pass through the first stage, so who must be done with it?
      * When all cases pass, write multiply_step() and call it instead: for whole_steps() steps, then for those
-     * where something is at an edge, then for the last. In front of them: wait, barrier, first fragments. */
+     * where something is at an edge, then for the last. First: wait, straighten, barrier, fragments. */
     (void)args;
     // [/student]
 }

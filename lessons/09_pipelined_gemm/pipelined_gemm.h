@@ -25,7 +25,8 @@ extern "C" {
  * Every element of C is written and nothing else; what lies between two rows of A or B (it may be NaN) has no
  * influence. The same arguments give the same bits every time and for every number of stages.
  *
- * Rows that begin at multiples of 16 bytes are copied 16 bytes at a time, others element by element. A device
+ * Copies are of 16 bytes, from multiples of 16. Where rows begin elsewhere, elements between rows may be read
+ * with them, but nothing outside of a, from its first row's begin to its last one's end, or of b. A device
  * below sm_80 has no asynchronous copies: there a copy is made at once, more stages gain nothing, and the
  * result is the same. The tiles of four stages fit in the 64 KB of shared memory that every device from sm_75
  * on has; larger tiles are used where the device has room for so many stages of them.

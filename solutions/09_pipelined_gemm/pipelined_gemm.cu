@@ -52,12 +52,6 @@ enum {
     FILL_PERCENT = 50 // of the multiprocessors must have a large tile, else small ones are taken
 };
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-enum { LOADS = 8 }; // single elements that a thread has under way: below sm_80 there are no registers for more
-#else
-enum { LOADS = 16 };
-#endif
-
 /** Sizes of a block's work: C in parts of M x N, k in steps of K, a part of WARP_M x WARP_N each warp. */
 template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct tile {
     enum {
@@ -84,8 +78,9 @@ template <int TILE_M, int TILE_N, int TILE_K, int PART_M, int PART_N> struct til
                       M % (SHARES * (THREADS / (K / CHUNK))) == 0 &&
                       K % (SHARES * (THREADS / (N / CHUNK))) == 0,
                   "the threads copy whole rows, and as many rows each time and in each share");
-    static_assert((THREADS % K == 0 || K % THREADS == 0) && (THREADS % N == 0 || N % THREADS == 0),
-                  "the same holds for single elements");
+    static_assert(WARP % (K / CHUNK) == 0 && WARP % (N / CHUNK) == 0, "a row is copied by one warp");
+    static_assert(THREADS / (K / CHUNK) % CHUNK == 0 && THREADS / (N / CHUNK) % CHUNK == 0,
+                  "where a thread's first row is skewed, all its rows are, by as much");
     static_assert(sizeof(struct stage) % 128 == 0, "every stage begins where fragments may");
     static_assert(sizeof(float) * WARPS * FRAGMENT * CORNER <= sizeof(struct stage),
                   "fragments of C pass through the first stage");
@@ -166,17 +161,18 @@ __device__ inline void copy_whole(half to[ROWS][COLUMNS + PAD], const half *firs
 }
 
 /**
- * Begins to copy 8 halves of a row, of which @p left are still inside of the matrix (all of them if 8 or
- * more, none if 0 or less). What is outside becomes 0 and is not read.
+ * Begins to copy 8 halves, those that are from @p begin to before @p end. The others become 0 and are not
+ * read.
  */
-__device__ inline void copy_chunk(half *to, const half *from, int left)
+__device__ inline void copy_chunk(half *to, const half *from, const half *begin, const half *end)
 {
     // [student: copy_chunk]
-    if (left >= CHUNK) {
+    if (from >= begin && from + CHUNK <= end) {
         __pipeline_memcpy_async(to, from, sizeof(uint4));
     } else { // by hand: the barrier that all copies need serves this store as well
         alignas(16) half edge[CHUNK];
-        for (int x = 0; x < CHUNK; x++) edge[x] = x < left ? from[x] : __float2half(0.0f);
+        for (int x = 0; x < CHUNK; x++)
+            edge[x] = from + x >= begin && from + x < end ? from[x] : __float2half(0.0f);
         *(uint4 *)to = *(const uint4 *)edge;
     }
     // [/student]
@@ -192,31 +188,81 @@ __device__ inline void copy_edge(half to[ROWS][COLUMNS + PAD], const struct sour
     const half *first = own_chunk<COLUMNS>(from, row, column);
 #pragma unroll 1 // edges are rare: little code for them
     for (int i = 0; i < ROWS; i += STEP) {
-        int left = own.row + i < from.rows - row ? from.cols - column - own.column : 0;
-        copy_chunk(&to[own.row + i][own.column], first + i * from.leading, left);
+        const half *chunk = first + i * from.leading;
+        int left = own.row + i < from.rows - row ? from.cols - column - own.column : 0; // of the row
+        copy_chunk(&to[own.row + i][own.column], chunk, chunk, chunk + left);
     }
     // [/student]
 }
 
-/** Copies the same tile at once, element by element: neighbouring threads read neighbouring elements. */
-template <int THREADS, int ROWS, int COLUMNS>
-__device__ inline void copy_by_element(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
-                                       int column)
+/** Halves from the last multiple of 16 bytes to @p element: so much too far right a skewed row arrives. */
+__device__ inline int skew_of(const half *element)
 {
-    // [student: copy_by_element]
-    constexpr int STEP = THREADS < COLUMNS ? 1 : THREADS / COLUMNS; // rows copied at once
-    constexpr int BATCH = ROWS / STEP < LOADS ? ROWS / STEP : LOADS;
-    for (int x = (int)threadIdx.x % COLUMNS; x < COLUMNS; x += THREADS) {
-        int y = (int)threadIdx.x / COLUMNS;
-        const half *next = from.data + (size_t)(row + y) * from.leading + column + x;
-        int rows = x < from.cols - column ? from.rows - row - y : 0; // of this column inside of the matrix
+    return (int)((uintptr_t)element / sizeof(half) % CHUNK);
+}
+
+/**
+ * Begins to copy the same tile of a matrix whose rows begin anywhere: from multiples of 16 bytes, all chunks
+ * that touch a row. They are one more than the tile has, which goes into the pad.
+ */
+template <typename T, int ROWS, int COLUMNS>
+__device__ inline void copy_skewed(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                   int column)
+{
+    // [student: copy_skewed]
+    constexpr int STEP = T::THREADS * CHUNK / COLUMNS; // rows copied at once
+    struct place own = own_place<COLUMNS>();
+    const half *end = from.data + (from.rows - 1) * from.leading + from.cols; // of the matrix
+    const half *first = own_chunk<COLUMNS>(from, row, column);
+    first -= skew_of(first);
+    // Then what chunks hold besides the tile is in the matrix: before it, beside it, or in the row behind it.
+    if ((row > 0 || column > 0) && ROWS < from.rows - row && COLUMNS + CHUNK <= from.leading) {
+        for (int share = 0; share < T::SHARES; share++)
+            copy_whole<T, ROWS, COLUMNS>(to, first, from.leading, share);
+#pragma unroll
+        for (int i = 0; i < ROWS && own.column == 0; i += STEP)
+            __pipeline_memcpy_async(&to[own.row + i][COLUMNS], first + i * from.leading + COLUMNS,
+                                    sizeof(uint4));
+    } else {
 #pragma unroll 1
-        for (int begin = 0; begin < ROWS; begin += BATCH * STEP) {
-            half fetched[BATCH];
-            for (int i = 0; i < BATCH; i++, next += STEP * from.leading)
-                fetched[i] = begin + i * STEP < rows ? *next : __float2half(0.0f);
-            for (int i = 0; i < BATCH; i++) to[y + begin + i * STEP][x] = fetched[i];
+        for (int i = 0; i < ROWS; i += STEP, first += STEP * from.leading) {
+            copy_chunk(&to[own.row + i][own.column], first, from.data, end);
+            if (own.column == 0) copy_chunk(&to[own.row + i][COLUMNS], first + COLUMNS, from.data, end);
         }
+    }
+    // [/student]
+}
+
+/** Makes of 16 halves the 8 from number @p skew on, and clears those of them that are not among @p left. */
+__device__ inline void push_left(unsigned word[CHUNK], int skew, int left)
+{
+    if (skew & 4)
+        for (int w = 0; w < 6; w++) word[w] = word[w + 2];
+    if (skew & 2)
+        for (int w = 0; w < 5; w++) word[w] = word[w + 1];
+    for (int w = 0; w < 4; w++) word[w] = __funnelshift_r(word[w], word[w + 1], skew % 2 * 16u);
+    if (left < CHUNK)
+        for (int w = 0; w < 4; w++) word[w] &= left > 2 * w + 1 ? 0xffffffff : left > 2 * w ? 0xffff : 0;
+}
+
+/**
+ * Pushes the rows that copy_skewed() copied to where they belong in the tile, and clears what is outside of
+ * the matrix. Each thread does it for its own chunks; all copies of the warp must have landed.
+ */
+template <int THREADS, int ROWS, int COLUMNS>
+__device__ inline void straighten(half tile[ROWS][COLUMNS + PAD], const struct source &from, int row,
+                                  int column)
+{
+    // [student: straighten]
+    constexpr int STEP = THREADS * CHUNK / COLUMNS;
+    struct place own = own_place<COLUMNS>();
+    int skew = skew_of(own_chunk<COLUMNS>(from, row, column)), left = from.cols - column - own.column;
+#pragma unroll
+    for (int i = 0; i < ROWS; i += STEP) {
+        uint4 *chunk = (uint4 *)&tile[own.row + i][own.column], pair[2] = {chunk[0], chunk[1]};
+        __syncwarp(); // for another thread this chunk is the second one, and it has read it, too
+        push_left((unsigned *)pair, skew, left);
+        chunk[0] = pair[0];
     }
     // [/student]
 }
@@ -226,7 +272,7 @@ template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct source &from, int row, int column)
 {
     if (!from.by_chunk)
-        copy_by_element<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
+        copy_skewed<T, ROWS, COLUMNS>(to, from, row, column);
     else if (ROWS > from.rows - row || COLUMNS > from.cols - column)
         copy_edge<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
     else
@@ -276,6 +322,16 @@ __device__ inline void wait_for_oldest(int ahead)
         __pipeline_wait_prior(2);
     }
     // [/student]
+}
+
+/** Straightens what came skewed of the tiles of a step, which each thread must have waited for. */
+template <typename T>
+__device__ inline void straighten_stage(typename T::stage *stage, const struct work &work, int step)
+{
+    __syncwarp(); // all of the warp have waited: a row is in the same warp's hands from copy to barrier
+    if (!work.a.by_chunk) straighten<T::THREADS, T::M, T::K>(stage->a, work.a, work.place.row, step * T::K);
+    if (!work.b.by_chunk)
+        straighten<T::THREADS, T::K, T::N>(stage->b, work.b, step * T::K, work.place.column);
 }
 
 /* ---- a warp's part ------------------------------------------------------------------------------------ */
@@ -409,7 +465,8 @@ __device__ inline void multiply_step(c_fragment sum[T::DOWN_FRAGMENTS][T::ACROSS
                 fill_stage<T>(turn.fill, work, step + work.ahead);
             }
             wait_for_oldest(work.ahead); // the next step's group
-            __syncthreads();             // everybody's has landed; everybody is done with this step's stage
+            if (KIND == EDGE) straighten_stage<T>(turn.next, work, step + 1);
+            __syncthreads(); // everybody's has landed; everybody is done with this step's stage
             load_fragments<T>(&f[!odd], turn.next, 0);
         }
         multiply_fragments<T>(sum, f[odd]);
@@ -431,6 +488,7 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
 
     for (int step = 0; step < work.ahead; step++) fill_stage<T>(&stages[step], work, step);
     wait_for_oldest(work.ahead);
+    straighten_stage<T>(stages, work, 0);
     __syncthreads(); // everybody's copies of the first tiles have landed
     struct fragments<T> f[2];
     load_fragments<T>(&f[0], stages, 0);

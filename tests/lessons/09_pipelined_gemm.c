@@ -26,6 +26,7 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 
 #else
 
+#include <stdint.h>
 #include <stdio.h>
 
 enum { FIRST_STAGES = 1, LAST_STAGES = 4 };
@@ -42,13 +43,23 @@ static int stages_cases(const struct gemm_family *family, struct lesson_case *ca
     return count;
 }
 
-/* Just large enough for the solution to take its large tiles on 132 multiprocessors. */
-static int large_case(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+/*
+ * Just large enough for the solution to take its large tiles on 132 multiprocessors, once with rows that begin
+ * anywhere; and a matrix that begins anywhere and goes on behind its first tile.
+ */
+static int tile_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
-    if (count == capacity) return count;
+    if (count + 3 > capacity) return count;
     cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 8400, 20, 72);
-    cases[count].value[GEMM_CHOICE] = 2;
-    return count + 1;
+    cases[count++].value[GEMM_CHOICE] = 2;
+    cases[count] = gemm_case(family, "many_tiles_odd", GROUP_EDGES, DEVICE_ANY, 8401, 19, 135);
+    cases[count].extent[GEMM_LDB] = 275; /* wider than a tile of B: its chunks stay in the row */
+    cases[count].value[GEMM_LDB] = 275;
+    cases[count++].value[GEMM_CHOICE] = 3;
+    cases[count] = gemm_case(family, "wide_start_of_b_odd", GROUP_EDGES, DEVICE_ANY, 40, 80, 72);
+    cases[count].misaligned_buffer = GEMM_B;
+    cases[count++].misalignment = sizeof(uint16_t);
+    return count;
 }
 
 /* Time over the number of stages, for sums of few and of many steps. */
@@ -76,7 +87,7 @@ static int cases(struct lesson_case *cases, int capacity)
                                               .tensor_cores = 1};
     int count = gemm_cases(&family, cases, 0, capacity);
     count = stages_cases(&family, cases, count, capacity);
-    count = large_case(&family, cases, count, capacity);
+    count = tile_cases(&family, cases, count, capacity);
     return timed_cases(&family, cases, count, capacity);
 }
 
