@@ -228,7 +228,7 @@ static __device__ inline void decode_narrow_sums(struct decode_sums<ROWS> *sums,
 
 /**
  * @brief Both projections of row @p r, in every lane; @p share: of one input in the mean that normalizes.
- * All lanes must call it.
+ * Rounded in the same way for any number of rows. All lanes must call it.
  */
 template <int ROWS>
 static __device__ __forceinline__ float2 decode_finish(const struct decode_sums<ROWS> *sums, int r,
@@ -241,8 +241,8 @@ static __device__ __forceinline__ float2 decode_finish(const struct decode_sums<
         b += __shfl_xor_sync(0xffffffffu, b, distance);
         squares += __shfl_xor_sync(0xffffffffu, squares, distance);
     }
-    float norm = normalize ? rsqrtf(squares * share + DECODE_EPSILON) : 1.0f;
-    return make_float2(a * norm, b * norm);
+    float norm = normalize ? rsqrtf(fmaf(squares, share, DECODE_EPSILON)) : 1.0f;
+    return make_float2(__fmul_rn(a, norm), __fmul_rn(b, norm)); // never joined with an addition behind it
 }
 
 /** @brief A product with a weight matrix, of all rows. */

@@ -105,8 +105,8 @@ static const struct shape_row SHAPES[] = {
     {"nan_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_A)},
     {"nan_b", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_B)},
     {"inf_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_INF_A)},
-    /* Two tiles each way, the largest of lesson 10. */
-    {"tiles_260x132", GROUP_EDGES, G, ANY, 260, 132, 20, 0, 0, 0, LAST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
+    /* Three tiles by two of the largest of lesson 10: three that are half a tile apart would not reach the last rows. */
+    {"tiles_516x132", GROUP_EDGES, G, ANY, 516, 132, 20, 0, 0, 0, LAST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},

@@ -39,7 +39,7 @@ sanitized_cases() {
     09) echo product/square_stages_1 product/square_stages_2 product/square_stages_3 product/square_stages_4 \
              product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/many_tiles ;;
     10) echo f32/square_128 f32/nt_129_127_131 f32/tn_127_131_129 f32/tt_rows_apart f32/rows_apart_odd f32/alpha_beta_tail \
-             f32/k_0 f32/tiles_260x132 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
+             f32/k_0 f32/tiles_516x132 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
     esac
 }
 
