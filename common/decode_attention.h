@@ -373,17 +373,28 @@ static inline int decode_attention_threads(const struct decode_config *c)
     return DECODE_WARP * (groups < DECODE_KEY_WARPS ? groups : (int)DECODE_KEY_WARPS);
 }
 
-/** @brief Attention of every row and head, the append of the new keys and values included. One launch. */
-static inline void decode_attention(const struct decode_config *c, const struct decode_buffers *b,
-                                    __half *keys, __half *values, int rows, cudaStream_t stream)
+/** @brief The launch itself, with so many lanes for a key. */
+template <int LANES>
+static inline void decode_launch_attention(const struct decode_config *c, const struct decode_buffers *b,
+                                           __half *keys, __half *values, int rows, cudaStream_t stream)
 {
     dim3 grid((unsigned)c->heads, (unsigned)rows);
     struct decode_launch launch;
     cudaLaunchKernelEx(decode_launch_early(&launch, grid, decode_attention_threads(c), stream),
-                       c->head_dim <= 32   ? decode_attention_kernel<4>
-                       : c->head_dim <= 64 ? decode_attention_kernel<8>
-                                           : decode_attention_kernel<16>,
-                       *c, b->positions, b->block_table, b->qkv, keys, values, b->attended);
+                       decode_attention_kernel<LANES>, *c, b->positions, b->block_table, b->qkv, keys, values,
+                       b->attended);
+}
+
+/** @brief Attention of every row and head, the append of the new keys and values included. One launch. */
+static inline void decode_attention(const struct decode_config *c, const struct decode_buffers *b,
+                                    __half *keys, __half *values, int rows, cudaStream_t stream)
+{
+    if (c->head_dim <= 32)
+        decode_launch_attention<4>(c, b, keys, values, rows, stream);
+    else if (c->head_dim <= 64)
+        decode_launch_attention<8>(c, b, keys, values, rows, stream);
+    else
+        decode_launch_attention<16>(c, b, keys, values, rows, stream);
 }
 
 #endif

@@ -358,8 +358,11 @@ static inline void decode_project(const struct decode_projection *p, cudaStream_
 {
     struct decode_launch launch;
     dim3 grid = decode_projection_grid(p, (p->outputs + 1) / 2);
-    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream),
-                       p->rows == 1 ? decode_project_kernel<1> : decode_project_kernel<DECODE_ROWS>, *p);
+    const cudaLaunchConfig_t *early = decode_launch_early(&launch, grid, DECODE_THREADS, stream);
+    if (p->rows == 1)
+        cudaLaunchKernelEx(early, decode_project_kernel<1>, *p);
+    else
+        cudaLaunchKernelEx(early, decode_project_kernel<DECODE_ROWS>, *p);
 }
 
 /** @brief out = silu(gate) * up, for every row. One launch. */
@@ -367,8 +370,11 @@ static inline void decode_gate(const struct decode_projection *p, cudaStream_t s
 {
     struct decode_launch launch;
     dim3 grid = decode_projection_grid(p, p->outputs);
-    cudaLaunchKernelEx(decode_launch_early(&launch, grid, DECODE_THREADS, stream),
-                       p->rows == 1 ? decode_gate_kernel<1> : decode_gate_kernel<DECODE_ROWS>, *p);
+    const cudaLaunchConfig_t *early = decode_launch_early(&launch, grid, DECODE_THREADS, stream);
+    if (p->rows == 1)
+        cudaLaunchKernelEx(early, decode_gate_kernel<1>, *p);
+    else
+        cudaLaunchKernelEx(early, decode_gate_kernel<DECODE_ROWS>, *p);
 }
 
 #endif

@@ -38,6 +38,7 @@ METRICS = [f"l1tex__t_{what}_{GLOBAL}_{op}.sum"
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "smsp__sass_inst_executed_op_shared_atom.sum",
     "memory_l1_wavefronts_shared",
+    "memory_l1_wavefronts_shared_ideal",
     "sass__inst_executed_per_opcode",
 ]
 FIGURES = ["global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
@@ -63,6 +64,12 @@ DIFFERENT_CODE = {
     ("06", "v1_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
     ("06", "partition_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
 }
+# Why hardware may have more requests and sectors of loads.
+DIFFERENT_TURNS = {
+    ("07", "decode_project_kernel"):
+        "nvcc takes the turns of the loop over inputs by twos, behind a single one if they are odd: lanes with one "
+        "turn and lanes with two do not meet",
+}
 
 
 def collisions(theirs, ours, again):
@@ -74,6 +81,8 @@ def collisions(theirs, ours, again):
     if all(theirs[figure] == int(ours[figure]) for figure in both):
         return "collisions with other traffic: the wavefronts of its instructions are ours"
     count, got = theirs["shared_bank_conflicts"], int(ours["shared_bank_conflicts"])
+    if theirs["wavefronts_beyond_ideal"] == got:
+        return f"collisions with other traffic: instruction by instruction ncu finds {got:,}"
     if again is not None and again != count and count < 1.1 * got + 100:
         return f"collisions with other traffic: {again:,} when the same launch came again"
     return ""
@@ -86,6 +95,8 @@ def explanation(program, kernel, figure, theirs, ours, again):
         return collisions(theirs, ours, again)
     if figure in ("shared_load_wavefronts", "shared_store_wavefronts") and not more:
         return DIFFERENT_CODE.get((program, kernel), "")
+    if figure in ("global_load_requests", "global_load_sectors") and more:
+        return DIFFERENT_TURNS.get((program, kernel), "")
     return ""
 
 
@@ -137,10 +148,10 @@ Which executions of an instruction belong together, where lanes of a warp go dif
   constant distance, or keep it by chance; more than 1,024 accesses of a lane between two meetings. Requests are right all the same as long as one lane takes
   part in every turn.
 
-Why a figure may differ, with what shows it: another count of shared wavefronts is explained by what the machine code does
+Why a figure may differ, with what shows it: another count of shared wavefronts, or of loads, is explained by what the machine code does
 (the reason is in the script, for one kernel at a time); bank conflicts beyond ours are collisions with other traffic, which
-hardware's counter counts too, if the wavefronts that ncu gives by instruction add up to ours, or, where the code differs,
-if the figure was another one when the same launch came again.
+hardware's counter counts too, if the wavefronts that ncu gives by instruction add up to ours, or, where the code differs, if
+those beyond the least possible do, or if the figure was another one when the same launch came again.
 """
 
 
@@ -206,20 +217,20 @@ def demangle(symbols):
 
 
 def read_sass(path):
-    """{kernel with template arguments: ['LDS', 'STS', ...]}: shared-memory instructions, by their addresses."""
-    functions, current = {}, []
+    """{kernel with template arguments: {offset: 'LDS', ...}}: instructions that may access shared memory, in their order."""
+    functions, current = {}, {}
     with open(path) as file:
         for line in file:
             function = re.search(r"Function : (\S+)", line)
             if function:
-                current = functions.setdefault(function.group(1), [])
+                current = functions.setdefault(function.group(1), {})
                 continue
-            instruction = re.search(r"\b(LDSM|LDS|STSM|STS|ATOMS|LDGSTS)\b", line)
+            instruction = re.search(r"/\*([0-9a-f]+)\*/.*?\b(LDSM|LDS|STSM|STS|ATOMS|LDGSTS|LD|ST)\b", line)
             if instruction:
-                current.append(instruction.group(1))
+                current[int(instruction.group(1), 16)] = instruction.group(2)
     listing = {}
     for symbol, name in demangle(list(functions)).items():
-        listing.setdefault(full_name(name), []).extend(functions[symbol])
+        listing.setdefault(full_name(name), {}).update(functions[symbol])
     return listing
 
 
@@ -229,21 +240,26 @@ def listed(listing, kernel):
     if exact is not None:
         return exact
     same = [name for name in listing if base_name(name) == base_name(kernel)]
-    return listing[same[0]] if len(same) == 1 else []
+    return listing[same[0]] if len(same) == 1 else {}
 
 
 def shared_wavefronts(values, instructions):
-    """(loads, stores), or (None, None) where the listing does not fit the profile."""
-    counted = [count for _, count in instances(values.get("memory_l1_wavefronts_shared", ""))]
+    """(loads, stores), or (None, None) where the listing does not fit the profile. What never ran is not in that."""
+    counted = instances(values.get("memory_l1_wavefronts_shared", ""))
     if number(values.get("memory_l1_wavefronts_shared", "")) == 0:
         return 0, 0
     if len(counted) == 0 and len(instructions) == 1:
-        counted = [number(values["memory_l1_wavefronts_shared"])]
-    if len(counted) != len(instructions):
+        counted = [("", number(values["memory_l1_wavefronts_shared"]))]
+    first = instances(values.get("launch__function_pcs", ""))
+    if first and counted and all(label for label, _ in counted):
+        names = [instructions.get(int(label, 16) - first[0][1], "") for label, _ in counted]
+    else:
+        names = list(instructions.values())
+    if "" in names or len(names) != len(counted):
         return None, None
-    pairs = list(zip(instructions, counted))
-    return tuple(sum(n for name, n in pairs if name.startswith(prefixes))
-                 for prefixes in (("LDS",), ("STS", "LDGSTS")))
+    pairs = list(zip(names, (count for _, count in counted)))
+    return tuple(sum(n for name, n in pairs if name in some)
+                 for some in (("LDS", "LDSM", "LD"), ("STS", "STSM", "ST", "LDGSTS")))
 
 
 def barriers(values):
@@ -257,6 +273,7 @@ def hardware_figures(values, instructions):
     def metric(name):
         return number(values.get(name, ""))
 
+    counted, ideal = metric("memory_l1_wavefronts_shared"), metric("memory_l1_wavefronts_shared_ideal")
     loads, stores = shared_wavefronts(values, instructions)
     atomics = [metric(f"l1tex__t_requests_{GLOBAL}_atom.sum"), metric(f"l1tex__t_requests_{GLOBAL}_red.sum"),
                metric("smsp__sass_inst_executed_op_shared_atom.sum")]
@@ -270,6 +287,7 @@ def hardware_figures(values, instructions):
         "shared_bank_conflicts": metric("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
         "atomics": None if None in atomics else sum(atomics),
         "barriers": barriers(values),
+        "wavefronts_beyond_ideal": None if None in (counted, ideal) else counted - ideal,
     }
 
 
