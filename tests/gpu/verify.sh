@@ -166,7 +166,7 @@ find_cuobjdump() {
     fi
 }
 
-counted_launches=32 # of a case: all, but of lesson 07, whose every step has 14
+counted_launches=32 # of a case: all, but of lesson 07, whose steps have up to 12 kernels each
 
 # The software device's counts of one case; nobody else's are disturbed by it.
 count_in_software() { # NUMBER CASE
