@@ -12,7 +12,7 @@
 #include "judge.h"
 #include "rehearse.h"
 
-enum { SESSION_ITEMS = 128 };
+enum { SESSION_ITEMS = 128, FIRST_ITEMS = 8 };
 
 /* Larger groups would only hold more memory; a case above this goes alone. */
 #define SESSION_BYTES (UINT64_C(256) << 20)
@@ -56,25 +56,37 @@ static void run_session(struct check *check, struct session *session)
             continue;
         }
         if (check->options.rehearse) continue;
-        judge_item(session, i);
+        if (check->stopped) continue;
+        if (!session->item[i].judged) judge_item(session, i);
+        check->judged[session->item[i].case_index]++;
+        check->stopped = check->options.fail_fast &&
+                         check->verdicts[session->item[i].case_index].state != STATE_PASS;
         if (check->options.bench) bench_item(session, i);
         if (check->options.dump) dump_item(session, i);
     }
     session_close(session);
 }
 
-/* Cases are measured one by one, so that what the software device counts is theirs. */
+/* Cases are measured one by one, so that what the software device counts is theirs. A check that stops at the
+ * first failure begins with small groups: the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
-                const struct item *item)
+                const struct item *item, int most)
 {
     if (session->count == 0) return 1;
-    if (check->options.bench || session->count >= SESSION_ITEMS) return 0;
+    if (check->options.bench || session->count >= most) return 0;
     return bytes + session_item_bytes(session, item) <= SESSION_BYTES;
+}
+
+static int judge_and_go_on(struct session *session, int index)
+{
+    judge_item(session, index);
+    return session->check->verdicts[session->item[index].case_index].state == STATE_PASS;
 }
 
 static void start_session(struct check *check, struct session *session, struct item *items)
 {
     *session = (struct session){.check = check, .item = items, .image = -1};
+    if (check->options.fail_fast) session->on_answer = judge_and_go_on;
     if (check->options.bench) bench_prepare(session);
 }
 
@@ -95,28 +107,83 @@ static void settle_not_started(struct check *check)
     }
 }
 
+/** @brief A case and what it is likely to cost, in no unit. */
+struct priced {
+    int index;
+    double cost;
+};
+
+/* The software device takes some hundred times longer for an operation than the oracle. */
+static double price_of(const struct check *check, int index, struct item *item)
+{
+    const double simt_over_oracle = 100.0;
+    double sum = 0.0;
+    for (int n = 0; n < check->cases[index].repeat; n++) {
+        struct lesson_cost cost = {0};
+        make_item(check, index, n, item);
+        for (int b = 0; b < item->buffer_count; b++) sum += (double)lesson_bytes(&item->buffer[b]);
+        if (item->settled.expected != KERNEL_OK) continue;
+        check->options.lesson->cost(&item->settled, &cost);
+        sum += cost.oracle_ops + simt_over_oracle * cost.flop;
+    }
+    return sum;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct priced *left = a, *right = b;
+    if (left->cost != right->cost) return left->cost < right->cost ? -1 : 1;
+    return left->index - right->index;
+}
+
+/* The order of the table, or the cheap cases first. */
+static void put_in_order(const struct check *check, struct item *item, struct priced *order)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        order[i] = (struct priced){i, 0.0};
+        if (check->options.fail_fast && check->chosen[i]) order[i].cost = price_of(check, i, item);
+    }
+    if (check->options.fail_fast) qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
+}
+
+/* What was not reached is as if it had not been asked for. */
+static void leave_unreached(struct check *check)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (check->judged[i] == 0) check->chosen[i] = 0;
+}
+
 void check_run(struct check *check)
 {
+    static struct priced order[CHECK_CASES];
     struct item *items = calloc(SESSION_ITEMS, sizeof *items);
     struct item *item = malloc(sizeof *item);
     struct session session;
     uint64_t bytes = 0;
-    if (items == NULL || item == NULL) snprintf(check->broken, sizeof check->broken, "no memory");
+    int most = check->options.fail_fast ? FIRST_ITEMS : SESSION_ITEMS;
+    if (items == NULL || item == NULL)
+        snprintf(check->broken, sizeof check->broken, "no memory");
+    else
+        put_in_order(check, item, order);
     start_session(check, &session, items);
-    for (int i = 0; i < check->case_count && check->broken[0] == '\0'; i++)
-        for (int n = 0; check->chosen[i] && n < check->cases[i].repeat; n++) {
+    for (int at = 0; at < check->case_count && check->broken[0] == '\0' && !check->stopped; at++) {
+        int i = order[at].index;
+        for (int n = 0; check->chosen[i] && n < check->cases[i].repeat && !check->stopped; n++) {
             make_item(check, i, n, item);
-            if (!fits(check, &session, bytes, item)) {
+            if (!fits(check, &session, bytes, item, most)) {
                 run_session(check, &session);
                 start_session(check, &session, items);
                 bytes = 0;
+                most = 2 * most < SESSION_ITEMS ? 2 * most : SESSION_ITEMS;
             }
             bytes += session_item_bytes(&session, item);
             items[session.count++] = *item;
         }
-    if (session.count > 0) run_session(check, &session);
+    }
+    if (session.count > 0 && !check->stopped) run_session(check, &session);
     free(item);
     free(items);
+    if (check->stopped) leave_unreached(check);
     settle_not_started(check);
 }
 

@@ -52,6 +52,7 @@ struct options {
     const char *again; /* which kernel this is, as words for a command line */
     double time_limit; /* seconds a case */
     int verbose, dump, bench, list, costs, rubric, ctest, rehearse;
+    int fail_fast; /* stop at the first item that does not pass; cheap cases first */
     int isolated; /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
     const char *save_case, *save_file;
@@ -98,10 +99,12 @@ struct check {
     struct verdict verdicts[CHECK_CASES];
     int chosen[CHECK_CASES];  /**< 1: on this device and asked for */
     int witness[CHECK_CASES]; /**< 1: only to see whether the part does anything; worth nothing */
+    int judged[CHECK_CASES];  /**< how many of its items have a verdict */
     int case_count;
     char device_name[400]; /**< or why there is none */
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
+    int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */
     int late;                  /**< cases that took too long so far */
     char broken[VERDICT_TEXT]; /**< why the machine could not do its part */
 };

@@ -25,6 +25,7 @@ void options_usage(FILE *file)
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
+        "  --fail-fast          stop at the first case that does not pass; cheap cases first\n"
         "  --isolated           the runner is a stranger's: as another user, in bubblewrap where it works\n"
         "  -v                   a line for every case\n"
         "  --dump               what came back, beside what the oracle gives\n"
@@ -165,7 +166,8 @@ static int read_flag(struct options *options, const char *name)
                  {"--dump", &options->dump},         {"--bench", &options->bench},
                  {"--list", &options->list},         {"--costs", &options->costs},
                  {"--rubric", &options->rubric},     {"--ctest", &options->ctest},
-                 {"--isolated", &options->isolated}, {"--rehearse", &options->rehearse}};
+                 {"--isolated", &options->isolated}, {"--rehearse", &options->rehearse},
+                 {"--fail-fast", &options->fail_fast}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;

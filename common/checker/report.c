@@ -136,6 +136,7 @@ static void report_left_out(const struct check *check)
         printf(count == 1 ? "%s" : ", %s", check->cases[i].name);
     }
     if (count > 0) putchar('\n');
+    if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }
 
 /* How many cases were begun and are not right. */

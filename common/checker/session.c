@@ -350,7 +350,12 @@ static int run_item(struct session *session, struct process *process, int index)
     item->end = end_of(event);
     process->box.text[process->box.text_used] = '\0';
     keep_text(item, process->box.text + text_before);
-    return event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
+    int going = event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
+    if (going && session->on_answer != NULL) {
+        item->judged = 1;
+        going = session->on_answer(session, index);
+    }
+    return going;
 }
 
 /* The software device exits with this code if it found anything. */
@@ -375,6 +380,7 @@ static void close_runner(struct session *session, struct process *process, int f
         !findings_known(session, first, last)) {
         keep_text(item, process->box.text + process->text_at_end);
         item->finding = 1;
+        item->judged = 0;
     }
 }
 
@@ -430,6 +436,7 @@ void session_run(struct session *session)
         int reached = run_with_one(session, process, next), ready = reached > next;
         const struct item *last = &session->item[ready ? reached - 1 : next];
         next = ready ? reached : next + 1;
+        if (session->on_answer != NULL) break; /* all are done, or one is wrong */
         check->late += last->end == ITEM_LATE;
         deaths += !ready;
         if (deaths < DEATHS_BEFORE_READY && (ready || last->end != ITEM_LATE)) continue;

@@ -20,6 +20,7 @@ struct item {
     struct lesson_buffer buffer[WIRE_BUFFERS];
     enum item_end end;
     int exit_code, signal; /**< of the runner that crashed on it */
+    int judged;            /**< 1: on_answer() has judged it while the runner was still there */
     int finding;           /**< 1: the software device printed a finding while it ran */
     double host_seconds;
     char text[ITEM_TEXT]; /**< what was printed while it ran */
@@ -42,6 +43,9 @@ struct session {
     size_t bytes;
     const char *counters; /**< file for the software device's counters, or NULL */
     int timed;            /**< launches to time, 0 for none */
+    /** Called after each answer, if not NULL: judges the item, and returns 0 if
+     *  no further one is wanted; nor is one after an item without an answer. */
+    int (*on_answer)(struct session *session, int index);
 };
 
 /** @brief Bytes of image that @p item needs beside the header. */

@@ -84,7 +84,8 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 /* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
-    static const char *const others[] = {"--case", "--group", "--seed", "--secret-seed-file", "--time-limit"};
+    static const char *const others[] = {"--case", "--group", "--seed", "--secret-seed-file", "--time-limit",
+                                         "--fail-fast"};
     char *own = course_kernel_path(plan->lesson, 0);
     char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
     int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;
@@ -109,7 +110,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
     static const char *const with_value[] = {"--case",  "--seed",       "--json",
                                              "--group", "--time-limit", "--secret-seed-file"};
-    static const char *const switches[] = {"--dump", "--ctest", "--verbose"};
+    static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast"};
     for (size_t i = 0; i < plan->line->count; i++) {
         for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
             if (strcmp(plan->line->name[i], switches[j]) == 0)
@@ -272,6 +273,7 @@ static const struct option_description options[] = {
     {"--build-only", NULL, "build it and stop", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
+    {"--fail-fast", NULL, "stop at the first case that does not pass; cheap cases come first", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},
     {"--csv", "FILE", "also write every case as a row of FILE", 0},
