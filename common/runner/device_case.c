@@ -219,9 +219,16 @@ enum kernel_status call_kernel(struct device_case *run, int set, struct wire_res
     hide_image(run, 1);
     describe_launches(described);
     forbid_waiting(1);
+    struct device_calls before = device_calls();
     enum kernel_status status = lesson_call(&told, pointers, run->stream[set]);
+    struct device_calls after = device_calls();
     forbid_waiting(0);
     describe_launches(NULL);
+    if (described != NULL) {
+        described->calls_counted = (uint32_t)after.counted;
+        described->launches_eager = after.launches - before.launches;
+        described->graph_launches = after.graph_launches - before.graph_launches;
+    }
     hide_image(run, 0);
     return status;
 }
@@ -232,6 +239,9 @@ static int call(struct device_case *run, int set, int index)
     result->status[index] = (int32_t)call_kernel(run, set, index == 0 ? &described : NULL);
     if (index == 0) {
         result->launches = described.launches;
+        result->calls_counted = described.calls_counted;
+        result->launches_eager = described.launches_eager;
+        result->graph_launches = described.graph_launches;
         result->kernel_count = described.kernel_count;
         memcpy(result->kernel, described.kernel, sizeof result->kernel);
     }

@@ -14,8 +14,25 @@ void describe_launches(struct wire_result *result)
     described = result;
 }
 
-/* Only the software device has it; on a GPU the linker sends copies through here as well. */
+/* Only the software device has these; on a GPU the linker sends copies and launches of graphs through here as well. */
 extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
+extern void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
+
+#ifdef WARPWISE_WRAP_LAUNCHES
+static struct device_calls wrapped = {1, 0, 0};
+#else
+static struct device_calls wrapped;
+#endif
+
+struct device_calls device_calls(void)
+{
+    unsigned long launches = 0, graph_launches = 0;
+    struct device_calls calls = wrapped;
+    calls.counted = calls.counted && described != NULL;
+    if (simt_calls == NULL) return calls;
+    simt_calls(&launches, &graph_launches);
+    return (struct device_calls){1, (uint32_t)launches, (uint32_t)graph_launches};
+}
 
 static int copies_forbidden;
 
@@ -70,6 +87,26 @@ static void describe(const void *function, dim3 grid, dim3 block, size_t dynamic
     };
 }
 
+/* Only while launches are described: what is timed must not pay for it. */
+static void note_launch(const void *function, dim3 grid, dim3 block, size_t dynamic_shared_bytes,
+                        cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (described == NULL) return;
+    describe(function, grid, block, dynamic_shared_bytes);
+    if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess) cudaGetLastError();
+    wrapped.launches += capture == cudaStreamCaptureStatusNone;
+}
+
+cudaError_t __real_cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+
+cudaError_t __wrap_cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
+{
+    wrapped.graph_launches++;
+    return __real_cudaGraphLaunch(executable, stream);
+}
+
 cudaError_t __real_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
                                     cudaStream_t stream);
 cudaError_t __wrap_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
@@ -78,7 +115,7 @@ cudaError_t __wrap_cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
 cudaError_t __wrap_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,
                                     cudaStream_t stream)
 {
-    if (described != NULL) describe(function, grid, block, shared);
+    note_launch(function, grid, block, shared, stream);
     return __real_cudaLaunchKernel(function, grid, block, args, shared, stream);
 }
 
@@ -91,7 +128,7 @@ cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
 cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
                                       cudaStream_t stream)
 {
-    if (described != NULL) describe((const void *)kernel, grid, block, shared);
+    note_launch((const void *)kernel, grid, block, shared, stream);
     return __real___cudaLaunchKernel(kernel, grid, block, args, shared, stream);
 }
 #endif

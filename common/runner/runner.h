@@ -74,4 +74,12 @@ int time_case(struct device_case *run);
 /** @brief From now on launches are described in @p result; NULL stops it. */
 void describe_launches(struct wire_result *result);
 
+/** @brief What was handed to the device since the process began; a launch into a capture is not. The difference of
+ *         two of these is what happened between them. */
+struct device_calls {
+    int counted; /**< 0 where nobody counts: on `gpu` in every call but the first of a case */
+    uint32_t launches, graph_launches;
+};
+struct device_calls device_calls(void);
+
 #endif

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3253504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3353504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
@@ -74,6 +74,9 @@ struct wire_result {
     float sample_us[WIRE_SAMPLES]; /**< between the events around one call */
     float wall_us;                 /**< shortest host time of a call and the wait for the whole device */
     uint32_t launches;             /**< kernels of one call */
+    uint32_t calls_counted;        /**< 1: the next two are known; of the first call */
+    uint32_t launches_eager;       /**< kernels it launched itself, not into a capture */
+    uint32_t graph_launches;
     uint32_t kernel_count;
     struct wire_kernel kernel[WIRE_KERNELS];
     uint64_t stamp[2]; /**< the nonce of the case, written last */

@@ -214,6 +214,9 @@ void simt_forbid_copies_to_host(int forbid);
 /** @brief From now on (1), until 0, a call that makes the host wait for the device is a finding. For entry points,
  *         which launch and return. */
 void simt_forbid_waiting(int forbid);
+/** @brief How many kernels and graphs the program has launched so far. A kernel that became part of a graph by a
+ *         capture is not among them, however often the graph is launched. */
+void simt_calls(unsigned long *launches, unsigned long *graph_launches);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */
 void simt_arena_seal(int seal);
 /** @brief Host code is about to access these bytes by a function that the compiler does not report: a finding if

@@ -130,6 +130,14 @@ int runtime_host_is_kept_out(void)
     return host_kept_out;
 }
 
+static unsigned long launches, graph_launches;
+
+void simt_calls(unsigned long *launch_count, unsigned long *graph_launch_count)
+{
+    *launch_count = launches;
+    *graph_launch_count = graph_launches;
+}
+
 cudaError_t runtime_perform(const struct operation *operation)
 {
     int taken;
@@ -137,6 +145,8 @@ cudaError_t runtime_perform(const struct operation *operation)
     if (taken || error != cudaSuccess) return error;
     pthread_once(&device_lock_once, make_device_lock);
     pthread_mutex_lock(&device_lock);
+    launches += operation->kind == OPERATION_LAUNCH;
+    graph_launches += operation->kind == OPERATION_GRAPH;
     if (host_kept_out) simt_arena_seal(0);
     carry_out(operation);
     if (host_kept_out) simt_arena_seal(1);

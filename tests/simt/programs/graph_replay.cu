@@ -220,6 +220,27 @@ static void empty_graphs(void)
     require(cudaGraphDestroy(graph), "cudaGraphDestroy");
 }
 
+extern "C" void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
+
+/** The software device counts what is launched, and not what a capture keeps. */
+static void counted_calls(float *x)
+{
+    unsigned long launches[2] = {0, 0}, graphs[2] = {0, 0};
+    if (simt_calls == NULL) return;
+    simt_calls(&launches[0], &graphs[0]);
+    cudaGraph_t graph = capture_adds(x, 1.0f, 2.0f, 0);
+    cudaGraphExec_t executable = instantiate(graph);
+    launch(executable);
+    launch(executable);
+    add_kernel<<<BLOCKS, THREADS, 0, stream>>>(x, 1.0f);
+    finish_launch("add_kernel");
+    simt_calls(&launches[1], &graphs[1]);
+    expect_equal("launches", 0, (int)(launches[1] - launches[0]), 1);
+    expect_equal("graph launches", 0, (int)(graphs[1] - graphs[0]), 2);
+    require(cudaGraphExecDestroy(executable), "cudaGraphExecDestroy");
+    require(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}
+
 int main(void)
 {
     float *x = device_array<float>(COUNT), *y = device_array<float>(COUNT), *sum = device_array<float>(COUNT);
@@ -232,6 +253,7 @@ int main(void)
     fork_and_join(x, y, sum, factor);
     update(x);
     empty_graphs();
+    counted_calls(x);
     require(cudaStreamDestroy(stream), "cudaStreamDestroy");
     require(cudaStreamDestroy(second), "cudaStreamDestroy");
     require(cudaFreeHost(pinned), "cudaFreeHost");
