@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Mutation testing by machine: how many small mistakes in the solutions the checker notices.
+
+    mutation.py run   --build BUILD [--lessons 01,05] [--jobs N] [--shard K/N] [--limit N] [--again]
+    mutation.py list  --build BUILD [--lessons ...]      survivors that no kept line explains
+    mutation.py table --build BUILD [--out FILE]         one row a lesson, as Markdown
+    mutation.py lint                                     the kept lines still match their solutions
+
+universalmutator (from PyPI) changes one line of a solution by the rules in cuda.rules, at every place they match.
+Each mutant is built for the software device and judged by the checker, which stops at the first wrong item.
+
+A mutant is *killed* (some case rejects it), *does not build*, or *survives*. A survivor whose machine code is that of
+the solution is *the same program*. Any other gets a case that kills it, or a paragraph in NN_topic.survivors that says
+why it stays: `equivalent:` (no input within the contract shows it), `allowed:` (the contract leaves it open: speed,
+extra room, a launch shape) or `beyond:` (only a size shows it that a small machine cannot hold). Then lines `- old` and
+`+ new`, as `list` prints them; several pairs may share one reason.
+
+score = killed / (killed + survivors that no line explains); `beyond` is listed apart.
+
+Verdicts are kept as BUILD/mutation/NN_topic.csv, one row a mutant, under a name made from its text, so a run that was
+stopped goes on where it was, and a mutant keeps its verdict until the solution's line changes. `--again` judges those
+anew that survived. Mutants are taken in the order of their names, which is as good as chance: a run with --limit is a
+sample of them all. Only Python's standard library is used, and universalmutator for `run`.
+"""
+import argparse
+import collections
+import concurrent.futures
+import csv
+import hashlib
+import importlib.util
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD_SECONDS, JUDGE_SECONDS = 60, 240
+KILLED, SURVIVED, SAME, BROKEN, TROUBLE = "killed", "survived", "same", "does not build", "trouble"
+REASONS = ("equivalent", "allowed", "beyond")
+
+Mutant = collections.namedtuple("Mutant", "name line old new")
+# An array that is declared one larger is never noticed and nobody's mistake.
+ROOM = re.compile(r"^\s*(const |static |__shared__ |alignas\(\w+\) )*(struct )?[A-Za-z_][\w:<>, ]* \w+(\[.*\])+;")
+
+
+def lessons(chosen):
+    names = sorted(p.name for p in (ROOT / "solutions").iterdir() if re.match(r"\d\d_", p.name))
+    return [n for n in names if not chosen or n[:2] in chosen]
+
+
+def solution(lesson):
+    return ROOT / "solutions" / lesson / (lesson[3:] + ".cu")
+
+
+def name_of(old, new, occurrence):
+    return hashlib.sha256(f"{old}\0{new}\0{occurrence}".encode()).hexdigest()[:12]
+
+
+def code_lines(lesson):
+    """The lines of a solution without their comments."""
+    text = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/',
+                  lambda m: m.group(1) or "\n" * m.group(0).count("\n"), solution(lesson).read_text(), flags=re.S)
+    # universalmutator takes `{-` for the start of a comment of another language.
+    return [line.rstrip().replace("{-", "{ -") for line in text.splitlines()]
+
+
+def generate(lesson):
+    """All mutants of a solution, in the order of their names."""
+    lines = code_lines(lesson)
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "kernel.cu").write_text("\n".join(lines) + "\n")
+        subprocess.run([sys.executable, "-c", "from universalmutator.genmutants import main; main()", "kernel.cu", "none",
+                        "--noCheck", "--only", str(HERE / "cuda.rules"), "--mutantDir", folder],
+                       cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        changes = set()
+        for file in pathlib.Path(folder).glob("kernel.mutant.*.cu"):
+            changed = file.read_text().splitlines()
+            at = next((i for i, (a, b) in enumerate(zip(lines, changed)) if a != b), None)
+            if at is not None and len(changed) == len(lines):
+                changes.add((at, changed[at]))
+        changes |= set(moved_barriers(lines))
+    mutants, seen = [], collections.Counter()
+    for at, new in sorted(changes):
+        old, new = lines[at].strip(), new.strip()
+        if ROOM.match(lines[at]) and re.search(r"\) \+ 1\]|\[0\]", new):
+            continue
+        seen[old, new] += 1
+        mutants.append(Mutant(name_of(old, new, seen[old, new]), at + 1, old, new))
+    return sorted(mutants)
+
+
+def moved_barriers(lines):
+    """A barrier one statement earlier or later."""
+    barrier = re.compile(r"__sync(threads|warp)\(|__pipeline_\w+\(")
+    for at, line in enumerate(lines):
+        for distance in (-1, 1):
+            neighbour = lines[at + distance].strip() if 0 <= at + distance < len(lines) else ""
+            if barrier.search(line) and neighbour.endswith(";") and not barrier.search(neighbour):
+                yield at, f"/* moved {distance:+d} */ {line.strip()}"
+
+
+def written(lines, mutant):
+    """The text of the mutant's file."""
+    lines = list(lines)
+    at = mutant.line - 1
+    move = re.match(r"/\* moved ([+-]1) \*/ (.*)", mutant.new)
+    if move:
+        other = at + int(move.group(1))
+        lines[at], lines[other] = lines[other], lines[at]
+    else:
+        lines[at] = mutant.new
+    return "\n".join(lines) + "\n"
+
+
+def run(arguments, seconds, **more):
+    """Exit status and output; everything that was started is ended when the time is over."""
+    process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace", start_new_session=True, **more)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return None, output
+
+
+class Judge:
+    def __init__(self, build, lesson):
+        self.build, self.lesson = pathlib.Path(build).resolve(), lesson
+        self.includes = ["-I", str(ROOT / "lessons" / lesson), "-I", str(ROOT / "common")]
+        self.lines = code_lines(lesson)
+        self.same = self.machine_code("\n".join(self.lines) + "\n")
+
+    def compiled(self, text, folder, *flags):
+        kernel = pathlib.Path(folder) / (self.lesson[3:] + ".cu")
+        kernel.write_text(text)
+        return run([str(self.build / "bin/simtcc"), *flags, *self.includes, str(kernel)], BUILD_SECONDS,
+                   cwd=folder, env=dict(os.environ, TMPDIR=str(folder)))
+
+    def machine_code(self, text):
+        """What the compiler makes of it, without names of files and lines; None if it does not build."""
+        with tempfile.TemporaryDirectory() as folder:
+            code, _ = self.compiled(text, folder, "-O2", "-g0", "-c", "-o", folder + "/object.o")
+            if code != 0:
+                return None
+            _, listing = run(["objdump", "-d", "-r", "--no-show-raw-insn", folder + "/object.o"], BUILD_SECONDS)
+            return hashlib.sha256("\n".join(listing.splitlines()[3:]).encode()).hexdigest()
+
+    def judge(self, mutant):
+        with tempfile.TemporaryDirectory() as folder:
+            library = str(self.build / f"lib/librunner_{self.lesson}_simt.a")
+            text = written(self.lines, mutant)
+            code, _ = self.compiled(text, folder, "-Og", "-fno-var-tracking", library, "-o", folder + "/runner")
+            if code != 0:
+                return BROKEN, ""
+            code, output = run([str(self.build / "bin/checker"), "--lesson", self.lesson, "--runner", folder + "/runner",
+                                "--device", "simt", "--time-limit", "5", "--fail-fast"], JUDGE_SECONDS, cwd=folder,
+                               env=dict(os.environ, SIMT_WORKERS="1"))
+        case = re.search(r"^\s+\w+\s+case (\S+):", output, re.M)
+        if code in (1, 77, None):
+            return KILLED, case.group(1) if case else "time" if code is None else "not started" if code == 77 else ""
+        if code != 0:
+            return TROUBLE, output.strip().splitlines()[-1] if output.strip() else ""
+        return (SAME if self.machine_code(text) == self.same else SURVIVED), ""
+
+
+def journal_path(build, lesson):
+    return pathlib.Path(build) / "mutation" / f"{lesson}.csv"
+
+
+def read_journal(build, lesson):
+    """The last verdict of each mutant."""
+    path = journal_path(build, lesson)
+    rows = {}
+    if path.exists():
+        with open(path, newline="") as file:
+            for row in csv.DictReader(file):
+                rows[row["name"]] = row
+    return rows
+
+
+def do_run(options):
+    if importlib.util.find_spec("universalmutator") is None:
+        sys.exit("universalmutator is not there: python3 -m pip install universalmutator (a virtual environment will do)")
+    part, parts = (int(x) for x in options.shard.split("/"))
+    for lesson in lessons(options.lessons):
+        path = journal_path(options.build, lesson)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        known = read_journal(options.build, lesson)
+        mutants = [m for i, m in enumerate(generate(lesson)) if i % parts == part - 1][:options.limit]
+        redo = {TROUBLE} | ({SURVIVED} if options.again else set())
+        todo = [m for m in mutants if m.name not in known or known[m.name]["verdict"] in redo]
+        print(f"{lesson}: {len(mutants)} mutants, {len(todo)} to judge", flush=True)
+        judge = Judge(options.build, lesson)
+        new_file = not path.exists()
+        with open(path, "a", newline="", buffering=1) as file, \
+                concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            out = csv.writer(file, lineterminator="\n")
+            if new_file:
+                out.writerow(["name", "line", "old", "new", "verdict", "case"])
+            waiting = {pool.submit(judge.judge, m): m for m in todo}
+            for done in concurrent.futures.as_completed(waiting):
+                m = waiting[done]
+                verdict, case = done.result()
+                out.writerow([m.name, m.line, m.old, m.new, verdict, case])
+                if verdict in (SURVIVED, TROUBLE):
+                    print(f"{verdict} {lesson}:{m.line}\n- {m.old}\n+ {m.new} {case}", flush=True)
+
+
+def kept_lines(lesson):
+    """(old, new) -> reason, from NN_topic.survivors; new may be `*`: whatever becomes of that line."""
+    path = HERE / f"{lesson}.survivors"
+    kept, reason, old = {}, None, None
+    for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
+        where = f"{path.name}:{number}"
+        if re.match(r"(%s): \S" % "|".join(REASONS), line):
+            reason = line.split(":")[0]
+        elif line.startswith("- "):
+            old = line[2:].strip()
+        elif line.startswith("+ "):
+            if reason is None or old is None:
+                sys.exit(f"{where}: a reason and a line `- old` come first")
+            kept[old, line[2:].strip()] = reason
+        elif line.strip() and not line.startswith(("#", "  ")):
+            sys.exit(f"{where}: neither a reason ({', '.join(REASONS)}) nor `- old` nor `+ new`")
+        if not line.strip():
+            reason = old = None
+    return kept
+
+
+def reason_for(kept, row):
+    return kept.get((row["old"], row["new"]))
+
+
+def current(build, lesson):
+    """The verdicts of mutants whose line still stands in the solution."""
+    lines = {line.strip() for line in code_lines(lesson)}
+    return [row for row in read_journal(build, lesson).values() if row["old"] in lines]
+
+
+def do_list(options):
+    for lesson in lessons(options.lessons):
+        kept = kept_lines(lesson)
+        for row in sorted(current(options.build, lesson), key=lambda r: int(r["line"])):
+            if row["verdict"] == SURVIVED and not reason_for(kept, row):
+                print(f"{lesson}:{row['line']}\n- {row['old']}\n+ {row['new']}")
+
+
+def do_table(options):
+    rows = ["| lesson | mutants judged | do not build | the same program | killed | equivalent | allowed | beyond | "
+            "survive | score |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for lesson in lessons(options.lessons):
+        kept, count = kept_lines(lesson), collections.Counter()
+        for row in current(options.build, lesson):
+            reason = reason_for(kept, row) if row["verdict"] == SURVIVED else None
+            count[reason or row["verdict"]] += 1
+        judged = sum(count.values())
+        if judged == 0:
+            continue
+        decided = count[KILLED] + count[SURVIVED]
+        score = f"{100.0 * count[KILLED] / decided:.1f}%" if decided else "-"
+        rows.append(f"| {lesson} | {judged} | {count[BROKEN]} | {count[SAME]} | {count[KILLED]} | {count['equivalent']} | "
+                    f"{count['allowed']} | {count['beyond']} | {count[SURVIVED]} | {score} |")
+    text = "\n".join(rows) + "\n"
+    if options.out:
+        page = pathlib.Path(options.out)
+        begin, end = "<!-- mutation table -->\n", "<!-- end -->\n"
+        before, rest = page.read_text().split(begin)
+        page.write_text(before + begin + text + end + rest.split(end)[1])
+    else:
+        print(text, end="")
+
+
+def do_lint(options):
+    wrong = 0
+    for lesson in lessons(options.lessons):
+        lines = {line.strip() for line in code_lines(lesson)}
+        for (old, new), _ in kept_lines(lesson).items():
+            if old not in lines:
+                print(f"{lesson}.survivors: the solution has no line `{old}`")
+                wrong = 1
+    sys.exit(wrong)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "list", "table", "lint"])
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--lessons", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--shard", default="1/1")
+    parser.add_argument("--limit", type=int, default=None)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--out")
+    options = parser.parse_args()
+    {"run": do_run, "list": do_list, "table": do_table, "lint": do_lint}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()
