@@ -47,7 +47,7 @@ static const struct shape_row SHAPES[] = {
     {"one", GROUP_BASIC, ANY_SIZE, DEVICE_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
     {"tiny", GROUP_BASIC, ANY_SIZE, DEVICE_ANY, 1, 1, 1, 4, 6, 8, 0, 0, DIST_NORMAL},
     {"square_64", GROUP_BASIC, ALL, DEVICE_ANY, 1, 2, 2, 64, 64, 64, 0, 0, DIST_NORMAL},
-    {"wide_32x128", GROUP_BASIC, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 32, 128, 32, 0, 0, DIST_NORMAL},
+    {"wide_32x128", GROUP_BASIC, ALL, DEVICE_ANY, 1, 2, 2, 32, 128, 32, 0, 0, DIST_NORMAL},
     {"tall_128x32", GROUP_BASIC, ALL, DEVICE_ANY, 1, 1, 1, 128, 32, 128, 0, 0, DIST_NORMAL},
     {"batch_3", GROUP_BASIC, ANY_SIZE, DEVICE_ANY, 3, 2, 2, 17, 24, 16, 0, 0, DIST_NORMAL},
     {"one", GROUP_BASIC, TILED, DEVICE_ANY, 1, 1, 1, 1, 1, 32, 0, 0, DIST_NORMAL},
@@ -56,15 +56,15 @@ static const struct shape_row SHAPES[] = {
     {"causal_64", GROUP_BASIC, ALL, DEVICE_ANY, 1, 2, 2, 64, 64, 64, CAUSAL, 0, DIST_NORMAL},
     {"gqa_4", GROUP_BASIC, PRODUCTS | TILED, DEVICE_ANY, 1, 8, 2, 16, 32, 32, 0, 0, DIST_NORMAL},
 
-    {"row_1x128", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 1, 128, 64, 0, 0, DIST_NORMAL},
-    {"column_128x1", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 128, 1, 32, 0, 0, DIST_NORMAL},
+    {"row_1x128", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 1, 128, 64, 0, 0, DIST_NORMAL},
+    {"column_128x1", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 128, 1, 32, 0, 0, DIST_NORMAL},
     {"tail_31x33", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 31, 33, 32, 0, 0, DIST_NORMAL},
-    {"tail_33x31", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 2, 2, 33, 31, 64, 0, 0, DIST_NORMAL},
+    {"tail_33x31", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 33, 31, 64, 0, 0, DIST_NORMAL},
     {"tail_63x65", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 63, 65, 64, 0, 0, DIST_NORMAL},
     {"tail_65x63", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 65, 63, 32, 0, 0, DIST_NORMAL},
-    {"tail_127x129", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 127, 129, 64, 0, 0, DIST_NORMAL},
+    {"tail_127x129", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 127, 129, 64, 0, 0, DIST_NORMAL},
     {"tail_129x127", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 129, 127, 32, 0, 0, DIST_NORMAL},
-    {"prime_97x131", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 97, 131, 64, 0, 0, DIST_NORMAL},
+    {"prime_97x131", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 97, 131, 64, 0, 0, DIST_NORMAL},
     {"head_dim_1", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 2, 33, 33, 1, 0, 0, DIST_NORMAL},
     {"head_dim_31", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 2, 33, 33, 31, 0, 0, DIST_NORMAL},
     {"head_dim_33", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 2, 33, 33, 33, 0, 0, DIST_NORMAL},
@@ -76,28 +76,50 @@ static const struct shape_row SHAPES[] = {
     {"head_dim_128_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 65, 70, 128, CAUSAL, 0, DIST_NORMAL},
     {"head_dim_64_gqa", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 17, 70, 64, CAUSAL, 0, DIST_NORMAL},
     {"causal_tail", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 65, 65, 64, CAUSAL, 0, DIST_NORMAL},
-    {"causal_129", GROUP_EDGES, ANY_SIZE | T, DEVICE_ANY, 1, 1, 1, 129, 129, 32, CAUSAL, 0, DIST_NORMAL},
+    {"causal_129", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 129, 129, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_decode", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 1, 97, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_more_keys", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 33, 97, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_blind_rows", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 97, 33, 32, CAUSAL, 0, DIST_NORMAL},
-    {"gqa_8", GROUP_EDGES, PRODUCTS | T, DEVICE_ANY, 1, 8, 1, 9, 33, 32, 0, 0, DIST_NORMAL},
+    {"gqa_8", GROUP_EDGES, PRODUCTS | TILED, DEVICE_ANY, 1, 8, 1, 9, 33, 32, 0, 0, DIST_NORMAL},
     {"gqa_batch_causal", GROUP_EDGES, PRODUCTS | TILED, DEVICE_ANY, 3, 8, 2, 17, 33, 32, CAUSAL, 0,
      DIST_NORMAL},
     {"no_lse", GROUP_EDGES, M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, NO_LSE, 0, DIST_NORMAL},
     {"lse_offset_4", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 20, 33, 32, LSE_OFFSET, 0, DIST_NORMAL},
     {"scale_explicit", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0.25, DIST_NORMAL},
-    {"scale_negative", GROUP_EDGES, S | W | T, DEVICE_ANY, 1, 1, 1, 16, 40, 32, 0, -0.5, DIST_NORMAL},
+    {"scale_negative", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 1, 1, 16, 40, 32, 0, -0.5, DIST_NORMAL},
     {"two_streams", GROUP_EDGES, ALL, DEVICE_ANY, 2, 2, 1, 40, 65, 32, CAUSAL | TWO_STREAMS, 0, DIST_NORMAL},
 
+    /* Every two of: storage type, head_dim, mask, group, batch, one row or key more than a tile, no lse, scale. A
+     * tiled kernel may have a path for each. */
+    {"gqa_7", GROUP_EDGES, TILED, DEVICE_ANY, 1, 14, 2, 9, 65, 128, CAUSAL, 0, DIST_NORMAL},
+    {"gqa_7_head_dim_64", GROUP_EDGES, TILED, DEVICE_ANY, 1, 14, 2, 3, 65, 64, 0, 0.3, DIST_NORMAL},
+    {"gqa_7_no_lse", GROUP_EDGES, TILED, DEVICE_ANY, 2, 14, 2, 3, 20, 32, CAUSAL | NO_LSE, 0.2, DIST_NORMAL},
+    {"gqa_3", GROUP_EDGES, TILED, DEVICE_ANY, 2, 6, 2, 17, 64, 32, 0, -0.4, DIST_NORMAL},
+    {"gqa_3_head_dim_128", GROUP_EDGES, TILED, DEVICE_ANY, 1, 6, 2, 65, 9, 128, 0, 0, DIST_NORMAL},
+    {"gqa_6_head_dim_64", GROUP_EDGES, TILED, DEVICE_ANY, 1, 12, 2, 7, 64, 64, CAUSAL, 0, DIST_NORMAL},
+    {"gqa_6_no_lse", GROUP_EDGES, TILED, DEVICE_ANY, 1, 12, 2, 1, 65, 128, NO_LSE, 0.1, DIST_NORMAL},
+    {"heads_and_tiles", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 129, 20, 32, 0, 0, DIST_NORMAL},
+    {"heads_and_tiles_64", GROUP_EDGES, TILED, DEVICE_ANY, 1, 3, 1, 130, 135, 64, CAUSAL, -0.2, DIST_NORMAL},
+    {"heads_and_tiles_128", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 129, 129, 128, CAUSAL, 0, DIST_NORMAL},
+    {"queries_300", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 1, 300, 17, 32, 0, 0.3, DIST_NORMAL},
+    {"queries_257_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 257, 33, 64, CAUSAL, 0, DIST_NORMAL},
+    {"blind_rows_no_lse", GROUP_EDGES, TILED, DEVICE_ANY, 2, 2, 1, 70, 33, 64, CAUSAL | NO_LSE, 0,
+     DIST_NORMAL},
+    {"decode_head_dim_64", GROUP_EDGES, TILED, DEVICE_ANY, 2, 2, 2, 1, 65, 64, 0, 0, DIST_NORMAL},
+    {"decode_head_dim_128", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 1, 65, 128, CAUSAL, -0.1, DIST_NORMAL},
+    {"tail_129x64", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 129, 64, 64, NO_LSE, -0.3, DIST_NORMAL},
+    {"whole_tiles_128", GROUP_EDGES, TILED, DEVICE_ANY, 2, 2, 1, 64, 64, 128, CAUSAL, 0, DIST_NORMAL},
+    {"tail_17x129", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 17, 129, 32, CAUSAL, 0.3, DIST_NORMAL},
+
     {"large_logits", GROUP_NUMERICS, S | M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 65, 64, 0, 0, DIST_LARGE},
-    {"low_logits", GROUP_NUMERICS, M | W | T, DEVICE_ANY, 1, 2, 2, 17, 65, 32, 0, 0, DIST_LOW},
+    {"low_logits", GROUP_NUMERICS, M | WHOLE, DEVICE_ANY, 1, 2, 2, 17, 65, 32, 0, 0, DIST_LOW},
     {"dominant_key", GROUP_NUMERICS, ALL, DEVICE_ANY, 1, 2, 2, 17, 130, 32, 0, 0, DIST_DOMINANT},
     {"equal_scores", GROUP_NUMERICS, M | O | W, DEVICE_ANY, 1, 1, 1, 2, 2500, 16, 0, 0, DIST_EQUAL},
     {"equal_scores", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 1, 1, 2, 2500, 32, 0, 0, DIST_EQUAL},
     {"large_values", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 130, 32, 0, 0, DIST_LARGE_VALUES},
     {"small_values", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 130, 32, 0, 0, DIST_SMALL_VALUES},
     {"rising_scores", GROUP_NUMERICS, M | WHOLE, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_RISING},
-    {"falling_scores", GROUP_NUMERICS, M | W | T, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_FALLING},
+    {"falling_scores", GROUP_NUMERICS, M | WHOLE, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_FALLING},
     {"nan_q", GROUP_NUMERICS, S | M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0, DIST_NAN_Q},
     {"nan_k", GROUP_NUMERICS, S | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_K},
     {"nan_v", GROUP_NUMERICS, O | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
@@ -368,34 +390,63 @@ static int tiled_head_dim(struct rng *rng, int large)
     return die == 1 ? 64 : die == 2 ? 128 : 32;
 }
 
+/** The longest that an item's extents may be. */
+struct extents {
+    int rows, keys, group, batch;
+};
+
+/* The software device is slow in rows: a block of threads each, as a rule. Of 32 items four have more than one tile of
+ * keys, and two more than one tile of queries. */
+static struct extents longest_extents(const struct lesson_case *item, int index, int pairs)
+{
+    int tiled = item->extent[EX_TILED];
+    if (item->devices == DEVICE_GPU) return (struct extents){300, 300, 7, 3};
+    struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2};
+    if (tiled && index % 16 < 2) longest.keys = 80;
+    if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
+    return longest;
+}
+
+/* A scale of its own, of either sign, and no lse: each in some of the items. */
+static void vary_options(struct lesson_case *item, struct rng *rng)
+{
+    int die = rng_between(rng, 0, 8);
+    double size = 0.05 + rng_uniform(rng);
+    if (die < 3) item->real[AT_SCALE] = die == 0 ? -size : size;
+    if (item->extent[EX_KIND] == ATTENTION_WHOLE && die % 4 == 3) item->null_buffer = ATTENTION_LSE;
+}
+
+static int at_most(int limit, int value)
+{
+    return value < limit ? value : limit;
+}
+
 void attention_vary(struct lesson_case *item, int index, struct rng *rng)
 {
-    /* The software device is slow in rows: a block of threads each, as a rule. */
-    int large = item->devices == DEVICE_GPU, longest = large ? 300 : 24, most_rows = large ? 300 : 8;
-    if (item->extent[EX_TILED] && !large && index % 16 < 2) longest = 80; /* more than one tile of keys */
+    int large = item->devices == DEVICE_GPU;
     int pairs = strstr(item->name, "property_causal_prefix") != NULL;
     int bad = strstr(item->name, "property_bad_input") != NULL;
+    struct extents longest = longest_extents(item, index, pairs);
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
-    int most = large ? 3 : pairs ? 1 : 2;
-    int several = large ? 7 : rng_between(&shape, 0, 7); /* software: two of each at once in one item of 64 */
-    int group = several & 1 ? rng_between(&shape, 1, most) : 1;
-    item->extent[AT_BATCH] = several & 2 ? rng_between(&shape, 1, most) : 1;
+    int several = large ? 7 : rng_between(&shape, 0, 7); /* software: several of each in one item of 8 */
+    int group = several & 1 ? rng_between(&shape, 1, longest.group) : 1;
+    item->extent[AT_BATCH] = several & 2 ? rng_between(&shape, 1, longest.batch) : 1;
     item->extent[AT_KV_HEADS] = several & 4 ? rng_between(&shape, 1, 2) : 1;
     item->extent[AT_HEADS] = item->extent[AT_KV_HEADS] * group;
-    item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, most_rows);
-    item->extent[AT_KV_LEN] = rng_between(&shape, pairs ? 2 : 1, longest);
-    item->extent[AT_HEAD_DIM] = item->extent[EX_TILED]
-                                    ? tiled_head_dim(&shape, large)
-                                    : rng_between(&shape, 1, longest > 128 ? 128 : longest);
+    if (!large) longest.rows = longest.rows / (item->extent[AT_BATCH] * item->extent[AT_HEADS]);
+    item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, longest.rows > 2 ? longest.rows : 2);
+    item->extent[AT_KV_LEN] = rng_between(&shape, pairs ? 2 : 1, longest.keys);
+    item->extent[AT_HEAD_DIM] = item->extent[EX_TILED] ? tiled_head_dim(&shape, large)
+                                                       : rng_between(&shape, 1, at_most(128, longest.keys));
     if (bad) {
         item->extent[AT_KV_HEADS] = 2;
         item->extent[AT_HEADS] = 4;
     }
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     if (!pairs) item->value[AT_CAUSAL] = rng_between(&shape, 0, 1);
-    if (rng_between(&shape, 0, 2) == 0) item->real[AT_SCALE] = 0.05 + rng_uniform(&shape);
+    if (!bad) vary_options(item, &shape);
     if (pairs && index % 2 == 1) item->distribution = DIST_OTHER_TAIL;
     if (bad) vary_bad(item, &shape);
 }
