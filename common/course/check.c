@@ -55,17 +55,12 @@ static char *missing_case(const char *names, const struct judgement *judgement)
     return NULL;
 }
 
-/* A kernel that does not even compile is not what a test that expects FAIL is about. */
-static int state_matches(const char *expected, const char *state)
-{
-    if (strcmp(expected, "FAIL") != 0) return strcmp(expected, state) == 0;
-    return state_is_failure(state) && strcmp(state, "BUILD_ERROR") != 0;
-}
-
+/* Only a device that is not there lets a test be skipped. */
 static int compare_with_expectation(const struct check_plan *plan, const struct judgement *judgement)
 {
     if (judgement->exit_code == EXIT_TROUBLE) return EXIT_TROUBLE;
-    if (!state_matches(plan->expect, judgement->state)) {
+    if (judgement_lacks_device(judgement)) return EXIT_SKIPPED;
+    if (!state_is_expected(judgement->state, plan->expect)) {
         printf("expected %s, but this is %s\n", plan->expect, judgement->state);
         return EXIT_FAIL;
     }
@@ -142,6 +137,10 @@ static void run_on_device(struct check_plan *plan, enum device device)
         if (plan->devices.explicitly) {
             printf("%s %s   %sNO_DEVICE%s   %s: %s\n", plan->lesson->number, plan->lesson->topic,
                    colour_on(COLOUR_YELLOW), colour_off(), device_name(device), facts->reason);
+            struct results row = {0};
+            results_without_run(&row, plan->lesson->number, device_name(device), "NO_DEVICE", facts->reason);
+            plan->rows_header = row.header;
+            text_append(&plan->rows, row.lines.data, row.lines.length);
         }
         return;
     }
@@ -237,26 +236,31 @@ static void say_what_next(const struct check_plan *plan)
     if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);
 }
 
+static int write_rows(const struct check_plan *plan)
+{
+    const char *csv = option_value(plan->line, "--csv");
+    if (!csv || !plan->rows_header) return EXIT_PASS;
+    struct text file = {0};
+    text_print(&file, "%s\n%s", plan->rows_header, plan->rows.data ? plan->rows.data : "");
+    int error = write_file(csv, file.data, file.length);
+    text_free(&file);
+    return error ? complain("%s cannot be written: %s.", csv, strerror(error)) : EXIT_PASS;
+}
+
 static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
-    const char *csv = option_value(line, "--csv");
     if (make_plan(line, &plan) != EXIT_PASS) return EXIT_TROUBLE;
     skeleton_keep(plan.lesson);
     for (int device = 0; device < DEVICE_COUNT && !process_interrupted(); device++) {
         if (plan.devices.wanted[device]) run_on_device(&plan, (enum device)device);
     }
+    if (write_rows(&plan) != EXIT_PASS) return EXIT_TROUBLE;
     if (!plan.ran) {
         if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
         return EXIT_SKIPPED;
     }
     say_what_next(&plan);
-    if (csv && plan.rows_header) {
-        struct text file = {0};
-        text_print(&file, "%s\n%s", plan.rows_header, plan.rows.data ? plan.rows.data : "");
-        int error = write_file(csv, file.data, file.length);
-        if (error) return complain("%s cannot be written: %s.", csv, strerror(error));
-    }
     return plan.worst;
 }
 

@@ -265,11 +265,17 @@ void csv_append(struct text *line, const char *value);
 
 /** @brief Appends the rows of a file of the checker; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int results_read(const char *path, struct results *results);
+/** @brief Sets header and lines, not rows: the one line of a kernel file that never came to run, with @p state and
+ *         the reason. It has the columns of the checker's lines. */
+void results_without_run(struct results *results, const char *lesson, const char *device, const char *state,
+                         const char *headline);
 /** @brief The one state that stands for all rows; "NOTHING_RAN" if there are none. */
 const char *results_state(const struct results *results);
 double results_points(const struct results *results, double *points_max);
 /** @brief 1 for a state that means a wrong kernel: FAIL, CRASH, TIMEOUT, REFUSED, BUILD_ERROR. */
 int state_is_failure(const char *state);
+/** @brief 1 if @p state is what `--expect @p expected` asks for: FAIL stands for every failure but BUILD_ERROR. */
+int state_is_expected(const char *state, const char *expected);
 /** @brief 1 if a kernel was really executed to reach this state. */
 int state_was_executed(const char *state);
 
@@ -300,6 +306,8 @@ struct judgement {
 void judge(const struct judgement_request *request, struct judgement *judgement);
 /** @brief The second half of judge(): a runner that is there already, handed to the checker. */
 void judge_runner(const struct judgement_request *request, const char *runner, struct judgement *judgement);
+/** @brief 1 if it came to no verdict because the device is not there. */
+int judgement_lacks_device(const struct judgement *judgement);
 /** @brief Notes on disk that a kernel of @p lesson ran, for the test run.executed_something. */
 void record_run(const struct lesson_folder *lesson, enum device device, const char *state);
 

@@ -12,14 +12,6 @@
 #include "course.h"
 #include "submission.h"
 
-/* What the checker's rows hold, for the one row that this program has to write itself. */
-static const char columns[] =
-    "lesson,part,case,group,shape,device,state,points,points_max,budget_share,median_us,p10_us,p90_us,flop,"
-    "min_bytes,workspace_bytes,launches,blocks_per_sm,occupancy,load_requests,load_sectors,store_requests,"
-    "store_sectors,shared_load_wavefronts,shared_store_wavefronts,bank_conflicts,atomics,barriers,host_"
-    "seconds,"
-    "seed,finding,time_refused,headline,pattern";
-
 /* The one row of a submission that did not come so far as to be run. */
 static void report_submission(const struct judgement_request *request, const struct submission *submission,
                               struct judgement *judgement)
@@ -39,9 +31,8 @@ static void report_submission(const struct judgement_request *request, const str
     if (submission->state == SUBMISSION_BUILD_ERROR || request->verbose)
         text_append(&judgement->report, submission->log.data, submission->log.length);
     if (request->echo) fputs(judgement->report.data, stdout);
-    judgement->results.header = copy_string(columns);
-    text_print(&judgement->results.lines, "%s,,,,,%s,%s,0,0,,,,,,,,,,,,,,,,,,,,,\n", request->lesson->number,
-               device_name(request->device), judgement->state);
+    results_without_run(&judgement->results, request->lesson->number, device_name(request->device),
+                        judgement->state, submission->sentence);
 }
 
 static void report_build_error(const struct judgement_request *request, const struct build *build,
@@ -54,9 +45,8 @@ static void report_build_error(const struct judgement_request *request, const st
                course_short_path(request->kernel), device_name(request->device), build->errors.data);
     if (request->verbose) text_print(&judgement->report, "%s", build->log.data);
     if (request->echo) fputs(judgement->report.data, stdout);
-    judgement->results.header = copy_string(columns);
-    text_print(&judgement->results.lines, "%s,,,,,%s,BUILD_ERROR,0,0,,,,,,,,,,,,,,,,,,,,,,,,,\n",
-               request->lesson->number, device_name(request->device));
+    results_without_run(&judgement->results, request->lesson->number, device_name(request->device),
+                        judgement->state, "does not compile");
 }
 
 /* Of what is known about the GPU, the checker is given the rates and costs. */
@@ -106,6 +96,11 @@ static int is_empty(const char *path)
 {
     struct stat status;
     return stat(path, &status) != 0 || status.st_size == 0;
+}
+
+int judgement_lacks_device(const struct judgement *judgement)
+{
+    return judgement->exit_code == EXIT_SKIPPED && strcmp(judgement->state, "NOTHING_RAN") == 0;
 }
 
 /* A pass needs rows that say so: an exit code alone could come from a checker that did nothing. */

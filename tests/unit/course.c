@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../common/checker/record_columns.h"
 #include "../../common/course/course.h"
 
 static int failures;
@@ -115,6 +116,28 @@ static void test_rows(void)
     EXPECT(strncmp(results.lines.data, "01_a,one,", 9) == 0);
 }
 
+/* The row of a kernel file that never came to run has the columns of those that the checker writes. */
+static void test_rows_without_run(void)
+{
+    static const char *const states[] = {"BUILD_ERROR", "REFUSED",   "NOT_STARTED",
+                                         "TIMEOUT",     "NO_DEVICE", "NOTHING_RAN"};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        struct results written = {0}, got;
+        results_without_run(&written, "05", "simt", states[i], "not \"so\", but,\nanother way");
+        EXPECT(strcmp(written.header, RECORD_COLUMNS) == 0);
+        size_t columns = 0, fields = 0;
+        const char *header = written.header, *line = written.lines.data;
+        for (; header; columns++) free(csv_field(&header));
+        for (; line; fields++) free(csv_field(&line));
+        EXPECT(columns == fields && columns > 30);
+        char *file = format_string("%s\n%s", written.header, written.lines.data);
+        read_rows(file, &got);
+        free(file);
+        EXPECT(got.count == 1 && strcmp(got.rows[0].lesson, "05") == 0);
+        EXPECT(strcmp(got.rows[0].state, states[i]) == 0 && got.rows[0].points == 0);
+    }
+}
+
 static void test_states(void)
 {
     static const struct {
@@ -165,6 +188,7 @@ int main(void)
     test_words();
     test_numbers();
     test_rows();
+    test_rows_without_run();
     test_states();
     test_files();
     if (failures == 0) printf("all parts of warpwise are as they should be\n");
