@@ -53,6 +53,7 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
 
 #ifndef WARPWISE_RUNNER
 
+#include "attention_inputs.h"
 #include "lesson.h"
 
 /** @brief lesson_case.extent: what the buffers are made for. The first six are as in enum attention_value. */
@@ -119,7 +120,7 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
     .holds = attention_holds, .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,    \
     .workspace_bytes = attention_workspace_bytes, .describe = attention_describe,                            \
-    .purpose = attention_purpose
+    .purpose = attention_purpose, .distributions = DIST_COUNT
 
 #endif
 #endif

@@ -21,7 +21,8 @@ enum attention_distribution {
     DIST_NAN_HIDDEN, /* NaN in keys and values that only the last query rows see */
     DIST_OTHER_TAIL, /* normal, but the last keys and values drawn anew */
     DIST_LARGE_VALUES, /* values near the largest half, even weights: what is not divided yet overflows there */
-    DIST_SMALL_VALUES /* values among the subnormals of half */
+    DIST_SMALL_VALUES, /* values among the subnormals of half */
+    DIST_COUNT
 };
 
 /** @brief How q, k, v and out of @p item are stored. */

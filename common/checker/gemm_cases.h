@@ -37,6 +37,7 @@ void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gem
 
 #ifndef WARPWISE_RUNNER
 
+#include "gemm_inputs.h"
 #include "lesson.h"
 
 /** @brief lesson_case.extent: what the buffers are made for. Up to GEMM_DTYPE_OUT as in enum gemm_value. */
@@ -111,7 +112,7 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
     .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity, .holds = gemm_holds,    \
     .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,    \
-    .describe = gemm_describe, .purpose = gemm_purpose
+    .describe = gemm_describe, .purpose = gemm_purpose, .distributions = GEMM_DISTRIBUTIONS
 
 #endif
 #endif

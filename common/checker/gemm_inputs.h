@@ -20,7 +20,8 @@ enum gemm_distribution {
     GEMM_NAN_B,    /* a NaN in some columns of op(B) */
     GEMM_INF_A,    /* infinities in some rows of op(A), in one of them of both signs */
     GEMM_NAN_AB,   /* nothing but NaN in A and B: alpha 0 must not read them */
-    GEMM_NAN_C     /* some NaN in the C that beta multiplies */
+    GEMM_NAN_C,    /* some NaN in the C that beta multiplies */
+    GEMM_DISTRIBUTIONS
 };
 
 /** @brief Storage of buffer @p index of @p item (enum gemm_buffer). */

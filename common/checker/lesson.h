@@ -45,7 +45,8 @@ enum {
 enum case_flags {
     CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
     CASE_UNIT_SCALE = 2,  /* data of size 1: the bound is capped as well */
-    CASE_ASK_ONLY = 4     /* only the workspace size is asked; the call itself is expected to be refused */
+    CASE_ASK_ONLY = 4,    /* only the workspace size is asked; the call itself is expected to be refused */
+    CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */
@@ -166,6 +167,7 @@ struct lesson {
     int part_count;
     struct lesson_part part[LESSON_PARTS];
     struct lesson_credit credit;
+    int distributions; /**< a case's distribution is less than this; 0: the lesson has but one */
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */
     int (*cases)(struct lesson_case *cases, int capacity);

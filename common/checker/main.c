@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "case_table.h"
 #include "options.h"
 #include "process.h"
 #include "rehearse.h"
@@ -43,15 +44,34 @@ static void choose_witnesses(struct check *check)
     }
 }
 
+/* A name that means no case is an error even beside one that does: it would be missed in silence. */
+static int name_is_known(const struct check *check, const char *name)
+{
+    enum { NEAR = 3 };
+    const char *near[NEAR];
+    for (int i = 0; i < check->case_count; i++)
+        if (case_table_means(name, &check->cases[i])) return 1;
+    int count = case_table_near(check->cases, check->case_count, name, near, NEAR);
+    fprintf(stderr, "checker: lesson %02d has no such case: %s", check->options.lesson->number, name);
+    for (int i = 0; i < count; i++) fprintf(stderr, "%s%s", i == 0 ? "; did you mean " : ", ", near[i]);
+    fprintf(stderr, "%s (warpwise check %02d --list names them all)\n", count > 0 ? "?" : "",
+            check->options.lesson->number);
+    return 0;
+}
+
 static int choose(struct check *check)
 {
     int chosen = 0;
+    for (int i = 0; i < check->options.case_count; i++)
+        if (!name_is_known(check, check->options.case_name[i])) return -1;
     for (int i = 0; i < check->case_count; i++) {
         check->chosen[i] = options_choose(&check->options, &check->cases[i]);
         chosen += check->chosen[i];
     }
     if (check->options.groups != 0) choose_witnesses(check);
-    if (chosen == 0) fputs("checker: no such case on this device; --list names them\n", stderr);
+    if (chosen == 0)
+        fprintf(stderr, "checker: none of these cases runs on %s\n",
+                check->options.device == DEVICE_GPU ? "gpu" : "simt");
     return chosen > 0 ? 0 : -1;
 }
 
@@ -109,6 +129,11 @@ int main(int argc, char **argv)
         return EXIT_BROKEN;
     }
     check.case_count = check.options.lesson->cases(check.cases, CHECK_CASES);
+    char why[VERDICT_TEXT];
+    if (case_table_check(check.options.lesson, check.cases, check.case_count, CHECK_CASES, why, sizeof why) != 0) {
+        fprintf(stderr, "checker: %s\n", why);
+        return EXIT_BROKEN;
+    }
     if (check.options.list) {
         report_list(&check);
         return EXIT_PASS;

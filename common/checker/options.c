@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case_table.h"
 #include "report.h"
 
 #define PUBLIC_SEED 20240229
@@ -218,10 +219,7 @@ int options_choose(const struct options *options, const struct lesson_case *item
     if (!(item->devices & (unsigned)options->device)) return 0;
     if (options->groups != 0 && !(options->groups & 1u << item->group)) return 0;
     if (options->case_count == 0) return !options->bench || item->group == GROUP_SPEED;
-    const char *slash = strchr(item->name, '/');
     for (int i = 0; i < options->case_count; i++)
-        if (strcmp(options->case_name[i], item->name) == 0 ||
-            (slash != NULL && strcmp(options->case_name[i], slash + 1) == 0))
-            return 1;
+        if (case_table_means(options->case_name[i], item)) return 1;
     return 0;
 }

@@ -69,8 +69,8 @@ const struct known_case *catalogue_case(const struct catalogue *catalogue, const
     } else if (near) {
         complain("lesson %s has no such case: \"%s\". Did you mean %s?", lesson->number, name, near);
     } else {
-        complain("lesson %s has no such case: \"%s\". %s/bin/checker --lesson %s --list names them.",
-                 lesson->number, name, course_short_path(course_binary_dir()), lesson->number);
+        complain("lesson %s has no such case: \"%s\". %s check %s --list names them.", lesson->number, name,
+                 program_name(), lesson->number);
     }
     free(names);
     return NULL;

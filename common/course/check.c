@@ -236,6 +236,26 @@ static void say_what_next(const struct check_plan *plan)
     if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);
 }
 
+/* The checker knows its cases; a kernel is not needed for that. */
+static int list_cases(const struct check_plan *plan)
+{
+    int simt = plan->devices.wanted[DEVICE_SIMT];
+    struct argument_list arguments = {0};
+    struct process_end end;
+    argument_add(&arguments, format_string("%s/bin/checker", course_binary_dir()));
+    argument_add(&arguments, "--list");
+    argument_add(&arguments, "--lesson");
+    argument_add(&arguments, plan->lesson->name);
+    argument_add(&arguments, "--device");
+    argument_add(&arguments, device_name(simt ? DEVICE_SIMT : DEVICE_GPU));
+    struct process process = {.arguments = arguments.items, .echo = 1};
+    process_run(&process, &end);
+    free(arguments.items);
+    if (end.start_error || end.signal || end.exit_code != EXIT_PASS)
+        return complain("the checker cannot list its cases: run cmake --build %s", course_binary_dir());
+    return EXIT_PASS;
+}
+
 static int write_rows(const struct check_plan *plan)
 {
     const char *csv = option_value(plan->line, "--csv");
@@ -251,6 +271,7 @@ static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
     if (make_plan(line, &plan) != EXIT_PASS) return EXIT_TROUBLE;
+    if (option_value(line, "--list")) return list_cases(&plan);
     skeleton_keep(plan.lesson);
     for (int device = 0; device < DEVICE_COUNT && !process_interrupted(); device++) {
         if (plan.devices.wanted[device]) run_on_device(&plan, (enum device)device);
@@ -274,6 +295,7 @@ static const struct option_description options[] = {
      0},
     {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
     {"--time-limit", "S", "seconds a case may take", 0},
+    {"--list", NULL, "name the lesson's cases, what each asks for and its points, and stop", 0},
     {"--build-only", NULL, "build it and stop", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},

@@ -482,6 +482,7 @@ const struct lesson lesson_03_online_softmax = {
     .title = "softmax in one pass",
     .part_count = 3,
     .part = {{"merge", 20}, {"rows", 40}, {"attention", 40}},
+    .distributions = DIST_COUNT, /* of the attention cases; merge and rows have fewer */
     .cases = cases,
     .vary = vary,
     .buffers = buffers,

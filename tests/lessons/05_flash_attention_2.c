@@ -30,7 +30,8 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 #else
 
 #include <stdio.h>
-#include <string.h>
+
+#include "case_table.h"
 
 /* Tiles of this lesson are larger than those of the shared cases: several tiles of queries and of keys. */
 static const struct own_case {
@@ -57,12 +58,10 @@ static int add_own(const char *part, struct lesson_case *cases, int count, int c
     for (size_t i = 0; i < sizeof OWN / sizeof OWN[0] && count < capacity; i++) {
         const struct own_case *own = &OWN[i];
         char like[LESSON_NAME];
-        int from = 0;
         snprintf(like, sizeof like, "%s/%s", part, own->like);
-        while (from < count && strcmp(cases[from].name, like) != 0) from++;
-        if (from == count) continue; /* no such case: the table above is wrong */
-        struct lesson_case *item = &cases[count++];
-        *item = cases[from];
+        struct lesson_case *item = &cases[count];
+        *item = *case_table_find(cases, count, like);
+        count++;
         snprintf(item->name, sizeof item->name, "%s/%s", part, own->name);
         item->group = own->group;
         item->devices = own->devices;
@@ -84,8 +83,7 @@ static int cases(struct lesson_case *cases, int capacity)
     count = attention_cases(&f16, cases, count, capacity);
     count = add_own("f16", cases, count, capacity);
     /* A tile of queries of which one is there: slow on the software device, and f32 has shown it. */
-    for (int i = 0; i < count; i++)
-        if (strcmp(cases[i].name, "f16/qwen3_8b_decode_291") == 0) cases[i].devices = DEVICE_GPU;
+    case_table_find(cases, count, "f16/qwen3_8b_decode_291")->devices = DEVICE_GPU;
     return count;
 }
 

@@ -483,6 +483,7 @@ const struct lesson lesson_06_paged_attention = {
     .title = "decode over a paged K/V cache",
     .part_count = PARTS,
     .part = {{"validate", 10}, {"v1", 40}, {"v2", 50}},
+    .distributions = CHEAP + 1,
     .cases = cases,
     .vary = vary,
     .buffers = paged_buffers,

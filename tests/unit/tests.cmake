@@ -14,6 +14,7 @@ add_unit_test(grade_reports SOURCES ${unit}/grade_reports.c ${grade_sources} ${c
               ${course}/text.c ${course}/sha256.c ${course}/terminal.c ${course}/results.c)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
 add_unit_test(checker SOURCES ${unit}/checker.c ${unit}/judged_case.c LIBRARIES checker_parts)
+add_unit_test(checker_tables SOURCES ${unit}/checker_tables.c LIBRARIES checker_parts)
 add_unit_test(checker_storage SOURCES ${unit}/checker_storage.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_half SOURCES ${unit}/checker_half.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_gemm SOURCES ${unit}/checker_gemm.c ${unit}/judged_case.c LIBRARIES checker_parts)

@@ -1,0 +1,32 @@
+/**
+ * @file case_table.h
+ * @brief What every lesson's table of cases must be, and names of cases: found, or the nearest to what was asked for.
+ */
+#ifndef WARPWISE_CHECKER_CASE_TABLE_H
+#define WARPWISE_CHECKER_CASE_TABLE_H
+
+#include "lesson.h"
+
+/** @brief A table that comes this near to its capacity counts as too small: what did not fit was left out. */
+enum { CASE_TABLE_SPARE = 8 };
+
+/**
+ * @brief Looks for mistakes in the table that @p lesson made: a name that is not "part/name", is cut off or stands
+ *        there twice, no room, a case for no device, a negative weight, an unknown flag, distribution, status or
+ *        buffer, a part whose cases are worth nothing.
+ * @return 0, or -1 with @p why naming lesson, part and case of the first.
+ */
+int case_table_check(const struct lesson *lesson, const struct lesson_case *cases, int count, int capacity,
+                     char *why, size_t size);
+
+/** @brief The case called @p name, for a table that derives cases from others. If there is none the table is wrong:
+ *         the program says so and ends with exit code 2. */
+struct lesson_case *case_table_find(struct lesson_case *cases, int count, const char *name);
+
+/** @brief 1 if @p name, as a person writes it, means @p item: its full name, or that without the part. */
+int case_table_means(const char *name, const struct lesson_case *item);
+
+/** @brief Up to @p most names near to @p name, nearest first; returns how many. */
+int case_table_near(const struct lesson_case *cases, int count, const char *name, const char **near, int most);
+
+#endif
