@@ -230,12 +230,23 @@ static int refusals_count(const struct check *check, int part)
     return chosen == 0;
 }
 
+/* A kernel that sees only the first 256 keys passes nearly every case and is of no use to anybody. */
+int check_values_wrong(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        if (!check->chosen[i] || check->cases[i].part != part || check->cases[i].expected != KERNEL_OK) continue;
+        if (check->verdicts[i].state != STATE_PASS) return 1;
+    }
+    return 0;
+}
+
 double check_points(const struct check *check, int index)
 {
+    const double share_while_wrong = 0.5;
     const struct lesson_case *item = &check->cases[index];
     if (!check->chosen[index] || check->verdicts[index].state != STATE_PASS) return 0.0;
     if (item->expected != KERNEL_OK && !refusals_count(check, item->part)) return 0.0;
-    return check_points_max(check, index);
+    return check_points_max(check, index) * (check_values_wrong(check, item->part) ? share_while_wrong : 1.0);
 }
 
 enum state check_state(const struct check *check, int part)

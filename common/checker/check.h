@@ -115,7 +115,11 @@ void check_run(struct check *check);
 /** @brief Writes the first chosen case to @p path, for `runner --case-file`; 0, or -1 with errno set. */
 int check_save(struct check *check, const char *path);
 
-/** @brief Points of case @p index, and how many it could have. */
+/** @brief 1 if a chosen case of @p part that asks for values, not for a refusal, does not pass. */
+int check_values_wrong(const struct check *check, int part);
+
+/** @brief Points of case @p index, and how many it could have. A case that passes has all of its points if every value
+ *         of its part is right, and half of them otherwise. */
 double check_points(const struct check *check, int index);
 double check_points_max(const struct check *check, int index);
 

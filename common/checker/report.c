@@ -82,6 +82,7 @@ static void report_part(const struct check *check, int part)
            state_name(check_state(check, part)), points, lesson->part[part].points, passed, cases);
     if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
     if (sampled > 0) printf(", %d sampled", sampled);
+    if (points > 0.0 && check_values_wrong(check, part)) printf("; they count half until every value is right");
     putchar('\n');
 }
 

@@ -4,7 +4,7 @@
  *
  * - Cases: what the checker's rows say, group by group. Where a lesson was run on both devices, the one with
  *   fewer points decides.
- * - Clean: only the software device can tell. A part earns its share if at least half of its points were
+ * - Clean: only the software device can tell. A part earns its share if at least a quarter of its points were
  *   earned and nothing was found in any of its cases.
  * - Speed: the solution's cost over the student's, at each of the cases that are measured, from nothing at
  *   `speed_none` to everything at `speed_full`. A wrong result earns nothing; a measurement that cannot be
@@ -65,6 +65,20 @@ static double sum_of_points(const struct grade_result *result)
     return sum;
 }
 
+/* A case that passes counts half while some value of its part is wrong: the checker has decided that. */
+static int counts_half(const struct grade_row *row)
+{
+    return strcmp(row->state, "PASS") == 0 && row->points > 0 && row->points < 0.75 * row->points_max;
+}
+
+static void note_half(const char *part, struct text *note)
+{
+    char *words = format_string("%s: what passes counts half, since some values of this part are wrong", part);
+    if (!note->length || !strstr(note->data, words))
+        text_print(note, "%s%s", note->length ? "; " : "", words);
+    free(words);
+}
+
 /* Rows of a lesson that was not run are taken from the solution's, without their points. */
 static void add_cases(const struct grade_result *result, const struct grade_result *solution,
                       const struct grade_lesson *lesson, struct grade_score *score)
@@ -81,6 +95,7 @@ static void add_cases(const struct grade_result *result, const struct grade_resu
         group->cases++;
         group->points_max += row->points_max > 0 ? row->points_max : 0;
         if (rows == result && row->points > 0) group->points += row->points;
+        if (rows == result && counts_half(row)) note_half(row->part, &group->note);
         group->failed += rows != result || strcmp(row->state, "PASS") != 0;
     }
     if (score->group_count > 0) return;
@@ -114,10 +129,10 @@ static double clean_share(const struct grade_lesson *lesson, const struct grade_
         if (unclean) {
             text_print(note, "%s%s: %s", note->length ? "; " : "", unclean->test_case,
                        *unclean->finding ? unclean->finding : unclean->state);
-        } else if (most > 0 && points >= 0.5 * most) {
+        } else if (most > 0 && points >= 0.25 * most) {
             earned += lesson->part_points[part];
         } else {
-            text_print(note, "%s%s: less than half of its points", note->length ? "; " : "",
+            text_print(note, "%s%s: less than a quarter of its points", note->length ? "; " : "",
                        lesson->part[part]);
         }
     }

@@ -69,7 +69,7 @@ static void describe_part(const char *line, struct text *out)
     int length = (int)(number - line);
     while (length > 0 && line[length - 1] == ' ') length--;
     const char *cases = points + strlen(" points, ");
-    text_print(out, "%-25.*s %.*s\n", length, line, (int)strcspn(cases, ","), cases);
+    text_print(out, "%-25.*s %.*s\n", length, line, (int)strcspn(cases, ",;"), cases);
 }
 
 /* Of the checker's report: the first case that failed and no other, then how far each part is. */
