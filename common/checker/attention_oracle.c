@@ -9,7 +9,8 @@
  *     p_j   moves by  p_j (e_j - sum_k p_k e_k)
  *
  * with |e_j| <= c u sqrt(head_dim) scale sum_d |q_d k_jd| for the product, and c u |s_j - max| for rounding the
- * argument of exp. On top of it come the sums over the keys, as in bound.h.
+ * argument of exp. On top of it come the sums over the keys, as in bound.h: those of p_j v_j, and that of the p_j,
+ * whose relative error moves out, p_j and lse alike.
  */
 #include <math.h>
 #include <stdio.h>
@@ -190,12 +191,32 @@ static void expect_softmax(const struct row *row, const float *scores, size_t un
     lse->plain[0] = (double)plain_softmax(span->plain, (int)kv_len);
     double exact_lse = ref_softmax_row(span->expected, (int64_t)kv_len);
     double mean = mean_exponent(span->expected, e->scratch, (int)kv_len);
+    struct bound_weights weights = {0};
+    for (size_t j = 0; j < kv_len; j++) bound_weights_add(&weights, span->expected[j]);
+    double running = bound_weights_running(&weights), alike = bound_weights_alike(&weights);
     for (size_t j = 0; j < kv_len; j++) {
         double p = span->expected[j], off = p > 0.0 ? p * (e->scratch[j] + mean) : 0.0;
-        set_element(span, j, p, bound_sum((double)kv_len, p) + bound_floor(off), bound_floor(p + off));
+        set_element(span, j, p, bound_sum((double)kv_len, p) + bound_floor(off) + p * alike,
+                    bound_floor(p + off) + p * (running + alike));
     }
-    set_element(lse, 0, exact_lse, bound_sum((double)kv_len, 1.0) + bound_floor(mean),
-                bound_floor(1.0 + mean));
+    double in_base_2 = bound_base_2(max);
+    set_element(lse, 0, exact_lse, bound_sum((double)kv_len, 1.0) + bound_floor(mean) + alike + in_base_2,
+                bound_floor(1.0 + mean) + running + alike + in_base_2);
+}
+
+/* What the sums over the keys may lose; @p memory has room for three rows of the output. */
+static void follow_columns(const struct row *row, const double *probs, double *memory,
+                           struct bound_weights *weights, struct bound_columns *columns)
+{
+    size_t head_dim = (size_t)row->shape.head_dim;
+    *weights = (struct bound_weights){0};
+    *columns = (struct bound_columns){.count = (int)head_dim,
+                                      .sum = memory,
+                                      .squares = memory + head_dim,
+                                      .alike = memory + 2 * head_dim};
+    for (size_t d = 0; d < 3 * head_dim; d++) memory[d] = 0.0;
+    for (int j = 0; j < row->visible; j++)
+        bound_columns_add(columns, weights, probs[j], row->v + (size_t)j * head_dim);
 }
 
 static void expect_output(const struct row *row, const float *probs, size_t unit,
@@ -214,9 +235,13 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
     }
     for (int j = 0; j < row->visible; j++) e->scratch[j] = (double)p[j];
     plain_output(row, e->scratch, span->plain);
+    struct bound_weights weights;
+    struct bound_columns columns;
+    follow_columns(row, e->scratch, e->scratch + kv_len, &weights, &columns);
     for (size_t d = 0; d < head_dim; d++) {
-        double m = magnitude[d];
-        set_element(span, d, span->expected[d], bound_sum(row->visible, m), bound_floor(m));
+        double m = magnitude[d], alike = bound_columns_alike(&columns, (int)d);
+        set_element(span, d, span->expected[d], bound_sum(row->visible, m) + alike,
+                    fmax(bound_floor(m), bound_columns_running(&columns, (int)d)) + alike);
     }
 }
 
@@ -249,7 +274,8 @@ static void score_errors(const struct row *row, const double *probs, double *roo
 }
 
 /* The span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
-static void bound_whole(const struct row *row, const double *magnitude, struct lesson_expectation *e)
+static void bound_whole(const struct row *row, const double *magnitude, const struct bound_weights *weights,
+                        const struct bound_columns *columns, struct lesson_expectation *e)
 {
     struct lesson_span *span = &e->span[0];
     size_t head_dim = (size_t)row->shape.head_dim, kv_len = (size_t)row->shape.kv_len;
@@ -259,12 +285,16 @@ static void bound_whole(const struct row *row, const double *magnitude, struct l
         for (size_t d = 0; d < head_dim; d++) {
             double pull = probs[j] * fabs((double)row->v[(size_t)j * head_dim + d] - span->expected[d]);
             span->bound[d] += pull * rooted[j];
-            span->floor[d] += pull * flat[j];
+            span->floor[d] += pull * (BOUND_EXP + flat[j]) * pull * (BOUND_EXP + flat[j]);
         }
     for (size_t d = 0; d < head_dim; d++) {
-        double m = magnitude[d], from_rooted = span->bound[d], from_flat = span->floor[d];
+        double m = magnitude[d], from_rooted = span->bound[d], from_flat = sqrt(span->floor[d]);
+        double size = fabs(span->expected[d]);
+        double alike = bound_columns_alike(columns, (int)d) + size * bound_weights_alike(weights);
+        double running = bound_columns_running(columns, (int)d) + size * bound_weights_running(weights);
         set_stored(span, d, row->storage, span->expected[d],
-                   bound_sum(row->visible, m) + bound_floor(from_rooted), bound_floor(m + from_flat));
+                   bound_sum(row->visible, m) + bound_floor(from_rooted) + alike,
+                   bound_floor(from_flat) + fmax(bound_floor(m), running) + alike);
     }
 }
 
@@ -282,11 +312,15 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
     ref_attention_row(&row->shape, (int)row->b, (int)row->h, (int)row->i, data[ATTENTION_Q],
                       data[ATTENTION_K], data[ATTENTION_V], e->scratch, &exact);
     score_errors(row, e->scratch, rooted, flat);
-    bound_whole(row, magnitude, e);
+    struct bound_weights weights;
+    struct bound_columns columns;
+    follow_columns(row, e->scratch, magnitude + head_dim, &weights, &columns);
+    bound_whole(row, magnitude, &weights, &columns, e);
+    double running = bound_weights_running(&weights), alike = bound_weights_alike(&weights);
     double mean_rooted = mean_exponent(e->scratch, rooted, row->visible);
     double mean_flat = mean_exponent(e->scratch, flat, row->visible);
-    set_element(lse, 0, exact.lse, bound_sum(row->visible, 1.0) + bound_floor(mean_rooted),
-                bound_floor(1.0 + mean_flat));
+    set_element(lse, 0, exact.lse, bound_sum(row->visible, 1.0) + bound_floor(mean_rooted) + alike,
+                bound_floor(1.0 + mean_flat) + running + alike);
     plain_scores(row, plain);
     lse->plain[0] = (double)plain_softmax(plain, row->visible);
     plain_output(row, plain, span->plain);
@@ -346,10 +380,10 @@ size_t attention_units(const struct lesson_case *item)
     return (size_t)item->extent[AT_BATCH] * (size_t)item->extent[AT_HEADS] * (size_t)item->extent[AT_Q_LEN];
 }
 
-/* Spans hold a row of the output or of the score matrix; scratch holds four rows of keys and one of output. */
+/* Spans hold a row of the output or of the score matrix; scratch holds four rows of keys and four of output. */
 size_t attention_unit_elems(const struct lesson_case *item)
 {
-    return 4 * (size_t)item->extent[AT_KV_LEN] + (size_t)item->extent[AT_HEAD_DIM];
+    return 4 * ((size_t)item->extent[AT_KV_LEN] + (size_t)item->extent[AT_HEAD_DIM]);
 }
 
 /* The causal property: rows that cannot see the changed keys keep every bit. */

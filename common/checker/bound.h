@@ -1,16 +1,43 @@
 /**
  * @file bound.h
- * @brief The one place where the size of allowed errors is decided.
+ * @brief The one place where the size of allowed errors is decided: what a right kernel may lose.
  *
- * A sum of n products in f32 whose roundings are independent is off by about u * sqrt(n) * sum |terms| and
- * beyond c times that practically never (Higham and Mary 2019); the result is then rounded once more to its
- * storage type:
+ * **Every element.** A sum of n products in f32 whose roundings are independent is off by about
+ * u * sqrt(n) * sum |terms|, and beyond c times that practically never (Higham and Mary 2019, A new approach to
+ * probabilistic rounding error analysis); the result is then rounded once more to its storage type:
  *
  *     |out - ref| <= u_out * |ref| + c * u * sqrt(n) * sum |terms|
  *
  * u_out is that of the storage type; u is float's, since all arithmetic is in float.
  * c is 8 for all lessons: four standard deviations of the sum times two, because a product and its addition
- * may round apart, and because a term may itself be the result of an exp (2 ulp, that is 4 u).
+ * may round apart, and because a term may itself be the result of an exp (2 ulp, that is 4 u: what CUDA promises
+ * for expf and exp2f; the 1.2 |x| ulp that __expf may add are covered where |s - max| enters the bound).
+ *
+ * **The whole buffer.** sum |terms| ignores that terms cancel, so that bound alone would let results in half
+ * precision pass at large n. Where the data cancel, the sums on the way to the result are small, and each step of a
+ * computation loses only a share of the sum it has reached (Wilkinson's running error analysis; Higham 2002,
+ * Accuracy and Stability of Numerical Algorithms, section 3.3). With S_t, the sum after t terms, the variance of
+ * the result's error is
+ *
+ *     sum over t of R_t * u^2 / 3 * S_t^2        (a rounding is evenly spread over +- u S_t at most)
+ *
+ * R_t, the roundings of one step, is 2 for a product and its addition. It is 6 for an online softmax which divides
+ * after every key, o = (l * alpha * o + p * v) / l_new: two products to rescale, product, addition, 1 / l_new and
+ * the product with it. A new maximum brings an alpha that is a rounded exp: 4 u, that is 16 more. Eight standard
+ * deviations are allowed. That is also beyond the maximum of any number of elements (of 10^7, one in 10^8 times),
+ * and it does not depend on how few there are. bound_columns_add() adds this up for a simple loop. Another order has other
+ * sums on the way: where terms are of both signs, c u sum |terms| covers them, being eight standard deviations of a
+ * sum that walks at random through terms of about the same size; the larger of the two counts. Errors of the scores and
+ * of exp are those of one key each and so independent: they count as the root of their sum of squares. `floor`
+ * in lesson.h is all of this, and the largest error of a buffer may be its largest floor plus twice the largest error of
+ * one plain f32 computation. So a plain computation that happens to be exact wrongs nobody.
+ *
+ * **Steps that round alike.** Roundings are not independent where a computation repeats itself: a weight is
+ * added that is too small to change the sum, or the same weight again. Then each step may round in the same
+ * direction as the last, and errors add up as in the worst case, u * sum over those t of |S_t| for every rounding
+ * (Blanchard, Higham and Higham 2021, Accurately computing the log-sum-exp and softmax functions, give n u for such a
+ * sum). A kernel that divides after every key computes o * l * (1 / l) over and over while l stays as it is: four
+ * roundings. These terms are in both bounds.
  */
 #ifndef WARPWISE_CHECKER_BOUND_H
 #define WARPWISE_CHECKER_BOUND_H
@@ -22,6 +49,10 @@
 #define BOUND_U_F32 0x1p-24    /* unit roundoff of float: half an ulp of 1 */
 #define BOUND_U_F16 0x1p-11    /* that of half */
 #define BOUND_C 8.0            /* see above */
+#define BOUND_EXP 4.0          /* what an exp may be off by, in u: 2 ulp */
+#define BOUND_STEP 6.0         /* roundings of one step, see above */
+#define BOUND_NEW_MAX 16.0     /* and of an exp that rescales */
+#define BOUND_ALIKE 4.0        /* of those, roundings that may repeat themselves */
 #define BOUND_TINY 0x1p-126    /* results below the normal range may be flushed to zero */
 #define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal of half, which hardware keeps */
 #define BOUND_UNIT_F32 1e-3    /* never looser than this on data of size 1 */
@@ -39,6 +70,88 @@ static inline double bound_floor(double magnitude)
     return BOUND_C * BOUND_U_F32 * magnitude + BOUND_TINY;
 }
 
+/** @brief Eight standard deviations of a sum, from sum_t R_t S_t^2. */
+static inline double bound_running(double squares)
+{
+    return BOUND_C * BOUND_U_F32 * sqrt(squares / 3.0);
+}
+
+/** @brief A sum of positive weights, term by term in the order of a simple loop. */
+struct bound_weights {
+    double sum, last, largest;
+    double squares; /**< sum_t R_t S_t^2 */
+    double alike;   /**< sum of S_t over the steps that may round like the one before */
+};
+
+/** @brief Adds a weight; 1 if it is too small to change the sum. Weights refer to the final maximum. To add 0 is exact. */
+static inline int bound_weights_add(struct bound_weights *s, double weight)
+{
+    int lost = weight <= 2.0 * BOUND_U_F32 * s->sum;
+    int again = fabs(weight - s->last) <= 4.0 * BOUND_U_F32 * weight;
+    double roundings = BOUND_STEP + (weight > s->largest ? BOUND_NEW_MAX : 0.0);
+    if (weight == 0.0) return 1;
+    s->sum += weight;
+    s->squares += roundings * s->sum * s->sum;
+    if (lost || again) s->alike += s->sum;
+    if (weight > s->largest) s->largest = weight;
+    s->last = weight;
+    return lost;
+}
+
+/** @brief How far the sum of weights may be off, as a share of it: where roundings are independent ... */
+static inline double bound_weights_running(const struct bound_weights *s)
+{
+    return s->sum > 0.0 ? bound_running(s->squares) / s->sum : 0.0;
+}
+
+/** @brief ... and where they repeat themselves. */
+static inline double bound_weights_alike(const struct bound_weights *s)
+{
+    return s->sum > 0.0 ? BOUND_U_F32 * s->alike / s->sum : 0.0;
+}
+
+/** @brief Sums of weight * v, a column each; the arrays are the caller's, zero at first. */
+struct bound_columns {
+    int count, steps; /**< columns; weights so far */
+    double roundings; /**< of the steps since S_t was last looked at */
+    double *sum;      /**< [count] */
+    double *squares;  /**< [count] sum_t R_t S_t^2 */
+    double *alike;    /**< [count] sum of |S_t| over the steps that may round like the one before */
+};
+
+/** @brief Adds a key: its weight, which is added to @p s as well, and its values. S_t is looked at after every third
+ *         key: often enough, and not in step with data that come in pairs. */
+static inline void bound_columns_add(struct bound_columns *c, struct bound_weights *s, double weight,
+                                     const float *values)
+{
+    c->roundings += BOUND_STEP + (weight > s->largest ? BOUND_NEW_MAX : 0.0);
+    int lost = bound_weights_add(s, weight);
+    for (int d = 0; d < c->count; d++) c->sum[d] += weight * (double)values[d];
+    for (int d = 0; d < c->count && lost; d++) c->alike[d] += fabs(c->sum[d]);
+    if (++c->steps % 3 != 0) return;
+    for (int d = 0; d < c->count; d++) c->squares[d] += c->roundings * c->sum[d] * c->sum[d];
+    c->roundings = 0.0;
+}
+
+/** @brief How far the sum of column @p d may be off where roundings are independent; complete or not. */
+static inline double bound_columns_running(const struct bound_columns *c, int d)
+{
+    return bound_running(c->squares[d] + c->roundings * c->sum[d] * c->sum[d]);
+}
+
+/** @brief And where they repeat themselves. */
+static inline double bound_columns_alike(const struct bound_columns *c, int d)
+{
+    return BOUND_ALIKE * BOUND_U_F32 * c->alike[d];
+}
+
+/** @brief A maximum kept in base 2, as max * log2(e), and multiplied by ln 2 in the end: two roundings, and those of
+ *         the constants. */
+static inline double bound_base_2(double max)
+{
+    return isfinite(max) ? 4.0 * BOUND_U_F32 * fabs(max) : 0.0;
+}
+
 /** @brief Rounding of the stored result, and results too small to store. */
 static inline double bound_stored(double reference)
 {
@@ -50,6 +163,17 @@ static inline double bound_stored_as(enum storage storage, double reference)
 {
     if (storage == STORAGE_I32) return 0.0;
     return storage == STORAGE_F16 ? BOUND_U_F16 * fabs(reference) + BOUND_TINY_F16 : bound_stored(reference);
+}
+
+/**
+ * @brief An error as a share of what is allowed, by @p bound in all. Rounding to half uses up its part of a bound to the
+ *        full and says nothing about the computation: only what is beyond it counts.
+ */
+static inline double bound_share(enum storage storage, double reference, double error, double bound)
+{
+    double stored = storage == STORAGE_F16 ? bound_stored_as(storage, reference) : 0.0;
+    if (error == 0.0 || bound <= stored) return error == 0.0 ? 0.0 : error / bound;
+    return error <= stored ? 0.0 : (error - stored) / (bound - stored);
 }
 
 /** @brief What no bound may exceed on data of size 1. */

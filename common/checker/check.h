@@ -48,6 +48,7 @@ struct options {
     int case_count;
     unsigned groups; /* set of 1 << enum case_group; 0: all */
     uint64_t seed;
+    int seed_given; /* by --seed */
     const char *secret_seed_file;
     const char *again; /* which kernel this is, as words for a command line */
     double time_limit; /* seconds a case */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bound.h"
 #include "parallel.h"
 
 /* Above this many operations the oracle looks at chosen rows only. */
@@ -345,6 +346,7 @@ static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wro
 static void compare_span(const struct judged *judged, const struct lesson_span *span,
                          struct buffer_comparison *buffer)
 {
+    enum storage storage = judged->item->buffer[span->buffer].storage;
     if (judged->item->settled.null_buffer == span->buffer) return;
     for (size_t i = 0; i < span->count; i++) {
         double got = (double)judged->got[0][span->buffer][span->first + i];
@@ -354,7 +356,7 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
         if (!isfinite(element.expected) || !isfinite(got)) continue;
         double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
-        buffer->share = fmax(buffer->share, error / element.bound);
+        buffer->share = fmax(buffer->share, bound_share(storage, element.expected, error, element.bound));
         buffer->largest_error = fmax(buffer->largest_error, error);
         if (isfinite(plain)) buffer->largest_plain_error = fmax(buffer->largest_plain_error, plain);
         buffer->largest_floor = fmax(buffer->largest_floor, span->floor[i]);

@@ -96,13 +96,13 @@ static int copy_of_input(const struct symptoms *s, char *text, size_t size)
     return 0;
 }
 
-/* The lesson's guesses: each gives the value that a well-known mistake would have led to. */
-static int guessed(const struct symptoms *s, char *text, size_t size)
+/* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
+ * @p slack times the bound, and @p rounding of its own size. */
+static int guessed_within(const struct symptoms *s, double slack, double rounding, char *text, size_t size)
 {
     const struct lesson *lesson = s->judged->session->check->options.lesson;
     const struct lesson_case *settled = &s->judged->item->settled;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
-    double rounding = s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5; /* of a wrong value, which may be a large one */
     for (int guess = 0; lesson->guess != NULL; guess++) {
         char message[VERDICT_TEXT];
         int known = 0, fits = 1, numbers = 0;
@@ -113,7 +113,7 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
                                   sizeof message);
             if (known != 1) break;
             numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
-            fits = compare_element(wrong->got, value, 4.0 * wrong->bound + rounding * fabs(value));
+            fits = compare_element(wrong->got, value, slack * wrong->bound + rounding * fabs(value));
         }
         if (known < 0) return 0;
         if (known == 0 || !fits || numbers == 0) continue;
@@ -121,6 +121,29 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
         return 1;
     }
     return 0;
+}
+
+static int guessed(const struct symptoms *s, char *text, size_t size)
+{
+    /* Of a wrong value, which may be a large one. */
+    return guessed_within(s, 4.0, s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5, text, size);
+}
+
+/* A small excess is rounding and nothing else, unless a guess gives all that was looked at. Errors of a few bounds are
+ * near everything: here the patterns below would find what is not there. */
+static int rounding(const struct symptoms *s, char *text, size_t size)
+{
+    const double small = s->shape->storage == STORAGE_F16 ? 3.0 : 8.0; /* a half is rounded few times */
+    double worst = 0.0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const struct wrong *wrong = &s->found->first[i];
+        double times = fabs(wrong->got - wrong->expected) / wrong->bound;
+        if (!(times < small)) return 0;
+        worst = fmax(worst, times);
+    }
+    if (s->kept >= ENOUGH && guessed_within(s, 1.0, 0.0, text, size)) return 1;
+    diagnose_rounding(worst, text, size);
+    return 1;
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------- */
@@ -242,10 +265,18 @@ static int growing(const struct symptoms *s, char *text, size_t size)
     return 1;
 }
 
+void diagnose_rounding(double times, char *text, size_t size)
+{
+    snprintf(text, size,
+             "rounding: %.3g times what this computation may lose; is something kept in lower precision, or rounded "
+             "many more times than it needs?",
+             times);
+}
+
 void diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
 {
     static int (*const patterns[])(const struct symptoms *, char *, size_t) = {
-        guessed, not_finite, all_zero, constant_factor, copy_of_input, transposed, mask_seen, tails, growing};
+        rounding, guessed, not_finite, all_zero, constant_factor, copy_of_input, transposed, mask_seen, tails, growing};
     const struct buffer_comparison *found = &judged->buffer[buffer];
     text[0] = '\0';
     if (found->wrong == 0 || found->first == NULL) return;

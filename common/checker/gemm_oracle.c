@@ -6,6 +6,7 @@
  *
  *     u_out |ref| + c u sqrt(k) (|alpha| sum |a b| + |beta C|)
  *
+ * and the largest of the sums on the way count as bound.h has it, with two roundings per product.
  * The maximum-norm check sets the largest error beside that of a plain computation. Where sums may be made on
  * tensor cores, that is the less exact of two: one rounding to nearest after every product, or what tensor
  * cores do: a few products are added exactly and what does not fit a float is cut off, not rounded
@@ -33,6 +34,7 @@ enum {
 /** One row of C in plain float arithmetic: both ways of adding. */
 struct plain_row {
     float rounded[COLUMNS], cut[COLUMNS];
+    double squares[COLUMNS]; /* sum_t R_t S_t^2 of bound.h */
 };
 
 /* The float next to @p value that is not larger in magnitude. */
@@ -64,12 +66,16 @@ static struct operands operands_of(const struct ref_gemm_shape *shape, const flo
                              .b_across = shape->transpose_b ? ldb : 1};
 }
 
-static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum)
+/* S_t is looked at after every third product: often enough, and not in step with data that come in pairs. */
+static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum, double *squares)
 {
+    enum { STEPS = 3, ROUNDINGS = 2 * STEPS };
     for (size_t p = 0; p < k; p++) {
         float a = o->a[p * o->a_step];
         const float *b = o->b + p * o->b_step;
         for (size_t j = 0; j < columns; j++) sum[j] += a * b[j * o->b_across];
+        if (p % STEPS != STEPS - 1 && p + 1 < k) continue;
+        for (size_t j = 0; j < columns; j++) squares[j] += ROUNDINGS * (double)sum[j] * (double)sum[j];
     }
 }
 
@@ -93,6 +99,7 @@ static double worse(double one, double other, double truth)
     return fabs(one - truth) > fabs(other - truth) ? one : other;
 }
 
+/* Fills span->plain, and span->floor with what the sums on the way may lose. */
 static void plain_row(const struct lesson_case *item, const float *const *data, size_t i,
                       struct lesson_span *span)
 {
@@ -105,7 +112,7 @@ static void plain_row(const struct lesson_case *item, const float *const *data, 
         size_t columns = n - first < COLUMNS ? n - first : COLUMNS;
         struct operands operands = operands_of(&shape, data, i, first);
         struct plain_row row = {0};
-        add_rounded(&operands, k, columns, row.rounded);
+        add_rounded(&operands, k, columns, row.rounded, row.squares);
         if (cores) add_cut(&operands, k, columns, row.cut);
         for (size_t j = 0; j < columns; j++) {
             size_t at = first + j;
@@ -113,6 +120,7 @@ static void plain_row(const struct lesson_case *item, const float *const *data, 
             double rounded = (double)storage_round(storage, alpha * row.rounded[j] + kept);
             double cut = (double)storage_round(storage, alpha * row.cut[j] + kept);
             span->plain[at] = cores ? worse(rounded, cut, span->expected[at]) : rounded;
+            span->floor[at] = fabs((double)alpha) * bound_running(row.squares[j]);
         }
     }
 }
@@ -142,7 +150,7 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
         /* A NaN or an infinity must come out as such. */
         int finite = isfinite(magnitude);
         span->bound[j] = finite ? fmin(stored + bound_sum(terms, magnitude), cap) : 0.0;
-        span->floor[j] = finite ? stored + bound_floor(magnitude) : 0.0;
+        span->floor[j] = finite ? stored + fmax(bound_floor(magnitude), span->floor[j]) : 0.0;
     }
 }
 

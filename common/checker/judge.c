@@ -160,13 +160,14 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
 static void judge_norm(const struct judged *judged, int buffer, struct verdict *verdict)
 {
     const struct buffer_comparison *found = &judged->buffer[buffer];
+    double times = compare_norm_share(found);
     verdict->state = STATE_FAIL;
-    snprintf(
-        verdict->headline, sizeof verdict->headline,
-        "largest error of %s is %.3g, a plain f32 computation%s has %.3g: more than twice that is too much",
-        judged->item->buffer[buffer].name, found->largest_error,
-        judged->item->buffer[buffer].storage == STORAGE_F32 ? "" : " stored so", found->largest_plain_error);
-    snprintf(verdict->pattern, sizeof verdict->pattern, "lower precision than asked for?");
+    snprintf(verdict->headline, sizeof verdict->headline,
+             "largest error of %s is %.3g; a computation in f32%s may lose %.3g, a plain one loses %.3g",
+             judged->item->buffer[buffer].name, found->largest_error,
+             judged->item->buffer[buffer].storage == STORAGE_F32 ? "" : ", stored so",
+             found->largest_error / times, found->largest_plain_error);
+    diagnose_rounding(times, verdict->pattern, sizeof verdict->pattern);
 }
 
 static void judge_values(struct judged *judged, struct verdict *verdict)

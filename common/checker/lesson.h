@@ -110,8 +110,8 @@ static inline size_t lesson_bytes(const struct lesson_buffer *buffer)
  * @brief What a stretch of one buffer must hold. Filled by the oracle.
  *
  * The two bounds are checked apart: every element against its own, and the largest error of a whole buffer
- * against twice the largest error of a plain f32 computation, rounded to what the buffer stores (plus `floor`,
- * what does not accumulate).
+ * against twice the largest error of a plain f32 computation, rounded to what the buffer stores, plus the largest
+ * `floor`: what a right computation may lose where the plain one is lucky. See bound.h.
  */
 struct lesson_span {
     int buffer;
@@ -119,7 +119,7 @@ struct lesson_span {
     double *expected; /**< [count] */
     double *bound;    /**< [count] largest error allowed */
     double *plain;    /**< [count] what a plain same-precision computation gives */
-    double *floor;    /**< [count] part of the error that plain luck may hide */
+    double *floor;    /**< [count] what may be lost where the plain one is lucky */
 };
 
 enum { LESSON_SPANS = 3 };

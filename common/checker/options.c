@@ -135,7 +135,10 @@ static int read_value(struct options *options, const char *name, const char *val
     if (strcmp(name, "--device") == 0) return read_device(options, value);
     if (strcmp(name, "--case") == 0) return read_case(options, value);
     if (strcmp(name, "--group") == 0) return read_group(options, value);
-    if (strcmp(name, "--seed") == 0) return read_seed(value, &options->seed);
+    if (strcmp(name, "--seed") == 0) {
+        options->seed_given = 1;
+        return read_seed(value, &options->seed);
+    }
     if (strcmp(name, "--limit") == 0) return read_limit(options, value);
     if (strcmp(name, "--peer") == 0) return read_peer(options, value);
     if (strcmp(name, "--time-limit") == 0) {

@@ -114,20 +114,27 @@ static void bound_row(const struct row *row, struct lesson_span *span)
     const struct ref_paged_result *exact = &row->exact;
     double root = sqrt((double)row->head_dim), max = (double)-INFINITY;
     double rooted[MOST_HEAD_DIM] = {0.0}, flat[MOST_HEAD_DIM] = {0.0};
+    double sum[MOST_HEAD_DIM] = {0.0}, squares[MOST_HEAD_DIM] = {0.0}, of_alike[MOST_HEAD_DIM] = {0.0};
+    struct bound_weights weights = {0};
+    struct bound_columns columns = {.count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
     for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
     for (int t = 0; t < row->length; t++) {
         double below = max - exact->scores[t], size = exact->score_magnitude[t];
         const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;
+        bound_columns_add(&columns, &weights, exact->probs[t], v);
         for (int d = 0; d < row->head_dim; d++) {
             double pull = exact->probs[t] * fabs((double)v[d] - span->expected[d]);
             rooted[d] += pull * (root * size + below);
-            flat[d] += pull * (size + below);
+            flat[d] += pull * (BOUND_EXP + size + below) * pull * (BOUND_EXP + size + below);
         }
     }
     for (int d = 0; d < row->head_dim; d++) {
         double stored = bound_stored_as(STORAGE_F16, span->expected[d]), m = exact->magnitude[d];
-        span->bound[d] = stored + bound_sum(row->length, m) + bound_floor(rooted[d]);
-        span->floor[d] = stored + bound_floor(m + flat[d]);
+        double size = fabs(span->expected[d]);
+        double alike = bound_columns_alike(&columns, d) + size * bound_weights_alike(&weights);
+        double running = bound_columns_running(&columns, d) + size * bound_weights_running(&weights);
+        span->bound[d] = stored + bound_sum(row->length, m) + bound_floor(rooted[d]) + alike;
+        span->floor[d] = stored + bound_floor(sqrt(flat[d])) + fmax(bound_floor(m), running) + alike;
     }
 }
 

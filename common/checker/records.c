@@ -246,6 +246,9 @@ int report_json(const struct check *check, const char *path)
         if (rows++ > 0) fprintf(json.file, ",\n");
         json.column = 0;
         put_case(put_json, &json, check, i);
+        char again[VERDICT_TEXT];
+        report_again(check, i, again, sizeof again);
+        put_json(&json, "again", again, 0);
         fputc('}', json.file);
     }
     fprintf(json.file, "\n  ]\n}\n");

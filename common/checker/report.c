@@ -41,6 +41,17 @@ void report_untrusted(const char *text)
     }
 }
 
+void report_again(const struct check *check, int index, char *text, size_t size)
+{
+    const struct options *options = &check->options;
+    char seed[40] = "";
+    if (options->seed_given) snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)options->seed);
+    const char *secret = options->secret_seed_file;
+    snprintf(text, size, "build/bin/warpwise check %02d%s%s%s%s --case %s --device %s", options->lesson->number,
+             options->again != NULL ? options->again : "", seed, secret != NULL ? " --secret-seed-file " : "",
+             secret != NULL ? secret : "", check->cases[index].name, device_name(options->device));
+}
+
 static void report_case(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
@@ -58,9 +69,9 @@ static void report_case(const struct check *check, int index)
         printf("    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
                lesson->identity != NULL ? ", and all elements by an identity" : "");
     if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
-    const char *which = check->options.again != NULL ? check->options.again : "";
-    printf("    %-12s build/bin/warpwise check %02d%s --case %s --device %s\n", "again", lesson->number,
-           which, item->name, device_name(check->options.device));
+    char again[VERDICT_TEXT];
+    report_again(check, index, again, sizeof again);
+    printf("    %-12s %s\n", "again", again);
 }
 
 /* One line about one part. */

@@ -10,6 +10,9 @@
 /** @brief Prints parts, failing cases, what was left out, and the result. Nothing in it varies with time. */
 void report_text(const struct check *check);
 
+/** @brief Writes the command that runs case @p index again: with the seed, if one was given. */
+void report_again(const struct check *check, int index, char *text, size_t size);
+
 /** @brief Prints the cases of the lesson, with what they are. */
 void report_list(const struct check *check);
 

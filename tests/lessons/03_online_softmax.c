@@ -325,15 +325,19 @@ static void expect_rows(const struct lesson_case *item, const float *in, size_t 
     lse->expected[0] = ref_softmax_row(out->expected, (int64_t)cols);
     for (size_t j = 0; j < cols; j++)
         if (out->expected[j] > 0.0) mean += out->expected[j] * e->scratch[j];
+    struct bound_weights weights = {0};
+    for (size_t j = 0; j < cols; j++) bound_weights_add(&weights, out->expected[j]);
+    double running = bound_weights_running(&weights), alike = bound_weights_alike(&weights);
     for (size_t j = 0; j < cols; j++) {
         double p = out->expected[j], off = p > 0.0 ? p * (e->scratch[j] + mean) : 0.0;
         out->plain[j] = (double)(expf(in[row * cols + j] - plain_max) / plain_sum);
-        out->bound[j] = bound_stored(p) + bound_sum((double)cols, p) + bound_floor(off);
-        out->floor[j] = bound_stored(p) + bound_floor(p + off);
+        out->bound[j] = bound_stored(p) + bound_sum((double)cols, p) + bound_floor(off) + p * alike;
+        out->floor[j] = bound_stored(p) + bound_floor(p + off) + p * (running + alike);
     }
     lse->plain[0] = (double)(plain_max + logf(plain_sum));
-    lse->bound[0] = bound_stored(lse->expected[0]) + bound_sum((double)cols, 1.0) + bound_floor(mean);
-    lse->floor[0] = bound_stored(lse->expected[0]) + bound_floor(1.0 + mean);
+    double stored = bound_stored(lse->expected[0]) + bound_base_2(max);
+    lse->bound[0] = stored + bound_sum((double)cols, 1.0) + bound_floor(mean) + alike;
+    lse->floor[0] = stored + bound_floor(1.0 + mean) + running + alike;
     out->buffer = ROWS_OUT;
     out->first = row * cols;
     out->count = cols;
