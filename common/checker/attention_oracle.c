@@ -210,10 +210,8 @@ static void follow_columns(const struct row *row, const double *probs, double *m
 {
     size_t head_dim = (size_t)row->shape.head_dim;
     *weights = (struct bound_weights){0};
-    *columns = (struct bound_columns){.count = (int)head_dim,
-                                      .sum = memory,
-                                      .squares = memory + head_dim,
-                                      .alike = memory + 2 * head_dim};
+    *columns = (struct bound_columns){
+        .count = (int)head_dim, .sum = memory, .squares = memory + head_dim, .alike = memory + 2 * head_dim};
     for (size_t d = 0; d < 3 * head_dim; d++) memory[d] = 0.0;
     for (int j = 0; j < row->visible; j++)
         bound_columns_add(columns, weights, probs[j], row->v + (size_t)j * head_dim);

@@ -21,7 +21,7 @@
  *
  *     sum over t of R_t * u^2 / 3 * S_t^2        (a rounding is evenly spread over +- u S_t at most)
  *
- * R_t, the roundings of one step, is 2 for a product and its addition. It is 6 for an online softmax which divides
+ * R_t, the roundings of one step, is 1 for an addition. It is 6 for an online softmax which divides
  * after every key, o = (l * alpha * o + p * v) / l_new: two products to rescale, product, addition, 1 / l_new and
  * the product with it. A new maximum brings an alpha that is a rounded exp: 4 u, that is 16 more. Eight standard
  * deviations are allowed. That is also beyond the maximum of any number of elements (of 10^7, one in 10^8 times),

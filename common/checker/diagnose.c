@@ -73,7 +73,7 @@ static int constant_factor(const struct symptoms *s, char *text, size_t size)
         if (!(fabs(ratio - factor) <= 1e-3 * fabs(factor))) return 0;
         used++;
     }
-    if (used < ENOUGH || 2 * used < s->kept) return 0;
+    if (used < ENOUGH || 2 * used < s->kept || fabs(factor - 1.0) < 1e-2) return 0;
     snprintf(text, size, "constant factor: every wrong element is %.4g times what it should be", factor);
     return 1;
 }
@@ -129,7 +129,7 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
     return guessed_within(s, 4.0, s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5, text, size);
 }
 
-/* A small excess is rounding and nothing else, unless a guess gives all that was looked at. Errors of a few bounds are
+/* A small excess, or one that is small beside every element, is rounding and nothing else, unless a guess gives all that was looked at. Errors of a few bounds are
  * near everything: here the patterns below would find what is not there. */
 static int rounding(const struct symptoms *s, char *text, size_t size)
 {
@@ -137,10 +137,12 @@ static int rounding(const struct symptoms *s, char *text, size_t size)
     double worst = 0.0;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
-        double times = fabs(wrong->got - wrong->expected) / wrong->bound;
-        if (!(times < small)) return 0;
+        double error = fabs(wrong->got - wrong->expected), times = error / wrong->bound;
+        int as_half = s->shape->storage == STORAGE_F32 && error <= 0x1p-10 * fabs(wrong->expected);
+        if (!(times < small) && !as_half) return 0;
         worst = fmax(worst, times);
     }
+    if (!isfinite(worst)) return 0;
     if (s->kept >= ENOUGH && guessed_within(s, 1.0, 0.0, text, size)) return 1;
     diagnose_rounding(worst, text, size);
     return 1;
@@ -268,15 +270,16 @@ static int growing(const struct symptoms *s, char *text, size_t size)
 void diagnose_rounding(double times, char *text, size_t size)
 {
     snprintf(text, size,
-             "rounding: %.3g times what this computation may lose; is something kept in lower precision, or rounded "
-             "many more times than it needs?",
+             "rounding: %.3g times what this computation may lose; is something kept in lower precision, or "
+             "rounded many more times than it needs?",
              times);
 }
 
 void diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
 {
     static int (*const patterns[])(const struct symptoms *, char *, size_t) = {
-        rounding, guessed, not_finite, all_zero, constant_factor, copy_of_input, transposed, mask_seen, tails, growing};
+        rounding,      guessed,    not_finite, all_zero, constant_factor,
+        copy_of_input, transposed, mask_seen,  tails,    growing};
     const struct buffer_comparison *found = &judged->buffer[buffer];
     text[0] = '\0';
     if (found->wrong == 0 || found->first == NULL) return;

@@ -6,7 +6,8 @@
  *
  *     u_out |ref| + c u sqrt(k) (|alpha| sum |a b| + |beta C|)
  *
- * and the largest of the sums on the way count as bound.h has it, with two roundings per product.
+ * and the largest of the sums on the way count as bound.h has it, with one rounding per product:
+ * that of the addition. The product's own is no larger than u |a b|.
  * The maximum-norm check sets the largest error beside that of a plain computation. Where sums may be made on
  * tensor cores, that is the less exact of two: one rounding to nearest after every product, or what tensor
  * cores do: a few products are added exactly and what does not fit a float is cut off, not rounded
@@ -69,13 +70,13 @@ static struct operands operands_of(const struct ref_gemm_shape *shape, const flo
 /* S_t is looked at after every third product: often enough, and not in step with data that come in pairs. */
 static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum, double *squares)
 {
-    enum { STEPS = 3, ROUNDINGS = 2 * STEPS };
+    enum { STEPS = 3 };
     for (size_t p = 0; p < k; p++) {
         float a = o->a[p * o->a_step];
         const float *b = o->b + p * o->b_step;
         for (size_t j = 0; j < columns; j++) sum[j] += a * b[j * o->b_across];
         if (p % STEPS != STEPS - 1 && p + 1 < k) continue;
-        for (size_t j = 0; j < columns; j++) squares[j] += ROUNDINGS * (double)sum[j] * (double)sum[j];
+        for (size_t j = 0; j < columns; j++) squares[j] += STEPS * (double)sum[j] * (double)sum[j];
     }
 }
 

@@ -116,7 +116,8 @@ static void bound_row(const struct row *row, struct lesson_span *span)
     double rooted[MOST_HEAD_DIM] = {0.0}, flat[MOST_HEAD_DIM] = {0.0};
     double sum[MOST_HEAD_DIM] = {0.0}, squares[MOST_HEAD_DIM] = {0.0}, of_alike[MOST_HEAD_DIM] = {0.0};
     struct bound_weights weights = {0};
-    struct bound_columns columns = {.count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
+    struct bound_columns columns = {
+        .count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
     for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
     for (int t = 0; t < row->length; t++) {
         double below = max - exact->scores[t], size = exact->score_magnitude[t];

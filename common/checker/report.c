@@ -47,9 +47,10 @@ void report_again(const struct check *check, int index, char *text, size_t size)
     char seed[40] = "";
     if (options->seed_given) snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)options->seed);
     const char *secret = options->secret_seed_file;
-    snprintf(text, size, "build/bin/warpwise check %02d%s%s%s%s --case %s --device %s", options->lesson->number,
-             options->again != NULL ? options->again : "", seed, secret != NULL ? " --secret-seed-file " : "",
-             secret != NULL ? secret : "", check->cases[index].name, device_name(options->device));
+    snprintf(text, size, "build/bin/warpwise check %02d%s%s%s%s --case %s --device %s",
+             options->lesson->number, options->again != NULL ? options->again : "", seed,
+             secret != NULL ? " --secret-seed-file " : "", secret != NULL ? secret : "",
+             check->cases[index].name, device_name(options->device));
 }
 
 static void report_case(const struct check *check, int index)
