@@ -35,10 +35,12 @@
 /**
  * @brief x = the embeddings of the tokens. One launch, which waits for all that is in front of it in the
  * stream.
+ * @return ::KERNEL_INVALID_CONFIG, with nothing launched, if the embedding is missing
  */
 static inline enum kernel_status decode_embed(const struct decode_model *model,
                                               const struct decode_buffers *b, int rows, cudaStream_t stream)
 {
+    if (!model->embedding) return KERNEL_INVALID_CONFIG;
     dim3 grid(((unsigned)model->config.hidden + DECODE_THREADS - 1) / DECODE_THREADS, (unsigned)rows);
     decode_embed_kernel<<<grid, DECODE_THREADS, 0, stream>>>(b->tokens, (const __half *)model->embedding,
                                                              b->x, model->config.hidden);
@@ -93,11 +95,15 @@ static inline enum kernel_status decode_layer(const struct decode_model *model, 
     return decode_launch_status();
 }
 
-/** @brief The logits of x. One launch. */
+/**
+ * @brief The logits of x. One launch.
+ * @return ::KERNEL_INVALID_CONFIG, with nothing launched, if a weight is missing
+ */
 static inline enum kernel_status decode_logits(const struct decode_model *model,
                                                const struct decode_buffers *b, int rows, cudaStream_t stream)
 {
     const struct decode_config *c = &model->config;
+    if (!model->final_norm || !model->to_logits) return KERNEL_INVALID_CONFIG;
     const struct decode_projection logits = {(const __half *)model->to_logits,
                                              (const __half *)model->final_norm,
                                              b->x,

@@ -6,35 +6,28 @@
  * A case is a schedule. Sequence j joins at step j * every, with a prefix already in the cache, and stays
  * `life` steps; the rows of a step are the sequences that are there, in order. The runner takes all the
  * steps through the student's graphs, then with the same inputs and another cache through the given eager
- * step, and counts the halves of words whose bits differ.
+ * step. It reports, step by step, how many graphs and kernels the student's function launched, and how many
+ * halves of words differ from the eager step's.
  */
 #include "lesson.h"
 
 #include "decode_model.h"
 
-enum value {
-    V_LAYERS,
-    V_HIDDEN,
-    V_HEADS,
-    V_KV_HEADS,
-    V_HEAD_DIM,
-    V_INTERMEDIATE,
-    V_VOCAB,
-    V_MAX_ROWS,
-    V_BLOCK_SIZE,
-    V_MAX_BLOCKS,
-    V_NUM_BLOCKS,
-    V_SCRATCH,
-    V_STEPS,
-    V_SEQUENCES,
-    V_EVERY,
-    V_LIFE,
-    V_MODE,
-    V_MISTAKE
-};
-
 /** What is run: graphs and eager launches with a comparison; or one of them alone, to be timed. */
 enum mode { MODE_BOTH, MODE_REPLAY, MODE_EAGER };
+
+/** What a case does beyond creating the graphs and taking its steps in one stream; a set. */
+enum manner {
+    PLAIN = 0,
+    ROWS_REVERSED = 1,   /* every second step has its rows in reverse order */
+    STREAMS_CHANGE = 2,  /* the stream of the creation is destroyed; every step has a stream of its own */
+    NO_LEGACY = 4,       /* the legacy default stream cannot be used while graphs are made and replayed */
+    REFUSED_BETWEEN = 8, /* before every step come calls that must be refused */
+    CREATED_TWICE = 16,  /* before the graphs come a creation that fails and one that nobody uses */
+    SECOND_MODEL = 32,   /* graphs of another model take the same steps, and are destroyed before the last */
+    PADDING_SEEN = 64,   /* the rows that pad are looked at where the graphs read them */
+    LONG_TABLES = 128    /* tables have more pages than any sequence needs */
+};
 
 /** What the student's functions are told wrongly. */
 enum mistake {
@@ -43,11 +36,14 @@ enum mistake {
     NULL_BUFFERS,
     NULL_HANDLE,
     LEGACY_STREAM,
-    MISSING_WEIGHT,
+    MISSING_BUFFER, /* struct plan says which */
+    MISSING_WEIGHT, /* likewise */
     HEAD_DIM_48,
     ROWS_NOT_A_POWER,
     SCRATCH_OUTSIDE,
     UNEVEN_HEADS,
+    HEAD_DIM_48_AND_NO_WEIGHT,
+    HEAD_DIM_48_AND_LEGACY_STREAM,
     NULL_GRAPHS,
     NULL_BATCH,
     NULL_TOKENS,
@@ -57,38 +53,83 @@ enum mistake {
     NO_ROWS,
     NEGATIVE_ROWS,
     TOO_MANY_ROWS,
-    MISTAKES
+    NO_ROWS_AND_NULL_LOGITS
 };
 
-enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, DIFFERENCE, WORKSPACE, BUFFERS };
+enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, REPORT, WORKSPACE, BUFFERS };
 
-static struct decode_config config_of(const int64_t *value)
+/** The columns of the report. It has a row for every step, and a last one for what is not of a step. */
+enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, COLUMNS };
+
+/** What the report says in its last row of the rows that pad. */
+enum padding { PADDED_RIGHT, PADDED_NEEDLESSLY, PADDED_WITH_ANOTHER_ROW, PADDED_WITH_A_PART };
+
+/** A case, or an item of a property: all that checker and runner have to know of it. */
+struct plan {
+    struct decode_config config;
+    int steps, sequences, every, life; /* the schedule */
+    enum mode mode;
+    unsigned manner; /* set of enum manner */
+    enum mistake mistake;
+    int which; /* of several pointers is missing */
+};
+
+enum { MOST_STEPS = 64, MOST_PAGES = 64 };
+
+_Static_assert(sizeof(struct plan) <= sizeof((struct lesson_case *)0)->value, "it travels as these values");
+
+static struct plan plan_of(const int64_t *value)
 {
-    return (struct decode_config){
-        (int)value[V_LAYERS],     (int)value[V_HIDDEN],     (int)value[V_HEADS],
-        (int)value[V_KV_HEADS],   (int)value[V_HEAD_DIM],   (int)value[V_INTERMEDIATE],
-        (int)value[V_VOCAB],      (int)value[V_MAX_ROWS],   (int)value[V_BLOCK_SIZE],
-        (int)value[V_MAX_BLOCKS], (int)value[V_NUM_BLOCKS], (int)value[V_SCRATCH]};
+    struct plan plan;
+    memcpy(&plan, value, sizeof plan);
+    return plan;
 }
 
 /** 1 if sequence @p sequence is part of the batch at @p step. */
-static int is_there(const int64_t *value, int sequence, int step)
+static int is_there(const struct plan *p, int sequence, int step)
 {
-    int64_t join = value[V_EVERY] * sequence;
-    return sequence < value[V_SEQUENCES] && step >= join && step < join + value[V_LIFE];
+    int join = p->every * sequence;
+    return sequence < p->sequences && step >= join && step < join + p->life;
 }
 
-/** Sequences before @p sequence that are part of the batch at @p step: its row. */
-static int row_of(const int64_t *value, int sequence, int step)
+/** How many of the sequences before @p sequence are part of the batch at @p step. */
+static int rows_before(const struct plan *p, int sequence, int step)
 {
-    int row = 0;
-    for (int j = 0; j < sequence; j++) row += is_there(value, j, step);
-    return row;
+    int rows = 0;
+    for (int j = 0; j < sequence; j++) rows += is_there(p, j, step);
+    return rows;
 }
 
-static int rows_at(const int64_t *value, int step)
+static int rows_at(const struct plan *p, int step)
 {
-    return row_of(value, (int)value[V_SEQUENCES], step);
+    return rows_before(p, p->sequences, step);
+}
+
+/** Rows of all steps before @p step: arrays hold just the rows that there are. */
+static size_t first_row_of(const struct plan *p, int step)
+{
+    size_t rows = 0;
+    for (int i = 0; i < step; i++) rows += (size_t)rows_at(p, i);
+    return rows;
+}
+
+/** Rows of the graph that the contract wants for @p rows rows. */
+static int bucket_rows(int rows)
+{
+    int bucket = 1;
+    while (bucket < rows) bucket *= 2;
+    return bucket;
+}
+
+/** Room for what a step works in; for a second model, room for the same once more and for its weights. */
+static size_t workspace_of(const struct plan *p)
+{
+    struct decode_model model;
+    struct decode_buffers work;
+    size_t one = decode_buffers_at(&p->config, NULL, NULL, &work), used = 0;
+    if (!(p->manner & SECOND_MODEL)) return one;
+    decode_place(NULL, &used, (decode_model_at(&p->config, NULL, &model) + 1) / 2);
+    return 2 * one + used;
 }
 
 #ifdef WARPWISE_RUNNER
@@ -98,103 +139,63 @@ static int rows_at(const int64_t *value, int step)
 #include "cuda_graph.h"
 #include "runner.h"
 
+/** A row of the report. */
+struct tally {
+    int32_t of[COLUMNS];
+};
+
 /** What one case works with. */
 struct scene {
-    const int64_t *value;
+    struct plan plan;
     struct decode_model model;
     struct decode_buffers work;
     void *const *buffers;
     cudaStream_t stream;
+    cudaStream_t of_step[MOST_STEPS]; /* if streams change */
+    cudaEvent_t so_far;               /* the last of them has got here */
+    struct tally report[MOST_STEPS + 1];
 };
 
 static struct decode_batch batch_at(const struct scene *scene, int step, int copy)
 {
-    const struct decode_config *c = &scene->model.config;
-    size_t rows = (size_t)c->max_rows, at = (size_t)step * rows, steps = (size_t)scene->value[V_STEPS];
-    size_t logits = ((size_t)copy * steps + (size_t)step) * rows * (size_t)c->vocab;
-    return (struct decode_batch){rows_at(scene->value, step), (const int *)scene->buffers[TOKENS] + at,
+    const struct plan *p = &scene->plan;
+    size_t rows = (size_t)p->config.max_rows, at = first_row_of(p, step), steps = (size_t)p->steps;
+    size_t logits = ((size_t)copy * steps + (size_t)step) * rows * (size_t)p->config.vocab;
+    return (struct decode_batch){rows_at(p, step), (const int *)scene->buffers[TOKENS] + at,
                                  (const int *)scene->buffers[POSITIONS] + at,
-                                 (const int *)scene->buffers[TABLES] + at * (size_t)c->max_blocks,
+                                 (const int *)scene->buffers[TABLES] + at * (size_t)p->config.max_blocks,
                                  (float *)scene->buffers[LOGITS] + logits};
 }
 
-static struct decode_buffers work_with(const struct scene *scene, int copy)
+/** The copy @p copy of the cache. */
+static void *cache_of(const struct scene *scene, int copy)
 {
-    struct decode_buffers work = scene->work;
-    work.cache = (char *)work.cache + (size_t)copy * decode_cache_elems(&scene->model.config) * 2;
-    return work;
-}
-
-/** All steps; rows of logits that a step has no sequences for become zero first. */
-static enum kernel_status take_steps(const struct scene *scene, struct decode_graphs *graphs, int copy)
-{
-    size_t row_bytes = (size_t)scene->model.config.vocab * sizeof(float);
-    struct decode_buffers work = work_with(scene, copy);
-    enum kernel_status status = KERNEL_OK;
-    for (int step = 0; step < (int)scene->value[V_STEPS] && status == KERNEL_OK; step++) {
-        struct decode_batch batch = batch_at(scene, step, copy);
-        if (scene->value[V_MODE] == MODE_BOTH || batch.rows < scene->model.config.max_rows)
-            cudaMemsetAsync(batch.logits, 0, (size_t)scene->model.config.max_rows * row_bytes, scene->stream);
-        status = graphs != NULL ? decode_graphs_step(graphs, &batch, scene->stream)
-                                : decode_step_eager(&scene->model, &work, &batch, scene->stream);
-    }
-    return status;
-}
-
-/** The rows that pad a batch may write what they like to the scratch pages: those are emptied again. */
-static void empty_scratch_pages(const struct scene *scene)
-{
-    const struct decode_config *c = &scene->model.config;
-    size_t page = (size_t)c->block_size * (size_t)c->kv_heads * (size_t)c->head_dim * 2;
-    for (size_t i = 0; i < 2 * (size_t)c->layers; i++) {
-        size_t first = i * (size_t)c->num_blocks + (size_t)c->scratch_block;
-        cudaMemsetAsync((char *)scene->buffers[CACHE] + first * page, 0, (size_t)c->max_rows * page,
-                        scene->stream);
-    }
-}
-
-/** Counts what differs between the two halves of @p device, in @p parts equal parts. */
-static void count_differences(const void *device, size_t half_bytes, int parts, int32_t *count)
-{
-    char *host = malloc(2 * half_bytes);
-    if (host == NULL) return;
-    cudaMemcpy(host, device, 2 * half_bytes, cudaMemcpyDeviceToHost);
-    for (int part = 0; part < parts; part++) {
-        size_t first = half_bytes / (size_t)parts * (size_t)part, end = first + half_bytes / (size_t)parts;
-        count[part] = 0;
-        for (size_t at = first; at < end; at += 2)
-            count[part] += memcmp(host + at, host + half_bytes + at, 2) != 0;
-    }
-    free(host);
-}
-
-/** [steps + 1] differing halves of words: in the logits of every step, and in the cache at the end. */
-static void compare_with_eager(const struct scene *scene)
-{
-    const struct decode_config *c = &scene->model.config;
-    int steps = (int)scene->value[V_STEPS];
-    size_t logits = (size_t)steps * (size_t)c->max_rows * (size_t)c->vocab * sizeof(float);
-    int32_t *count = malloc((size_t)(steps + 1) * sizeof *count);
-    if (count == NULL) return;
-    marshalling_may_look(1); /* the kernel file's own code may not, nor wait */
-    cudaStreamSynchronize(scene->stream);
-    count_differences(scene->buffers[LOGITS], logits, steps, count);
-    count_differences(scene->buffers[CACHE], decode_cache_elems(c) * 2, 1, count + steps);
-    cudaMemcpy(scene->buffers[DIFFERENCE], count, (size_t)(steps + 1) * sizeof *count,
-               cudaMemcpyHostToDevice);
-    marshalling_may_look(0);
-    free(count);
+    return (char *)scene->buffers[CACHE] + (size_t)copy * decode_cache_elems(&scene->plan.config) * 2;
 }
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-static void spoil_model(enum mistake mistake, struct decode_model *model)
+static void spoil_model(enum mistake mistake, int which, struct decode_model *model)
 {
-    if (mistake == MISSING_WEIGHT) model->layer[model->config.layers - 1].down = NULL;
-    if (mistake == HEAD_DIM_48) model->config.head_dim = 48;
+    struct decode_layer *last = &model->layer[model->config.layers - 1];
+    const decode_half **weights[] = {&model->embedding, &model->final_norm, &model->to_logits,
+                                     &last->attention_norm, &last->qkv,     &last->out,
+                                     &last->mlp_norm,       &last->gate_up, &last->down};
+    if (mistake == MISSING_WEIGHT || mistake == HEAD_DIM_48_AND_NO_WEIGHT) *weights[which] = NULL;
+    if (mistake == HEAD_DIM_48 || mistake == HEAD_DIM_48_AND_NO_WEIGHT ||
+        mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
+        model->config.head_dim = 48;
     if (mistake == ROWS_NOT_A_POWER) model->config.max_rows = 3;
     if (mistake == SCRATCH_OUTSIDE) model->config.scratch_block = model->config.num_blocks;
     if (mistake == UNEVEN_HEADS) model->config.kv_heads = 3;
+}
+
+static void spoil_buffers(enum mistake mistake, int which, struct decode_buffers *b)
+{
+    void **const all[] = {(void **)&b->tokens,   (void **)&b->positions, (void **)&b->block_table,
+                          (void **)&b->x,        (void **)&b->qkv,       (void **)&b->attended,
+                          (void **)&b->gated,    (void **)&b->logits,    (void **)&b->cache};
+    if (mistake == MISSING_BUFFER) *all[which] = NULL;
 }
 
 static void spoil_batch(enum mistake mistake, struct decode_batch *batch, int max_rows)
@@ -202,69 +203,403 @@ static void spoil_batch(enum mistake mistake, struct decode_batch *batch, int ma
     if (mistake == NULL_TOKENS) batch->tokens = NULL;
     if (mistake == NULL_POSITIONS) batch->positions = NULL;
     if (mistake == NULL_TABLE) batch->block_table = NULL;
-    if (mistake == NULL_LOGITS) batch->logits = NULL;
-    if (mistake == NO_ROWS) batch->rows = 0;
+    if (mistake == NULL_LOGITS || mistake == NO_ROWS_AND_NULL_LOGITS) batch->logits = NULL;
+    if (mistake == NO_ROWS || mistake == NO_ROWS_AND_NULL_LOGITS) batch->rows = 0;
     if (mistake == NEGATIVE_ROWS) batch->rows = -2;
     if (mistake == TOO_MANY_ROWS) batch->rows = max_rows + 1;
 }
 
-/** The student's creation; what must hold when it fails is looked at here. */
-static enum kernel_status create(const struct scene *scene, enum mistake mistake,
+/* ---- graphs and steps ---------------------------------------------------------------------------------- */
+
+/**
+ * A call that ends here must have launched @p graphs graphs; and as many kernels beside them, at most.
+ * Where nobody counts, the report says what it should.
+ */
+static void report_calls(struct tally *tally, struct device_calls before, int32_t graphs)
+{
+    struct device_calls now = device_calls();
+    int32_t launched = (int32_t)(now.graph_launches - before.graph_launches);
+    int32_t kernels = (int32_t)(now.launches - before.launches);
+    tally->of[GRAPHS] = now.counted ? launched : graphs;
+    tally->of[KERNELS] = now.counted && launched == graphs && kernels > graphs;
+}
+
+/** 1 if a capture of @p stream was left open; it is closed, so that the next case can go on. */
+static int capture_is_open(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaGraph_t open = NULL;
+    cudaStreamIsCapturing(stream, &capture);
+    if (capture == cudaStreamCaptureStatusNone) return 0;
+    cudaStreamEndCapture(stream, &open);
+    if (open != NULL) cudaGraphDestroy(open);
+    cudaGetLastError();
+    return 1;
+}
+
+/** The student's creation; what must hold when it fails is looked at here. Its arguments do not outlive it. */
+static enum kernel_status create(const struct scene *scene, enum mistake mistake, cudaStream_t stream,
                                  struct decode_graphs **graphs)
 {
     struct decode_model model = scene->model;
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    struct decode_graphs *before = (struct decode_graphs *)scene->value;
-    *graphs = before;
-    spoil_model(mistake, &model);
-    enum kernel_status status = decode_graphs_create(
-        mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &scene->work,
-        mistake == LEGACY_STREAM ? NULL : scene->stream, mistake == NULL_HANDLE ? NULL : graphs);
-    cudaStreamIsCapturing(scene->stream, &capture);
-    if (capture !=
-        cudaStreamCaptureStatusNone) { /* left open: closed here, so that the next case can go on */
-        cudaGraph_t open = NULL;
-        cudaStreamEndCapture(scene->stream, &open);
-        if (open != NULL) cudaGraphDestroy(open);
-        cudaGetLastError();
+    struct decode_buffers work = scene->work;
+    *graphs = (struct decode_graphs *)&model; /* must not stay there */
+    spoil_model(mistake, scene->plan.which, &model);
+    spoil_buffers(mistake, scene->plan.which, &work);
+    if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM) stream = NULL;
+    enum kernel_status status =
+        decode_graphs_create(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &work,
+                             stream, mistake == NULL_HANDLE ? NULL : graphs);
+    memset(&model, 0xff, sizeof model);
+    memset(&work, 0xff, sizeof work);
+    if (stream != NULL && capture_is_open(stream)) {
         if (status != KERNEL_OK) *graphs = NULL;
         return KERNEL_CUDA_ERROR;
     }
-    if (status == KERNEL_OK || status == KERNEL_NOT_STARTED || mistake == NULL_HANDLE) return status;
+    if (mistake == NULL_HANDLE) *graphs = NULL;
+    if (status == KERNEL_OK || status == KERNEL_NOT_STARTED) return status;
     return *graphs == NULL ? status : KERNEL_CUDA_ERROR;
 }
 
 static enum kernel_status step_with(const struct scene *scene, enum mistake mistake,
-                                    struct decode_graphs *graphs)
+                                    struct decode_graphs *graphs, int step)
 {
-    struct decode_batch batch = batch_at(scene, 0, 0);
-    spoil_batch(mistake, &batch, scene->model.config.max_rows);
+    struct decode_batch batch = batch_at(scene, step, 0);
+    spoil_batch(mistake, &batch, scene->plan.config.max_rows);
     return decode_graphs_step(mistake == NULL_GRAPHS ? NULL : graphs, mistake == NULL_BATCH ? NULL : &batch,
                               scene->stream);
 }
 
-/* ---- a case -------------------------------------------------------------------------------------------- */
-
-static enum kernel_status run_both(const struct scene *scene)
+/** Calls that must leave no trace. What they return is other cases' business. */
+static void be_refused(const struct scene *scene, struct decode_graphs *graphs, int step)
 {
-    enum mistake mistake = (enum mistake)scene->value[V_MISTAKE];
-    struct decode_graphs *graphs = NULL;
-    enum kernel_status status = create(scene, mistake, &graphs);
-    if (status != KERNEL_OK) return status;
-    status = mistake >= NULL_GRAPHS ? step_with(scene, mistake, graphs) : take_steps(scene, graphs, 0);
+    static const enum mistake mistakes[] = {NO_ROWS, TOO_MANY_ROWS, NULL_LOGITS, NULL_TABLE, NULL_BATCH};
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++)
+        (void)step_with(scene, mistakes[i], graphs, step);
+}
+
+/** The stream of a step; what has been done so far is in front of it. */
+static cudaStream_t begin_step(const struct scene *scene, int step)
+{
+    if (scene->of_step[step] == NULL) return scene->stream;
+    cudaStreamWaitEvent(scene->of_step[step], scene->so_far, 0);
+    return scene->of_step[step];
+}
+
+/** Whoever still knows the stream of the step has a handle of nothing. */
+static void end_step(struct scene *scene, int step)
+{
+    if (scene->of_step[step] == NULL) return;
+    cudaEventRecord(scene->so_far, scene->of_step[step]);
+    cudaStreamDestroy(scene->of_step[step]);
+    scene->of_step[step] = NULL;
+    cudaStreamWaitEvent(scene->stream, scene->so_far, 0);
+}
+
+/** A step, by @p graphs or, without any, launch by launch. Rows of logits that it has no sequences for become
+ * zero first. */
+static enum kernel_status take_step(struct scene *scene, struct decode_graphs *graphs, int copy, int step)
+{
+    const struct plan *p = &scene->plan;
+    size_t row_bytes = (size_t)p->config.vocab * sizeof(float);
+    struct decode_batch batch = batch_at(scene, step, copy);
+    struct decode_buffers work = scene->work;
+    work.cache = cache_of(scene, copy);
+    cudaStream_t stream = graphs == NULL ? scene->stream : begin_step(scene, step);
+    if (p->mode == MODE_BOTH || batch.rows < p->config.max_rows)
+        cudaMemsetAsync(batch.logits, 0, (size_t)p->config.max_rows * row_bytes, stream);
+    if (graphs == NULL) return decode_step_eager(&scene->model, &work, &batch, stream);
+    if (p->manner & REFUSED_BETWEEN) be_refused(scene, graphs, step);
+    struct device_calls before = device_calls();
+    enum kernel_status status = decode_graphs_step(graphs, &batch, stream);
+    if (p->mode == MODE_BOTH) report_calls(&scene->report[step], before, 1);
+    end_step(scene, step);
+    return status;
+}
+
+static enum kernel_status take_steps(struct scene *scene, struct decode_graphs *graphs, int copy)
+{
+    enum kernel_status status = KERNEL_OK;
+    for (int step = 0; step < scene->plan.steps && status == KERNEL_OK; step++)
+        status = take_step(scene, graphs, copy, step);
+    return status;
+}
+
+/** Waits for the stream, which the kernel file's own code may not. */
+static void settle(const struct scene *scene)
+{
     marshalling_may_look(1);
     cudaStreamSynchronize(scene->stream);
     marshalling_may_look(0);
-    decode_graphs_destroy(graphs);
-    if (status != KERNEL_OK || mistake != RIGHT) return status;
-    status = take_steps(scene, NULL, 1);
+}
+
+/* ---- a second model ------------------------------------------------------------------------------------ */
+
+/** The same model elsewhere: weights, buffers and cache of its own. */
+static struct scene second_scene(const struct scene *first)
+{
+    const struct decode_config *c = &first->plan.config;
+    struct scene second = *first;
+    size_t bytes = decode_buffers_at(c, first->buffers[WORKSPACE], first->buffers[CACHE], &second.work);
+    char *memory = (char *)first->buffers[WORKSPACE] + bytes;
+    decode_buffers_at(c, memory, cache_of(first, 1), &second.work);
+    decode_half *weights = (decode_half *)(memory + bytes);
+    size_t count = decode_model_at(c, weights, &second.model);
+    cudaMemcpyAsync(weights, first->buffers[WEIGHTS], count * sizeof *weights, cudaMemcpyDeviceToDevice,
+                    first->stream);
+    return second;
+}
+
+/** Both sets of graphs take all steps, the second one step ahead. When it is gone, so is its memory. */
+static enum kernel_status take_steps_of_two(struct scene *scene, struct decode_graphs *graphs)
+{
+    struct scene second = second_scene(scene);
+    struct decode_graphs *others = NULL;
+    size_t all = workspace_of(&scene->plan);
+    size_t first = decode_buffers_at(&scene->plan.config, NULL, NULL, &(struct decode_buffers){0});
+    int last = scene->plan.steps - 1;
+    enum kernel_status status = create(&second, RIGHT, scene->stream, &others);
+    for (int step = 0; step <= last && status == KERNEL_OK; step++) {
+        status = take_step(&second, others, 1, step);
+        if (step > 0 && status == KERNEL_OK) status = take_step(scene, graphs, 0, step - 1);
+    }
+    settle(scene);
+    decode_graphs_destroy(others);
+    cudaMemsetAsync((char *)scene->buffers[WORKSPACE] + first, 0xff, all - first, scene->stream);
+    return status == KERNEL_OK ? take_step(scene, graphs, 0, last) : status;
+}
+
+/* ---- what is looked at afterwards ---------------------------------------------------------------------- */
+
+/** Counts what differs between the two halves of @p device, in @p parts equal parts. */
+static void count_differences(const void *device, size_t half_bytes, int parts, struct tally *report)
+{
+    char *host = malloc(2 * half_bytes);
+    if (host == NULL) return;
+    cudaMemcpy(host, device, 2 * half_bytes, cudaMemcpyDeviceToHost);
+    for (int part = 0; part < parts; part++) {
+        size_t first = half_bytes / (size_t)parts * (size_t)part, end = first + half_bytes / (size_t)parts;
+        report[part].of[DIFFERENCES] = 0;
+        for (size_t at = first; at < end; at += 2)
+            report[part].of[DIFFERENCES] += memcmp(host + at, host + half_bytes + at, 2) != 0;
+    }
+    free(host);
+}
+
+/** Takes the step of a row that pads, launch by launch and with the second copy of the cache. */
+static void take_step_of_padding(struct scene *scene)
+{
+    const struct decode_config *c = &scene->plan.config;
+    struct decode_buffers work = scene->work;
+    int table[MOST_PAGES] = {0}, *from = work.block_table + c->max_blocks; /* of row 1, to where row 0 is read */
+    for (int i = 0; i < MOST_PAGES; i++) table[i] = c->scratch_block;
+    const struct decode_batch batch = {1, work.tokens + 1, work.positions + 1, from, work.logits + c->vocab};
+    cudaMemcpy(from, table, sizeof table[0] * (size_t)c->max_blocks, cudaMemcpyHostToDevice);
+    cudaMemsetAsync(work.tokens + 1, 0, sizeof *work.tokens, scene->stream);
+    cudaMemsetAsync(work.positions + 1, 0, sizeof *work.positions, scene->stream);
+    work.cache = cache_of(scene, 1);
+    (void)decode_step_eager(&scene->model, &work, &batch, scene->stream);
+    cudaStreamSynchronize(scene->stream);
+}
+
+/** 1 if some step has so many rows that row @p row pads it. */
+static int row_pads(const struct plan *p, int row)
+{
+    int pads = 0;
+    for (int step = 0; step < p->steps; step++) {
+        int rows = rows_at(p, step);
+        pads |= rows <= row && row < bucket_rows(rows);
+    }
+    return pads;
+}
+
+/** What row @p row has done to its scratch page; @p key is what row 0 appends to its own. */
+static enum padding scratch_page(const struct plan *p, int row, const char *page, size_t page_bytes,
+                                 const char *key, size_t key_bytes)
+{
+    size_t used = page_bytes;
+    while (used > 0 && page[used - 1] == 0) used--;
+    if (used == 0) return PADDED_RIGHT; /* or not at all, where graphs are of any size */
+    if (!row_pads(p, row)) return PADDED_NEEDLESSLY;
+    return used <= key_bytes && memcmp(page, key, key_bytes) == 0 ? PADDED_RIGHT : PADDED_WITH_ANOTHER_ROW;
+}
+
+/** Looks at all scratch pages of the first copy of the cache. */
+static enum padding look_at_scratch_pages(struct scene *scene)
+{
+    const struct decode_config *c = &scene->plan.config;
+    size_t key_bytes = 2 * (size_t)c->kv_heads * (size_t)c->head_dim, page = key_bytes * (size_t)c->block_size;
+    size_t rows = (size_t)c->max_rows;
+    char *pages = malloc(page * (rows + 1));
+    enum padding found = PADDED_RIGHT;
+    if (pages == NULL) return found;
+    take_step_of_padding(scene);
+    for (size_t i = 0; i < 2 * (size_t)c->layers; i++) {
+        size_t first = (i * (size_t)c->num_blocks + (size_t)c->scratch_block) * page;
+        cudaMemcpy(pages, (char *)cache_of(scene, 1) + first, page, cudaMemcpyDeviceToHost);
+        cudaMemcpy(pages + page, (char *)cache_of(scene, 0) + first, rows * page, cudaMemcpyDeviceToHost);
+        for (size_t row = 0; row < rows && found == PADDED_RIGHT; row++)
+            found = scratch_page(&scene->plan, (int)row, pages + (row + 1) * page, page, pages, key_bytes);
+    }
+    free(pages);
+    return found;
+}
+
+/** Scratch pages are part of the cache that is compared; what is in them has been looked at: they are emptied
+ * again. */
+static void empty_scratch_pages(const struct scene *scene)
+{
+    const struct decode_config *c = &scene->plan.config;
+    size_t page = (size_t)c->block_size * (size_t)c->kv_heads * (size_t)c->head_dim * 2;
+    for (size_t i = 0; i < 4 * (size_t)c->layers; i++) {
+        size_t first = i * (size_t)c->num_blocks + (size_t)c->scratch_block;
+        cudaMemsetAsync((char *)scene->buffers[CACHE] + first * page, 0, (size_t)c->max_rows * page,
+                        scene->stream);
+    }
+}
+
+/** Fills what graphs read with numbers that are no token, no position and no page. */
+static void mark_inputs(const struct scene *scene)
+{
+    const struct decode_config *c = &scene->plan.config;
+    size_t rows = (size_t)c->max_rows * sizeof(int);
+    cudaMemsetAsync(scene->work.tokens, 0xff, rows, scene->stream);
+    cudaMemsetAsync(scene->work.positions, 0xff, rows, scene->stream);
+    cudaMemsetAsync(scene->work.block_table, 0xff, rows * (size_t)c->max_blocks, scene->stream);
+}
+
+/** A row that pads the last step has all of what the contract says, and not only what is read of it. */
+static enum padding look_at_inputs(const struct scene *scene)
+{
+    const struct decode_config *c = &scene->plan.config;
+    int first = rows_at(&scene->plan, scene->plan.steps - 1), token, position, table[MOST_PAGES];
+    enum padding found = PADDED_RIGHT;
+    marshalling_may_look(1);
+    cudaStreamSynchronize(scene->stream);
+    for (int row = first; row < bucket_rows(first); row++) {
+        const int *from = scene->work.block_table + (size_t)row * (size_t)c->max_blocks;
+        cudaMemcpy(&token, scene->work.tokens + row, sizeof token, cudaMemcpyDeviceToHost);
+        cudaMemcpy(&position, scene->work.positions + row, sizeof position, cudaMemcpyDeviceToHost);
+        cudaMemcpy(table, from, (size_t)c->max_blocks * sizeof table[0], cudaMemcpyDeviceToHost);
+        if (table[0] != c->scratch_block + row) continue; /* no graph was made that has this row */
+        int right = token == 0 && position == 0;
+        for (int i = 0; i < c->max_blocks; i++) right &= table[i] == table[0];
+        if (!right) found = PADDED_WITH_A_PART;
+    }
+    marshalling_may_look(0);
+    return found;
+}
+
+/** Completes the report, and writes it. */
+static void report(struct scene *scene)
+{
+    const struct plan *p = &scene->plan;
+    size_t logits = (size_t)p->steps * (size_t)p->config.max_rows * (size_t)p->config.vocab * sizeof(float);
+    int padded = 0;
+    for (int row = 0; row < p->config.max_rows; row++) padded |= row_pads(p, row);
+    marshalling_may_look(1); /* the kernel file's own code may not, nor wait */
+    cudaStreamSynchronize(scene->stream);
+    int32_t *padding = &scene->report[p->steps].of[PADDING];
+    if (padded && *padding == PADDED_RIGHT) *padding = look_at_scratch_pages(scene);
     empty_scratch_pages(scene);
-    compare_with_eager(scene);
+    cudaStreamSynchronize(scene->stream);
+    count_differences(scene->buffers[LOGITS], logits, p->steps, scene->report);
+    count_differences(scene->buffers[CACHE], decode_cache_elems(&p->config) * 2, 1, scene->report + p->steps);
+    cudaMemcpy(scene->buffers[REPORT], scene->report, ((size_t)p->steps + 1) * sizeof scene->report[0],
+               cudaMemcpyHostToDevice);
+    marshalling_may_look(0);
+}
+
+/* ---- a case -------------------------------------------------------------------------------------------- */
+
+/** From here on, until it is ended, the legacy default stream cannot be used: it waits for all streams of its
+ * kind, and one of them is under capture. */
+static cudaStream_t bar_legacy_stream(void)
+{
+    cudaStream_t barrier = NULL;
+    cudaStreamCreate(&barrier);
+    cudaStreamBeginCapture(barrier, cudaStreamCaptureModeRelaxed);
+    return barrier;
+}
+
+static void open_legacy_stream(cudaStream_t barrier)
+{
+    cudaGraph_t nothing = NULL;
+    cudaStreamEndCapture(barrier, &nothing);
+    if (nothing != NULL) cudaGraphDestroy(nothing);
+    cudaStreamDestroy(barrier);
+    cudaGetLastError();
+}
+
+/** Makes the streams of the steps before any of them is destroyed, so that no two have the same handle. */
+static cudaStream_t make_streams(struct scene *scene)
+{
+    cudaStream_t of_creation = NULL;
+    cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
+    for (int step = 0; step < scene->plan.steps; step++)
+        cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&scene->so_far, cudaEventDisableTiming);
+    cudaEventRecord(scene->so_far, scene->stream);
+    return of_creation;
+}
+
+/** Those of steps that were not taken. */
+static void destroy_streams(struct scene *scene)
+{
+    for (int step = 0; step < scene->plan.steps; step++)
+        if (scene->of_step[step] != NULL) cudaStreamDestroy(scene->of_step[step]);
+    cudaEventDestroy(scene->so_far);
+}
+
+/** Creates the graphs as the case wants it, and reports what that has launched. */
+static enum kernel_status create_graphs(struct scene *scene, struct decode_graphs **graphs)
+{
+    unsigned manner = scene->plan.manner;
+    cudaStream_t stream = manner & STREAMS_CHANGE ? make_streams(scene) : scene->stream;
+    struct device_calls before = device_calls();
+    if (manner & CREATED_TWICE) {
+        if (create(scene, MISSING_WEIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
+        if (create(scene, RIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
+    }
+    enum kernel_status status = create(scene, scene->plan.mistake, stream, graphs);
+    report_calls(&scene->report[scene->plan.steps], before, 0);
+    if (manner & STREAMS_CHANGE) cudaStreamDestroy(stream);
+    return status;
+}
+
+static enum kernel_status replay_all(struct scene *scene)
+{
+    const struct plan *p = &scene->plan;
+    struct decode_graphs *graphs = NULL;
+    if (p->manner & PADDING_SEEN) mark_inputs(scene);
+    cudaStream_t barrier = p->manner & NO_LEGACY ? bar_legacy_stream() : NULL;
+    enum kernel_status status = create_graphs(scene, &graphs);
+    if (status == KERNEL_OK && p->mistake >= NULL_GRAPHS)
+        status = step_with(scene, p->mistake, graphs, 0);
+    else if (status == KERNEL_OK && p->manner & SECOND_MODEL)
+        status = take_steps_of_two(scene, graphs);
+    else if (status == KERNEL_OK)
+        status = take_steps(scene, graphs, 0);
+    if (barrier != NULL) open_legacy_stream(barrier);
+    if (p->manner & PADDING_SEEN) scene->report[p->steps].of[PADDING] = look_at_inputs(scene);
+    settle(scene);
+    decode_graphs_destroy(graphs);
+    if (p->manner & STREAMS_CHANGE) destroy_streams(scene);
+    return status;
+}
+
+static enum kernel_status run_both(struct scene *scene)
+{
+    decode_graphs_destroy(NULL);
+    enum kernel_status status = replay_all(scene);
+    if (status != KERNEL_OK || scene->plan.mistake != RIGHT) return status;
+    if (!(scene->plan.manner & SECOND_MODEL)) status = take_steps(scene, NULL, 1);
+    if (status == KERNEL_OK) report(scene);
     return status;
 }
 
 /** To be timed: the graphs are made once and kept until another case comes. */
-static enum kernel_status replay_only(const struct scene *scene)
+static enum kernel_status replay_only(struct scene *scene)
 {
     static struct decode_graphs *kept;
     static struct decode_buffers of;
@@ -273,27 +608,25 @@ static enum kernel_status replay_only(const struct scene *scene)
         kept = NULL;
     }
     of = scene->work;
-    enum kernel_status status = kept == NULL ? create(scene, RIGHT, &kept) : KERNEL_OK;
+    enum kernel_status status = kept == NULL ? create(scene, RIGHT, scene->stream, &kept) : KERNEL_OK;
     return status == KERNEL_OK ? take_steps(scene, kept, 0) : status;
 }
 
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
 {
-    struct scene scene = {.value = item->value, .buffers = buffers, .stream = stream};
-    struct decode_config config = config_of(item->value);
-    decode_model_at(&config, (const decode_half *)buffers[WEIGHTS], &scene.model);
-    memset(&scene.work, 0, sizeof scene.work);
-    decode_buffers_at(&config, buffers[WORKSPACE], buffers[CACHE], &scene.work);
-    if (item->value[V_MODE] == MODE_BOTH) return run_both(&scene);
-    cudaMemsetAsync(buffers[DIFFERENCE], 0, ((size_t)item->value[V_STEPS] + 1) * sizeof(int32_t), stream);
-    return item->value[V_MODE] == MODE_REPLAY ? replay_only(&scene) : take_steps(&scene, NULL, 0);
+    struct scene scene = {.plan = plan_of(item->value), .buffers = buffers, .stream = stream};
+    const struct plan *p = &scene.plan;
+    decode_model_at(&p->config, (const decode_half *)buffers[WEIGHTS], &scene.model);
+    decode_buffers_at(&p->config, buffers[WORKSPACE], buffers[CACHE], &scene.work);
+    if (p->mode == MODE_BOTH) return run_both(&scene);
+    cudaMemsetAsync(buffers[REPORT], 0, ((size_t)p->steps + 1) * sizeof scene.report[0], stream);
+    return p->mode == MODE_REPLAY ? replay_only(&scene) : take_steps(&scene, NULL, 0);
 }
 
 size_t lesson_workspace_bytes(const struct wire_case *item)
 {
-    struct decode_buffers work;
-    struct decode_config config = config_of(item->value);
-    return decode_buffers_at(&config, NULL, NULL, &work);
+    struct plan plan = plan_of(item->value);
+    return workspace_of(&plan);
 }
 
 #else
@@ -306,13 +639,14 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 #include "decode_step.h"
 #include "parallel.h"
 
-/** A model: layers, hidden, heads, kv_heads, head_dim, intermediate, vocab. */
+/** A model. */
 struct sizes {
     int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
 };
 
 static const struct sizes TINY = {2, 32, 2, 1, 32, 24, 20}, SMALLEST = {1, 8, 1, 1, 32, 4, 5};
 static const struct sizes WIDE = {1, 40, 6, 2, 64, 33, 67}, DEEP = {5, 16, 2, 2, 32, 16, 11};
+static const struct sizes SEVEN_A_GROUP = {1, 24, 7, 1, 96, 9, 3}, HEADS_OF_128 = {2, 13, 1, 1, 128, 7, 10};
 static const struct sizes HIDDEN_256 = {8, 256, 8, 2, 32, 512, 512};
 static const struct sizes HIDDEN_1024 = {8, 1024, 16, 8, 64, 1024, 1024};
 static const struct sizes LAYERS_28 = {28, 256, 8, 2, 32, 512, 512};
@@ -320,114 +654,160 @@ static const struct sizes LAYERS_28 = {28, 256, 8, 2, 32, 512, 512};
 static const struct sizes LIKE_0_6B = {28, 1024, 16, 8, 128, 3072, 1024};
 static const struct sizes LIKE_8B = {2, 4096, 32, 8, 128, 12288, 1024};
 
-struct table_row {
+static const struct table_row {
     const char *name;
     enum case_group group;
     unsigned devices;
     const struct sizes *sizes;
-    int max_rows, block_size, steps, sequences, every, life;
+    int max_rows, page; /* of the cache, in tokens */
+    int steps, sequences, every, life;
     enum mode mode;
+    unsigned manner;
+} TABLE[] = {
+#define BOTH MODE_BOTH
+#define ANY DEVICE_ANY
+    /* clang-format off
+     name                                group             devices     sizes       max page steps  seq. every life mode     manner */
+    {"step/one_sequence",                GROUP_BASIC,      ANY,        &TINY,         1, 16,   6,    1,   0,   6, BOTH,        PLAIN},
+    {"step/four_sequences",              GROUP_BASIC,      ANY,        &TINY,         4, 16,   3,    4,   0,   3, BOTH,        PLAIN},
+    {"step/smallest",                    GROUP_BASIC,      ANY,        &SMALLEST,     2,  4,   3,    2,   0,   3, BOTH,        PLAIN},
+    {"step/rows_3_of_4",                 GROUP_EDGES,      ANY,        &TINY,         4, 16,   2,    3,   0,   2, BOTH,        PADDING_SEEN},
+    {"step/rows_5_of_8",                 GROUP_EDGES,      ANY,        &SMALLEST,     8,  4,   3,    5,   0,   3, BOTH,        PADDING_SEEN | LONG_TABLES},
+    {"step/rows_1_to_9_of_16",           GROUP_EDGES,      ANY,        &SMALLEST,    16,  4,   9,    9,   1,   9, BOTH,        PLAIN},
+    {"step/rows_33_of_64",               GROUP_EDGES,      ANY,        &SMALLEST,    64,  4,   1,   33,   0,   1, BOTH,        PLAIN},
+    {"step/64_rows",                     GROUP_EDGES,      ANY,        &SMALLEST,    64,  4,   1,   64,   0,   1, BOTH,        PLAIN},
+    {"step/page_edges",                  GROUP_EDGES,      ANY,        &TINY,         4,  2,   5,    3,   0,   5, BOTH,        PLAIN},
+    {"step/pages_of_one",                GROUP_EDGES,      ANY,        &SMALLEST,     2,  1,   5,    2,   0,   5, BOTH,        PLAIN},
+    {"step/pages_of_32",                 GROUP_EDGES,      ANY,        &SMALLEST,     2, 32,   5,    2,   0,   5, BOTH,        LONG_TABLES},
+    {"step/grouped_heads",               GROUP_EDGES,      ANY,        &WIDE,         2, 16,   2,    2,   0,   2, BOTH,        PLAIN},
+    {"step/seven_heads_a_group",         GROUP_EDGES,      ANY,        &SEVEN_A_GROUP,2, 16,   2,    2,   0,   2, BOTH,        PLAIN},
+    {"step/heads_of_128",                GROUP_EDGES,      ANY,        &HEADS_OF_128, 2,  8,   2,    2,   0,   2, BOTH,        PLAIN},
+    {"step/five_layers",                 GROUP_EDGES,      ANY,        &DEEP,         2,  4,   3,    2,   0,   3, BOTH,        PLAIN},
+    {"step/rows_in_another_order",       GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   4,    3,   0,   4, BOTH,        ROWS_REVERSED},
+    {"step/streams_in_turn",             GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   4,    5,   1,   3, BOTH,        STREAMS_CHANGE},
+    {"step/without_the_legacy_stream",   GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   2,    3,   0,   2, BOTH,        NO_LEGACY},
+    {"step/refusals_between",            GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   3,    3,   0,   3, BOTH,        REFUSED_BETWEEN},
+    {"step/created_again",               GROUP_EDGES,      ANY,        &SMALLEST,     2,  4,   2,    2,   0,   2, BOTH,        CREATED_TWICE},
+    {"step/two_models",                  GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   4,    3,   1,   3, BOTH,        SECOND_MODEL},
+    {"step/joins_and_leaves",            GROUP_NUMERICS,   ANY,        &SMALLEST,     4,  4,  24,    9,   3,   8, BOTH,        PLAIN},
+    {"step/batch_shrinks",               GROUP_NUMERICS,   ANY,        &SMALLEST,     8,  8,  11,    8,   1,   4, BOTH,        LONG_TABLES},
+    {"step/64_steps",                    GROUP_NUMERICS,   ANY,        &SMALLEST,     1,  8,  64,    1,   0,  64, BOTH,        PLAIN},
+    {"step/property_replay_is_eager",    GROUP_PROPERTIES, ANY,        &SMALLEST,     4,  4,   3,    4,   0,   3, BOTH,        PLAIN},
+    {"step/tiny",                        GROUP_SPEED,      ANY,        &SMALLEST,     1, 16,   2,    1,   0,   2, BOTH,        LONG_TABLES},
+    {"step/eager_tiny",                  GROUP_SPEED,      ANY,        &SMALLEST,     1, 16,   2,    1,   0,   2, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_256_rows_1",           GROUP_SPEED,      DEVICE_GPU, &HIDDEN_256,   1, 16,   4,    1,   0,   4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_256_rows_1",            GROUP_SPEED,      DEVICE_GPU, &HIDDEN_256,   1, 16,   4,    1,   0,   4, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_1024_rows_1",          GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  1, 16,   4,    1,   0,   4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_1024_rows_1",           GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  1, 16,   4,    1,   0,   4, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_1024_rows_8",          GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  8, 16,   2,    8,   0,   2, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_1024_rows_8",           GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  8, 16,   2,    8,   0,   2, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_28_layers",            GROUP_SPEED,      DEVICE_GPU, &LAYERS_28,    1, 16,   4,    1,   0,   4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_28_layers",             GROUP_SPEED,      DEVICE_GPU, &LAYERS_28,    1, 16,   4,    1,   0,   4, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_like_qwen3_0_6b",      GROUP_SPEED,      DEVICE_GPU, &LIKE_0_6B,    1, 16,   1,    1,   0,   1, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_like_qwen3_0_6b",       GROUP_SPEED,      DEVICE_GPU, &LIKE_0_6B,    1, 16,   1,    1,   0,   1, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_like_qwen3_8b",        GROUP_SPEED,      DEVICE_GPU, &LIKE_8B,      1, 16,   1,    1,   0,   1, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_like_qwen3_8b",         GROUP_SPEED,      DEVICE_GPU, &LIKE_8B,      1, 16,   1,    1,   0,   1, MODE_EAGER,  LONG_TABLES},
+    /* clang-format on */
+#undef BOTH
+#undef ANY
 };
 
-static const struct table_row TABLE[] = {
-    {"step/one_sequence", GROUP_BASIC, DEVICE_ANY, &TINY, 1, 16, 6, 1, 0, 6, MODE_BOTH},
-    {"step/four_sequences", GROUP_BASIC, DEVICE_ANY, &TINY, 4, 16, 4, 4, 0, 4, MODE_BOTH},
-    {"step/smallest", GROUP_BASIC, DEVICE_ANY, &SMALLEST, 2, 4, 3, 2, 0, 3, MODE_BOTH},
-    {"step/rows_3_of_4", GROUP_EDGES, DEVICE_ANY, &TINY, 4, 16, 3, 3, 0, 3, MODE_BOTH},
-    {"step/rows_5_of_8", GROUP_EDGES, DEVICE_ANY, &TINY, 8, 16, 3, 5, 0, 3, MODE_BOTH},
-    {"step/rows_9_of_16", GROUP_EDGES, DEVICE_ANY, &SMALLEST, 16, 4, 2, 9, 0, 2, MODE_BOTH},
-    {"step/rows_33_of_64", GROUP_EDGES, DEVICE_GPU, &TINY, 64, 16, 8, 33, 0, 8, MODE_BOTH},
-    {"step/page_edges", GROUP_EDGES, DEVICE_ANY, &TINY, 4, 2, 9, 3, 0, 9, MODE_BOTH},
-    {"step/pages_of_one", GROUP_EDGES, DEVICE_ANY, &SMALLEST, 2, 1, 5, 2, 0, 5, MODE_BOTH},
-    {"step/pages_of_32", GROUP_EDGES, DEVICE_ANY, &SMALLEST, 2, 32, 5, 2, 0, 5, MODE_BOTH},
-    {"step/grouped_heads", GROUP_EDGES, DEVICE_ANY, &WIDE, 2, 16, 2, 2, 0, 2, MODE_BOTH},
-    {"step/five_layers", GROUP_EDGES, DEVICE_ANY, &DEEP, 2, 4, 3, 2, 0, 3, MODE_BOTH},
-    {"step/joins_and_leaves", GROUP_NUMERICS, DEVICE_ANY, &SMALLEST, 4, 4, 24, 9, 3, 8, MODE_BOTH},
-    {"step/batch_shrinks", GROUP_NUMERICS, DEVICE_ANY, &TINY, 8, 8, 11, 8, 1, 4, MODE_BOTH},
-    {"step/64_steps", GROUP_NUMERICS, DEVICE_ANY, &SMALLEST, 4, 8, 64, 8, 8, 20, MODE_BOTH},
-    {"step/property_replay_is_eager", GROUP_PROPERTIES, DEVICE_ANY, &SMALLEST, 4, 4, 3, 4, 0, 3, MODE_BOTH},
-    {"step/tiny", GROUP_SPEED, DEVICE_ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_BOTH},
-    {"step/eager_tiny", GROUP_SPEED, DEVICE_ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_EAGER},
-    {"step/replay_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY},
-    {"step/eager_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER},
-    {"step/replay_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY},
-    {"step/eager_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER},
-    {"step/replay_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_REPLAY},
-    {"step/eager_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER},
-    {"step/replay_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY},
-    {"step/eager_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER},
-    {"step/replay_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY},
-    {"step/eager_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER},
-    {"step/replay_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY},
-    {"step/eager_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER},
-};
-
-static const struct {
+/* Which weight or buffer is missing: in the order of spoil_model() and spoil_buffers(). */
+static const struct bad_row {
     const char *name;
     enum mistake mistake;
+    int which;
     enum kernel_status expected;
 } BAD[] = {
-    {"step/null_model", NULL_MODEL, KERNEL_INVALID_CONFIG},
-    {"step/null_buffers", NULL_BUFFERS, KERNEL_INVALID_CONFIG},
-    {"step/null_handle", NULL_HANDLE, KERNEL_INVALID_CONFIG},
-    {"step/legacy_stream", LEGACY_STREAM, KERNEL_INVALID_CONFIG},
-    {"step/weight_missing", MISSING_WEIGHT, KERNEL_INVALID_CONFIG},
-    {"step/head_dim_48", HEAD_DIM_48, KERNEL_INVALID_DIMENSION},
-    {"step/max_rows_3", ROWS_NOT_A_POWER, KERNEL_INVALID_DIMENSION},
-    {"step/scratch_page_outside", SCRATCH_OUTSIDE, KERNEL_INVALID_DIMENSION},
-    {"step/heads_2_of_3", UNEVEN_HEADS, KERNEL_INVALID_DIMENSION},
-    {"step/null_graphs", NULL_GRAPHS, KERNEL_INVALID_CONFIG},
-    {"step/null_batch", NULL_BATCH, KERNEL_INVALID_CONFIG},
-    {"step/null_tokens", NULL_TOKENS, KERNEL_INVALID_CONFIG},
-    {"step/null_positions", NULL_POSITIONS, KERNEL_INVALID_CONFIG},
-    {"step/null_block_table", NULL_TABLE, KERNEL_INVALID_CONFIG},
-    {"step/null_logits", NULL_LOGITS, KERNEL_INVALID_CONFIG},
-    {"step/rows_0", NO_ROWS, KERNEL_INVALID_DIMENSION},
-    {"step/rows_negative", NEGATIVE_ROWS, KERNEL_INVALID_DIMENSION},
-    {"step/rows_above_the_largest_bucket", TOO_MANY_ROWS, KERNEL_INVALID_DIMENSION},
+    {"step/null_model", NULL_MODEL, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_buffers", NULL_BUFFERS, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_handle", NULL_HANDLE, 0, KERNEL_INVALID_CONFIG},
+    {"step/legacy_stream", LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_tokens", MISSING_BUFFER, 0, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_positions", MISSING_BUFFER, 1, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_block_tables", MISSING_BUFFER, 2, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_x", MISSING_BUFFER, 3, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_qkv", MISSING_BUFFER, 4, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_attended", MISSING_BUFFER, 5, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_gated", MISSING_BUFFER, 6, KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_logits", MISSING_BUFFER, 7, KERNEL_INVALID_CONFIG},
+    {"step/no_cache", MISSING_BUFFER, 8, KERNEL_INVALID_CONFIG},
+    {"step/embedding_missing", MISSING_WEIGHT, 0, KERNEL_INVALID_CONFIG},
+    {"step/final_norm_missing", MISSING_WEIGHT, 1, KERNEL_INVALID_CONFIG},
+    {"step/to_logits_missing", MISSING_WEIGHT, 2, KERNEL_INVALID_CONFIG},
+    {"step/weight_missing", MISSING_WEIGHT, 8, KERNEL_INVALID_CONFIG},
+    {"step/head_dim_48", HEAD_DIM_48, 0, KERNEL_INVALID_DIMENSION},
+    {"step/max_rows_3", ROWS_NOT_A_POWER, 0, KERNEL_INVALID_DIMENSION},
+    {"step/scratch_page_outside", SCRATCH_OUTSIDE, 0, KERNEL_INVALID_DIMENSION},
+    {"step/heads_2_of_3", UNEVEN_HEADS, 0, KERNEL_INVALID_DIMENSION},
+    {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT, 0, KERNEL_INVALID_DIMENSION},
+    {"step/legacy_stream_and_head_dim_48", HEAD_DIM_48_AND_LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_graphs", NULL_GRAPHS, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_batch", NULL_BATCH, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_tokens", NULL_TOKENS, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_positions", NULL_POSITIONS, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_block_table", NULL_TABLE, 0, KERNEL_INVALID_CONFIG},
+    {"step/null_logits", NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
+    {"step/rows_0", NO_ROWS, 0, KERNEL_INVALID_DIMENSION},
+    {"step/rows_negative", NEGATIVE_ROWS, 0, KERNEL_INVALID_DIMENSION},
+    {"step/rows_above_the_largest_bucket", TOO_MANY_ROWS, 0, KERNEL_INVALID_DIMENSION},
+    {"step/null_logits_and_rows_0", NO_ROWS_AND_NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
 };
 
 /* ---- schedules ----------------------------------------------------------------------------------------- */
 
-static void set_sizes(struct lesson_case *item, const struct sizes *sizes, int max_rows, int block_size)
+static void put_plan(struct lesson_case *item, const struct plan *plan)
 {
-    int64_t *v = item->value;
-    v[V_LAYERS] = sizes->layers;
-    v[V_HIDDEN] = sizes->hidden;
-    v[V_HEADS] = sizes->heads;
-    v[V_KV_HEADS] = sizes->kv_heads;
-    v[V_HEAD_DIM] = sizes->head_dim;
-    v[V_INTERMEDIATE] = sizes->intermediate;
-    v[V_VOCAB] = sizes->vocab;
-    v[V_MAX_ROWS] = max_rows;
-    v[V_BLOCK_SIZE] = block_size;
-}
-
-static void set_schedule(struct lesson_case *item, int steps, int sequences, int every, int life)
-{
-    int64_t *v = item->value;
-    v[V_STEPS] = steps;
-    v[V_SEQUENCES] = sequences;
-    v[V_EVERY] = every;
-    v[V_LIFE] = life;
-    /* A prefix is shorter than two pages. Scratch pages lie in the middle of the others. */
-    v[V_MAX_BLOCKS] = 3 + (life + v[V_BLOCK_SIZE] - 1) / v[V_BLOCK_SIZE];
-    v[V_NUM_BLOCKS] = sequences * v[V_MAX_BLOCKS] + v[V_MAX_ROWS];
-    v[V_SCRATCH] = sequences * v[V_MAX_BLOCKS] / 2;
+    if (plan->steps > MOST_STEPS || plan->config.max_blocks > MOST_PAGES) abort();
+    memset(item->value, 0, sizeof item->value);
+    memcpy(item->value, plan, sizeof *plan);
 }
 
 /** Tokens in the cache when a sequence joins; some are about to fill a page, some have just done so. */
-static int prefix_of(const int64_t *value, int sequence)
+static int prefix_of(const struct plan *p, int sequence)
 {
-    int size = (int)value[V_BLOCK_SIZE];
+    int size = p->config.block_size;
     return (size - 1 + 3 * sequence) % (2 * size);
 }
 
-/** Page @p index of a sequence; pages are strewn over the cache, and sequence 0 begins in page 0. */
-static int page_of(const int64_t *value, int sequence, int index)
+/** Pages of the sequence that needs most of them. */
+static int pages_needed(const struct plan *p)
 {
-    int64_t pages = value[V_NUM_BLOCKS] - value[V_MAX_ROWS],
-            at = (int64_t)sequence * value[V_MAX_BLOCKS] + index, stride = 1;
+    int most = 0;
+    for (int j = 0; j < p->sequences; j++) {
+        int left = p->steps - p->every * j, stays = left < p->life ? left : p->life;
+        int pages = (prefix_of(p, j) + stays - 1) / p->config.block_size + 1;
+        most = pages > most ? pages : most;
+    }
+    return most;
+}
+
+/** The cache that the schedule needs. Scratch pages lie in the middle of the others. */
+static void set_cache(struct plan *p)
+{
+    struct decode_config *c = &p->config;
+    c->max_blocks =
+        p->manner & LONG_TABLES ? 3 + (p->life + c->block_size - 1) / c->block_size : pages_needed(p);
+    c->num_blocks = p->sequences * c->max_blocks + c->max_rows;
+    c->scratch_block = p->sequences * c->max_blocks / 2;
+}
+
+static void set_sizes(struct decode_config *c, const struct sizes *sizes)
+{
+    c->layers = sizes->layers;
+    c->hidden = sizes->hidden;
+    c->heads = sizes->heads;
+    c->kv_heads = sizes->kv_heads;
+    c->head_dim = sizes->head_dim;
+    c->intermediate = sizes->intermediate;
+    c->vocab = sizes->vocab;
+}
+
+/** Page @p index of a sequence; pages are strewn over the cache, and sequence 0 begins in page 0. */
+static int page_of(const struct plan *p, int sequence, int index)
+{
+    int64_t pages = p->config.num_blocks - p->config.max_rows,
+            at = (int64_t)sequence * p->config.max_blocks + index, stride = 1;
     for (int64_t candidate = 2; candidate < pages; candidate++) {
         int64_t a = pages, b = candidate;
         while (b != 0) {
@@ -438,31 +818,65 @@ static int page_of(const int64_t *value, int sequence, int index)
         if (a == 1) stride = candidate;
         if (a == 1 && candidate * 3 > pages) break;
     }
-    int64_t page = at * stride % pages;
-    return (int)(page < value[V_SCRATCH] ? page : page + value[V_MAX_ROWS]);
+    int page = (int)(at * stride % pages);
+    return page < p->config.scratch_block ? page : page + p->config.max_rows;
+}
+
+/** The row of sequence @p sequence at @p step. */
+static int row_of(const struct plan *p, int sequence, int step)
+{
+    int row = rows_before(p, sequence, step);
+    return p->manner & ROWS_REVERSED && step % 2 == 1 ? rows_at(p, step) - 1 - row : row;
+}
+
+static struct lesson_case case_of(const struct table_row *row)
+{
+    struct lesson_case item = {.group = row->group,
+                               .weight = row->mode == MODE_EAGER ? 0 : 3,
+                               .devices = row->devices,
+                               .null_buffer = -1,
+                               .misaligned_buffer = -1,
+                               .repeat = row->group == GROUP_PROPERTIES ? 100 : 1,
+                               .expected = KERNEL_OK};
+    struct plan plan = {.config = {.max_rows = row->max_rows, .block_size = row->page},
+                        .steps = row->steps,
+                        .sequences = row->sequences,
+                        .every = row->every,
+                        .life = row->life,
+                        .mode = row->mode,
+                        .manner = row->manner};
+    set_sizes(&plan.config, row->sizes);
+    set_cache(&plan);
+    put_plan(&item, &plan);
+    snprintf(item.name, sizeof item.name, "%s", row->name);
+    return item;
+}
+
+/** A small case of one step, with a mistake. */
+static struct lesson_case bad_case_of(const struct bad_row *row)
+{
+    static const struct table_row basis = {
+        "", GROUP_BAD_INPUT, DEVICE_ANY, &DEEP, 4, 16, 1, 4, 0, 1, MODE_BOTH, PLAIN};
+    struct lesson_case item = case_of(&basis);
+    struct plan plan = plan_of(item.value);
+    plan.mistake = row->mistake;
+    plan.which = row->which;
+    put_plan(&item, &plan);
+    item.weight = 1;
+    item.expected = row->expected;
+    snprintf(item.name, sizeof item.name, "%s", row->name);
+    return item;
 }
 
 static int cases(struct lesson_case *cases, int capacity)
 {
-    int count = 0;
     const size_t good = sizeof TABLE / sizeof TABLE[0], all = good + sizeof BAD / sizeof BAD[0];
+    int count = 0;
     for (size_t i = 0; i < all && count < capacity; i++) {
-        const struct table_row *row = &TABLE[i < good ? i : 1];
         struct lesson_case *item = &cases[count++];
-        *item = (struct lesson_case){.group = i < good ? row->group : GROUP_BAD_INPUT,
-                                     .weight = i >= good ? 1 : row->mode == MODE_EAGER ? 0 : 3,
-                                     .devices = row->devices,
-                                     .null_buffer = -1,
-                                     .misaligned_buffer = -1,
-                                     .repeat = row->group == GROUP_PROPERTIES && i < good ? 100 : 1};
-        set_sizes(item, row->sizes, row->max_rows, row->block_size);
-        set_schedule(item, row->steps, row->sequences, row->every, row->life);
-        item->value[V_MODE] = row->mode;
-        item->value[V_MISTAKE] = i < good ? RIGHT : BAD[i - good].mistake;
-        item->expected = i < good ? KERNEL_OK : BAD[i - good].expected;
-        if (row->mode == MODE_REPLAY && i < good)
+        *item = i < good ? case_of(&TABLE[i]) : bad_case_of(&BAD[i - good]);
+        if (i < good && TABLE[i].mode == MODE_REPLAY)
             item->beside = count + 1; /* its line is followed by eager's */
-        snprintf(item->name, sizeof item->name, "%s", i < good ? row->name : BAD[i - good].name);
     }
     return count;
 }
@@ -470,19 +884,24 @@ static int cases(struct lesson_case *cases, int capacity)
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     static const int page_sizes[] = {1, 2, 4, 8, 16};
-    struct sizes sizes = SMALLEST;
+    struct plan plan = plan_of(item->value);
+    struct decode_config *c = &plan.config;
     (void)index;
     item->seed = rng_next(rng);
-    sizes.layers = 1 + rng_between(rng, 0, 3) / 3; /* two now and then: launches are what takes time */
-    sizes.hidden = rng_between(rng, 4, 9);
-    sizes.kv_heads = rng_between(rng, 1, 2);
-    sizes.heads = sizes.kv_heads * rng_between(rng, 1, 2);
-    sizes.vocab = rng_between(rng, 2, 9);
-    int max_rows = 1 << rng_between(rng, 0, 2), every = rng_between(rng, 0, 2);
-    set_sizes(item, &sizes, max_rows, page_sizes[rng_between(rng, 0, 4)]);
-    int life = every == 0 ? 4 : rng_between(rng, every, every * max_rows);
-    int sequences = every == 0 ? rng_between(rng, 1, max_rows) : 4 / every + 1;
-    set_schedule(item, 4, sequences, every, life);
+    c->layers = 1 + rng_between(rng, 0, 3) / 3; /* two now and then: launches are what takes time */
+    c->hidden = rng_between(rng, 4, 9);
+    c->kv_heads = 1 + rng_between(rng, 0, 3) / 3;
+    c->heads = c->kv_heads * (1 + rng_between(rng, 0, 3) / 3);
+    c->vocab = rng_between(rng, 2, 9);
+    c->max_rows = 1 << rng_between(rng, 0, 2);
+    c->block_size = page_sizes[rng_between(rng, 0, 4)];
+    plan.every = rng_between(rng, 0, 2);
+    plan.steps = 2;
+    plan.life = plan.every == 0 ? plan.steps : rng_between(rng, plan.every, plan.every * c->max_rows);
+    plan.sequences = plan.every == 0 ? rng_between(rng, 1, c->max_rows) : plan.steps / plan.every + 1;
+    plan.manner = rng_between(rng, 0, 1) ? ROWS_REVERSED : PLAIN;
+    set_cache(&plan);
+    put_plan(item, &plan);
 }
 
 /* ---- buffers ------------------------------------------------------------------------------------------- */
@@ -490,25 +909,29 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
 {
     struct decode_model model;
-    struct decode_buffers work;
-    struct decode_config c = config_of(item->value);
-    size_t steps = (size_t)item->value[V_STEPS], rows = (size_t)c.max_rows;
-    size_t copies = item->value[V_MODE] == MODE_BOTH ? 2 : 1;
-    size_t page = (size_t)c.block_size * (size_t)c.kv_heads * (size_t)c.head_dim;
+    struct plan p = plan_of(item->value);
+    const struct decode_config *c = &p.config;
+    size_t steps = (size_t)p.steps, rows = first_row_of(&p, p.steps), copies = p.mode == MODE_BOTH ? 2 : 1;
+    size_t page = (size_t)c->block_size * (size_t)c->kv_heads * (size_t)c->head_dim;
+    size_t slices = 2 * (size_t)c->layers, vocab = (size_t)c->vocab;
     b[WEIGHTS] =
-        (struct lesson_buffer){"weights", WIRE_IN, 1, {decode_model_at(&c, NULL, &model)}, {0}, STORAGE_F16};
-    b[TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[TABLES] = (struct lesson_buffer){"block_table", WIRE_IN,    3, {steps, rows, (size_t)c.max_blocks},
-                                       {0},           STORAGE_I32};
+        (struct lesson_buffer){"weights", WIRE_IN, 1, {decode_model_at(c, NULL, &model)}, {0}, STORAGE_F16};
+    b[TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 1, {rows}, {0}, STORAGE_I32};
+    b[POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 1, {rows}, {0}, STORAGE_I32};
+    b[TABLES] = (struct lesson_buffer){
+        "block_table", WIRE_IN, 2, {rows, (size_t)c->max_blocks}, {0}, STORAGE_I32};
     b[CACHE] = (struct lesson_buffer){
-        "cache", WIRE_INOUT, 4, {copies, 2 * (size_t)c.layers, (size_t)c.num_blocks, page}, {0}, STORAGE_F16};
-    b[LOGITS] = (struct lesson_buffer){"logits", WIRE_OUT,   4, {copies, steps, rows, (size_t)c.vocab},
-                                       {0},      STORAGE_F32};
-    b[DIFFERENCE] =
-        (struct lesson_buffer){"differences_from_eager", WIRE_OUT, 1, {steps + 1}, {0}, STORAGE_I32};
-    b[WORKSPACE] = (struct lesson_buffer){
-        "workspace", WIRE_WORKSPACE, 1, {decode_buffers_at(&c, NULL, NULL, &work) / 4}, {0}, STORAGE_F32};
+        "cache", WIRE_INOUT, 4, {copies, slices, (size_t)c->num_blocks, page}, {0}, STORAGE_F16};
+    b[LOGITS] = (struct lesson_buffer){
+        "logits", WIRE_OUT, 4, {copies, steps, (size_t)c->max_rows, vocab}, {0}, STORAGE_F32};
+    b[REPORT] = (struct lesson_buffer){"replay",
+                                       WIRE_OUT,
+                                       2,
+                                       {steps + 1, COLUMNS},
+                                       {"graphs", "kernels", "differences_from_eager", "padding"},
+                                       STORAGE_I32};
+    b[WORKSPACE] =
+        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace_of(&p) / 4}, {0}, STORAGE_F32};
     return BUFFERS;
 }
 
@@ -559,59 +982,60 @@ static void fill_weights(const struct decode_config *c, struct rng *rng, float *
     fill_matrix(&w, w.model.to_logits, hidden, (size_t)c->vocab);
 }
 
-/** Inputs of rows that are not there would crash whoever takes them for some that are. */
+/** Pages that a sequence has no use for yet would crash whoever takes them for some that it has. */
 static void fill_batches(const struct lesson_case *item, int index, struct rng *rng, float *data)
 {
-    const int64_t *v = item->value;
-    size_t rows = (size_t)v[V_MAX_ROWS], blocks = (size_t)v[V_MAX_BLOCKS];
-    size_t width = index == TABLES ? blocks : 1;
-    for (size_t i = 0; i < (size_t)v[V_STEPS] * rows * width; i++) data[i] = -1.0f;
-    for (int step = 0; step < (int)v[V_STEPS]; step++) {
-        for (int j = 0, row = 0; j < (int)v[V_SEQUENCES]; j++) {
-            if (!is_there(v, j, step)) continue;
-            float *at = data + ((size_t)step * rows + (size_t)row++) * width;
-            int position = prefix_of(v, j) + step - (int)v[V_EVERY] * j;
-            if (index == TOKENS) *at = (float)rng_between(rng, 0, (int)v[V_VOCAB] - 1);
+    const struct plan p = plan_of(item->value);
+    const struct decode_config *c = &p.config;
+    size_t width = index == TABLES ? (size_t)c->max_blocks : 1;
+    for (size_t i = 0; i < first_row_of(&p, p.steps) * width; i++) data[i] = -1.0f;
+    for (int step = 0; step < p.steps; step++) {
+        for (int j = 0; j < p.sequences; j++) {
+            if (!is_there(&p, j, step)) continue;
+            float *at = data + (first_row_of(&p, step) + (size_t)row_of(&p, j, step)) * width;
+            int position = prefix_of(&p, j) + step - p.every * j;
+            if (index == TOKENS) *at = (float)rng_between(rng, 0, c->vocab - 1);
             if (index == POSITIONS) *at = (float)position;
-            for (int i = 0; index == TABLES && i <= position / (int)v[V_BLOCK_SIZE]; i++)
-                at[i] = (float)page_of(v, j, i);
+            for (int i = 0; index == TABLES && i <= position / c->block_size; i++)
+                at[i] = (float)page_of(&p, j, i);
         }
     }
 }
 
 /** Where a position of a sequence begins in [num_blocks, block_size, kv_heads, head_dim]. */
-static size_t place_of(const int64_t *v, int sequence, int position)
+static size_t place_of(const struct plan *p, int sequence, int position)
 {
-    size_t page = (size_t)page_of(v, sequence, position / (int)v[V_BLOCK_SIZE]);
-    return (page * (size_t)v[V_BLOCK_SIZE] + (size_t)(position % v[V_BLOCK_SIZE])) *
-           (size_t)(v[V_KV_HEADS] * v[V_HEAD_DIM]);
+    const struct decode_config *c = &p->config;
+    size_t page = (size_t)page_of(p, sequence, position / c->block_size);
+    return (page * (size_t)c->block_size + (size_t)(position % c->block_size)) *
+           (size_t)(c->kv_heads * c->head_dim);
 }
 
 /** NaN wherever nobody may read; the prefixes; zeros in the scratch pages. The copies are the same. */
 static void fill_cache(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
 {
-    const int64_t *v = item->value;
-    struct decode_config c = config_of(v);
-    size_t one = decode_cache_elems(&c), slice = one / (2 * (size_t)c.layers),
-           page = slice / (size_t)c.num_blocks;
-    size_t width = (size_t)(c.kv_heads * c.head_dim);
+    const struct plan p = plan_of(item->value);
+    const struct decode_config *c = &p.config;
+    size_t one = decode_cache_elems(c), slice = one / (2 * (size_t)c->layers),
+           page = slice / (size_t)c->num_blocks;
+    size_t width = (size_t)(c->kv_heads * c->head_dim);
     for (size_t i = 0; i < one; i++) data[i] = NAN;
-    for (size_t part = 0; part < 2 * (size_t)c.layers; part++) {
+    for (size_t part = 0; part < 2 * (size_t)c->layers; part++) {
         float *of_part = data + part * slice;
-        for (size_t i = 0; i < (size_t)c.max_rows * page; i++)
-            of_part[(size_t)c.scratch_block * page + i] = 0.0f;
-        for (int j = 0; j < (int)v[V_SEQUENCES]; j++)
-            for (int t = 0; t < prefix_of(v, j); t++)
-                for (size_t i = 0; i < width; i++) of_part[place_of(v, j, t) + i] = (float)rng_normal(rng);
+        for (size_t i = 0; i < (size_t)c->max_rows * page; i++)
+            of_part[(size_t)c->scratch_block * page + i] = 0.0f;
+        for (int j = 0; j < p.sequences; j++)
+            for (int t = 0; t < prefix_of(&p, j); t++)
+                for (size_t i = 0; i < width; i++) of_part[place_of(&p, j, t) + i] = (float)rng_normal(rng);
     }
     for (size_t i = one; i < elems; i++) data[i] = data[i - one];
 }
 
 static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
-    struct decode_config c = config_of(item->value);
+    const struct plan p = plan_of(item->value);
     if (index == WEIGHTS)
-        fill_weights(&c, rng, data);
+        fill_weights(&p.config, rng, data);
     else if (index == CACHE)
         fill_cache(item, elems, rng, data);
     else
@@ -631,7 +1055,7 @@ static size_t unit_elems(const struct lesson_case *item)
     struct lesson_buffer b[BUFFERS];
     buffers(item, b);
     size_t cache = lesson_elems(&b[CACHE]), logits = lesson_elems(&b[LOGITS]);
-    return (cache > logits ? cache : logits) + lesson_elems(&b[DIFFERENCE]);
+    return (cache > logits ? cache : logits) + lesson_elems(&b[REPORT]);
 }
 
 static double stored_as_half(double x)
@@ -647,13 +1071,13 @@ struct followed {
     double *logits, *plain_logits, *scratch;
 };
 
-static int follow_open(struct followed *f, const int64_t *v)
+static int follow_open(struct followed *f, const struct plan *p)
 {
-    f->sizes = (struct ref_decode_sizes){(int)v[V_LAYERS],   (int)v[V_HIDDEN],   (int)v[V_HEADS],
-                                         (int)v[V_KV_HEADS], (int)v[V_HEAD_DIM], (int)v[V_INTERMEDIATE],
-                                         (int)v[V_VOCAB]};
-    size_t capacity = (size_t)(v[V_MAX_BLOCKS] * v[V_BLOCK_SIZE]), vocab = (size_t)v[V_VOCAB];
-    size_t kv = (size_t)(v[V_LAYERS] * v[V_KV_HEADS] * v[V_HEAD_DIM]), history = capacity * kv;
+    const struct decode_config *c = &p->config;
+    f->sizes = (struct ref_decode_sizes){c->layers,   c->hidden,       c->heads, c->kv_heads,
+                                         c->head_dim, c->intermediate, c->vocab};
+    size_t capacity = (size_t)(c->max_blocks * c->block_size), vocab = (size_t)c->vocab;
+    size_t kv = (size_t)(c->layers * c->kv_heads * c->head_dim), history = capacity * kv;
     double *memory = calloc(4 * history + 2 * kv + 3 * vocab + ref_decode_scratch_elems(&f->sizes, capacity),
                             sizeof *memory);
     f->exact = (struct ref_decode_sequence){capacity, memory, memory + history};
@@ -669,14 +1093,14 @@ static int follow_open(struct followed *f, const int64_t *v)
 }
 
 /** The prefix of sequence @p j, from the pages of the cache. */
-static void follow_from(struct followed *f, const int64_t *v, const float *cache, int j)
+static void follow_from(struct followed *f, const struct plan *p, const float *cache, int j)
 {
-    struct decode_config c = config_of(v);
-    size_t width = (size_t)(c.kv_heads * c.head_dim), slice = decode_cache_elems(&c) / (2 * (size_t)c.layers);
-    for (size_t layer = 0; layer < (size_t)c.layers; layer++)
-        for (int t = 0; t < prefix_of(v, j); t++)
+    const struct decode_config *c = &p->config;
+    size_t width = (size_t)(c->kv_heads * c->head_dim), slice = decode_cache_elems(c) / (2 * (size_t)c->layers);
+    for (size_t layer = 0; layer < (size_t)c->layers; layer++)
+        for (int t = 0; t < prefix_of(p, j); t++)
             for (size_t i = 0; i < width; i++) {
-                size_t to = (layer * f->exact.capacity + (size_t)t) * width + i, from = place_of(v, j, t) + i;
+                size_t to = (layer * f->exact.capacity + (size_t)t) * width + i, from = place_of(p, j, t) + i;
                 f->exact.keys[to] = f->plain.keys[to] = (double)cache[2 * layer * slice + from];
                 f->exact.values[to] = f->plain.values[to] = (double)cache[(2 * layer + 1) * slice + from];
             }
@@ -694,15 +1118,15 @@ static void put(struct lesson_span *span, size_t at, double expected, double pla
     span->bound[at] = span->floor[at] = bound;
 }
 
-static void put_new_keys(const struct followed *f, const int64_t *v, int j, int position,
+static void put_new_keys(const struct followed *f, const struct plan *p, int j, int position,
                          struct lesson_span *span)
 {
-    struct decode_config c = config_of(v);
-    size_t width = (size_t)(c.kv_heads * c.head_dim), slice = decode_cache_elems(&c) / (2 * (size_t)c.layers);
-    for (size_t layer = 0; layer < (size_t)c.layers; layer++)
+    const struct decode_config *c = &p->config;
+    size_t width = (size_t)(c->kv_heads * c->head_dim), slice = decode_cache_elems(c) / (2 * (size_t)c->layers);
+    for (size_t layer = 0; layer < (size_t)c->layers; layer++)
         for (size_t i = 0; i < width; i++) {
             size_t from = (layer * f->exact.capacity + (size_t)position) * width + i;
-            size_t to = 2 * layer * slice + place_of(v, j, position) + i;
+            size_t to = 2 * layer * slice + place_of(p, j, position) + i;
             double key = f->exact.keys[from], value = f->exact.values[from];
             double of_key = fabs(key) + f->magnitudes.keys[layer * width + i];
             double of_value = fabs(value) + f->magnitudes.values[layer * width + i];
@@ -711,18 +1135,18 @@ static void put_new_keys(const struct followed *f, const int64_t *v, int j, int 
         }
 }
 
-static void follow_step(struct followed *f, const int64_t *v, const float *const *data, int j, int step,
+static void follow_step(struct followed *f, const struct plan *p, const float *const *data, int j, int step,
                         struct lesson_expectation *e)
 {
     const struct ref_decode_rounding exact = {stored_as_half, 0}, plain = {stored_as_half, 1};
-    int row = row_of(v, j, step);
-    size_t at = (size_t)step * (size_t)v[V_MAX_ROWS] + (size_t)row, vocab = (size_t)v[V_VOCAB];
-    int token = (int)data[TOKENS][at], position = (int)data[POSITIONS][at];
+    size_t row = (size_t)row_of(p, j, step), from = first_row_of(p, step) + row;
+    size_t at = (size_t)step * (size_t)p->config.max_rows + row, vocab = (size_t)p->config.vocab;
+    int token = (int)data[TOKENS][from], position = (int)data[POSITIONS][from];
     ref_decode_step(&f->sizes, data[WEIGHTS], &plain, token, position, &f->plain, f->plain_logits, NULL,
                     f->scratch);
     ref_decode_step(&f->sizes, data[WEIGHTS], &exact, token, position, &f->exact, f->logits, &f->magnitudes,
                     f->scratch);
-    put_new_keys(f, v, j, position, &e->span[0]);
+    put_new_keys(f, p, j, position, &e->span[0]);
     for (size_t i = 0; i < vocab; i++)
         put(&e->span[1], at * vocab + i, f->logits[i], f->plain_logits[i],
             bound_stored(f->logits[i]) + bound_stored_as(STORAGE_F16, f->magnitudes.logits[i]));
@@ -737,7 +1161,7 @@ static void repeat_half(struct lesson_span *span)
 
 /** Sequences know nothing of each other: each can be followed by another thread. */
 struct following {
-    const int64_t *v;
+    const struct plan *plan;
     const float *const *data;
     struct lesson_expectation *e;
 };
@@ -746,24 +1170,24 @@ static void follow(void *context, size_t first, size_t last)
 {
     const struct following *f = context;
     struct followed followed = {0};
-    if (!follow_open(&followed, f->v)) abort();
+    if (!follow_open(&followed, f->plan)) abort();
     for (size_t j = first; j < last; j++) {
-        follow_from(&followed, f->v, f->data[CACHE], (int)j);
-        for (int step = 0; step < (int)f->v[V_STEPS]; step++)
-            if (is_there(f->v, (int)j, step)) follow_step(&followed, f->v, f->data, (int)j, step, f->e);
+        follow_from(&followed, f->plan, f->data[CACHE], (int)j);
+        for (int step = 0; step < f->plan->steps; step++)
+            if (is_there(f->plan, (int)j, step)) follow_step(&followed, f->plan, f->data, (int)j, step, f->e);
     }
     free(followed.exact.keys);
 }
 
-static int cheap_to_follow(const int64_t *v)
+static int cheap_to_follow(const struct plan *p)
 {
-    return v[V_LAYERS] * v[V_HIDDEN] * v[V_HIDDEN] * v[V_STEPS] < 1 << 20;
+    return (int64_t)p->config.layers * p->config.hidden * p->config.hidden * p->steps < 1 << 20;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *e)
 {
-    const int64_t *v = item->value;
+    const struct plan p = plan_of(item->value);
     struct lesson_buffer b[BUFFERS];
     (void)unit;
     buffers(item, b);
@@ -778,11 +1202,12 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
             put(span, i, before, before, 0.0);
         }
     }
-    struct following following = {v, data, e};
-    parallel_for((size_t)v[V_SEQUENCES], cheap_to_follow(v) ? (size_t)v[V_SEQUENCES] : 1, follow, &following);
-    if (v[V_MODE] != MODE_BOTH) return;
+    struct following following = {&p, data, e};
+    parallel_for((size_t)p.sequences, cheap_to_follow(&p) ? (size_t)p.sequences : 1, follow, &following);
+    if (p.mode != MODE_BOTH) return;
     repeat_half(&e->span[0]);
     repeat_half(&e->span[1]);
+    for (size_t step = 0; step < (size_t)p.steps; step++) put(&e->span[2], step * COLUMNS + GRAPHS, 1, 1, 0);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -792,30 +1217,70 @@ static int trait(const struct lesson_case *item, int index, const char **message
     static const char *const messages[] = {
         "only batches that are no power of two fail: look at the padding, and at the choice of the bucket",
         "only cases of more than one step fail: what does a replay read anew, and what was frozen?"};
+    const struct plan p = plan_of(item->value);
     if (index > 1) return -1;
     *message = messages[index];
-    if (index == 1) return item->value[V_STEPS] > 1 && item->value[V_MISTAKE] == RIGHT;
+    if (index == 1) return p.steps > 1 && p.mistake == RIGHT;
     int padded = 0;
-    for (int step = 0; step < (int)item->value[V_STEPS]; step++) {
-        int rows = rows_at(item->value, step);
-        padded |= (rows & (rows - 1)) != 0;
-    }
-    return padded && item->value[V_MISTAKE] == RIGHT;
+    for (int step = 0; step < p.steps; step++) padded |= bucket_rows(rows_at(&p, step)) != rows_at(&p, step);
+    return padded && p.mistake == RIGHT;
 }
+
+/** A number in the report, and what it means. */
+static const struct meaning {
+    int column;
+    int of_steps; /* 1: in the row of a step; 0: in the last row */
+    int value;
+    const char *text;
+} MEANINGS[] = {
+    {GRAPHS, 1, 0, "these steps launch no graph: every kernel is launched by itself, as without CUDA graphs"},
+    {GRAPHS, 1, 2, "a step launches two graphs: everything is computed twice"},
+    {GRAPHS, 0, 1, "decode_graphs_create() launches a graph: it is to capture, and to run nothing"},
+    {KERNELS, 1, 1,
+     "a step launches more than one kernel beside its graph: the whole step belongs into the graph; what may be "
+     "launched by itself is one kernel that stages and pads the inputs"},
+    {KERNELS, 0, 1,
+     "decode_graphs_create() launches kernels that are not captured: it is to capture, and to run nothing"},
+    {PADDING, 0, PADDED_NEEDLESSLY,
+     "a scratch page was written whose row never pads: rows that pad have page scratch_block + row, and the "
+     "smallest bucket that is large enough has no others"},
+    {PADDING, 0, PADDED_WITH_ANOTHER_ROW,
+     "what a row that pads has written to its scratch page is not the key and value of token 0 at position 0"},
+    {PADDING, 0, PADDED_WITH_A_PART,
+     "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
+};
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size)
 {
-    (void)item, (void)data, (void)index, (void)buffer, (void)at, (void)value, (void)message, (void)size;
-    return -1;
+    const struct plan p = plan_of(item->value);
+    (void)data;
+    if (index >= (int)(sizeof MEANINGS / sizeof MEANINGS[0])) return -1;
+    const struct meaning *meaning = &MEANINGS[index];
+    int of_step = at / COLUMNS < (size_t)p.steps;
+    if (buffer != REPORT || (int)(at % COLUMNS) != meaning->column || of_step != meaning->of_steps) return 0;
+    *value = meaning->value;
+    snprintf(message, size, "%s", meaning->text);
+    return 1;
 }
 
 static const char *purpose(const struct lesson_case *item)
 {
-    if (item->value[V_MISTAKE] == MISSING_WEIGHT)
-        return "a kernel of the last layer is refused in the middle of the capture";
-    if (item->value[V_EVERY] > 0) return "sequences join and leave, so that they change rows and buckets";
-    return NULL;
+    static const struct {
+        unsigned manner;
+        const char *text;
+    } purposes[] = {
+        {ROWS_REVERSED, "every second step has its rows in reverse order"},
+        {STREAMS_CHANGE, "the stream of the creation is gone, and every step has a stream of its own"},
+        {NO_LEGACY, "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
+        {REFUSED_BETWEEN, "before every step come calls that must be refused, and leave no trace"},
+        {CREATED_TWICE, "a creation that fails and graphs that are destroyed unused come first"},
+        {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"}};
+    const struct plan p = plan_of(item->value);
+    if (p.mistake == MISSING_WEIGHT) return "a kernel is refused in the middle of the capture";
+    for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
+        if (p.manner & purposes[i].manner) return purposes[i].text;
+    return p.every > 0 ? "sequences join and leave, so that they change rows and buckets" : NULL;
 }
 
 enum { KERNELS_A_LAYER = 6 }; /* decode_kernels.h says so; an embedding and the logits come on top */
@@ -823,31 +1288,29 @@ enum { KERNELS_A_LAYER = 6 }; /* decode_kernels.h says so; an embedding and the 
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     struct decode_model model;
-    struct decode_config c = config_of(item->value);
-    double weights = (double)decode_model_at(&c, NULL, &model), rows = 0.0;
-    for (int step = 0; step < (int)item->value[V_STEPS]; step++) rows += rows_at(item->value, step);
+    const struct plan p = plan_of(item->value);
+    double weights = (double)decode_model_at(&p.config, NULL, &model);
+    double rows = (double)first_row_of(&p, p.steps), steps = (double)p.steps;
     *cost = (struct lesson_cost){.flop = 2.0 * weights * rows,
-                                 .min_bytes = 2.0 * weights * (double)item->value[V_STEPS],
+                                 .min_bytes = 2.0 * weights * steps,
                                  .oracle_ops = 8.0 * weights * rows,
-                                 .kernels = (double)item->value[V_STEPS] * (2 + KERNELS_A_LAYER * c.layers)};
+                                 .kernels = steps * (2 + KERNELS_A_LAYER * p.config.layers)};
 }
 
 static size_t workspace_bytes(const struct lesson_case *item)
 {
-    struct decode_buffers work;
-    struct decode_config c = config_of(item->value);
-    return decode_buffers_at(&c, NULL, NULL, &work);
+    const struct plan p = plan_of(item->value);
+    return workspace_of(&p);
 }
 
 static void describe(const struct lesson_case *item, char *text, size_t size)
 {
-    const int64_t *v = item->value;
-    snprintf(
-        text, size,
-        "%lld steps, %d to %lld rows, %lld layers, hidden %lld, heads %lld/%lld, head_dim %lld, page %lld",
-        (long long)v[V_STEPS], rows_at(v, 0), (long long)v[V_MAX_ROWS], (long long)v[V_LAYERS],
-        (long long)v[V_HIDDEN], (long long)v[V_HEADS], (long long)v[V_KV_HEADS], (long long)v[V_HEAD_DIM],
-        (long long)v[V_BLOCK_SIZE]);
+    const struct plan p = plan_of(item->value);
+    const struct decode_config *c = &p.config;
+    snprintf(text, size,
+             "%d steps, %d to %d rows, %d layers, hidden %d, heads %d/%d, head_dim %d, page %d", p.steps,
+             rows_at(&p, 0), c->max_rows, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
+             c->block_size);
 }
 
 const struct lesson lesson_07_cuda_graph = {

@@ -33,7 +33,9 @@ static enum kernel_status check_create(const struct decode_model *model, const s
 {
     if (model == NULL || buffers == NULL) return KERNEL_INVALID_CONFIG;
     if (stream == NULL || stream == cudaStreamLegacy) return KERNEL_INVALID_CONFIG;
-    if (!buffers->tokens || !buffers->logits || !buffers->cache) return KERNEL_INVALID_CONFIG;
+    if (!buffers->tokens || !buffers->positions || !buffers->block_table || !buffers->x || !buffers->qkv ||
+        !buffers->attended || !buffers->gated || !buffers->logits || !buffers->cache)
+        return KERNEL_INVALID_CONFIG;
     return decode_config_check(&model->config);
 }
 
