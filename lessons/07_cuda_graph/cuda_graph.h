@@ -24,17 +24,23 @@ extern "C" {
 struct decode_graphs;
 
 /**
- * @brief Captures the step for every bucket and makes it executable. Nothing runs: no buffer is touched.
+ * @brief Captures the step for every bucket and makes it executable. Nothing runs: no buffer is touched, no
+ * kernel and no graph is launched.
+ *
+ * A graph may also be captured later, by the first step that needs it, or anew by every step; and there may be
+ * graphs of other sizes as well, so that fewer rows pad.
  *
  * May use host memory, but allocates no device memory and waits for nothing. @p stream is usable afterwards,
- * whatever came of it, and nothing is left behind by a failure.
+ * whatever came of it, and nothing is left behind by a failure. Any number of graphs may be alive at once,
+ * those of other models among them.
  *
  * @param[in]  model   sizes and weights; copied, but what its pointers point to must stay
  * @param[in]  buffers device memory that every step will work in; copied likewise
- * @param[in]  stream  what to capture on; not the legacy default stream
+ * @param[in]  stream  what to capture on; not the legacy default stream. It may be gone when steps are taken
  * @param[out] graphs  receives what has been made; NULL on failure
- * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL, a weight is missing, or @p stream is
- *         the legacy default stream; what decode_config_check() says; ::KERNEL_CUDA_ERROR
+ * @return ::KERNEL_OK; else the first that applies: ::KERNEL_INVALID_CONFIG if an argument or a buffer is
+ *         NULL or @p stream is the legacy default stream; what decode_config_check() says;
+ *         ::KERNEL_INVALID_CONFIG if a weight is missing; ::KERNEL_CUDA_ERROR
  */
 enum kernel_status decode_graphs_create(const struct decode_model *model,
                                         const struct decode_buffers *buffers, cudaStream_t stream,
@@ -43,16 +49,21 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
 /**
  * @brief One decode step of a batch: the cache is appended to, the logits are written.
  *
+ * Every step launches one graph, once: that of its bucket, the smallest with room for `batch->rows` rows. All
+ * kernels of the model are in it. Beside it the step launches one kernel at most, which stages or pads the
+ * inputs, and copies. It waits for nothing.
+ *
  * A row that pads the batch to its bucket is token 0 at position 0, and its block table is its own scratch
  * page throughout, scratch_block + row: it may write there only, and no two rows to the same page. Only
- * `batch->rows` rows of logits are written.
+ * `batch->rows` rows of the batch are read, and of logits written.
  *
  * @param[in] graphs made by decode_graphs_create()
  * @param[in] batch  what to compute; its arrays may lie elsewhere at every call, and must stay until @p
  *                   stream has got so far
- * @param[in] stream where to work, in order with what is there
- * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG if a pointer is NULL; ::KERNEL_INVALID_DIMENSION if the
- *         batch is empty or larger than max_rows; ::KERNEL_CUDA_ERROR
+ * @param[in] stream where to work, in order with what is there; may be another one at every call
+ * @return ::KERNEL_OK; else the first that applies: ::KERNEL_INVALID_CONFIG if a pointer is NULL;
+ *         ::KERNEL_INVALID_DIMENSION if the batch is empty or larger than max_rows; ::KERNEL_CUDA_ERROR. A
+ *         step that is refused leaves no trace
  * @launch three copies, a kernel for the rows that pad, one graph of 2 + 5 * layers nodes, one copy
  * @cost that of the step, for the rows of the bucket
  */

@@ -64,6 +64,8 @@ static enum kernel_status enqueue_step(const struct decode_graphs *graphs, int r
     cudaEvent_t passed;
     if (cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking) != cudaSuccess) return KERNEL_CUDA_ERROR;
     cudaEventCreateWithFlags(&passed, cudaEventDisableTiming);
+    cudaEventRecord(passed, stream);
+    cudaStreamWaitEvent(side, passed, 0);
     enum kernel_status status = decode_embed(model, &graphs->buffers, rows, stream);
     for (int i = 0; i < model->config.layers && status == KERNEL_OK; i++) {
         cudaEventRecord(passed, i % 2 == 0 ? stream : side);
