@@ -83,6 +83,12 @@ static int judge_and_go_on(struct session *session, int index)
     return session->check->verdicts[session->item[index].case_index].state == STATE_PASS;
 }
 
+/* An item that must agree with the one before it never begins a session: that one comes along once more. */
+static int takes_along(const struct check *check, const struct item *item)
+{
+    return !check->options.bench && item->item_index > 0 && (item->settled.flags & CASE_SAME_BITS);
+}
+
 static void start_session(struct check *check, struct session *session, struct item *items)
 {
     *session = (struct session){.check = check, .item = items, .image = -1};
@@ -175,6 +181,11 @@ void check_run(struct check *check)
                 start_session(check, &session, items);
                 bytes = 0;
                 most = 2 * most < SESSION_ITEMS ? 2 * most : SESSION_ITEMS;
+                if (takes_along(check, item)) {
+                    make_item(check, i, n - 1, &items[session.count]);
+                    items[session.count].settled.flags &= ~(unsigned)CASE_SAME_BITS; /* it has been compared */
+                    bytes += session_item_bytes(&session, &items[session.count++]);
+                }
             }
             bytes += session_item_bytes(&session, item);
             items[session.count++] = *item;

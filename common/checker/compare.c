@@ -290,6 +290,42 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
     return 0;
 }
 
+/* The first element of output `b` that is not the same in the item before; SIZE_MAX if all are. Rows have as many
+ * elements in both, but need not be as far apart. */
+static size_t first_other_bits(const struct judged *judged, const struct judged *before, int b)
+{
+    const struct lesson_buffer *now = &judged->item->buffer[b], *then = &before->item->buffer[b];
+    size_t pitch = now->extent[now->rank - 1], pitch_then = then->extent[then->rank - 1];
+    size_t elems = lesson_elems(now);
+    for (size_t at = 0; at < elems; at++) {
+        if (lesson_between_rows(now, at)) continue;
+        size_t at_then = at / pitch * pitch_then + at % pitch;
+        if (bits_after(judged, b, 0, at) == bits_after(before, b, 0, at_then)) continue;
+        if (!isnan(judged->got[0][b][at]) || !isnan(before->got[0][b][at_then])) return at;
+    }
+    return SIZE_MAX;
+}
+
+int compare_same_bits(const struct judged *judged, const struct judged *before, char *reason, size_t size)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *now = &judged->item->buffer[b], *then = &before->item->buffer[b];
+        if (!has_output(judged, b)) continue;
+        size_t at = first_other_bits(judged, before, b);
+        if (at == SIZE_MAX) continue;
+        size_t pitch = now->extent[now->rank - 1], pitch_then = then->extent[then->rank - 1];
+        char name[96], shape[160];
+        compare_name(now, at, name, sizeof name);
+        lesson->describe(&before->item->settled, shape, sizeof shape);
+        snprintf(reason, size, "not the same bits: %s is %.9g, and %.9g for the same problem with %s", name,
+                 (double)judged->got[0][b][at],
+                 (double)before->got[0][b][at / pitch * pitch_then + at % pitch], shape);
+        return 0;
+    }
+    return 1;
+}
+
 int compare_runs(const struct judged *judged, char *reason, size_t size)
 {
     for (int b = 0; b < judged->item->buffer_count; b++) {

@@ -51,6 +51,10 @@ int compare_refused(const struct judged *judged, char *reason, size_t size);
 /** @brief 1 if both runs gave the same bits and wrote everything; else 0 with the reason. */
 int compare_runs(const struct judged *judged, char *reason, size_t size);
 
+/** @brief 1 if the outputs of both items, which hold the same elements in rows of any distance, agree bit for bit; else
+ *         0 with the reason. */
+int compare_same_bits(const struct judged *judged, const struct judged *before, char *reason, size_t size);
+
 /** @brief 1 if the outputs left by the timing loop are those of run 0; else 0 with the reason. */
 int compare_timed(const struct judged *judged, char *reason, size_t size);
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gemm_inputs.h"
@@ -16,7 +17,18 @@ enum { P = 1, G = 2, H = 4, ALL = P | G | H, SIZES = P | G, GENERAL = G | H };
 
 enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2, FIRST_BAD_M = 33, FIRST_BAD_N = 35, FIRST_BAD_K = 37 };
 
-enum shape_flags { TA = 1, TB = 2, TWO_STREAMS = 4, OFFSET_A = 8, OFFSET_B = 16, OFFSET_C = 32, LAST_CHOICE = 64 };
+enum shape_flags {
+    TA = 1,
+    TB = 2,
+    TWO_STREAMS = 4,
+    OFFSET_A = 8, /* begins one element after a multiple of 256 bytes */
+    OFFSET_B = 16,
+    OFFSET_C = 32,
+    LAST_CHOICE = 64,
+    FIRST_CHOICE = 128,
+    SMALL_DEVICE = 256,
+    UNUSED = 512 /* what the contract does not look at has no meaning */
+};
 
 /** One line: the same shape and data for every family in the set. */
 struct shape_row {
@@ -208,7 +220,8 @@ static void settle(struct lesson_case *item, const struct gemm_family *family, c
     extent[GEMM_EX_FLAGS] = (family->general ? GEMM_GENERAL : 0) |
                             (family->tensor_cores ? GEMM_TENSOR_CORES : 0) |
                             (family->choice == GEMM_STAGES ? GEMM_CHOOSES_STAGES : 0) |
-                            (family->choice == GEMM_TILE ? GEMM_CHOOSES_TILE : 0);
+                            (family->choice == GEMM_TILE ? GEMM_CHOOSES_TILE : 0) |
+                            (family->same_layouts ? GEMM_SAME_LAYOUTS : 0);
     if (family->choice != GEMM_NO_CHOICE)
         extent[GEMM_EX_CHOICES] = family->first_choice * 256 + family->last_choice;
     for (int i = 0; i <= GEMM_DTYPE_OUT; i++) item->value[i] = extent[i];
@@ -243,11 +256,13 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
     settle(item, family, row->name);
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == GEMM_NORMAL && row->k > 0) item->flags |= CASE_UNIT_SCALE;
-    for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++) {
-        if (!(row->flags & (unsigned)(OFFSET_A << buffer))) continue;
-        item->misaligned_buffer = buffer;
-        item->misalignment = (int)storage_bytes(gemm_storage(item, buffer));
+    if (row->flags & SMALL_DEVICE) item->flags |= CASE_SMALL_DEVICE;
+    if (row->flags & UNUSED) {
+        item->value[GEMM_UNUSED] = GEMM_UNUSED_WORKSPACE;
+        if (family->choice != GEMM_STAGES) item->value[GEMM_UNUSED] |= GEMM_UNUSED_STAGES;
     }
+    for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++)
+        item->start[buffer] = (row->flags & (unsigned)(OFFSET_A << buffer)) != 0;
 }
 
 struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
@@ -311,23 +326,44 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
     return count;
 }
 
-static const char ANY_SIZE[] = "property_any_size", TRANSPOSES[] = "property_transposes",
-                  SAME_BITS[] = "property_same_bits", BAD_INPUT[] = "property_bad_input";
+/** What a property varies: kept in the item, so that no name is looked at. */
+enum property { NO_PROPERTY, ANY_SIZE, TRANSPOSES, SAME_BITS, ALIGNMENT, BAD_INPUT };
+
+/**
+ * A property. Items come in sets that compute the same product; if `same_bits`, the family promises that all of a set
+ * have the same bits.
+ */
+struct property_row {
+    const char *name;
+    enum property property;
+    int wanted, repeat, same_bits;
+};
+
+enum { ALIGNMENTS = 48 };
 
 static int property_cases(const struct gemm_family *family, struct lesson_case *cases, int count,
                           int capacity)
 {
-    static const char *const names[] = {ANY_SIZE, TRANSPOSES, SAME_BITS, BAD_INPUT};
-    static const int repeat[] = {100, 100, 120, 100};
-    const int wanted[] = {1, family->general, family->choice != GEMM_NO_CHOICE, 1};
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (!wanted[i] || count >= capacity) continue;
-        cases[count] =
-            gemm_case(family, names[i], GROUP_PROPERTIES, ANY, FIRST_BAD_M, FIRST_BAD_N, FIRST_BAD_K);
-        cases[count].repeat = repeat[i];
-        if (names[i] == BAD_INPUT) cases[count].expected = KERNEL_INVALID_DIMENSION;
-        count++;
+    int chooses = family->choice != GEMM_NO_CHOICE, layouts = family->same_layouts;
+    const struct property_row rows[] = {
+        {"property_any_size", ANY_SIZE, 1, 100, 0},
+        {"property_transposes", TRANSPOSES, family->general, 100, layouts},
+        {"property_same_bits", SAME_BITS, chooses || layouts, 120, 1},
+        {"property_alignment", ALIGNMENT, 1, ALIGNMENTS, layouts},
+        {"property_bad_input", BAD_INPUT, 1, 100, 0},
+    };
+    int promised = 0;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (!rows[i].wanted || count >= capacity) continue;
+        struct lesson_case *item = &cases[count++];
+        *item = gemm_case(family, rows[i].name, GROUP_PROPERTIES, ANY, FIRST_BAD_M, FIRST_BAD_N, FIRST_BAD_K);
+        item->repeat = rows[i].repeat;
+        item->extent[GEMM_EX_FLAGS] |= (int)rows[i].property << GEMM_PROPERTY_SHIFT;
+        if (rows[i].same_bits) item->flags |= CASE_SAME_BITS;
+        if (rows[i].property == BAD_INPUT) item->expected = KERNEL_INVALID_DIMENSION;
+        promised += rows[i].same_bits;
     }
+    if ((chooses || layouts) && promised == 0) abort(); /* a promise that nobody looks at */
     return count;
 }
 
@@ -341,8 +377,9 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
         if (!(SHAPES[i].families & bit)) continue;
         shape_case(&cases[count], &SHAPES[i], family);
         int last = SHAPES[i].group == GROUP_SPEED || SHAPES[i].flags & LAST_CHOICE;
+        int first = (SHAPES[i].flags & FIRST_CHOICE) != 0;
         if (family->choice != GEMM_NO_CHOICE && !last)
-            cases[count].value[GEMM_CHOICE] = family->first_choice + turn++ % choices;
+            cases[count].value[GEMM_CHOICE] = family->first_choice + (first ? 0 : turn++ % choices);
         count++;
     }
     count = bad_cases(family, bit, cases, count, capacity);
@@ -350,11 +387,6 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
 }
 
 /* ---- items of properties --------------------------------------------------------------------------------- */
-
-static int is_property(const struct lesson_case *item, const char *name)
-{
-    return strstr(item->name, name) != NULL;
-}
 
 /* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
 static void vary_bad(struct lesson_case *item, struct rng *rng)
@@ -378,49 +410,128 @@ static int random_gap(struct rng *rng, int columns)
     }
 }
 
-static void random_layout(struct lesson_case *item, struct rng *rng)
+/* Rows of any distance, buffers that begin anywhere, stored in any way if @p transposes. */
+static void random_layout(struct lesson_case *item, int transposes, struct rng *rng)
 {
-    static const double factors[] = {0.0, 1.0, -1.0, 0.5, 2.25};
+    static const int starts[] = {0, 0, 0, 1, 2, 3, 4, 8};
     int *extent = item->extent;
-    if (extent[GEMM_EX_FLAGS] & GEMM_GENERAL) {
-        item->real[GEMM_ALPHA] = factors[rng_between(rng, 0, 4)];
-        item->real[GEMM_BETA] = factors[rng_between(rng, 0, 4)];
+    if (transposes) {
         extent[GEMM_TRANS_A] = rng_between(rng, 0, 1);
         extent[GEMM_TRANS_B] = rng_between(rng, 0, 1);
     }
     int a_cols = extent[GEMM_TRANS_A] ? extent[GEMM_M] : extent[GEMM_K];
     int b_cols = extent[GEMM_TRANS_B] ? extent[GEMM_K] : extent[GEMM_N];
-    set_leading(extent, random_gap(rng, a_cols), random_gap(rng, b_cols), random_gap(rng, extent[GEMM_N]));
-    item->misaligned_buffer = rng_between(rng, -1, GEMM_C);
-    if (item->misaligned_buffer >= 0)
-        item->misalignment = (int)storage_bytes(gemm_storage(item, item->misaligned_buffer));
+    int more_a = random_gap(rng, a_cols), more_b = random_gap(rng, b_cols);
+    set_leading(extent, more_a, more_b, random_gap(rng, extent[GEMM_N]));
+    for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++)
+        item->start[buffer] = starts[rng_between(rng, 0, (int)COUNT_OF(starts) - 1)];
 }
 
-void gemm_vary(struct lesson_case *item, int index, struct rng *rng)
+static void random_factors(struct lesson_case *item, struct rng *rng)
 {
-    if (is_property(item, BAD_INPUT)) {
-        vary_bad(item, rng);
-        return;
+    static const double factors[] = {0.0, 1.0, -1.0, 0.5, 2.25};
+    if (!(item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL)) return;
+    item->real[GEMM_ALPHA] = factors[rng_between(rng, 0, 4)];
+    item->real[GEMM_BETA] = factors[rng_between(rng, 0, 4)];
+}
+
+/** Elements between the ends of rows and the next ones, and from a multiple of 256 bytes to where a matrix begins. */
+struct alignment {
+    int more[GEMM_BUFFERS], start[GEMM_BUFFERS];
+};
+
+/* Every way to lose the alignment of a vector: one matrix at a time by its start or by its rows, then in pairs, then by a
+ * start and rows that make up for each other in every second row. */
+static struct alignment alignment_of(int index)
+{
+    static const int by[] = {1, 2, 4, 8};
+    static const struct alignment together[] = {
+        {{0, 0, 0}, {4, 4, 0}}, {{0, 0, 0}, {4, 0, 4}}, {{0, 0, 0}, {0, 4, 4}}, {{0, 0, 0}, {1, 1, 0}},
+        {{0, 0, 0}, {2, 0, 2}}, {{0, 0, 0}, {0, 2, 2}}, {{0, 0, 0}, {8, 8, 8}}, {{4, 4, 0}, {0, 0, 0}},
+        {{4, 0, 4}, {0, 0, 0}}, {{0, 4, 4}, {0, 0, 0}}, {{1, 1, 1}, {0, 0, 0}}, {{2, 2, 2}, {0, 0, 0}},
+        {{8, 8, 8}, {0, 0, 0}}, {{4, 0, 0}, {4, 0, 0}}, {{0, 4, 0}, {0, 4, 0}}, {{0, 0, 4}, {0, 0, 4}},
+        {{8, 0, 0}, {0, 4, 0}}, {{0, 8, 0}, {4, 0, 0}}, {{8, 8, 8}, {4, 4, 4}}, {{2, 4, 2}, {2, 4, 6}},
+        {{7, 0, 0}, {1, 0, 0}}, {{0, 7, 0}, {0, 1, 0}}, {{0, 0, 7}, {0, 0, 1}},
+    };
+    struct alignment alignment = {{0}, {0}};
+    int alone = (int)COUNT_OF(by) * GEMM_BUFFERS;
+    if (index > 2 * alone) return together[(size_t)(index - 2 * alone - 1) % COUNT_OF(together)];
+    if (index > 0) {
+        int *what = index <= alone ? alignment.start : alignment.more;
+        what[(index - 1) % GEMM_BUFFERS] = by[(index - 1) / GEMM_BUFFERS % (int)COUNT_OF(by)];
     }
-    int first = item->extent[GEMM_EX_CHOICES] / 256;
-    int choices = item->extent[GEMM_EX_CHOICES] % 256 - first + 1;
-    int transposes = is_property(item, TRANSPOSES), same_bits = is_property(item, SAME_BITS);
-    int together = transposes ? 4 : same_bits ? choices : 1;
-    /* Items that belong together have the same matrices; the software device is slow. */
-    struct rng shape = {rng_mix(item->seed, (uint64_t)(index / together))};
-    int most = item->devices == DEVICE_GPU ? 300 : index / together % 8 == 0 ? 150 : 40;
-    item->seed = rng_mix(shape.state, 7);
-    item->extent[GEMM_M] = rng_between(&shape, 1, most);
-    item->extent[GEMM_N] = rng_between(&shape, 1, most);
-    item->extent[GEMM_K] = rng_between(&shape, 1, same_bits ? 2 * most : most);
-    if (transposes) {
+    return alignment;
+}
+
+/* Whole tiles and a tail that is whole vectors: whatever breaks a vector is in the alignment. */
+static void vary_alignment(struct lesson_case *item, int index)
+{
+    struct alignment alignment = alignment_of(index);
+    int general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL;
+    item->extent[GEMM_M] = general ? 40 : 64;
+    item->extent[GEMM_N] = general ? 48 : 64;
+    item->extent[GEMM_K] = general ? 24 : 72;
+    if (general) {
+        item->extent[GEMM_TRANS_A] = index / 2 % 2;
+        item->extent[GEMM_TRANS_B] = index % 2;
+        item->real[GEMM_BETA] = 0.5;
+    }
+    set_leading(item->extent, alignment.more[GEMM_A], alignment.more[GEMM_B], alignment.more[GEMM_C]);
+    memcpy(item->start, alignment.start, sizeof alignment.start);
+}
+
+/* Which choice item @p index gets: each in turn; of tiles the last one, which is large and slow, less often. */
+static int choice_of(const struct lesson_case *item, int index)
+{
+    int first = item->extent[GEMM_EX_CHOICES] / 256, last = item->extent[GEMM_EX_CHOICES] % 256;
+    if (item->extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_TILE)
+        return index % 6 == 4 ? last : first + index % (last - first);
+    return first + index % (last - first + 1);
+}
+
+/* Items of a set have the same matrices, from the generator of the set; where they lie is theirs. */
+static void vary_product(struct lesson_case *item, enum property property, int index, int together, struct rng *rng)
+{
+    struct rng set = {rng_mix(item->seed, (uint64_t)(index / together))};
+    int number = index / together, general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL;
+    /* The software device is slow. */
+    int most = item->devices == DEVICE_GPU ? 300 : number % 8 == 0 ? 150 : 40;
+    item->seed = rng_mix(set.state, 7);
+    item->extent[GEMM_M] = rng_between(&set, 1, most);
+    item->extent[GEMM_N] = rng_between(&set, 1, most);
+    item->extent[GEMM_K] = rng_between(&set, 1, property == SAME_BITS && !general ? 2 * most : most);
+    if (property != TRANSPOSES) random_factors(item, &set);
+    if (property == SAME_BITS && number % 4 == 3) item->flags |= CASE_SMALL_DEVICE;
+    /* Where another layout may give other bits, all of a set have the same one. */
+    int layouts = item->extent[GEMM_EX_FLAGS] & GEMM_SAME_LAYOUTS;
+    if (property == TRANSPOSES || (property == SAME_BITS && layouts && index % together == 0)) {
         item->extent[GEMM_TRANS_A] = index % 4 / 2;
         item->extent[GEMM_TRANS_B] = index % 2;
         set_leading(item->extent, 0, 0, 0);
     } else {
-        random_layout(item, &shape);
+        random_layout(item, general, property == SAME_BITS && !layouts ? &set : rng);
     }
+}
+
+void gemm_vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    enum property property = (enum property)(item->extent[GEMM_EX_FLAGS] >> GEMM_PROPERTY_SHIFT);
+    int choices = item->extent[GEMM_EX_CHOICES] % 256 - item->extent[GEMM_EX_CHOICES] / 256 + 1;
+    int together = 1;
+    if (property == BAD_INPUT) {
+        vary_bad(item, rng);
+        return;
+    }
+    if (property == ALIGNMENT) {
+        together = ALIGNMENTS;
+        vary_alignment(item, index);
+    } else {
+        if (property == TRANSPOSES) together = 4;
+        if (property == SAME_BITS) together = item->extent[GEMM_EX_FLAGS] & GEMM_SAME_LAYOUTS ? 6 : choices;
+        vary_product(item, property, index, together, rng);
+    }
+    if (index % together == 0) item->flags &= ~(unsigned)CASE_SAME_BITS;
     for (int i = 0; i <= GEMM_DTYPE_OUT; i++) item->value[i] = item->extent[i];
     if (item->extent[GEMM_EX_FLAGS] & (GEMM_CHOOSES_STAGES | GEMM_CHOOSES_TILE))
-        item->value[GEMM_CHOICE] = first + index % choices;
+        item->value[GEMM_CHOICE] = choice_of(item, index);
 }

@@ -26,8 +26,11 @@ enum gemm_value {
     GEMM_DTYPE_IN,
     GEMM_DTYPE_OUT,
     GEMM_CHOICE,   /* what the family's choice is set to */
-    GEMM_NULL_ARGS /* 1: args itself is NULL */
+    GEMM_NULL_ARGS, /* 1: args itself is NULL */
+    GEMM_UNUSED     /* set of enum gemm_unused: what is set to values without meaning */
 };
+
+enum gemm_unused { GEMM_UNUSED_STAGES = 1, GEMM_UNUSED_WORKSPACE = 2 };
 
 /** @brief lesson_case.real */
 enum gemm_real { GEMM_ALPHA, GEMM_BETA };
@@ -50,7 +53,9 @@ enum gemm_family_flags {
     GEMM_GENERAL = 1,
     GEMM_TENSOR_CORES = 2,
     GEMM_CHOOSES_STAGES = 4,
-    GEMM_CHOOSES_TILE = 8
+    GEMM_CHOOSES_TILE = 8,
+    GEMM_SAME_LAYOUTS = 16,  /* struct gemm_family's same_layouts */
+    GEMM_PROPERTY_SHIFT = 8, /* bits from here on: which property a case is, see gemm_cases.c */
 };
 
 /** @brief What a caller may choose beside the product itself; every choice must give the same bits. */
@@ -75,6 +80,7 @@ struct gemm_family {
                                          turns; other values have to be refused as ::KERNEL_INVALID_CONFIG */
     int first_choice, last_choice;
     int tensor_cores; /**< 1: sums are made on tensor cores, or may be */
+    int same_layouts; /**< 1: the same bits whatever the layout, the distance of rows and the alignment as well */
 };
 
 /** @brief Appends the cases of @p family to @p cases, of which @p count are there; returns the new count. */
@@ -97,8 +103,6 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
                  struct lesson_expectation *expectation);
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size);
-int gemm_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
-               const float *const *got_before, char *reason, size_t size);
 int gemm_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                double *value, char *message, size_t size);
 int gemm_trait(const struct lesson_case *item, int index, const char **message);
@@ -110,7 +114,7 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
 /** @brief The members of struct lesson that are the same for every matrix product lesson. */
 #define GEMM_CALLBACKS                                                                                       \
     .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
-    .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity, .holds = gemm_holds,    \
+    .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity,                         \
     .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,    \
     .describe = gemm_describe, .purpose = gemm_purpose, .distributions = GEMM_DISTRIBUTIONS
 

@@ -182,6 +182,13 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size)
         used += snprintf(text + used, size - (size_t)used, ", %lld stages", (long long)value[GEMM_CHOICE]);
     if ((item->extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_TILE) && item->group != GROUP_SPEED)
         used += snprintf(text + used, size - (size_t)used, ", tile %lld", (long long)value[GEMM_CHOICE]);
+    static const char *const names[GEMM_BUFFERS] = {"a", "b", "c"};
+    for (int buffer = GEMM_A, begun = 0; buffer < GEMM_BUFFERS; buffer++)
+        if (item->start[buffer] != 0)
+            used += snprintf(text + used, size - (size_t)used, "%s %s+%d", begun++ ? "" : ", at", names[buffer],
+                             item->start[buffer]);
+    if (item->flags & CASE_SMALL_DEVICE)
+        used += snprintf(text + used, size - (size_t)used, ", few multiprocessors");
     snprintf(text + used, size - (size_t)used, ", %s -> %s",
              in ? dtypes[value[GEMM_DTYPE_IN]] : "other dtype",
              out ? dtypes[value[GEMM_DTYPE_OUT]] : "other dtype");

@@ -227,26 +227,6 @@ int gemm_identity(const struct lesson_case *item, const float *const *data, cons
     return right;
 }
 
-/* Items that only differ in what was chosen have the same inputs; every choice has to add in the same order. */
-int gemm_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
-               const float *const *got_before, char *reason, size_t size)
-{
-    if (before == NULL || strstr(item->name, "property_stages") == NULL || item->seed != before->seed)
-        return 1;
-    size_t n = (size_t)item->extent[GEMM_N], ldc = (size_t)item->extent[GEMM_LDC];
-    for (size_t i = 0; i < gemm_units(item); i++)
-        for (size_t j = 0; j < n; j++) {
-            const float *now = &got[GEMM_C][i * ldc + j], *then = &got_before[GEMM_C][i * ldc + j];
-            if (memcmp(now, then, sizeof *now) == 0) continue;
-            snprintf(reason, size, "c[%zu,%zu] is %.9g with %s %lld and %.9g with %lld: not the same bits", i,
-                     j, (double)*now, item->extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_TILE ? "tile" : "stages",
-                     (long long)item->value[GEMM_CHOICE], (double)*then,
-                     (long long)before->value[GEMM_CHOICE]);
-            return 0;
-        }
-    return 1;
-}
-
 /* ---- cost ------------------------------------------------------------------------------------------------ */
 
 void gemm_cost(const struct lesson_case *item, struct lesson_cost *cost)

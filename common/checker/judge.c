@@ -195,20 +195,25 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
     if (!compare_identity(judged, reason, sizeof reason)) say(verdict, STATE_FAIL, reason);
 }
 
-/* An item of a property is also held against the one before it. */
+/* An item of a property is also held against the one before it. One that must have the same bits never goes without. */
 static void judge_property(struct session *session, const struct judged *judged, struct verdict *verdict)
 {
     const struct lesson *lesson = session->check->options.lesson;
+    const struct item *item = judged->item, *before = judged->index > 0 ? item - 1 : NULL;
+    int same_bits = (item->settled.flags & CASE_SAME_BITS) != 0;
     char reason[VERDICT_TEXT];
-    int index = judged->index;
-    if (lesson->holds == NULL || index == 0 || judged->item->item_index == 0) return;
-    const struct item *before = &session->item[index - 1];
-    if (before->case_index != judged->item->case_index || before->end != ITEM_ANSWERED) return;
+    if (before == NULL || before->case_index != item->case_index || before->item_index + 1 != item->item_index) {
+        if (same_bits && !session->check->options.bench)
+            say(verdict, STATE_BROKEN, "what this has to agree with is not there; please report this");
+        return;
+    }
+    if (before->end != ITEM_ANSWERED || (lesson->holds == NULL && !same_bits)) return;
     struct judged earlier;
-    if (judged_open(&earlier, session, index - 1) != 0)
+    if (judged_open(&earlier, session, judged->index - 1) != 0)
         say(verdict, STATE_BROKEN, "no memory to compare the result");
-    else if (!lesson->holds(&judged->item->settled, judged->got[0], &before->settled, earlier.got[0], reason,
-                            sizeof reason))
+    else if ((same_bits && !compare_same_bits(judged, &earlier, reason, sizeof reason)) ||
+             (lesson->holds != NULL && !lesson->holds(&item->settled, judged->got[0], &before->settled,
+                                                      earlier.got[0], reason, sizeof reason)))
         say(verdict, STATE_FAIL, reason);
     judged_close(&earlier);
 }

@@ -38,6 +38,7 @@ enum {
     LESSON_EXTENTS = 12,
     LESSON_PARTS = 8,
     LESSON_RANK = 4,
+    LESSON_STARTS = 4,
     LESSON_ROW = LESSON_RANK,
     LESSON_SHAPE
 };
@@ -46,7 +47,12 @@ enum case_flags {
     CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
     CASE_UNIT_SCALE = 2,  /* data of size 1: the bound is capped as well */
     CASE_ASK_ONLY = 4,    /* only the workspace size is asked; the call itself is expected to be refused */
-    CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY /* whoever adds one adds it here */
+    CASE_SAME_BITS = 8,   /* a property whose items come in sets that must agree bit for bit; vary() leaves it to
+                             those that are compared with the item before them */
+    CASE_SMALL_DEVICE = 16, /* the software device says that it has few multiprocessors, so that a small problem
+                              fills it and kernels that choose by size take what they have for large ones */
+    CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE
+    /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */
@@ -65,6 +71,7 @@ struct lesson_case {
     int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
+    int start[LESSON_STARTS]; /**< elements between a multiple of 256 bytes and where buffer 0, 1, ... begins */
     unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
     int repeat;                  /**< number of items, 1 unless a property */

@@ -136,6 +136,8 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
     snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
     if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
+    if (index < LESSON_STARTS)
+        buffer->misalignment += (uint64_t)item->settled.start[index] * storage_bytes(item->buffer[index].storage);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
     if (has_contents(role)) {
         buffer->contents = *at;
@@ -161,6 +163,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     wire->guard_bytes = session_guard_bytes(session);
     wire->guard_seed = item->guard_seed;
     if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
+    if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
     /* The software device tells reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);

@@ -14,11 +14,15 @@
 
 #include "runner.h"
 
-enum { STAGING_BYTES = 1 << 20 };
+enum {
+    STAGING_BYTES = 1 << 20,
+    FEW_MULTIPROCESSORS = 2 /* of a small device */
+};
 
 /* Only the software device has these. */
 extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_forbid_waiting(int forbid) __attribute__((weak));
+extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
 
@@ -274,7 +278,8 @@ void run_case(struct wire_header *image, struct wire_case *item)
 {
     struct device_case *run = calloc(1, sizeof *run);
     if (run == NULL) return;
-    int before = findings();
+    int before = findings(), small = (item->flags & WIRE_SMALL_DEVICE) && simt_pretend_multiprocessors != NULL;
+    if (small) simt_pretend_multiprocessors(FEW_MULTIPROCESSORS);
     *run = (struct device_case){.image = image, .item = item, .sets = item->flags & WIRE_TWO_STREAMS ? 2 : 1};
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
@@ -284,6 +289,7 @@ void run_case(struct wire_header *image, struct wire_case *item)
         time_case(run);
     }
     tear_down(run);
+    if (small) simt_pretend_multiprocessors(0);
     item->result.findings = (uint32_t)(findings() - before);
     free(run);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

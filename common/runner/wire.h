@@ -40,7 +40,8 @@ enum wire_role {
 
 enum wire_flags {
     WIRE_TWO_STREAMS = 1,   /**< both runs at once, each with its own buffers on its own stream */
-    WIRE_KEEP_WORKSPACE = 2 /**< the workspace comes back too, to be shown */
+    WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
+    WIRE_SMALL_DEVICE = 4    /**< the software device says that it has few multiprocessors */
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

@@ -217,6 +217,9 @@ void simt_forbid_waiting(int forbid);
 /** @brief How many kernels and graphs the program has launched so far. A kernel that became part of a graph by a
  *         capture is not among them, however often the graph is launched. */
 void simt_calls(unsigned long *launches, unsigned long *graph_launches);
+/** @brief From now on the device says that it has @p count multiprocessors; 0: as many as SIMT_DEVICE has. A small
+ *         problem then is what a large one is on the real device. */
+void simt_pretend_multiprocessors(int count);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */
 void simt_arena_seal(int seal);
 /** @brief Host code is about to access these bytes by a function that the compiler does not report: a finding if

@@ -40,6 +40,7 @@ static int cases(struct lesson_case *cases, int capacity)
                                            .dtype_in = DTYPE_F32,
                                            .dtype_out = DTYPE_F32,
                                            .general = 1,
+                                           .same_layouts = 1,
                                            .choice = GEMM_TILE,
                                            .first_choice = TILE_AUTO,
                                            .last_choice = TILE_LARGE};
@@ -48,6 +49,7 @@ static int cases(struct lesson_case *cases, int capacity)
                                            .dtype_in = DTYPE_F16,
                                            .dtype_out = DTYPE_F16,
                                            .general = 1,
+                                           .same_layouts = 1,
                                            .choice = GEMM_TILE,
                                            .first_choice = TILE_AUTO,
                                            .last_choice = TILE_LARGE};

@@ -31,7 +31,7 @@ static int cases(struct lesson_case *cases, int capacity)
                                              .first_choice = 2,
                                              .last_choice = 4};
     static const struct gemm_family f32 = {
-        .part = 1, .name = "f32", .general = 1, .choice = GEMM_TILE, .first_choice = 0, .last_choice = 2};
+        .part = 1, .name = "f32", .general = 1, .same_layouts = 1, .choice = GEMM_TILE, .first_choice = 0, .last_choice = 2};
     static const struct gemm_family f16 = {
         .part = 2, .name = "f16", .dtype_in = DTYPE_F16, .dtype_out = DTYPE_F16, .general = 1};
     int count = gemm_cases(&plain, cases, 0, capacity);
@@ -147,40 +147,69 @@ static void test_table(void)
     expect(turns[1][0] > 9 && turns[1][1] > 9 && turns[1][2] > 9, "table", "tiles do not take turns");
 }
 
-/* The four ways to store a product hold the same matrices, and every choice gets the same product. */
-static void test_together(void)
+/* What the matrices of an item hold, however they are stored. */
+static double contents(const struct lesson_case *item)
+{
+    struct lesson_buffer buffers[GEMM_BUFFERS];
+    double sum = 0.0;
+    gemm_buffers(item, buffers);
+    for (int b = GEMM_A; b <= GEMM_B; b++) {
+        size_t elems = lesson_elems(&buffers[b]);
+        float *data = malloc(elems * sizeof *data);
+        struct rng filler = {rng_mix(item->seed, (uint64_t)b)};
+        if (data == NULL) exit(2);
+        gemm_fill(item, b, elems, &filler, data);
+        for (size_t at = 0; at < elems; at++)
+            if (!lesson_between_rows(&buffers[b], at)) sum += (b + 1) * fabs((double)data[at]);
+        free(data);
+    }
+    return sum;
+}
+
+/** What is counted of the items that must have the same bits as the one before them. */
+struct pairs {
+    int all, other_choice, other_layout, other_rows, other_start, other_by_4, small_device;
+};
+
+static void count_pair(const struct lesson_case *item, const struct lesson_case *before, struct pairs *pairs)
+{
+    const int *now = item->extent, *then = before->extent;
+    pairs->all++;
+    pairs->other_choice += item->value[GEMM_CHOICE] != before->value[GEMM_CHOICE];
+    pairs->other_layout += now[GEMM_TRANS_A] != then[GEMM_TRANS_A] || now[GEMM_TRANS_B] != then[GEMM_TRANS_B];
+    pairs->other_rows += now[GEMM_LDC] != then[GEMM_LDC];
+    for (int b = GEMM_A; b <= GEMM_C; b++) pairs->other_start += item->start[b] != before->start[b];
+    pairs->other_by_4 += item->start[GEMM_C] % 8 == 4;
+    pairs->small_device += (item->flags & CASE_SMALL_DEVICE) != 0;
+    for (int i = GEMM_M; i <= GEMM_K; i++) expect(now[i] == then[i], item->name, "another product");
+    expect(item->real[GEMM_BETA] == before->real[GEMM_BETA], item->name, "another product");
+    expect(fabs(contents(item) - contents(before)) <= 1e-9 * contents(item), item->name, "other matrices");
+}
+
+/* Where a family promises the same bits, there are items that are compared, of every kind that was promised. */
+static void test_same_bits(void)
 {
     static struct lesson_case all[CHECK_CASES];
+    struct pairs pairs[3] = {{0}};
     int count = cases(all, CHECK_CASES);
     for (int i = 0; i < count; i++) {
-        int transposes = strstr(all[i].name, "property_transposes") != NULL;
-        if (!transposes && strstr(all[i].name, "property_same_bits") == NULL) continue;
-        double first[2] = {0.0, 0.0};
-        int together = transposes ? 4 : 3;
-        for (int n = 0; n < 8 * together; n++) {
+        struct lesson_case before = {0};
+        for (int n = 0; n < all[i].repeat && (all[i].flags & CASE_SAME_BITS); n++) {
             struct lesson_case item = all[i];
             struct rng rng = {rng_mix(9, (uint64_t)n)};
             item.seed = 77;
             gemm_vary(&item, n, &rng);
-            struct lesson_buffer buffers[GEMM_BUFFERS];
-            gemm_buffers(&item, buffers);
-            for (int b = GEMM_A; b <= GEMM_B; b++) {
-                size_t elems = lesson_elems(&buffers[b]);
-                float *data = malloc(elems * sizeof *data);
-                struct rng filler = {rng_mix(item.seed, (uint64_t)b)};
-                double sum = 0.0;
-                if (data == NULL) exit(2);
-                gemm_fill(&item, b, elems, &filler, data);
-                for (size_t at = 0; at < elems; at++)
-                    if (!lesson_between_rows(&buffers[b], at)) sum += fabs((double)data[at]);
-                free(data);
-                if (n % together == 0) first[b] = sum;
-                expect(fabs(sum - first[b]) <= 1e-9 * sum, item.name, "other matrices");
-            }
-            expect(transposes || item.value[GEMM_CHOICE] == n % 3 + all[i].extent[GEMM_EX_CHOICES] / 256,
-                   item.name, "not the next choice");
+            expect(n > 0 || !(item.flags & CASE_SAME_BITS), item.name, "the first of all has none before it");
+            if (item.flags & CASE_SAME_BITS) count_pair(&item, &before, &pairs[item.part]);
+            before = item;
         }
     }
+    expect(pairs[0].other_choice > 50 && pairs[0].other_layout + pairs[0].other_start == 0, "same bits", "stages");
+    expect(pairs[1].other_choice > 50 && pairs[1].other_layout > 50 && pairs[1].other_rows > 30 &&
+               pairs[1].other_start > 50 && pairs[1].other_by_4 > 5,
+           "same bits", "layouts");
+    expect(pairs[0].small_device > 10 && pairs[1].small_device > 10, "same bits", "large tiles");
+    expect(pairs[2].all == 0, "same bits", "nobody promised them");
 }
 
 /* ---- planted mistakes ------------------------------------------------------------------------------------ */
@@ -446,7 +475,6 @@ static const struct lesson TALL = {.number = 92,
                                    .unit_elems = gemm_unit_elems,
                                    .expect = gemm_expect,
                                    .identity = gemm_identity,
-                                   .holds = gemm_holds,
                                    .guess = gemm_guess,
                                    .trait = gemm_trait,
                                    .cost = costly,
@@ -482,7 +510,7 @@ int main(void)
 {
     test_arguments();
     test_table();
-    test_together();
+    test_same_bits();
     test_planted();
     test_identity();
     printf("checker_gemm: %d failures\n", failures);

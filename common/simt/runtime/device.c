@@ -14,12 +14,25 @@ static const struct device_limits devices[] = {
     {90, 132, 2048, 32, 228 * 1024, 227 * 1024, 1024, 50 << 20, 5120},
 };
 
-const struct device_limits *device_limits(void)
+static struct device_limits pretended; /* what is said while simt_pretend_multiprocessors() holds */
+
+static const struct device_limits *true_limits(void)
 {
     int capability = simt_compute_capability();
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
         if (devices[i].capability == capability) return &devices[i];
     return &devices[2];
+}
+
+const struct device_limits *device_limits(void)
+{
+    return pretended.multiprocessors > 0 ? &pretended : true_limits();
+}
+
+void simt_pretend_multiprocessors(int count)
+{
+    pretended = *true_limits();
+    pretended.multiprocessors = count;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
