@@ -27,7 +27,10 @@ enum shape_flags {
     LAST_CHOICE = 64,
     FIRST_CHOICE = 128,
     SMALL_DEVICE = 256,
-    UNUSED = 512 /* what the contract does not look at has no meaning */
+    UNUSED = 512, /* what the contract does not look at has no meaning */
+    FAR_A = 1024, /* rows so far apart on the device that the last ones begin beyond 2^31 elements */
+    FAR_B = 2048,
+    FAR_C = 4096
 };
 
 /** One line: the same shape and data for every family in the set. */
@@ -85,6 +88,12 @@ static const struct shape_row SHAPES[] = {
     {"start_of_a_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_A, 1.0, 0.0, GEMM_NORMAL},
     {"start_of_b_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_B, 1.0, 0.0, GEMM_NORMAL},
     {"start_of_c_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_C, 1.0, 0.0, GEMM_NORMAL},
+    {"far_rows_of_a", GROUP_EDGES, ALL, ANY, 36, 8, 24, 0, 0, 0, FAR_A, 1.0, 0.0, GEMM_NORMAL},
+    {"far_rows_of_b", GROUP_EDGES, ALL, ANY, 8, 24, 36, 0, 0, 0, FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"far_rows_of_c", GROUP_EDGES, ALL, ANY, 36, 32, 8, 0, 0, 0, FAR_C, 1.0, 0.0, GEMM_NORMAL},
+    {"far_rows_of_a_odd", GROUP_EDGES, ALL, ANY, 36, 8, 23, 0, 0, 0, FAR_A, 1.0, 0.0, GEMM_NORMAL},
+    {"far_rows_of_b_odd", GROUP_EDGES, ALL, ANY, 8, 23, 36, 0, 0, 0, FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"unused_arguments", GROUP_EDGES, ALL, ANY, 33, 34, 35, 0, 0, 0, UNUSED, 1.0, 0.0, GEMM_NORMAL},
     {"two_streams", GROUP_EDGES, ALL, ANY, 70, 90, 50, 0, 0, 0, TWO_STREAMS, 1.0, 0.0, GEMM_NORMAL},
     {"tall_8500000", GROUP_EDGES, SIZES, DEVICE_GPU, 8500000, 1, 1, 0, 0, 0, PLAIN},
     {"broad_8500000", GROUP_EDGES, SIZES, DEVICE_GPU, 1, 8500000, 1, 0, 0, 0, PLAIN},
@@ -112,7 +121,7 @@ static const struct shape_row SHAPES[] = {
     {"small", GROUP_NUMERICS, ALL, ANY, 33, 40, 70, NUMBERS(GEMM_SMALL)},
     {"unlike", GROUP_NUMERICS, SIZES, ANY, 33, 40, 70, NUMBERS(GEMM_UNLIKE)},
     {"cancel", GROUP_NUMERICS, ALL, ANY, 33, 40, 129, NUMBERS(GEMM_CANCEL)},
-    {"positive_1000", GROUP_NUMERICS, ALL, ANY, 8, 16, 1000, NUMBERS(GEMM_POSITIVE)},
+    {"positive_1000", GROUP_NUMERICS, ALL, ANY, 8, 16, 1000, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_POSITIVE},
     {"spread", GROUP_NUMERICS, SIZES, ANY, 33, 40, 130, NUMBERS(GEMM_SPREAD)},
     {"nan_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_A)},
     {"nan_b", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_B)},
@@ -242,6 +251,14 @@ static void set_leading(int *extent, int more_a, int more_b, int more_c)
     extent[GEMM_LDC] = extent[GEMM_N] + more_c;
 }
 
+/* Row 32 begins at element 2^31 or 2^32: some 9 GB, of which a page is touched for each row. */
+static void set_apart(struct lesson_case *item, int buffer)
+{
+    int leading = (int)((INT64_C(1) << 28) / (int64_t)storage_bytes(gemm_storage(item, buffer)));
+    item->apart[buffer] = leading + item->extent[GEMM_LDA + buffer] % 8; /* as aligned as the rows are */
+    item->value[GEMM_LDA + buffer] = item->apart[buffer];
+}
+
 static void shape_case(struct lesson_case *item, const struct shape_row *row,
                        const struct gemm_family *family)
 {
@@ -261,8 +278,10 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
         item->value[GEMM_UNUSED] = GEMM_UNUSED_WORKSPACE;
         if (family->choice != GEMM_STAGES) item->value[GEMM_UNUSED] |= GEMM_UNUSED_STAGES;
     }
-    for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++)
+    for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++) {
         item->start[buffer] = (row->flags & (unsigned)(OFFSET_A << buffer)) != 0;
+        if (row->flags & (unsigned)(FAR_A << buffer)) set_apart(item, buffer);
+    }
 }
 
 struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
@@ -292,6 +311,29 @@ static void spoil(struct lesson_case *item, const struct bad_row *row)
     item->misaligned_buffer = row->misaligned_buffer;
     item->misalignment = row->misalignment;
     item->expected = row->expected;
+}
+
+/** Sizes that only fill a grid: launches are looked at, and nothing runs. */
+static const struct {
+    const char *name;
+    int m, n;
+} GRIDS[] = {
+    {"grid_of_2147483647_rows", INT_MAX, 1},
+    {"grid_of_2147483647_columns", 1, INT_MAX},
+    {"grid_of_524288_squared", 1 << 19, 1 << 19},
+};
+
+static int grid_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    for (size_t i = 0; i < COUNT_OF(GRIDS) && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        *item = gemm_case(family, GRIDS[i].name, GROUP_EDGES, DEVICE_SIMT, 16, 16, 16);
+        item->flags |= CASE_LAUNCH_ONLY;
+        item->value[GEMM_M] = GRIDS[i].m;
+        item->value[GEMM_N] = item->value[GEMM_LDB] = item->value[GEMM_LDC] = GRIDS[i].n;
+        if (GRIDS[i].n < 16) item->value[GEMM_LDB] = item->value[GEMM_LDC] = 16;
+    }
+    return count;
 }
 
 static int bad_cases(const struct gemm_family *family, unsigned bit, struct lesson_case *cases, int count,
@@ -348,7 +390,7 @@ static int property_cases(const struct gemm_family *family, struct lesson_case *
     const struct property_row rows[] = {
         {"property_any_size", ANY_SIZE, 1, 100, 0},
         {"property_transposes", TRANSPOSES, family->general, 100, layouts},
-        {"property_same_bits", SAME_BITS, chooses || layouts, 120, 1},
+        {"property_same_bits", SAME_BITS, chooses || layouts, layouts ? 102 : 120, 1},
         {"property_alignment", ALIGNMENT, 1, ALIGNMENTS, layouts},
         {"property_bad_input", BAD_INPUT, 1, 100, 0},
     };
@@ -382,6 +424,7 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
             cases[count].value[GEMM_CHOICE] = family->first_choice + (first ? 0 : turn++ % choices);
         count++;
     }
+    count = grid_cases(family, cases, count, capacity);
     count = bad_cases(family, bit, cases, count, capacity);
     return property_cases(family, cases, count, capacity);
 }
@@ -485,7 +528,7 @@ static int choice_of(const struct lesson_case *item, int index)
 {
     int first = item->extent[GEMM_EX_CHOICES] / 256, last = item->extent[GEMM_EX_CHOICES] % 256;
     if (item->extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_TILE)
-        return index % 6 == 4 ? last : first + index % (last - first);
+        return index % 12 == 4 ? last : first + index % (last - first);
     return first + index % (last - first + 1);
 }
 
@@ -499,7 +542,7 @@ static void vary_product(struct lesson_case *item, enum property property, int i
     item->seed = rng_mix(set.state, 7);
     item->extent[GEMM_M] = rng_between(&set, 1, most);
     item->extent[GEMM_N] = rng_between(&set, 1, most);
-    item->extent[GEMM_K] = rng_between(&set, 1, property == SAME_BITS && !general ? 2 * most : most);
+    item->extent[GEMM_K] = rng_between(&set, 1, general ? most < 80 ? most : 80 : 2 * most);
     if (property != TRANSPOSES) random_factors(item, &set);
     if (property == SAME_BITS && number % 4 == 3) item->flags |= CASE_SMALL_DEVICE;
     /* Where another layout may give other bits, all of a set have the same one. */

@@ -226,7 +226,7 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
         say(verdict, STATE_BROKEN, "no memory to compare the result");
     } else if (!compare_untouched(&judged, reason, sizeof reason)) {
         say(verdict, STATE_FAIL, reason);
-    } else if (judged.item->settled.expected != KERNEL_OK) {
+    } else if (judged.item->settled.expected != KERNEL_OK || (judged.item->settled.flags & CASE_LAUNCH_ONLY)) {
         if (!compare_refused(&judged, reason, sizeof reason)) say(verdict, STATE_FAIL, reason);
     } else if (!compare_runs(&judged, reason, sizeof reason)) {
         say(verdict, STATE_FAIL, reason);

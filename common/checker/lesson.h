@@ -51,8 +51,10 @@ enum case_flags {
                              those that are compared with the item before them */
     CASE_SMALL_DEVICE = 16, /* the software device says that it has few multiprocessors, so that a small problem
                               fills it and kernels that choose by size take what they have for large ones */
-    CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE
-    /* whoever adds one adds it here */
+    CASE_LAUNCH_ONLY = 32, /* on the software device: launches are checked and not run, so that a problem may be
+                              larger than any memory; nothing is compared */
+    CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
+                     CASE_LAUNCH_ONLY /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */
@@ -72,6 +74,8 @@ struct lesson_case {
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
     int start[LESSON_STARTS]; /**< elements between a multiple of 256 bytes and where buffer 0, 1, ... begins */
+    int apart[LESSON_STARTS]; /**< elements from row to row of buffer 0, 1, ... on the device, where that is far more than
+                                   anybody wants to fill or to compare; 0: as lesson_buffer says */
     unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
     int repeat;                  /**< number of items, 1 unless a property */

@@ -127,6 +127,17 @@ static void choose_secrets(struct item *item)
     item->guard_seed = rng_unforeseen();
 }
 
+/* Where on the device the buffer begins, and how far its rows are apart. */
+static void place_buffer(const struct item *item, int index, struct wire_buffer *buffer)
+{
+    const struct lesson_buffer *from = &item->buffer[index];
+    uint64_t elem_bytes = storage_bytes(from->storage);
+    buffer->misalignment += (uint64_t)item->settled.start[index] * elem_bytes;
+    if (item->settled.apart[index] == 0) return;
+    buffer->row_bytes = from->extent[from->rank - 1] * elem_bytes;
+    buffer->pitch = (uint64_t)item->settled.apart[index] * elem_bytes;
+}
+
 static void lay_out_buffer(struct session *session, struct item *item, struct wire_case *wire, int index,
                            uint64_t *at)
 {
@@ -136,8 +147,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
     snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
     if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
-    if (index < LESSON_STARTS)
-        buffer->misalignment += (uint64_t)item->settled.start[index] * storage_bytes(item->buffer[index].storage);
+    if (index < LESSON_STARTS) place_buffer(item, index, buffer);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
     if (has_contents(role)) {
         buffer->contents = *at;
@@ -164,6 +174,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     wire->guard_seed = item->guard_seed;
     if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
     if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
+    if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
     /* The software device tells reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);

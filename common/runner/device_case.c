@@ -16,6 +16,8 @@
 
 enum {
     STAGING_BYTES = 1 << 20,
+    BEHIND_ROW = 1024, /* bytes between rows that lie apart which are not left uninitialised */
+    BEFORE_ROW = 64,
     FEW_MULTIPROCESSORS = 2 /* of a small device */
 };
 
@@ -23,6 +25,7 @@ enum {
 extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_forbid_waiting(int forbid) __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
+extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
 
@@ -57,11 +60,36 @@ static int move(struct device_case *run, void *device, void *host, size_t bytes,
     return note_error(run->item, error, back ? "copying back from the device" : "copying to the device");
 }
 
-static int fill_words(struct device_case *run, struct device_buffer *buffer, uint32_t word)
+/* The same for all that a buffer holds; on the device its rows may lie apart. */
+static int move_contents(struct device_case *run, const struct wire_buffer *wire,
+                         const struct device_buffer *buffer, unsigned char *host, size_t bytes, int back)
+{
+    if (wire->row_bytes == 0) return move(run, buffer->start, host, bytes, back);
+    for (size_t at = 0; at < bytes; at += wire->row_bytes)
+        if (move(run, buffer->start + at / wire->row_bytes * wire->pitch, host + at, wire->row_bytes, back) != 0)
+            return -1;
+    return 0;
+}
+
+/* Next to rows that lie apart a kernel may read what it then has no use for: that is NaN. */
+static int fill_gaps(struct device_case *run, const struct wire_buffer *wire, const struct device_buffer *buffer)
+{
+    static unsigned char nan[BEHIND_ROW];
+    memset(nan, 0xff, sizeof nan);
+    for (size_t next = wire->pitch; wire->row_bytes > 0 && next < buffer->span; next += wire->pitch)
+        if (move(run, buffer->start + next - wire->pitch + wire->row_bytes, nan, BEHIND_ROW, 0) != 0 ||
+            move(run, buffer->start + next - BEFORE_ROW, nan, BEFORE_ROW, 0) != 0)
+            return -1;
+    return 0;
+}
+
+static int fill_words(struct device_case *run, const struct wire_buffer *wire, struct device_buffer *buffer,
+                      uint32_t word)
 {
     static uint32_t staging[STAGING_BYTES / sizeof(uint32_t)];
     for (size_t at = 0; at < buffer->bytes && at < STAGING_BYTES; at += sizeof word)
         staging[at / sizeof word] = word;
+    if (wire->row_bytes > 0) return move_contents(run, wire, buffer, (unsigned char *)staging, wire->bytes, 0);
     for (size_t at = 0; at < buffer->bytes; at += STAGING_BYTES) {
         size_t bytes = buffer->bytes - at < STAGING_BYTES ? buffer->bytes - at : STAGING_BYTES;
         if (move(run, buffer->start + at, staging, bytes, 0) != 0) return -1;
@@ -78,7 +106,7 @@ static int fill_guards(struct device_case *run, unsigned index, struct device_bu
     for (unsigned side = 0; side < 2 && !failed; side++) {
         for (size_t at = 0; at < bytes; at++)
             zone[at] = wire_guard_byte(run->item->guard_seed, 2 * index + side, at);
-        failed = move(run, side == 0 ? buffer->start - bytes : buffer->start + buffer->bytes, zone, bytes, 0);
+        failed = move(run, side == 0 ? buffer->start - bytes : buffer->start + buffer->span, zone, bytes, 0);
     }
     free(zone);
     return failed ? -1 : 0;
@@ -102,7 +130,9 @@ static int allocate(struct device_case *run, int set, unsigned index)
         *buffer = run->buffer[0][index];
         return 0;
     }
-    buffer->allocated = wire->misalignment + 2 * guard + buffer->bytes;
+    buffer->span = buffer->bytes;
+    if (wire->row_bytes > 0) buffer->span = (wire->bytes / wire->row_bytes - 1) * wire->pitch + wire->row_bytes;
+    buffer->allocated = wire->misalignment + 2 * guard + buffer->span;
     void *allocation = NULL;
     if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
     if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") !=
@@ -110,9 +140,9 @@ static int allocate(struct device_case *run, int set, unsigned index)
         return -1;
     buffer->allocation = allocation;
     buffer->start = buffer->allocation + wire->misalignment + guard;
-    if (fill_guards(run, index, buffer) != 0) return -1;
+    if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
     if (wire->role != WIRE_IN) return 0;
-    return move(run, buffer->start, image_at(run, wire->contents), buffer->bytes, 0);
+    return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
 }
 
 static int set_up(struct device_case *run)
@@ -120,8 +150,10 @@ static int set_up(struct device_case *run)
     for (int set = 0; set < run->sets; set++) {
         cudaError_t error = cudaStreamCreateWithFlags(&run->stream[set], cudaStreamNonBlocking);
         if (note_error(run->item, error, "creating a stream") != 0) return -1;
-        for (unsigned i = 0; i < run->item->buffer_count; i++)
-            if (allocate(run, set, i) != 0) return -1;
+        /* Those whose rows lie far apart come first, while all of the memory is in one piece. */
+        for (unsigned apart = 2; apart-- > 0;)
+            for (unsigned i = 0; i < run->item->buffer_count; i++)
+                if ((run->item->buffer[i].row_bytes > 0) == apart && allocate(run, set, i) != 0) return -1;
     }
     return 0;
 }
@@ -142,11 +174,11 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
         struct device_buffer *buffer = &run->buffer[set][i];
         if (buffer->start == NULL) continue;
         int failed = 0;
-        if (wire->role == WIRE_OUT) failed = fill_words(run, buffer, wire->poison[index]);
+        if (wire->role == WIRE_OUT) failed = fill_words(run, wire, buffer, wire->poison[index]);
         if (wire->role == WIRE_WORKSPACE && run->item->poison_workspace)
-            failed = fill_words(run, buffer, wire->poison[index]);
+            failed = fill_words(run, wire, buffer, wire->poison[index]);
         if (wire->role == WIRE_INOUT && first_contents)
-            failed = move(run, buffer->start, image_at(run, wire->contents), buffer->bytes, 0);
+            failed = move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
         if (failed) return -1;
     }
     return note_error(run->item, cudaDeviceSynchronize(), "preparing the case's buffers");
@@ -162,10 +194,10 @@ static int copy_buffer_back(struct device_case *run, int set, unsigned index, in
     if (move(run, buffer->start - guard, to, guard, 1) != 0) return -1;
     to += guard;
     if (wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE)) {
-        if (move(run, buffer->start, to, buffer->bytes, 1) != 0) return -1;
+        if (move_contents(run, wire, buffer, to, buffer->bytes, 1) != 0) return -1;
         to += wire->bytes;
     }
-    return move(run, buffer->start + buffer->bytes, to, guard, 1);
+    return move(run, buffer->start + buffer->span, to, guard, 1);
 }
 
 int copy_back(struct device_case *run, int set, int index)
@@ -274,12 +306,20 @@ static int run_one_by_one(struct device_case *run)
     return 0;
 }
 
+/* What only the software device can be made to be. */
+static void pretend(uint32_t flags)
+{
+    if (simt_pretend_multiprocessors != NULL)
+        simt_pretend_multiprocessors(flags & WIRE_SMALL_DEVICE ? FEW_MULTIPROCESSORS : 0);
+    if (simt_launch_only != NULL) simt_launch_only((flags & WIRE_LAUNCH_ONLY) != 0);
+}
+
 void run_case(struct wire_header *image, struct wire_case *item)
 {
     struct device_case *run = calloc(1, sizeof *run);
     if (run == NULL) return;
-    int before = findings(), small = (item->flags & WIRE_SMALL_DEVICE) && simt_pretend_multiprocessors != NULL;
-    if (small) simt_pretend_multiprocessors(FEW_MULTIPROCESSORS);
+    int before = findings();
+    pretend(item->flags);
     *run = (struct device_case){.image = image, .item = item, .sets = item->flags & WIRE_TWO_STREAMS ? 2 : 1};
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
@@ -289,7 +329,7 @@ void run_case(struct wire_header *image, struct wire_case *item)
         time_case(run);
     }
     tear_down(run);
-    if (small) simt_pretend_multiprocessors(0);
+    pretend(0);
     item->result.findings = (uint32_t)(findings() - before);
     free(run);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -30,6 +30,7 @@ struct device_buffer {
     unsigned char *allocation;
     unsigned char *start; /**< what the kernel sees, misaligned if so asked */
     size_t bytes;         /**< what the kernel may use */
+    size_t span;          /**< from the first of them to the end of the last: more where rows lie apart */
     size_t allocated;
 };
 

@@ -41,7 +41,8 @@ enum wire_role {
 enum wire_flags {
     WIRE_TWO_STREAMS = 1,   /**< both runs at once, each with its own buffers on its own stream */
     WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
-    WIRE_SMALL_DEVICE = 4    /**< the software device says that it has few multiprocessors */
+    WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few multiprocessors */
+    WIRE_LAUNCH_ONLY = 8     /**< the software device checks launches and runs nothing */
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
@@ -50,6 +51,8 @@ struct wire_buffer {
     uint32_t role;
     uint32_t null;         /**< 1: the kernel is given a null pointer */
     uint64_t bytes;        /**< without guard zones */
+    uint64_t row_bytes;    /**< of one row, where rows lie apart on the device only; 0: they do not */
+    uint64_t pitch;        /**< bytes from one such row to the next */
     uint64_t misalignment; /**< bytes added to an aligned address */
     uint64_t contents;     /**< in, inout: what it holds at first, @c bytes long */
     uint32_t poison[2];    /**< word that it is filled with before run 0 and run 1, if it is written only */

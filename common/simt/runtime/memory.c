@@ -449,6 +449,7 @@ static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     if (s.width == 0 || s.rows == 0) return cudaSuccess;
     if (s.rows > 1 && s.width > s.pitch) return runtime_result(cudaErrorInvalidPitchValue);
+    if (runtime_only_launches()) return cudaSuccess;
     if (!device_range_is_valid(site, s.to, (s.rows - 1) * s.pitch + s.width, "fills"))
         return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_SET, site, stream, {.set = s}};

@@ -138,6 +138,18 @@ void simt_calls(unsigned long *launch_count, unsigned long *graph_launch_count)
     *graph_launch_count = graph_launches;
 }
 
+static int launches_only;
+
+void simt_launch_only(int only)
+{
+    launches_only = only;
+}
+
+int runtime_only_launches(void)
+{
+    return launches_only;
+}
+
 cudaError_t runtime_perform(const struct operation *operation)
 {
     int taken;
@@ -148,7 +160,7 @@ cudaError_t runtime_perform(const struct operation *operation)
     launches += operation->kind == OPERATION_LAUNCH;
     graph_launches += operation->kind == OPERATION_GRAPH;
     if (host_kept_out) simt_arena_seal(0);
-    carry_out(operation);
+    if (!launches_only || operation->kind != OPERATION_LAUNCH) carry_out(operation);
     if (host_kept_out) simt_arena_seal(1);
     pthread_mutex_unlock(&device_lock);
     return cudaSuccess;

@@ -126,6 +126,9 @@ int device_range_is_valid(struct simt_site site, const void *pointer, size_t byt
 /** @brief The call at @p site makes the host wait for the device: a finding where simt_forbid_waiting() says so. */
 void runtime_waits(struct simt_site site);
 
+/** @brief 1 while launches are checked and not run, see simt_launch_only(). */
+int runtime_only_launches(void);
+
 /** @brief 1 while the host may not see device memory, see simt_forbid_copies_to_host(). */
 int runtime_host_is_kept_out(void);
 
