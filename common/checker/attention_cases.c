@@ -75,6 +75,10 @@ static const struct shape_row SHAPES[] = {
     {"head_dim_128_tail", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 33, 65, 128, 0, 0, DIST_NORMAL},
     {"head_dim_128_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 65, 70, 128, CAUSAL, 0, DIST_NORMAL},
     {"head_dim_64_gqa", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 17, 70, 64, CAUSAL, 0, DIST_NORMAL},
+    {"head_dim_65", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 1, 5, 9, 65, 0, 0, DIST_NORMAL},
+    {"head_dim_96", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 1, 5, 9, 96, 0, 0, DIST_NORMAL},
+    {"head_dim_160", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 1, 5, 9, 160, CAUSAL, 0, DIST_NORMAL},
+    {"head_dim_200", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 2, 1, 5, 9, 200, 0, 0, DIST_NORMAL},
     {"causal_tail", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 65, 65, 64, CAUSAL, 0, DIST_NORMAL},
     {"causal_129", GROUP_EDGES, ALL, DEVICE_ANY, 1, 1, 1, 129, 129, 32, CAUSAL, 0, DIST_NORMAL},
     {"causal_decode", GROUP_EDGES, ALL, DEVICE_ANY, 1, 2, 2, 1, 97, 32, CAUSAL, 0, DIST_NORMAL},
@@ -83,6 +87,17 @@ static const struct shape_row SHAPES[] = {
     {"gqa_8", GROUP_EDGES, PRODUCTS | TILED, DEVICE_ANY, 1, 8, 1, 9, 33, 32, 0, 0, DIST_NORMAL},
     {"gqa_batch_causal", GROUP_EDGES, PRODUCTS | TILED, DEVICE_ANY, 3, 8, 2, 17, 33, 32, CAUSAL, 0,
      DIST_NORMAL},
+    {"gqa_7", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 2, 28, 4, 3, 9, 16, CAUSAL, 0, DIST_NORMAL},
+    {"gqa_3", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 3, 6, 2, 5, 7, 8, 0, 0, DIST_NORMAL},
+    {"gqa_6", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 12, 2, 3, 5, 8, CAUSAL, 0, DIST_NORMAL},
+    {"three_query_tiles", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 2, 3, 1, 130, 70, 20, CAUSAL, 0, DIST_NORMAL},
+    {"queries_300", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 1, 2, 1, 300, 5, 3, 0, 0, DIST_NORMAL},
+    {"rows_1098", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 3, 6, 2, 61, 3, 2, 0, 0, DIST_NORMAL},
+    {"rows_70001", GROUP_EDGES, ANY_SIZE, DEVICE_GPU, 1, 1, 1, 70001, 3, 2, 0, 0, DIST_NORMAL},
+    {"keys_300", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 1, 3, 1, 5, 300, 8, CAUSAL, 0, DIST_NORMAL},
+    {"keys_2500", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 2, 1, 1, 3, 2500, 5, 0, 0, DIST_NORMAL},
+    {"causal_one_key", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 1, 2, 2, 5, 1, 8, CAUSAL, 0, DIST_NORMAL},
+    {"causal_one_query", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 3, 2, 1, 1, 1, 8, CAUSAL, 0, DIST_NORMAL},
     {"no_lse", GROUP_EDGES, M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, NO_LSE, 0, DIST_NORMAL},
     {"lse_offset_4", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 20, 33, 32, LSE_OFFSET, 0, DIST_NORMAL},
     {"scale_explicit", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0.25, DIST_NORMAL},
@@ -120,6 +135,14 @@ static const struct shape_row SHAPES[] = {
     {"small_values", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 130, 32, 0, 0, DIST_SMALL_VALUES},
     {"rising_scores", GROUP_NUMERICS, M | WHOLE, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_RISING},
     {"falling_scores", GROUP_NUMERICS, M | WHOLE, DEVICE_ANY, 1, 2, 2, 9, 200, 32, 0, 0, DIST_FALLING},
+    {"large_negative_scale", GROUP_NUMERICS, S | W, DEVICE_ANY, 1, 2, 2, 9, 65, 32, 0, -0.25, DIST_LARGE},
+    {"low_logits_causal", GROUP_NUMERICS, M | W, DEVICE_ANY, 1, 2, 1, 70, 81, 16, CAUSAL, 0, DIST_LOW},
+    {"extreme_logits", GROUP_NUMERICS, M | W, DEVICE_ANY, 1, 2, 2, 9, 65, 32, 0, 1.0, DIST_EXTREME},
+    {"rising_2500", GROUP_NUMERICS, M | W, DEVICE_ANY, 1, 1, 1, 2, 2500, 8, 0, 0, DIST_RISING},
+    {"faint_weights", GROUP_NUMERICS, M | O | W, DEVICE_ANY, 1, 2, 2, 16, 130, 32, 0, 0, DIST_FAINT},
+    {"nan_sees_one_key", GROUP_NUMERICS, S | M | W, DEVICE_ANY, 1, 2, 2, 12, 10, 16, CAUSAL, 0, DIST_NAN_Q},
+    {"nan_v_of_weight_0", GROUP_NUMERICS, O | W, DEVICE_ANY, 2, 4, 2, 9, 40, 32, 0, 0, DIST_NAN_WEIGHTLESS},
+    {"infinite", GROUP_NUMERICS, ANY_SIZE, DEVICE_ANY, 2, 4, 2, 13, 40, 32, 0, 0, DIST_INFINITE},
     {"nan_q", GROUP_NUMERICS, S | M | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0, DIST_NAN_Q},
     {"nan_k", GROUP_NUMERICS, S | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_K},
     {"nan_v", GROUP_NUMERICS, O | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
@@ -147,11 +170,12 @@ struct bad_row {
     enum kernel_status expected;
     int at, value; /* lesson_case.value[at] = value; at < 0 for none */
     int null_buffer, misaligned_buffer, misalignment;
+    int dtype; /* this storage type as well; 0 for the family's own */
 };
 
-#define BAD_VALUE(at, value) (at), (value), -1, -1, 0
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0
-#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes)
+#define BAD_VALUE(at, value) (at), (value), -1, -1, 0, 0
+#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0, 0
+#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), 0
 
 static const struct bad_row BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_NULL_ARGS, 1)},
@@ -189,12 +213,25 @@ static const struct bad_row BAD[] = {
     {"misaligned_lse", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_LSE, 2)},
     {"batch_times_heads_overflow", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 1 << 30)},
     {"rows_overflow", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 1 << 30)},
+    {"misaligned_matrix", S | M | O, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_MATRIX, 2)},
+
+    /* Two faults at once: the first of attention_args_check() decides, and what it says comes before the lesson's own. */
+    {"null_q_and_no_keys", S | WHOLE, KERNEL_INVALID_CONFIG, AT_KV_LEN, 0, ATTENTION_Q, -1, 0, 0},
+    {"null_out_and_misaligned_v", O | WHOLE, KERNEL_INVALID_CONFIG, -1, 0, ATTENTION_OUT, ATTENTION_V, 2, 0},
+    {"causal_unknown_and_misaligned_q", S | WHOLE, KERNEL_INVALID_CONFIG, AT_CAUSAL, 2, -1, ATTENTION_Q, 2, 0},
+    {"no_queries_and_dtype_unknown", ALL, KERNEL_INVALID_DIMENSION, AT_Q_LEN, 0, -1, -1, 0, 7},
+    {"no_keys_and_misaligned_v", O | WHOLE, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, -1, ATTENTION_V, 2, 0},
+    {"dtype_unknown_and_misaligned_q", S | WHOLE, KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, ATTENTION_Q, 2, 7},
+    {"dtype_f16_and_misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 2, DTYPE_F16},
+    {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0, DTYPE_F16},
+    {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0, 0},
 };
 
 static const struct bad_row BAD_WORKSPACE[] = {
     {"workspace_null", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_NULL(ATTENTION_WORKSPACE)},
     {"workspace_short", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(AT_WORKSPACE_SHORTAGE, 1)},
     {"workspace_misaligned", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
+    {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE, ATTENTION_K, 2, 0},
 };
 
 static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "output", "attention"};
@@ -252,6 +289,7 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
 static void spoil(struct lesson_case *item, const struct bad_row *row)
 {
     if (row->at >= 0) item->value[row->at] = row->value;
+    if (row->dtype != 0) item->value[AT_DTYPE] = row->dtype;
     item->null_buffer = row->null_buffer;
     item->misaligned_buffer = row->misaligned_buffer;
     item->misalignment = row->misalignment;
@@ -402,7 +440,7 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     int tiled = item->extent[EX_TILED];
     if (item->devices == DEVICE_GPU) return (struct extents){300, 300, 7, 3};
     struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2};
-    if (tiled && index % 16 < 2) longest.keys = 80;
+    if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
     return longest;
 }
@@ -413,6 +451,7 @@ static void vary_options(struct lesson_case *item, struct rng *rng)
     int die = rng_between(rng, 0, 8);
     double size = 0.05 + rng_uniform(rng);
     if (die < 3) item->real[AT_SCALE] = die == 0 ? -size : size;
+    if (die == 8) item->real[AT_SCALE] = -0.0; /* is 0 too */
     if (item->extent[EX_KIND] == ATTENTION_WHOLE && die % 4 == 3) item->null_buffer = ATTENTION_LSE;
 }
 

@@ -290,7 +290,7 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
     case 10:
         return item->real[AT_SCALE] != 0.0;
     default:
-        return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_HIDDEN;
+        return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_WEIGHTLESS;
     }
 }
 
@@ -316,6 +316,15 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_NAN_K:
     case DIST_NAN_V:
         return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    case DIST_NAN_WEIGHTLESS:
+        return "a value is NaN whose weight is 0: 0 times NaN is NaN, and no visible key may be left out";
+    case DIST_INFINITE:
+        return "some inputs are infinite: the scores, weights and sums are what arithmetic makes of them";
+    case DIST_EXTREME:
+        return "all scores of a row are 1e37 or -1e37: does the maximum begin at -infinity?";
+    case DIST_FAINT:
+        return "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-10 and below, "
+               "which are small and not 0";
     case DIST_LARGE_VALUES:
         return "values near the largest half: a sum that is not divided yet overflows if it is kept as half";
     case DIST_SMALL_VALUES:

@@ -88,13 +88,30 @@ static int visible_keys(const struct lesson_case *item, int row)
     return visible < 0 ? 0 : visible;
 }
 
+/* The key that takes nearly all the weight where one does. */
+static int dominant_key(const struct lesson_case *item)
+{
+    return item->extent[AT_KV_LEN] - item->extent[AT_KV_LEN] / 4 - 1;
+}
+
+/* How far the other scores of query row i are below that key's. exp(-64) is far from the smallest float. */
+static double faintness(const struct lesson_case *item, int i)
+{
+    return item->distribution == DIST_NAN_WEIGHTLESS ? 300.0 : 22.0 + 6.0 * (i % 8);
+}
+
 /* What the scores of a row look like before any noise: key j of kv_len. */
 static double trend(const struct lesson_case *item, int j)
 {
     int kv_len = item->extent[AT_KV_LEN];
     switch (item->distribution) {
     case DIST_DOMINANT:
-        return j == kv_len - kv_len / 4 - 1 ? 40.0 : 0.0;
+        return j == dominant_key(item) ? 40.0 : 0.0;
+    case DIST_FAINT:
+    case DIST_NAN_WEIGHTLESS: /* times the faintness of the query */
+        return j == dominant_key(item) ? 1.0 : 0.0;
+    case DIST_EXTREME: /* times 1 or -1 */
+        return 1e37;
     case DIST_RISING:
         return 0.25 * j;
     case DIST_FALLING:
@@ -108,12 +125,27 @@ static double trend(const struct lesson_case *item, int j)
     }
 }
 
-/* Component 0 of q is 1 wherever there is a trend, and component 0 of k carries it: their product is the
- * trend of the score. */
+/* Component 0 of q is 1, or what of_query() says, wherever there is a trend, and component 0 of k carries it: their
+ * product is the trend of the score. */
 static int has_trend(const struct lesson_case *item)
 {
     return item->distribution == DIST_DOMINANT || item->distribution == DIST_RISING ||
-           item->distribution == DIST_FALLING || item->distribution == DIST_LOW;
+           item->distribution == DIST_FALLING || item->distribution == DIST_LOW ||
+           item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS;
+}
+
+/* What query row i multiplies the trend with. */
+static double of_query(const struct lesson_case *item, int i)
+{
+    switch (item->distribution) {
+    case DIST_FAINT:
+    case DIST_NAN_WEIGHTLESS:
+        return faintness(item, i);
+    case DIST_EXTREME:
+        return i % 2 ? 1.0 : -1.0;
+    default:
+        return 1.0;
+    }
 }
 
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
@@ -136,11 +168,24 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index == ATTENTION_V && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
     case DIST_NAN_HIDDEN:
         return index != ATTENTION_Q && row >= attention_hidden_from(item) ? (double)NAN : noise;
+    case DIST_INFINITE:
+        if (index == ATTENTION_Q) return row % 5 == 2 && column == 0 ? (double)INFINITY : noise;
+        if (index == ATTENTION_K) return head == 1 && row == 7 && column == 3 ? -(double)INFINITY : noise;
+        return head == 1 && row == 9 && column == 3 ? (double)INFINITY : noise;
+    case DIST_EXTREME: /* exact, so that all scores of a row are equal: the scale is 1 */
+        if (index == ATTENTION_V) return noise;
+        return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, row);
+    case DIST_FAINT:
+        if (index == ATTENTION_V && row == dominant_key(item)) return 0.0;
+        break;
+    case DIST_NAN_WEIGHTLESS:
+        if (index == ATTENTION_V && head == 1 && row == 7 && column == 3) return (double)NAN;
+        break;
     default:
         break;
     }
     if (!has_trend(item) || column != 0 || index == ATTENTION_V) return noise;
-    return index == ATTENTION_Q ? 1.0 : trend(item, row) / scale;
+    return index == ATTENTION_Q ? of_query(item, row) : trend(item, row) / scale;
 }
 
 static void fill_rows(const struct lesson_case *item, int index, struct rng *rng, float *data)
@@ -169,9 +214,14 @@ static double score(const struct lesson_case *item, int i, int j, double noise)
     case DIST_EQUAL:
         return trend(item, j);
     case DIST_NAN_Q:
-        return i % 5 == 2 && j == 3 ? (double)NAN : noise;
+        return i % 5 == 2 && j == (visible_keys(item, i) > 3 ? 3 : 0) ? (double)NAN : noise;
+    case DIST_INFINITE:
+        if (j == 7) return -(double)INFINITY;
+        return i % 5 == 2 && j == 3 ? (double)INFINITY : noise;
+    case DIST_EXTREME:
+        return of_query(item, i) * trend(item, j);
     default:
-        return trend(item, j) + noise;
+        return of_query(item, i) * trend(item, j) + noise;
     }
 }
 
@@ -196,6 +246,8 @@ static void fill_probs(const struct lesson_case *item, struct rng *rng, float *d
             for (int j = 0; j < kv_len; j++) {
                 double noise = item->distribution == DIST_EQUAL ? 0.5 : rng_uniform(rng) + 0x1p-10;
                 double weight = trend(item, j) > 30.0 ? 1e4 : noise * noise;
+                if (item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS)
+                    weight = j == dominant_key(item) ? 1.0 : noise * exp(-faintness(item, i));
                 data[j] = j < visible_keys(item, i) ? (float)weight : 0.0f;
                 sum += (double)data[j];
             }

@@ -264,8 +264,10 @@ static void score_errors(const struct row *row, const double *probs, double *roo
     size_t head_dim = (size_t)row->shape.head_dim;
     double largest = row_max(probs, row->visible);
     for (int j = 0; j < row->visible; j++) {
+        rooted[j] = flat[j] = 0.0;
+        if (probs[j] == 0.0) continue; /* its score may be -infinity */
         double magnitude = fabs(row->scale) * product_magnitude(row, row->k + (size_t)j * head_dim);
-        double below_max = probs[j] > 0.0 ? fabs(log(largest) - log(probs[j])) : 0.0;
+        double below_max = fabs(log(largest) - log(probs[j]));
         rooted[j] = sqrt((double)head_dim) * magnitude + below_max;
         flat[j] = magnitude + below_max;
     }
