@@ -5,6 +5,11 @@
  * Layout is contiguous `[batch, heads, seq_len, head_dim]`. With fewer K/V heads than query heads
  * (grouped-query attention) query head `h` reads K/V head `h / (heads / kv_heads)`.
  * A causal mask is aligned to the bottom right: query `i` sees keys `0 .. i + kv_len - q_len`.
+ *
+ * Every key that a query sees counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
+ * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
+ * weight 0, and one of +infinity makes the row NaN. A row whose scores are all -infinity gives 0 and a logsumexp of
+ * -infinity, as a row that sees nothing does. What the keys behind the mask hold never counts.
  */
 #ifndef WARPWISE_ATTENTION_ARGS_H
 #define WARPWISE_ATTENTION_ARGS_H
@@ -60,7 +65,8 @@ static inline int multiply_fits(uint64_t *product, uint64_t count, uint64_t limi
 }
 
 /**
- * @brief Checks extents, pointers, alignment and workspace in that order.
+ * @brief Checks pointers, causal and scale, extents, storage type, alignment and workspace in that order: of several
+ *        faults the first decides.
  *
  * Tensors may have more than 2^31 elements as long as a byte offset fits in 63 bits; the number of rows
  * batch * heads * max(q_len, kv_len) must fit in 31 bits, because lessons number rows with an int.

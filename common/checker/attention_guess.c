@@ -323,7 +323,8 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_EXTREME:
         return "all scores of a row are 1e37 or -1e37: does the maximum begin at -infinity?";
     case DIST_FAINT:
-        return "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-10 and below, "
+        return "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-10 "
+               "and below, "
                "which are small and not 0";
     case DIST_LARGE_VALUES:
         return "values near the largest half: a sum that is not divided yet overflows if it is kept as half";

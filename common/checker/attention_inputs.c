@@ -179,7 +179,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_V && row == dominant_key(item)) return 0.0;
         break;
     case DIST_NAN_WEIGHTLESS:
-        if (index == ATTENTION_V && head == 1 && row == 7 && column == 3) return (double)NAN;
+        if (index != ATTENTION_V || head != 1)
+            break; /* well before the key with all the weight, and next to it */
+        if ((row == 7 && column == 3) || (row == dominant_key(item) + 1 && column == 5)) return (double)NAN;
         break;
     default:
         break;

@@ -31,8 +31,9 @@ size_t naive_attention_workspace_bytes(const struct attention_args *args);
  * @param[in]  args   q and k are read; v, out and workspace are checked, not touched
  * @param[out] scores device, f32 [batch, heads, q_len, kv_len]; every element is written
  * @param[in]  stream where to launch
- * @return what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32; ::KERNEL_INVALID_CONFIG if
- *         scores is NULL; ::KERNEL_CUDA_ERROR
+ * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
+ *         ::KERNEL_INVALID_CONFIG if scores is NULL; ::KERNEL_ALIGNMENT_ERROR if it is not a multiple of 4 bytes;
+ *         ::KERNEL_CUDA_ERROR
  * @launch (query rows of all heads, ceil(kv_len / 256)) blocks of 256 threads, one score a thread
  * @cost 2 * head_dim operations a score; a load of K asks for 32 sectors
  */
@@ -55,7 +56,8 @@ enum kernel_status naive_attention_softmax_f32(const struct attention_args *args
                                                cudaStream_t stream);
 
 /**
- * @brief Part "output": O = P V. Values of keys behind the mask are never read.
+ * @brief Part "output": O = P V. Values of keys behind the mask never count; those of visible keys do, also where the
+ *        probability is 0.
  * @param[in] args   v is read, out is written
  * @param[in] probs  device, f32 [batch, heads, q_len, kv_len]
  * @param[in] stream where to launch

@@ -31,8 +31,9 @@ size_t tiled_attention_workspace_bytes(const struct attention_args *args);
  * @param[in]  args   q and k are read; v, out and workspace are checked, not touched
  * @param[out] scores device, f32 [batch, heads, q_len, kv_len]; every element is written
  * @param[in]  stream where to launch
- * @return what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32; ::KERNEL_INVALID_CONFIG if
- *         scores is NULL; ::KERNEL_CUDA_ERROR
+ * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
+ *         ::KERNEL_INVALID_CONFIG if scores is NULL; ::KERNEL_ALIGNMENT_ERROR if it is not a multiple of 4 bytes;
+ *         ::KERNEL_CUDA_ERROR
  * @launch (batch * heads * ceil(q_len / 64), ceil(kv_len / 64)) blocks of 256 threads, 64 x 64 scores a block
  * @smem 17 KB, static
  * @cost 2 * head_dim operations a score; every element of Q and K is requested once for 64 scores
@@ -55,7 +56,8 @@ enum kernel_status tiled_attention_softmax_f32(const struct attention_args *args
                                                cudaStream_t stream);
 
 /**
- * @brief Part "output": O = P V. Values of keys behind the mask are never read.
+ * @brief Part "output": O = P V. Values of keys behind the mask never count; those of visible keys do, also where the
+ *        probability is 0.
  * @param[in] args   v is read, out is written
  * @param[in] probs  device, f32 [batch, heads, q_len, kv_len]
  * @param[in] stream where to launch

@@ -30,11 +30,11 @@ struct softmax_pair {
 
 /**
  * @brief Part "merge": out[i] = merge of a[i] and b[i].
- * @param[in]  a, b   device, [count]; a NaN in either pair makes l of the result NaN
+ * @param[in]  a, b   device, [count]; a NaN or an m of +infinity in either pair makes l of the result NaN
  * @param[out] out    device, [count]
  * @param[in]  count  >= 1
  * @param[in]  stream where to launch
- * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG (null pointer), ::KERNEL_INVALID_DIMENSION,
+ * @return ::KERNEL_OK, or the first that applies: ::KERNEL_INVALID_CONFIG (null pointer), ::KERNEL_INVALID_DIMENSION,
  *         ::KERNEL_ALIGNMENT_ERROR (not a multiple of 8 bytes), ::KERNEL_CUDA_ERROR
  * @launch one thread a pair
  * @cost 16 bytes read, 8 written, two exponentials a pair
@@ -45,7 +45,8 @@ enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const 
 /**
  * @brief Part "rows": softmax of every row, reading the row from device memory for (m, l) only once.
  *
- * A row of nothing but -infinity gives zeros and lse -infinity; a row with a NaN gives NaN throughout.
+ * A row of nothing but -infinity gives zeros and lse -infinity; a row with a NaN
+ * or +infinity gives NaN throughout, lse included.
  * @param[in]  in     device, f32 [rows, cols]
  * @param[out] out    device, f32 [rows, cols]; must not overlap in
  * @param[out] lse    device, f32 [rows]: m + log(l) of each row; NULL if not wanted
@@ -64,7 +65,7 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
  * @brief Part "attention": one query row at a time, one pass over K and V, no score matrix, no workspace.
  * @param[in] args   f32; any head_dim from 1 to 256; lse, unless NULL, receives the logsumexp of every row
  * @param[in] stream where to launch
- * @return what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
+ * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_DIMENSION if head_dim > 256; ::KERNEL_CUDA_ERROR
  * @launch one block a query row; its warps share the keys
  * @smem a pair and head_dim sums for each warp

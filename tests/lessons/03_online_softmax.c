@@ -46,7 +46,28 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 #include "bound.h"
 #include "softmax.h"
 
-enum distribution { NORMAL, LARGE, LOW, EQUAL, RISING, FALLING, DOMINANT, WITH_NAN, WITH_EMPTY, CAN_BE_ANY };
+enum distribution {
+    NORMAL,
+    LARGE,
+    LOW,
+    EQUAL,
+    RISING,
+    FALLING,
+    DOMINANT,
+    WITH_NAN,
+    WITH_EMPTY,
+    WITH_NAN_AND_EMPTY, /* NaN, and -infinity beside it */
+    WITH_INFINITY,
+    EXTREME, /* 1e37 or -1e37, all of a row or a pair alike */
+    FAINT,   /* -85 ... 0, so that exp is anything down to 1e-37 */
+    CAN_BE_ANY
+};
+
+enum row_flags {
+    TWO_STREAMS = 1,
+    NO_LSE = 2,
+    IN_OFFSET = 4 /* `in` begins 4 bytes behind a multiple of 16 */
+};
 
 /** A case of the first two parts. */
 struct table_row {
@@ -57,54 +78,73 @@ struct table_row {
     int rows, cols; /* merge: count, 1 */
     enum distribution distribution;
     int repeat;
+    unsigned flags; /* set of enum row_flags */
 };
 
 static const struct table_row TABLE[] = {
-    {"merge/one", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1, 1, NORMAL, 1},
-    {"merge/pairs_1000", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1000, 1, NORMAL, 1},
-    {"merge/pairs_31", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 31, 1, NORMAL, 1},
-    {"merge/pairs_257", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 257, 1, NORMAL, 1},
-    {"merge/empty", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_EMPTY, 1},
-    {"merge/large", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LARGE, 1},
-    {"merge/low", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LOW, 1},
-    {"merge/equal", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EQUAL, 1},
-    {"merge/nan", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_NAN, 1},
-    {"merge/property_random", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100},
+    {"merge/one", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1, 1, NORMAL, 1, 0},
+    {"merge/pairs_1000", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1000, 1, NORMAL, 1, 0},
+    {"merge/pairs_31", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 31, 1, NORMAL, 1, 0},
+    {"merge/pairs_257", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 257, 1, NORMAL, 1, 0},
+    {"merge/pairs_5000", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 5000, 1, NORMAL, 1, 0},
+    {"merge/empty", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_EMPTY, 1, 0},
+    {"merge/large", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LARGE, 1, 0},
+    {"merge/low", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LOW, 1, 0},
+    {"merge/equal", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EQUAL, 1, 0},
+    {"merge/nan", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_NAN, 1, 0},
+    {"merge/nan_and_empty", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_NAN_AND_EMPTY, 1, 0},
+    {"merge/infinite", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_INFINITY, 1, 0},
+    {"merge/extreme", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EXTREME, 1, 0},
+    {"merge/faint", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, FAINT, 1, 0},
+    {"merge/property_random", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100, 0},
 
-    {"rows/one", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 1, 1, NORMAL, 1},
-    {"rows/tiny", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 3, 5, NORMAL, 1},
-    {"rows/40x256", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 40, 256, NORMAL, 1},
-    {"rows/7x1000", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 7, 1000, NORMAL, 1},
-    {"rows/cols_31", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 31, NORMAL, 1},
-    {"rows/cols_32", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 32, NORMAL, 1},
-    {"rows/cols_33", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 33, NORMAL, 1},
-    {"rows/cols_63", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 63, NORMAL, 1},
-    {"rows/cols_64", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 64, NORMAL, 1},
-    {"rows/cols_65", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 65, NORMAL, 1},
-    {"rows/cols_127", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 127, NORMAL, 1},
-    {"rows/cols_128", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 128, NORMAL, 1},
-    {"rows/cols_129", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 129, NORMAL, 1},
-    {"rows/cols_1023", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1023, NORMAL, 1},
-    {"rows/cols_1025", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1025, NORMAL, 1},
-    {"rows/cols_4099", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 4099, NORMAL, 1},
-    {"rows/cols_9001", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 9001, NORMAL, 1},
-    {"rows/cols_40000", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 40000, NORMAL, 1},
-    {"rows/many_rows", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1031, 3, NORMAL, 1},
-    {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 5, NORMAL, 1},
-    {"rows/no_lse", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 100, NORMAL, 1},
-    {"rows/two_streams", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 20, 300, NORMAL, 1},
-    {"rows/offset_4_bytes", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 260, NORMAL, 1},
-    {"rows/large", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LARGE, 1},
-    {"rows/low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LOW, 1},
-    {"rows/equal", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 9000, EQUAL, 1},
-    {"rows/rising", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, RISING, 1},
-    {"rows/falling", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, FALLING, 1},
-    {"rows/dominant", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, DOMINANT, 1},
-    {"rows/nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_NAN, 1},
-    {"rows/nothing_to_see", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_EMPTY, 1},
-    {"rows/property_softmax", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100},
-    {"rows/16384x8192", GROUP_SPEED, PART_ROWS, DEVICE_GPU, 16384, 8192, NORMAL, 1},
-    {"rows/64x1024", GROUP_SPEED, PART_ROWS, DEVICE_ANY, 64, 1024, NORMAL, 1},
+    {"rows/one", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 1, 1, NORMAL, 1, 0},
+    {"rows/tiny", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 3, 5, NORMAL, 1, 0},
+    {"rows/40x256", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 40, 256, NORMAL, 1, 0},
+    {"rows/7x1000", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 7, 1000, NORMAL, 1, 0},
+    {"rows/cols_31", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 31, NORMAL, 1, 0},
+    {"rows/cols_32", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 32, NORMAL, 1, 0},
+    {"rows/cols_33", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 33, NORMAL, 1, 0},
+    {"rows/cols_63", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 63, NORMAL, 1, 0},
+    {"rows/cols_64", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 64, NORMAL, 1, 0},
+    {"rows/cols_65", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 65, NORMAL, 1, 0},
+    {"rows/cols_127", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 127, NORMAL, 1, 0},
+    {"rows/cols_128", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 128, NORMAL, 1, 0},
+    {"rows/cols_129", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 129, NORMAL, 1, 0},
+    {"rows/cols_1023", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1023, NORMAL, 1, 0},
+    {"rows/cols_1025", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1025, NORMAL, 1, 0},
+    {"rows/cols_4099", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 4099, NORMAL, 1, 0},
+    {"rows/cols_9001", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 9001, NORMAL, 1, 0},
+    {"rows/cols_12289", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 12289, NORMAL, 1, 0},
+    {"rows/cols_16384", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 16384, NORMAL, 1, 0},
+    {"rows/cols_16385", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 16385, NORMAL, 1, 0},
+    {"rows/cols_32771", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 32771, NORMAL, 1, 0},
+    {"rows/cols_40000", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 40000, NORMAL, 1, 0},
+    {"rows/many_rows", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1031, 3, NORMAL, 1, 0},
+    {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 5, NORMAL, 1, 0},
+    {"rows/no_lse", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 100, NORMAL, 1, NO_LSE},
+    {"rows/two_streams", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 20, 300, NORMAL, 1, TWO_STREAMS},
+    {"rows/offset_4_bytes", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 260, NORMAL, 1, IN_OFFSET},
+    {"rows/large", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LARGE, 1, 0},
+    {"rows/low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LOW, 1, 0},
+    {"rows/equal", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 9000, EQUAL, 1, 0},
+    {"rows/rising", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, RISING, 1, 0},
+    {"rows/falling", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, FALLING, 1, 0},
+    {"rows/dominant", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, DOMINANT, 1, 0},
+    {"rows/nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_NAN, 1, 0},
+    {"rows/nothing_to_see", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_EMPTY, 1, 0},
+    {"rows/nan_and_nothing", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_NAN_AND_EMPTY, 1, 0},
+    {"rows/infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_INFINITY, 1, 0},
+    {"rows/extreme", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 6, 300, EXTREME, 1, 0},
+    {"rows/faint", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 6, 300, FAINT, 1, 0},
+    {"rows/long_nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_NAN, 1, 0},
+    {"rows/long_nothing", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_EMPTY, 1, 0},
+    {"rows/long_infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, WITH_INFINITY, 1, 0},
+    {"rows/long_extreme", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, EXTREME, 1, 0},
+    {"rows/long_faint", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, FAINT, 1, 0},
+    {"rows/property_softmax", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100, 0},
+    {"rows/16384x8192", GROUP_SPEED, PART_ROWS, DEVICE_GPU, 16384, 8192, NORMAL, 1, 0},
+    {"rows/64x1024", GROUP_SPEED, PART_ROWS, DEVICE_ANY, 64, 1024, NORMAL, 1, 0},
 };
 
 /** A wrong argument of the first two parts. */
@@ -132,6 +172,14 @@ static const struct bad_row BAD[] = {
     {"rows/misaligned_in", PART_ROWS, -1, 0, -1, ROWS_IN, 2, KERNEL_ALIGNMENT_ERROR},
     {"rows/misaligned_out", PART_ROWS, -1, 0, -1, ROWS_OUT, 1, KERNEL_ALIGNMENT_ERROR},
     {"rows/misaligned_lse", PART_ROWS, -1, 0, -1, ROWS_LSE, 2, KERNEL_ALIGNMENT_ERROR},
+
+    /* Two faults at once: the first that the contract names decides. */
+    {"merge/null_b_and_no_pairs", PART_MERGE, ON_COUNT, 0, MERGE_B, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/null_a_and_misaligned_b", PART_MERGE, -1, 0, MERGE_A, MERGE_B, 4, KERNEL_INVALID_CONFIG},
+    {"merge/no_pairs_and_misaligned_a", PART_MERGE, ON_COUNT, 0, -1, MERGE_A, 4, KERNEL_INVALID_DIMENSION},
+    {"rows/null_out_and_no_rows", PART_ROWS, ON_ROWS, 0, ROWS_OUT, -1, 0, KERNEL_INVALID_CONFIG},
+    {"rows/null_in_and_misaligned_out", PART_ROWS, -1, 0, ROWS_IN, ROWS_OUT, 2, KERNEL_INVALID_CONFIG},
+    {"rows/no_cols_and_misaligned_in", PART_ROWS, ON_COLS, 0, -1, ROWS_IN, 2, KERNEL_INVALID_DIMENSION},
 };
 
 static void start_case(struct lesson_case *item, const char *name, int part, int rows, int cols)
@@ -161,9 +209,9 @@ static int cases(struct lesson_case *cases, int capacity)
         item->distribution = TABLE[i].distribution;
         item->repeat = TABLE[i].repeat;
         if (TABLE[i].distribution == NORMAL) item->flags |= CASE_UNIT_SCALE;
-        if (strcmp(item->name, "rows/two_streams") == 0) item->flags |= CASE_TWO_STREAMS;
-        if (strcmp(item->name, "rows/no_lse") == 0) item->null_buffer = ROWS_LSE;
-        if (strcmp(item->name, "rows/offset_4_bytes") != 0) continue;
+        if (TABLE[i].flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+        if (TABLE[i].flags & NO_LSE) item->null_buffer = ROWS_LSE;
+        if (!(TABLE[i].flags & IN_OFFSET)) continue;
         item->misaligned_buffer = ROWS_IN;
         item->misalignment = 4;
     }
@@ -227,6 +275,10 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
         return (float)(0.05 * ((double)count - place) + 0.01 * noise);
     case DOMINANT:
         return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
+    case EXTREME:
+        return 1e37f;
+    case FAINT: /* one largest value, and what is 1 to 80 below it all over the row */
+        return (float)(at == count / 2 ? 5.0 : 4.0 - (double)(at * 31 % 80) + 0.01 * noise);
     default:
         return (float)noise;
     }
@@ -237,13 +289,24 @@ static void fill_pairs(const struct lesson_case *item, int index, size_t count, 
     for (size_t i = 0; i < count; i++, data += 2) {
         data[0] = value_of(item, i, count, rng_normal(rng));
         data[1] = (float)(1.0 + 99.0 * rng_uniform(rng));
+        if (item->distribution == EXTREME && i % 2 == 0) data[0] = -data[0];
+        /* Of ten million values that are 15 to 34 below the largest of the other piece something is left. */
+        if (item->distribution == FAINT) {
+            int far_below = index == (int)(i % 2);
+            data[0] = (float)(far_below ? -15.0 - (double)(i % 20) : 0.0);
+            data[1] = far_below ? 1e7f : 1.0f;
+        }
         /* In turn the first, the second, both or neither of a pair of pairs. */
         int chosen = (i >> index & 1) != 0;
-        if (item->distribution == WITH_EMPTY && chosen) {
+        int empty = item->distribution == WITH_EMPTY || item->distribution == WITH_NAN_AND_EMPTY;
+        if (empty && chosen) {
             data[0] = -INFINITY;
             data[1] = 0.0f;
         }
-        if (item->distribution == WITH_NAN && chosen && i % 3 == 0) data[i % 2] = NAN;
+        int nan =
+            item->distribution == WITH_NAN ? chosen : item->distribution == WITH_NAN_AND_EMPTY && !chosen;
+        if (nan && i % 3 == 0) data[i % 2] = NAN;
+        if (item->distribution == WITH_INFINITY && chosen) data[0] = INFINITY;
     }
 }
 
@@ -263,6 +326,10 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
             float value = value_of(item, col, cols, rng_normal(rng));
             if (item->distribution == WITH_EMPTY && (row % 3 == 1 || col % 4 == 2)) value = -INFINITY;
             if (item->distribution == WITH_NAN && row % 3 == 1 && col == cols / 2) value = NAN;
+            if (item->distribution == WITH_NAN_AND_EMPTY)
+                value = row % 3 == 1 && col == cols / 2 ? NAN : -INFINITY;
+            if (item->distribution == WITH_INFINITY && row % 3 == 0 && col == cols / 2) value = INFINITY;
+            if (item->distribution == EXTREME && row % 2 == 1) value = -value;
             data[row * cols + col] = value;
         }
 }
@@ -440,6 +507,14 @@ static const char *purpose(const struct lesson_case *item)
         return "values rise along the row: is the sum rescaled whenever the maximum grows?";
     case WITH_NAN:
         return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    case WITH_NAN_AND_EMPTY:
+        return "a NaN beside -infinity: it is no empty piece";
+    case WITH_INFINITY:
+        return "some values are +infinity, and infinity - infinity is NaN";
+    case EXTREME:
+        return "all values are 1e37 or -1e37: does the maximum begin at -infinity?";
+    case FAINT:
+        return "what is far below the maximum is small and not 0";
     case WITH_EMPTY:
         return item->part == PART_MERGE
                    ? "some pieces are empty, (-infinity, 0): merging them changes nothing"
