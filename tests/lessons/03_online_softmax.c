@@ -439,7 +439,7 @@ static int row_holds(const float *in, const float *out, size_t cols, char *reaso
     double sum = 0.0, slack = bound_sum((double)cols, 1.0) + bound_floor(1.0);
     int nothing = 1;
     for (size_t j = 0; j < cols; j++)
-        if (isnan(in[j])) return 1; /* NaN throughout, says the oracle */
+        if (isnan(in[j]) || in[j] == INFINITY) return 1; /* NaN throughout, says the oracle */
     for (size_t j = 0; j < cols; j++) {
         nothing = nothing && in[j] == -INFINITY;
         sum += (double)out[j];
