@@ -110,7 +110,7 @@ send h
 expect \\x1b[1mhint
 rename scores.cu ${kernel}
 expect points
-expect scores      PASS        51 of 51 cases
+expect scores      PASS        76 of 76 cases
 fits
 send q
 exit 0
