@@ -72,6 +72,19 @@ foreach(mutant IN ITEMS barrier_missing_in_tree causal_top_left tail_not_guarded
     endforeach()
 endforeach()
 
+# ---- "again" repeats what made the inputs: the seed, and the file of a secret one, not what is in it --------------------------
+file(WRITE ${WORKDIR}/secret "do not tell")
+set(kernel ${WORKDIR}/causal_top_left/naive_attention.cu)
+expect(1 "again +build/bin/warpwise check 01 --kernel [^ ]+ --case scores/causal_more_keys --device simt"
+       ${WARPWISE} check 01 --device simt --kernel ${kernel} --case scores/causal_more_keys)
+expect(1 "--seed 11 --secret-seed-file [^ ]+/secret --case scores/causal_more_keys" ${WARPWISE} check 01 --device simt
+       --kernel ${kernel} --case scores/causal_more_keys --seed 11 --secret-seed-file ${WORKDIR}/secret
+       --json ${WORKDIR}/again.json)
+file(READ ${WORKDIR}/again.json json)
+if(output MATCHES "do not tell" OR NOT json MATCHES "\"again\": \"build/bin/warpwise check 01[^\"]*--seed 11 --secret-seed-file")
+    message(SEND_ERROR "the secret is told, or again.json lacks the seed:\n${json}")
+endif()
+
 # ---- a finding is shown once, though a kernel is launched twice; work that is half done is not called wrong ---------------
 set(kernel ${WORKDIR}/barrier_missing_in_tree/naive_attention.cu)
 expect(1 "simt: shared-race" ${WARPWISE} check 01 --device simt --kernel ${kernel} --case softmax/square_64)
