@@ -10,52 +10,111 @@
 
 #define LN_2 0.69314718055994531
 
-/** A mistake, as a change to the definition. */
+/** A mistake, as a change to the definition. What is not named is right. */
 struct mistake {
     const char *message;
     unsigned kinds; /* set of 1 << enum attention_kind that can have it */
+    int in_lse; /* 1: it is looked for in lse, which is wrong where out is right; else in the other output */
     int only_causal, only_gqa;
-    double scale_power; /* the scale, below 1, is applied this many times; 1 is right, infinity gives 0 */
-    int mask_shift;     /* the row sees this many keys more */
+    enum { SCALE_RIGHT, NO_SCALE, SCALE_OF_0, SCALE_TWICE } scale;
+    int mask_shift; /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
-    enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME } head;
-    int tile; /* keys of a last, incomplete tile of this size are missing; below 0, zeros that fill it count; 0: none */
-    enum { DIVIDE, DO_NOT_DIVIDE, KEEP_SCORES, POWERS_OF_2, POWERS_OF_E } normalise;
+    enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1 } head;
+    enum { ALL_KEYS, TAIL_MISSING, TAIL_AS_ZEROS, LAST_TILE_ONLY, FIRST_TILE_ONLY } keys;
+    int tile; /* keys of a tile, for all of `keys` but the first */
+    enum { DIVIDE, DO_NOT_DIVIDE, DIVIDE_TWICE, KEEP_SCORES, POWERS_OF_2, POWERS_OF_E } normalise;
+    int max_from_zero; /* the running maximum begins at 0, and exp of what is far below it is 0 */
+    double cut;        /* weights of scores this far below the largest are taken as 0; 0: none are */
+    enum { LSE_RIGHT, LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN } lse;
 };
 
-enum { S = 1 << ATTENTION_SCORES, O = 1 << ATTENTION_OUTPUT, W = 1 << ATTENTION_WHOLE };
+enum {
+    S = 1 << ATTENTION_SCORES,
+    M = 1 << ATTENTION_SOFTMAX,
+    O = 1 << ATTENTION_OUTPUT,
+    W = 1 << ATTENTION_WHOLE
+};
+
+#define TILED(text, kinds_of, what, size)                                                                    \
+    {                                                                                                        \
+        .message = text " (tile of " #size ")", .kinds = (kinds_of), .keys = (what), .tile = (size)          \
+    }
+#define EVERY_TILE(text, kinds_of, what)                                                                     \
+    TILED(text, kinds_of, what, 8), TILED(text, kinds_of, what, 16), TILED(text, kinds_of, what, 32),        \
+        TILED(text, kinds_of, what, 64), TILED(text, kinds_of, what, 128)
 
 static const struct mistake MISTAKES[] = {
-    {"as without the scale: is every score multiplied by it?", S | W, 0, 0, 0.0, 0, 0, 0, 0, 0},
-    {"as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)", S | W, 0, 0, (double)INFINITY, 0, 0, 0, 0,
-     0},
-    {"as if the scale were applied twice", S | W, 0, 0, 2.0, 0, 0, 0, 0, 0},
-    {"mask off by one: a query does not see the last key it should", S | O | W, 1, 0, 1.0, -1, 0, 0, 0, 0},
-    {"mask off by one: a query sees one key too many", S | O | W, 1, 0, 1.0, 1, 0, 0, 0, 0},
-    {"as without the causal mask", S | O | W, 1, 0, 1.0, 0, MASK_NONE, 0, 0, 0},
-    {"as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len", S | O | W, 1,
-     0, 1.0, 0, MASK_TOP_LEFT, 0, 0, 0},
-    {"wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)", S | O | W, 0, 1, 1.0, 0, 0,
-     HEAD_MODULO, 0, 0},
-    {"wrong K/V head: the query head's own number is used", S | O | W, 0, 1, 1.0, 0, 0, HEAD_SAME, 0, 0},
-    {"never divided by the sum of the exponentials", W, 0, 0, 1.0, 0, 0, 0, 0, DO_NOT_DIVIDE},
-    {"as if scores, not probabilities, were multiplied with V", W, 0, 0, 1.0, 0, 0, 0, 0, KEEP_SCORES},
-    {"the keys of the last, incomplete K/V tile are missing (tile of 8)", O | W, 0, 0, 1.0, 0, 0, 0, 8, 0},
-    {"the keys of the last, incomplete K/V tile are missing (tile of 16)", O | W, 0, 0, 1.0, 0, 0, 0, 16, 0},
-    {"the keys of the last, incomplete K/V tile are missing (tile of 32)", O | W, 0, 0, 1.0, 0, 0, 0, 32, 0},
-    {"the keys of the last, incomplete K/V tile are missing (tile of 64)", O | W, 0, 0, 1.0, 0, 0, 0, 64, 0},
-    {"the keys of the last, incomplete K/V tile are missing (tile of 128)", O | W, 0, 0, 1.0, 0, 0, 0, 128,
-     0},
-    {"zeros that fill the last K/V tile count as keys of score 0 (tile of 32)", W, 0, 0, 1.0, 0, 0, 0, -32,
-     0},
-    {"zeros that fill the last K/V tile count as keys of score 0 (tile of 64)", W, 0, 0, 1.0, 0, 0, 0, -64,
-     0},
-    {"zeros that fill the last K/V tile count as keys of score 0 (tile of 128)", W, 0, 0, 1.0, 0, 0, 0, -128,
-     0},
-    {"as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?", W, 0, 0, 1.0, 0, 0, 0,
-     0, POWERS_OF_2},
-    {"as if exp were taken of scores that are multiplied by log2(e) already", W, 0, 0, 1.0, 0, 0, 0, 0,
-     POWERS_OF_E},
+    {.message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score "
+                "- 0) is 0",
+     .kinds = M | W,
+     .max_from_zero = 1},
+    {.message = "as without the scale: is every score multiplied by it?", .kinds = S | W, .scale = NO_SCALE},
+    {.message = "as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)",
+     .kinds = S | W,
+     .scale = SCALE_OF_0},
+    {.message = "as if the scale were applied twice", .kinds = S | W, .scale = SCALE_TWICE},
+    {.message = "mask off by one: a query does not see the last key it should",
+     .kinds = S | O | W,
+     .only_causal = 1,
+     .mask_shift = -1},
+    {.message = "mask off by one: a query sees one key too many",
+     .kinds = S | O | W,
+     .only_causal = 1,
+     .mask_shift = 1},
+    {.message = "as without the causal mask", .kinds = S | O | W, .only_causal = 1, .mask = MASK_NONE},
+    {.message = "as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len",
+     .kinds = S | O | W,
+     .only_causal = 1,
+     .mask = MASK_TOP_LEFT},
+    {.message = "wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)",
+     .kinds = S | O | W,
+     .only_gqa = 1,
+     .head = HEAD_MODULO},
+    {.message = "wrong K/V head: the query head's own number is used",
+     .kinds = S | O | W,
+     .only_gqa = 1,
+     .head = HEAD_SAME},
+    {.message = "every sequence of the batch reads the K/V heads of the first: is the batch in their offset?",
+     .kinds = S | O | W,
+     .head = HEAD_NO_BATCH},
+    {.message =
+         "K/V rows of sequence b begin at b * kv_len: the stride of a sequence is kv_heads * kv_len rows",
+     .kinds = S | O | W,
+     .head = HEAD_BATCH_STRIDE_1},
+    {.message = "never divided by the sum of the exponentials", .kinds = M | W, .normalise = DO_NOT_DIVIDE},
+    {.message = "divided twice by the sum of the exponentials", .kinds = M | W, .normalise = DIVIDE_TWICE},
+    {.message = "as if scores, not probabilities, were multiplied with V",
+     .kinds = W,
+     .normalise = KEEP_SCORES},
+    EVERY_TILE("the keys of the last, incomplete K/V tile are missing", O | W, TAIL_MISSING),
+    EVERY_TILE("keys past the end that fill the last K/V tile count as keys of score 0", W, TAIL_AS_ZEROS),
+    EVERY_TILE("only the last K/V tile counts: is what the tiles before it gave kept?", O | W,
+               LAST_TILE_ONLY),
+    EVERY_TILE("only the first K/V tile counts", O | W, FIRST_TILE_ONLY),
+    {.message = "only the first 256 keys count: does every thread go on to its next key?",
+     .kinds = O | M | W,
+     .keys = FIRST_TILE_ONLY,
+     .tile = 256},
+    {.message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?",
+     .kinds = M | W,
+     .normalise = POWERS_OF_2},
+    {.message = "as if exp were taken of scores that are multiplied by log2(e) already",
+     .kinds = M | W,
+     .normalise = POWERS_OF_E},
+    {.message = "weights below exp(-20) are taken as 0", .kinds = M | W, .cut = 20.0},
+    {.message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)",
+     .kinds = M | W,
+     .in_lse = 1,
+     .lse = LSE_WITHOUT_MAX},
+    {.message = "lse is the maximum alone: lse = m + log(l)",
+     .kinds = M | W,
+     .in_lse = 1,
+     .lse = LSE_MAX_ONLY},
+    {.message = "lse is in base 2: multiply it by log(2)", .kinds = M | W, .in_lse = 1, .lse = LSE_IN_BASE_2},
+    {.message = "lse is m + log of the weights after they were divided, which is m",
+     .kinds = M | W,
+     .in_lse = 1,
+     .lse = LSE_OF_MEAN},
 };
 
 /** What may be forgotten from one tile of keys to the next: each is tried with tiles of several sizes. */
@@ -64,12 +123,19 @@ static const struct forgotten {
     int o, l,
         divided; /* corrected to the new maximum: O, l; O was divided by l in between, and is taken for a sum */
 } FORGOTTEN[] = {
-    {"O is not corrected where a later K/V tile brings a new maximum (tile of %d)", 0, 1, 0},
-    {"l is not corrected where a later K/V tile brings a new maximum (tile of %d)", 1, 0, 0},
-    {"neither O nor l is corrected where a later K/V tile brings a new maximum (tile of %d)", 0, 0, 0},
-    {"O, divided by l at every K/V tile, is corrected as if it were still the sum (tile of %d)", 1, 1, 1},
+    {"O is not rescaled where a later %s brings a new maximum", 0, 1, 0},
+    {"l is not rescaled where a later %s brings a new maximum", 1, 0, 0},
+    {"neither O nor l is rescaled where a later %s brings a new maximum", 0, 0, 0},
+    {"O, divided by l after every %s, is rescaled as if it were still the sum", 1, 1, 1},
+    {"O, divided by l after every %s, is added whole: it counts l_old exp(m_old - m_new) / l_new in the new O", 0, 1, 2},
 };
-static const int FORGOTTEN_TILES[] = {32, 64, 128};
+static const int FORGOTTEN_TILES[] = {1, 4, 8, 16, 32, 64, 128};
+
+/** Sums of several workers that are merged without being brought to one maximum: worker (key / run) % workers. */
+static const struct split {
+    int workers, run;
+} SPLITS[] = {{4, 1},  {8, 1}, {32, 1}, {4, 4},  {4, 8},  {4, 16},
+              {4, 32}, {8, 4}, {8, 32}, {2, 32}, {2, 64}, {4, 64}};
 
 /** The element that is looked at. */
 struct place {
@@ -83,164 +149,256 @@ static struct place place_of(const struct lesson_case *item, size_t at, size_t c
     return (struct place){unit / q_len / heads, unit / q_len % heads, unit % q_len, at % columns};
 }
 
-static int keys_seen(const struct lesson_case *item, const struct mistake *mistake, size_t i)
+static size_t row_of(const struct lesson_case *item, const struct place *place)
 {
-    int kv_len = item->extent[AT_KV_LEN], seen = kv_len;
-    if (item->value[AT_CAUSAL] == 1 && mistake->mask != MASK_NONE) {
+    return (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
+}
+
+/* The keys that count, by this mistake: [*first, the value returned). */
+static int keys_counted(const struct lesson_case *item, const struct mistake *mistake, size_t i, int *first)
+{
+    int kv_len = item->extent[AT_KV_LEN], seen = kv_len, tile = mistake->tile;
+    if (item->value[AT_CAUSAL] == 1 && mistake->mask != MASK_NONE &&
+        item->extent[EX_KIND] != ATTENTION_SOFTMAX) {
         seen = (int)i + 1 + mistake->mask_shift;
         if (mistake->mask == MASK_RIGHT) seen += kv_len - item->extent[AT_Q_LEN];
     }
-    if (mistake->tile > 0) {
-        int whole = kv_len / mistake->tile * mistake->tile;
-        seen = seen < whole ? seen : whole;
-    }
-    return seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
+    seen = seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
+    *first = 0;
+    if (mistake->keys == TAIL_MISSING && seen > kv_len / tile * tile) seen = kv_len / tile * tile;
+    if (mistake->keys == FIRST_TILE_ONLY && seen > tile) seen = tile;
+    if (mistake->keys == LAST_TILE_ONLY && seen > 0) *first = (seen - 1) / tile * tile;
+    return seen;
 }
 
 /* How many keys of score 0 stand behind the last one, by this mistake. */
 static int filled_keys(const struct lesson_case *item, const struct mistake *mistake)
 {
-    int over = mistake->tile < 0 ? item->extent[AT_KV_LEN] % -mistake->tile : 0;
-    return over > 0 ? -mistake->tile - over : 0;
+    int over = mistake->keys == TAIL_AS_ZEROS ? item->extent[AT_KV_LEN] % mistake->tile : 0;
+    return over > 0 ? mistake->tile - over : 0;
 }
 
 static size_t first_kv_row(const struct lesson_case *item, const struct mistake *mistake,
                            const struct place *place)
 {
     size_t kv_heads = (size_t)item->extent[AT_KV_HEADS], group = (size_t)item->extent[AT_HEADS] / kv_heads;
-    size_t head = mistake->head == HEAD_MODULO ? place->h % kv_heads
-                  : mistake->head == HEAD_SAME ? place->h
-                                               : place->h / group;
-    size_t flat = (place->b * kv_heads + head) % ((size_t)item->extent[AT_BATCH] * kv_heads);
-    return flat * (size_t)item->extent[AT_KV_LEN];
+    size_t head = place->h / group, sequence = place->b * kv_heads;
+    if (mistake->head == HEAD_MODULO) head = place->h % kv_heads;
+    if (mistake->head == HEAD_SAME) head = place->h;
+    if (mistake->head == HEAD_NO_BATCH) sequence = 0;
+    if (mistake->head == HEAD_BATCH_STRIDE_1) sequence = place->b;
+    return (sequence + head) % ((size_t)item->extent[AT_BATCH] * kv_heads) * (size_t)item->extent[AT_KV_LEN];
 }
 
+/* Score of key j; of a softmax part it is given. */
 static double score_of(const struct lesson_case *item, const float *const *data,
-                       const struct mistake *mistake, const struct place *place, size_t kv_row)
+                       const struct mistake *mistake, const struct place *place, int j)
 {
-    size_t head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    size_t q_row =
-        (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
-    double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim);
-    double sum = 0.0;
-    for (size_t d = 0; d < head_dim; d++)
-        sum += (double)data[ATTENTION_Q][q_row * head_dim + d] *
-               (double)data[ATTENTION_K][kv_row * head_dim + d];
-    return sum * pow(fabs(scale), mistake->scale_power) *
-           (scale < 0.0 && mistake->scale_power == 1.0 ? -1.0 : 1.0);
+    size_t head_dim = (size_t)item->extent[AT_HEAD_DIM], q_row = row_of(item, place);
+    if (item->extent[EX_KIND] == ATTENTION_SOFTMAX)
+        return (double)data[ATTENTION_MATRIX][q_row * (size_t)item->extent[AT_KV_LEN] + (size_t)j];
+    const float *q = data[ATTENTION_Q] + q_row * head_dim;
+    const float *k = data[ATTENTION_K] + (first_kv_row(item, mistake, place) + (size_t)j) * head_dim;
+    double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim),
+           sum = 0.0;
+    for (size_t d = 0; d < head_dim; d++) sum += (double)q[d] * (double)k[d];
+    if (mistake->scale == NO_SCALE) return sum;
+    if (mistake->scale == SCALE_OF_0) return 0.0;
+    return sum * scale * (mistake->scale == SCALE_TWICE ? scale : 1.0);
 }
 
-static double whole_of(const struct lesson_case *item, const float *const *data,
-                       const struct mistake *mistake, const struct place *place)
+/* What is multiplied by the weight of key j: an element of V, or in a softmax part 1 for the column's own key. */
+static double value_of(const struct lesson_case *item, const float *const *data,
+                       const struct mistake *mistake, const struct place *place, int j)
 {
-    size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    int seen = keys_seen(item, mistake, place->i), filled = filled_keys(item, mistake);
-    double max = filled > 0 ? 0.0 : (double)-INFINITY, sum = 0.0, weights = 0.0;
-    double exponent = mistake->normalise == POWERS_OF_2   ? LN_2
-                      : mistake->normalise == POWERS_OF_E ? 1.0 / LN_2
-                                                          : 1.0;
-    for (int j = 0; j < seen; j++) max = fmax(max, score_of(item, data, mistake, place, first + (size_t)j));
-    for (int j = 0; j < seen; j++) {
-        double score = score_of(item, data, mistake, place, first + (size_t)j);
-        double weight = mistake->normalise == KEEP_SCORES ? score : exp(exponent * (score - max));
+    if (item->extent[EX_KIND] == ATTENTION_SOFTMAX) return (size_t)j == place->column;
+    size_t row = first_kv_row(item, mistake, place) + (size_t)j;
+    return (double)data[ATTENTION_V][row * (size_t)item->extent[AT_HEAD_DIM] + place->column];
+}
+
+/* exp as float has it, when what it is taken of is far below the maximum. */
+static double float_exp(double below)
+{
+    return (double)(float)exp(below);
+}
+
+static double weight_of(const struct mistake *mistake, double score, double max)
+{
+    double below = score - max;
+    if (mistake->normalise == KEEP_SCORES) return score;
+    if (mistake->cut > 0.0 && below < -mistake->cut) return 0.0;
+    if (mistake->normalise == POWERS_OF_2) below *= LN_2;
+    if (mistake->normalise == POWERS_OF_E) below /= LN_2;
+    return mistake->max_from_zero ? float_exp(below) : exp(below);
+}
+
+static double lse_of(const struct mistake *mistake, double max, double weights)
+{
+    switch (mistake->lse) {
+    case LSE_WITHOUT_MAX:
+        return log(weights);
+    case LSE_IN_BASE_2:
+        return (max + log(weights)) / LN_2;
+    case LSE_MAX_ONLY:
+    case LSE_OF_MEAN:
+        return max;
+    default:
+        return max + log(weights);
+    }
+}
+
+/* An element of the output, or lse of its row. */
+static double whole_of(const struct lesson_case *item, const float *const *data,
+                       const struct mistake *mistake, const struct place *place, int lse)
+{
+    int first, last = keys_counted(item, mistake, place->i, &first), filled = filled_keys(item, mistake);
+    double max = filled > 0 || mistake->max_from_zero ? 0.0 : (double)-INFINITY, sum = 0.0, weights = 0.0;
+    for (int j = first; j < last; j++) max = fmax(max, score_of(item, data, mistake, place, j));
+    for (int j = first; j < last; j++) {
+        double weight = weight_of(mistake, score_of(item, data, mistake, place, j), max);
         weights += weight;
-        sum += weight * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
+        sum += weight * value_of(item, data, mistake, place, j);
     }
     weights += filled * exp(-max);
-    int divided = mistake->normalise != DO_NOT_DIVIDE && mistake->normalise != KEEP_SCORES;
-    return divided && weights > 0.0 ? sum / weights : sum;
+    if (lse) return lse_of(mistake, max, weights);
+    if (mistake->normalise == DO_NOT_DIVIDE || mistake->normalise == KEEP_SCORES || !(weights > 0.0))
+        return sum;
+    return mistake->normalise == DIVIDE_TWICE ? sum / weights / weights : sum / weights;
 }
 
 /* Tile by tile, with something forgotten. */
 static double forgetful_of(const struct lesson_case *item, const float *const *data,
                            const struct forgotten *forgotten, int tile, const struct place *place)
 {
-    static const struct mistake none = {.scale_power = 1.0};
-    size_t first = first_kv_row(item, &none, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    int seen = keys_seen(item, &none, place->i);
+    static const struct mistake none = {0};
+    int first, seen = keys_counted(item, &none, place->i, &first);
     double m = (double)-INFINITY, l = 0.0, o = 0.0;
     for (int begin = 0; begin < seen; begin += tile) {
         int end = begin + tile < seen ? begin + tile : seen;
         double max = m, weights = 0.0, sum = 0.0;
-        for (int j = begin; j < end; j++)
-            max = fmax(max, score_of(item, data, &none, place, first + (size_t)j));
+        for (int j = begin; j < end; j++) max = fmax(max, score_of(item, data, &none, place, j));
         for (int j = begin; j < end; j++) {
-            double weight = exp(score_of(item, data, &none, place, first + (size_t)j) - max);
+            double weight = exp(score_of(item, data, &none, place, j) - max);
             weights += weight;
-            sum += weight * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
+            sum += weight * value_of(item, data, &none, place, j);
         }
         double correction = begin > 0 ? exp(m - max) : 1.0;
         l = l * (forgotten->l ? correction : 1.0) + weights;
-        o = o * (forgotten->o ? correction : 1.0) + sum;
-        if (forgotten->divided) o /= l;
+        o = o * (forgotten->o ? correction : 1.0) + (forgotten->divided == 2 ? sum / l : sum);
+        if (forgotten->divided == 1) o /= l;
         m = max;
     }
     return forgotten->divided || l == 0.0 ? o : o / l;
 }
 
-static int forgotten_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
-                           size_t at, double *value, char *message, size_t size)
+static int forgotten_guess(const struct lesson_case *item, const float *const *data, int index,
+                           const struct place *place, double *value, char *message, size_t size)
 {
     enum { TILES = sizeof FORGOTTEN_TILES / sizeof FORGOTTEN_TILES[0] };
-    if (index >= TILES * (int)(sizeof FORGOTTEN / sizeof FORGOTTEN[0])) return -1;
     const struct forgotten *forgotten = &FORGOTTEN[index / TILES];
     int tile = FORGOTTEN_TILES[index % TILES];
-    if (item->extent[EX_KIND] != ATTENTION_WHOLE || buffer != ATTENTION_OUT) return 0;
     if (item->extent[AT_KV_LEN] <= tile) return 0;
-    struct place place = place_of(item, at, (size_t)item->extent[AT_HEAD_DIM]);
-    snprintf(message, size, forgotten->message, tile);
-    *value = forgetful_of(item, data, forgotten, tile, &place);
+    char piece[32] = "key";
+    if (tile > 1) snprintf(piece, sizeof piece, "K/V tile (of %d keys)", tile);
+    snprintf(message, size, forgotten->message, piece);
+    *value = forgetful_of(item, data, forgotten, tile, place);
+    return 1;
+}
+
+/* The workers' sums, each relative to its own maximum, added as they are. */
+static int split_guess(const struct lesson_case *item, const float *const *data, const struct split *split,
+                       const struct place *place, double *value, char *message, size_t size)
+{
+    static const struct mistake none = {0};
+    enum { WORKERS = 32 };
+    double max[WORKERS], l = 0.0, o = 0.0;
+    int first, seen = keys_counted(item, &none, place->i, &first);
+    if (seen <= split->run) return 0;
+    for (int w = 0; w < split->workers; w++) max[w] = (double)-INFINITY;
+    for (int j = 0; j < seen; j++) {
+        double *own = &max[j / split->run % split->workers];
+        *own = fmax(*own, score_of(item, data, &none, place, j));
+    }
+    for (int j = 0; j < seen; j++) {
+        double weight = exp(score_of(item, data, &none, place, j) - max[j / split->run % split->workers]);
+        l += weight;
+        o += weight * value_of(item, data, &none, place, j);
+    }
+    snprintf(message, size,
+             "the sums of %d workers are added as they are: each is relative to its own maximum, and has to "
+             "be rescaled to "
+             "the common one first",
+             split->workers);
+    *value = o / l;
     return 1;
 }
 
 static double output_of(const struct lesson_case *item, const float *const *data,
                         const struct mistake *mistake, const struct place *place)
 {
-    size_t first = first_kv_row(item, mistake, place), head_dim = (size_t)item->extent[AT_HEAD_DIM];
-    size_t q_row =
-        (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
-    const float *probs = data[ATTENTION_MATRIX] + q_row * (size_t)item->extent[AT_KV_LEN];
-    int seen = keys_seen(item, mistake, place->i);
+    const float *probs = data[ATTENTION_MATRIX] + row_of(item, place) * (size_t)item->extent[AT_KV_LEN];
+    int first, last = keys_counted(item, mistake, place->i, &first);
     double sum = 0.0;
-    for (int j = 0; j < seen; j++)
-        sum += (double)probs[j] * (double)data[ATTENTION_V][(first + (size_t)j) * head_dim + place->column];
+    for (int j = first; j < last; j++) sum += (double)probs[j] * value_of(item, data, mistake, place, j);
     return sum;
 }
 
 static int applies(const struct lesson_case *item, const struct mistake *mistake, int buffer)
 {
-    int kind = item->extent[EX_KIND];
+    int kind = item->extent[EX_KIND], kv_len = item->extent[AT_KV_LEN];
+    int output = kind == ATTENTION_SCORES || kind == ATTENTION_SOFTMAX ? ATTENTION_MATRIX : ATTENTION_OUT;
     if (!(mistake->kinds >> kind & 1)) return 0;
-    if (buffer != (kind == ATTENTION_SCORES ? ATTENTION_MATRIX : ATTENTION_OUT)) return 0;
+    if (buffer != (mistake->in_lse ? ATTENTION_LSE : output)) return 0;
     if (mistake->only_causal && item->value[AT_CAUSAL] != 1) return 0;
     if (mistake->only_gqa && item->extent[AT_HEADS] == item->extent[AT_KV_HEADS]) return 0;
-    int kv_len = item->extent[AT_KV_LEN];
-    if (mistake->tile < 0) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
-    return mistake->tile == 0 || (kv_len > mistake->tile && kv_len % mistake->tile != 0);
+    if (mistake->head >= HEAD_NO_BATCH && item->extent[AT_BATCH] == 1) return 0;
+    if (mistake->keys == TAIL_AS_ZEROS) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
+    if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
+    return mistake->keys == ALL_KEYS || kv_len > mistake->tile;
+}
+
+static int definition_guess(const struct lesson_case *item, const float *const *data,
+                            const struct mistake *mistake, int buffer, const struct place *place,
+                            double *value)
+{
+    if (!applies(item, mistake, buffer)) return 0;
+    switch (item->extent[EX_KIND]) {
+    case ATTENTION_OUTPUT:
+        *value = output_of(item, data, mistake, place);
+        return 1;
+    case ATTENTION_SCORES: {
+        int first, last = keys_counted(item, mistake, place->i, &first);
+        int hidden = (int)place->column >= last;
+        *value = hidden ? (double)-INFINITY : score_of(item, data, mistake, place, (int)place->column);
+        return 1;
+    }
+    default:
+        *value = whole_of(item, data, mistake, place, buffer == ATTENTION_LSE);
+        return 1;
+    }
 }
 
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, double *value, char *message, size_t size)
 {
-    int known = (int)(sizeof MISTAKES / sizeof MISTAKES[0]);
-    if (index >= known) return forgotten_guess(item, data, index - known, buffer, at, value, message, size);
-    const struct mistake *mistake = &MISTAKES[index];
-    if (!applies(item, mistake, buffer)) return 0;
-    snprintf(message, size, "%s", mistake->message);
-    int kind = item->extent[EX_KIND];
-    size_t columns = (size_t)item->extent[kind == ATTENTION_SCORES ? AT_KV_LEN : AT_HEAD_DIM];
+    enum {
+        KNOWN = sizeof MISTAKES / sizeof MISTAKES[0],
+        TILED_GUESSES =
+            sizeof FORGOTTEN / sizeof FORGOTTEN[0] * (sizeof FORGOTTEN_TILES / sizeof FORGOTTEN_TILES[0]),
+        SPLIT_GUESSES = sizeof SPLITS / sizeof SPLITS[0]
+    };
+    int kind = item->extent[EX_KIND], matrix = buffer == ATTENTION_MATRIX;
+    size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[matrix ? AT_KV_LEN : AT_HEAD_DIM];
     struct place place = place_of(item, at, columns);
-    if (kind == ATTENTION_WHOLE) {
-        *value = whole_of(item, data, mistake, &place);
-    } else if (kind == ATTENTION_OUTPUT) {
-        *value = output_of(item, data, mistake, &place);
-    } else {
-        size_t row = first_kv_row(item, mistake, &place) + place.column;
-        *value = (int)place.column < keys_seen(item, mistake, place.i)
-                     ? score_of(item, data, mistake, &place, row)
-                     : (double)-INFINITY;
+    if (index < KNOWN) {
+        snprintf(message, size, "%s", MISTAKES[index].message);
+        return definition_guess(item, data, &MISTAKES[index], buffer, &place, value);
     }
-    return 1;
+    if (index >= KNOWN + TILED_GUESSES + SPLIT_GUESSES) return -1;
+    if (kind != ATTENTION_WHOLE || buffer != ATTENTION_OUT) return 0;
+    index -= KNOWN;
+    if (index < TILED_GUESSES) return forgotten_guess(item, data, index, &place, value, message, size);
+    return split_guess(item, data, &SPLITS[index - TILED_GUESSES], &place, value, message, size);
 }
 
 int attention_trait(const struct lesson_case *item, int index, const char **message)

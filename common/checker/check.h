@@ -80,12 +80,21 @@ struct measurement {
     uint64_t workspace_bytes;
 };
 
+/** @brief How much a verdict's pattern says. */
+enum pattern {
+    PATTERN_NONE,
+    PATTERN_PLACE,    /**< where the wrong elements lie */
+    PATTERN_ROUNDING, /**< the errors are small multiples of what rounding explains */
+    PATTERN_CAUSE     /**< what was done wrong */
+};
+
 /** @brief What came of one case. */
 struct verdict {
     enum state state;
     double budget_share; /**< largest error as a share of what is allowed */
     char headline[VERDICT_TEXT];
     char pattern[VERDICT_TEXT];
+    enum pattern pattern_kind;
     char detail[VERDICT_TEXT * 6]; /**< findings of the device, what the program printed */
     char shape[160];
     size_t sampled, units; /**< units compared where not all were; sampled is 0 where all were */

@@ -33,9 +33,10 @@ static int not_finite(const struct symptoms *s, char *text, size_t size)
     if (unexpected == s->kept)
         snprintf(text, size, "a NaN of the input was swallowed: it must come out where it belongs");
     else if (nans > 0)
-        snprintf(text, size,
-                 "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN that was not to be read",
-                 nans == s->kept ? "all" : "some");
+        snprintf(
+            text, size,
+            "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN that was not to be read",
+            nans == s->kept ? "all" : "some");
     else if (infinities == s->kept)
         snprintf(text, size,
                  "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
@@ -275,18 +276,24 @@ void diagnose_rounding(double times, char *text, size_t size)
              times);
 }
 
-void diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
+enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
 {
-    static int (*const patterns[])(const struct symptoms *, char *, size_t) = {
-        rounding,      guessed,    not_finite, all_zero, constant_factor,
-        copy_of_input, transposed, mask_seen,  tails,    growing};
+    static const struct {
+        int (*fits)(const struct symptoms *, char *, size_t);
+        enum pattern kind;
+    } patterns[] = {{rounding, PATTERN_ROUNDING},     {guessed, PATTERN_CAUSE},
+                    {not_finite, PATTERN_CAUSE},      {all_zero, PATTERN_CAUSE},
+                    {constant_factor, PATTERN_CAUSE}, {copy_of_input, PATTERN_CAUSE},
+                    {transposed, PATTERN_CAUSE},      {mask_seen, PATTERN_CAUSE},
+                    {tails, PATTERN_PLACE},           {growing, PATTERN_PLACE}};
     const struct buffer_comparison *found = &judged->buffer[buffer];
     text[0] = '\0';
-    if (found->wrong == 0 || found->first == NULL) return;
+    if (found->wrong == 0 || found->first == NULL) return PATTERN_NONE;
     struct symptoms symptoms = {judged, buffer, &judged->item->buffer[buffer], found,
                                 found->wrong < WRONG_KEPT ? found->wrong : WRONG_KEPT};
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-        if (patterns[i](&symptoms, text, size)) return;
+        if (patterns[i].fits(&symptoms, text, size)) return patterns[i].kind;
+    return PATTERN_NONE;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------- */

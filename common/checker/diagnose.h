@@ -8,7 +8,7 @@
 #include "compare.h"
 
 /** @brief Writes one sentence on the wrong elements of @p buffer into @p text; empty if nothing stands out. */
-void diagnose_item(const struct judged *judged, int buffer, char *text, size_t size);
+enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, size_t size);
 
 /** @brief Writes what to say of errors that are @p times what is allowed, and nothing worse. */
 void diagnose_rounding(double times, char *text, size_t size);

@@ -116,11 +116,13 @@ static int status_right(const struct session *session, int index, struct verdict
                      "asked for %llu bytes of workspace, but was given the %zu of the contract",
                      (unsigned long long)result->workspace_asked, contract);
         say(verdict, STATE_FAIL, text);
-        if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK)
+        if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK) {
             snprintf(verdict->pattern, sizeof verdict->pattern, "%s",
                      "the runtime refused a call: a launch of no block, of more than 1024 threads, or of "
                      "more than 48 KB of "
                      "shared memory that were not asked for; or, while capturing, a wait or an allocation");
+            verdict->pattern_kind = PATTERN_CAUSE;
+        }
         return 0;
     }
     if (contract == SIZE_MAX || result->workspace_asked == contract) return 1;
@@ -154,7 +156,7 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     verdict->state = STATE_FAIL;
     snprintf(verdict->headline, sizeof verdict->headline, "%s = %s, expected %s%s; %zu of %zu wrong", name,
              got, expected, times, found->wrong, found->compared);
-    diagnose_item(judged, buffer, verdict->pattern, sizeof verdict->pattern);
+    verdict->pattern_kind = diagnose_item(judged, buffer, verdict->pattern, sizeof verdict->pattern);
 }
 
 static void judge_norm(const struct judged *judged, int buffer, struct verdict *verdict)
@@ -168,6 +170,7 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
              judged->item->buffer[buffer].storage == STORAGE_F32 ? "" : ", stored so",
              found->largest_error / times, found->largest_plain_error);
     diagnose_rounding(times, verdict->pattern, sizeof verdict->pattern);
+    verdict->pattern_kind = PATTERN_ROUNDING;
 }
 
 static void judge_values(struct judged *judged, struct verdict *verdict)

@@ -9,7 +9,7 @@
 
 #include "diagnose.h"
 
-enum { SHOWN_IN_FULL = 3, NAMED = 6, SHOWN_LINES = 14 };
+enum { SHOWN_IN_FULL = 3, SHOWN_CAUSES = 24, NAMED = 6, SHOWN_LINES = 14 };
 
 const char *report_group(enum case_group group)
 {
@@ -98,25 +98,110 @@ static void report_part(const struct check *check, int part)
     putchar('\n');
 }
 
-static void report_failures(const struct check *check, int part)
+/* What a failing case says of its cause: the device's finding with its place, or the pattern of its values up to the
+ * first number in it. Cases that say the same are told once. Returns how much it says. */
+static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t size)
 {
-    char common[VERDICT_TEXT];
-    int shown = 0, more = 0;
-    for (int i = 0; i < check->case_count; i++) {
-        enum state state = check->verdicts[i].state;
-        if (!check->chosen[i] || check->cases[i].part != part || state == STATE_PASS ||
-            state == STATE_NO_DEVICE)
-            continue;
-        if (state == STATE_NOT_STARTED && check_state(check, part) == STATE_NOT_STARTED) continue;
-        if (shown < SHOWN_IN_FULL) {
-            report_case(check, i);
-            shown++;
-        } else if (more++ < NAMED) {
-            printf(more == 1 ? "  also failing: %s" : ", %s", check->cases[i].name);
-        }
+    const char *place = strstr(verdict->detail, " at ");
+    if (strncmp(verdict->detail, "simt: ", 6) == 0 && place != NULL) {
+        snprintf(cause, size, "%.*s%.*s", (int)strcspn(verdict->detail + 6, ":"), verdict->detail + 6,
+                 (int)(4 + strcspn(place + 4, " \n,")), place);
+        return PATTERN_CAUSE;
     }
-    if (more > NAMED) printf(" and %d more (--verbose names them)", more - NAMED);
-    if (more > 0) putchar('\n');
+    snprintf(cause, size, "%.*s", (int)strcspn(verdict->pattern, "0123456789"), verdict->pattern);
+    return verdict->pattern_kind;
+}
+
+static int has_failed(const struct check *check, int index, int part)
+{
+    enum state state = check->verdicts[index].state;
+    if (!check->chosen[index] || check->cases[index].part != part) return 0;
+    if (state == STATE_NOT_STARTED) return check_state(check, part) != STATE_NOT_STARTED;
+    return state != STATE_PASS && state != STATE_NO_DEVICE;
+}
+
+/** Names of cases on one line, as many as fit. */
+struct names {
+    const char *title;
+    int count;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->count++ >= NAMED) return;
+    if (names->count == 1)
+        printf("  %s: %s", names->title, name);
+    else
+        printf(", %s", name);
+}
+
+static void end_names(const struct names *names)
+{
+    if (names->count > NAMED) printf(" and %d more (--verbose names them)", names->count - NAMED);
+    if (names->count > 0) putchar('\n');
+}
+
+/** What has been told so far, over all parts. */
+struct told {
+    int cases[CHECK_CASES];
+    int count;
+    char cause[SHOWN_CAUSES][VERDICT_TEXT];
+};
+
+static int told_before(const struct told *told, const char *cause)
+{
+    for (int i = 0; i < told->count; i++)
+        if (strcmp(told->cause[i], cause) == 0) return 1;
+    return 0;
+}
+
+/* The names of the part's cases with this cause. */
+static void report_same(const struct check *check, int part, const char *title, const char *cause, struct told *told)
+{
+    char other[VERDICT_TEXT];
+    struct names same = {title, 0};
+    for (int i = 0; i < check->case_count && cause[0] != '\0'; i++) {
+        if (told->cases[i] || !has_failed(check, i, part)) continue;
+        cause_of(&check->verdicts[i], other, sizeof other);
+        if (strcmp(cause, other) != 0) continue;
+        told->cases[i] = 1;
+        add_name(&same, check->cases[i].name);
+    }
+    end_names(&same);
+}
+
+/* One case in full, the simplest of those with its cause, then the names of the others. A cause that an earlier part
+ * has shown is not shown again. */
+static void report_cause(const struct check *check, int index, const char *cause, struct told *told)
+{
+    int part = check->cases[index].part;
+    if (cause[0] != '\0' && told_before(told, cause)) {
+        report_same(check, part, "as above", cause, told);
+        return;
+    }
+    report_case(check, index);
+    told->cases[index] = 1;
+    report_same(check, part, "  the same in", cause, told);
+    if (told->count < SHOWN_CAUSES) snprintf(told->cause[told->count++], VERDICT_TEXT, "%s", cause);
+}
+
+/* Cases that name a cause come first, in the order of the table, which goes from simple to involved. Those that only say
+ * where, or nothing, are shown where none says more. The rest is counted. */
+static void report_failures(const struct check *check, int part, struct told *told)
+{
+    char common[VERDICT_TEXT], cause[VERDICT_TEXT];
+    int shown = 0;
+    for (int named = PATTERN_CAUSE; named >= PATTERN_NONE && shown == 0; named--)
+        for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
+            if (told->cases[i] || !has_failed(check, i, part)) continue;
+            if ((int)cause_of(&check->verdicts[i], cause, sizeof cause) != named) continue;
+            report_cause(check, i, cause, told);
+            shown++;
+        }
+    struct names rest = {"also failing", 0};
+    for (int i = 0; i < check->case_count; i++)
+        if (!told->cases[i] && has_failed(check, i, part)) add_name(&rest, check->cases[i].name);
+    end_names(&rest);
     diagnose_part(check, part, common, sizeof common);
     if (common[0] != '\0') printf("  in common    %s\n", common);
 }
@@ -141,15 +226,16 @@ static void report_every_case(const struct check *check, int part)
 
 static void report_left_out(const struct check *check)
 {
-    int count = 0;
-    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
-         i++) {
+    int count = 0, last = 0;
+    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0; i++) {
         if (check->cases[i].devices & (unsigned)check->options.device) continue;
-        if (count++ == 0) printf("  left out on %s: ", device_name(check->options.device));
-        printf(count == 1 ? "%s" : ", %s", check->cases[i].name);
+        count++;
+        last = i;
     }
-    if (count > 0) putchar('\n');
-    if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
+    if (count == 1) printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
+    if (count > 1)
+        printf("  left out on %s: %d cases, such as %s (check %02d --list names them)\n",
+               device_name(check->options.device), count, check->cases[last].name, check->options.lesson->number);
 }
 
 /* How many cases were begun and are not right. */
@@ -165,6 +251,7 @@ static int count_failed(const struct check *check)
 
 void report_text(const struct check *check)
 {
+    struct told told = {.count = 0};
     const struct lesson *lesson = check->options.lesson;
     enum state state = check_state(check, -1);
     double points = 0.0, most = 0.0;
@@ -173,7 +260,7 @@ void report_text(const struct check *check)
     for (int part = 0; part < lesson->part_count; part++) {
         report_part(check, part);
         if (check->options.verbose) report_every_case(check, part);
-        report_failures(check, part);
+        report_failures(check, part, &told);
     }
     report_left_out(check);
     if (check->broken[0] != '\0') printf("  %s\n", check->broken);

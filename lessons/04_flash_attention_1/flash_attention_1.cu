@@ -55,8 +55,8 @@ struct query_rows {
 
 /** What a lane holds of its warp's rows during a visit. */
 template <int HEAD_DIM> struct row_state {
+    alignas(16) float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]; // rows move as float4
     float m, l; // of row `lane`; the lanes behind the last row hold those of nothing
-    float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS];
 };
 
 /** How many pieces of @p size cover @p extent. */

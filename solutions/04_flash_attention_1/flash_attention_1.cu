@@ -62,8 +62,8 @@ struct query_rows {
 
 /** What a lane holds of its warp's rows during a visit. */
 template <int HEAD_DIM> struct row_state {
+    alignas(16) float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]; // rows move as float4
     float m, l; // of row `lane`; the lanes behind the last row hold those of nothing
-    float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS];
 };
 
 /** How many pieces of @p size cover @p extent. */
@@ -363,7 +363,7 @@ __device__ inline void visit_tile(const struct attention_args &args, const struc
 {
     // [student: visit_tile]
     constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS = sizes<HEAD_DIM>::KEYS;
-    alignas(16) struct row_state<HEAD_DIM> state;
+    struct row_state<HEAD_DIM> state;
     load_queries<T, HEAD_DIM>(row_tile, head.q + (size_t)rows.first * HEAD_DIM, rows.count);
     load_state<T, HEAD_DIM>(&state, head, rows, first_key == 0);
     __syncwarp(); // all queries are there before any lane multiplies them

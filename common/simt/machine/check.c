@@ -18,6 +18,8 @@ SIMT_HOT struct worker *simt_tls_watch;
 SIMT_HOT struct worker *simt_tls_worker;
 
 static const char *const NEEDS_ALIGNMENT = "an access of N bytes needs an address that is a multiple of N";
+static const char *const LOCAL_NEEDS_ALIGNMENT =
+    "in local memory, an array that is read or written 16 bytes at a time, as float4, needs alignas(16)";
 
 enum place simt_place_of(const struct worker *w, uintptr_t address)
 {
@@ -36,6 +38,7 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
                         .where = address,
                         .remark = remark,
                         .seen = 1};
+    if (address - w->stack_base < w->stack_bytes) f.text = strdup("local memory");
     if (f.place == PLACE_ARENA)
         f.where -= ARENA_BASE;
     else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC)
@@ -224,7 +227,11 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
-    if (address - w->stack_base < w->stack_bytes) return;
+    if (address - w->stack_base < w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
+        if (__builtin_expect(aligned && w->checking && (address & (bytes - 1)) != 0, 0))
+            simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
+        return;
+    }
     enum place place = PLACE_OTHER;
     if (address - ARENA_BASE < ARENA_BYTES)
         place = PLACE_ARENA;

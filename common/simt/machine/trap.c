@@ -64,7 +64,7 @@ static void found_fault(struct worker *w, const char *kind, const char *text, co
         (struct actor){w->block, simt_pack_pc((void *)pc), (uint16_t)w->thread_index, SIMT_WRITE, NULL};
     _Unwind_Backtrace(note_frame, &walk);
     simt_found(w, &f);
-    simt_abandon(w, strcmp(kind, "unsupported") == 0 ? 719 : 700);
+    simt_abandon(w, strcmp(kind, "unsupported") == 0 ? 719 : strcmp(kind, "misaligned") == 0 ? 716 : 700);
 }
 
 /* A fault of the host's own is for what was there before, when the instruction runs again. */
@@ -88,6 +88,9 @@ static void handle(int signal, siginfo_t *info, void *context)
     if (is_guard_page(w, address))
         found_fault(w, "out-of-bounds", "the stack of a thread is full (64 KB of local memory),",
                     "too deep a recursion, or too large a local array", pc);
+    if (signal == SIGSEGV && info->si_code == SI_KERNEL) /* the processor's own complaint, without an address */
+        found_fault(w, "misaligned", "a wide access to local memory,",
+                    "a local array that is read or written as float4 needs alignas(16)", pc);
     found_fault(w, "out-of-bounds", "an address with no memory", NULL, pc);
 }
 
