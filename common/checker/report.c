@@ -236,6 +236,7 @@ static void report_left_out(const struct check *check)
     if (count > 1)
         printf("  left out on %s: %d cases, such as %s (check %02d --list names them)\n",
                device_name(check->options.device), count, check->cases[last].name, check->options.lesson->number);
+    if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }
 
 /* How many cases were begun and are not right. */

@@ -161,7 +161,7 @@ enum damage {
     COPY_OF_Q,
     UNTOUCHED,
     ONE_RUN,
-    GUESS /* and on: the lesson's guesses */
+    GUESS /* what the lesson's guess with these words gives */
 };
 
 static void damage_element(struct judged_case *c, const struct lesson_buffer *buffer, enum damage damage,
@@ -214,7 +214,21 @@ static void swap_heads_and_rows(const struct lesson_buffer *buffer, const float 
                        before + ((b * heads + h) * rows + i) * columns, columns * sizeof *out);
 }
 
-static void spoil(struct judged_case *c, int buffer, enum damage damage)
+/* The first of the lesson's guesses that fits the case and whose message has the words @p says. */
+static int find_guess(const struct judged_case *c, const struct judged *judged, int buffer, const char *says)
+{
+    char message[VERDICT_TEXT] = "";
+    double value;
+    for (int guess = 0;; guess++) {
+        int known = c->check->options.lesson->guess(&c->item->settled, judged->inputs, guess, buffer,
+                                                    lesson_elems(&c->item->buffer[buffer]) - 1, &value, message,
+                                                    sizeof message);
+        if (known < 0) return -1;
+        if (known == 1 && strstr(message, says) != NULL) return guess;
+    }
+}
+
+static void spoil(struct judged_case *c, int buffer, enum damage damage, const char *says)
 {
     const struct lesson_buffer *shape = &c->item->buffer[buffer];
     size_t elems = lesson_elems(shape);
@@ -222,6 +236,7 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage)
     struct judged judged;
     if (before == NULL || judged_open(&judged, &c->session, 0) != 0) exit(2);
     memcpy(before, floats_of(c, buffer, 0), elems * sizeof *before);
+    int guess = damage == GUESS ? find_guess(c, &judged, buffer, says) : -1;
     for (int run = 0; run < 2; run++) {
         float *out = floats_of(c, buffer, run);
         if (damage == SWAPPED_AXES) swap_heads_and_rows(shape, before, out);
@@ -234,9 +249,8 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage)
             if (damage == ONE_RUN && run == 1) out[at] *= 1.000001f;
             if (shape->rank == 4 && damage < UNTOUCHED)
                 damage_element(c, shape, damage, at, before, &out[at]);
-            if (damage >= GUESS &&
-                c->check->options.lesson->guess(&c->item->settled, judged.inputs, (int)(damage - GUESS),
-                                                buffer, at, &value, message, sizeof message) == 1)
+            if (guess >= 0 && c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer, at,
+                                                              &value, message, sizeof message) == 1)
                 out[at] = (float)value;
         }
     }
@@ -278,23 +292,31 @@ static const struct planted {
     {"01", "attention/square_64", ATTENTION_OUT, UNTOUCHED, STATE_FAIL, "never written"},
     {"01", "attention/square_64", ATTENTION_OUT, ONE_RUN, STATE_FAIL, "differs from run to run"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "without the scale"},
-    {"01", "scores/causal_more_keys", ATTENTION_MATRIX, GUESS + 3, STATE_FAIL, "does not see the last key"},
-    {"01", "attention/causal_more_keys", ATTENTION_OUT, GUESS + 4, STATE_FAIL, "one key too many"},
-    {"01", "attention/causal_more_keys", ATTENTION_OUT, GUESS + 5, STATE_FAIL, "without the causal mask"},
-    {"01", "scores/causal_more_keys", ATTENTION_MATRIX, GUESS + 6, STATE_FAIL, "began at the top left"},
-    {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS + 7, STATE_FAIL, "h % kv_heads"},
-    {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS + 8, STATE_FAIL, "query head's own number"},
-    {"01", "attention/square_64", ATTENTION_OUT, GUESS + 9, STATE_FAIL, "never divided"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 13, STATE_FAIL, "incomplete K/V tile are missing"},
-    {"01", "output/tail_63x65", ATTENTION_OUT, GUESS + 14, STATE_FAIL, "incomplete K/V tile are missing"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 17, STATE_FAIL, "count as keys of score 0 (tile of 64)"},
-    {"01", "attention/square_64", ATTENTION_OUT, GUESS + 19, STATE_FAIL, "exp2 were taken where exp"},
-    {"01", "attention/square_64", ATTENTION_OUT, GUESS + 20, STATE_FAIL, "exp were taken of scores"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 21, STATE_FAIL, "O is not corrected"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 24, STATE_FAIL, "l is not corrected"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 27, STATE_FAIL, "neither O nor l is corrected"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS + 31, STATE_FAIL, "(tile of 64)"},
-    {"03", "merge/pairs_1000", 2, GUESS + 2, STATE_FAIL, "without being rescaled"},
+    {"01", "scores/causal_more_keys", ATTENTION_MATRIX, GUESS, STATE_FAIL, "does not see the last key"},
+    {"01", "attention/causal_more_keys", ATTENTION_OUT, GUESS, STATE_FAIL, "one key too many"},
+    {"01", "attention/causal_more_keys", ATTENTION_OUT, GUESS, STATE_FAIL, "without the causal mask"},
+    {"01", "scores/causal_more_keys", ATTENTION_MATRIX, GUESS, STATE_FAIL, "began at the top left"},
+    {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS, STATE_FAIL, "h % kv_heads"},
+    {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS, STATE_FAIL, "query head's own number"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "never divided"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "incomplete K/V tile are missing"},
+    {"01", "output/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "incomplete K/V tile are missing"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "count as keys of score 0 (tile of 64)"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "divided twice"},
+    {"01", "attention/low_logits", ATTENTION_OUT, GUESS, STATE_FAIL, "maximum begins at 0"},
+    {"01", "softmax/low_logits", ATTENTION_LSE, GUESS, STATE_FAIL, "without the maximum"},
+    {"01", "attention/square_64", ATTENTION_LSE, GUESS, STATE_FAIL, "in base 2"},
+    {"01", "attention/batch_3", ATTENTION_OUT, GUESS, STATE_FAIL, "kv_heads * kv_len rows"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "only the last K/V tile counts"},
+    {"01", "attention/equal_scores", ATTENTION_OUT, GUESS, STATE_FAIL, "first 256 keys"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums of 4 workers"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "exp2 were taken where exp"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "exp were taken of scores"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "O is not rescaled"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "l is not rescaled"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "neither O nor l is rescaled"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "(of 64 keys), is rescaled as if it were still the sum"},
+    {"03", "merge/pairs_1000", 2, GUESS, STATE_FAIL, "without being rescaled"},
 };
 
 static void test_planted(void)
@@ -304,7 +326,7 @@ static void test_planted(void)
         struct judged_case c;
         char text[2 * VERDICT_TEXT + 64];
         open_case(&c, options_lesson(planted->lesson), planted->name);
-        if (planted->damage != NONE) spoil(&c, planted->buffer, planted->damage);
+        if (planted->damage != NONE) spoil(&c, planted->buffer, planted->damage, planted->says);
         const struct verdict *verdict = judge_case(&c);
         snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), verdict->headline,
                  verdict->pattern);
