@@ -488,6 +488,8 @@ const char *attention_purpose(const struct lesson_case *item)
         return "values near the largest half: a sum that is not divided yet overflows if it is kept as half";
     case DIST_SMALL_VALUES:
         return "values among the subnormals of half: they are not zero";
+    case DIST_SMALL_QUERIES:
+        return "queries or keys among the subnormals of half: they are not zero";
     default:
         return NULL;
     }

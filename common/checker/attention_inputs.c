@@ -94,10 +94,12 @@ static int dominant_key(const struct lesson_case *item)
     return item->extent[AT_KV_LEN] - item->extent[AT_KV_LEN] / 4 - 1;
 }
 
-/* How far the other scores of query row i are below that key's. exp(-64) is far from the smallest float. */
+/* How far the other scores of query row i are below that key's. exp(-64) is far from the smallest float; exp(-24.5)
+ * times 30000 is far from the smallest half. */
 static double faintness(const struct lesson_case *item, int i)
 {
-    return item->distribution == DIST_NAN_WEIGHTLESS ? 300.0 : 22.0 + 6.0 * (i % 8);
+    if (item->distribution == DIST_NAN_WEIGHTLESS) return 300.0;
+    return attention_storage(item) == STORAGE_F16 ? 21.0 + 0.5 * (i % 8) : 22.0 + 6.0 * (i % 8);
 }
 
 /* What the scores of a row look like before any noise: key j of kv_len. */
@@ -158,6 +160,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index == ATTENTION_V ? 30000.0 + 1000.0 * noise : 0.25 * noise;
     case DIST_SMALL_VALUES:
         return index == ATTENTION_V ? 0x1p-17 * noise : noise;
+    case DIST_SMALL_QUERIES: /* in every second head the keys */
+        if (index == ATTENTION_V) return noise;
+        return (index == ATTENTION_Q) == (head % 2 == 0) ? 0x1p-17 * noise : 0x1p13 * noise;
     case DIST_EQUAL:
         return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
     case DIST_NAN_Q:
@@ -177,6 +182,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, row);
     case DIST_FAINT:
         if (index == ATTENTION_V && row == dominant_key(item)) return 0.0;
+        if (index == ATTENTION_V && attention_storage(item) == STORAGE_F16) return 30000.0 + 1000.0 * noise;
         break;
     case DIST_NAN_WEIGHTLESS:
         if (index != ATTENTION_V || head != 1)

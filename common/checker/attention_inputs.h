@@ -26,6 +26,7 @@ enum attention_distribution {
     DIST_OTHER_TAIL,   /* normal, but the last keys and values drawn anew */
     DIST_LARGE_VALUES, /* values near the largest half, even weights: what is not divided yet overflows there */
     DIST_SMALL_VALUES, /* values among the subnormals of half */
+    DIST_SMALL_QUERIES, /* queries among the subnormals of half beside large keys, or the other way round */
     DIST_COUNT
 };
 
