@@ -237,6 +237,9 @@ static const struct bad_row BAD[] = {
     {"dtype_f16_and_misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 2, DTYPE_F16},
     {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0,
      DTYPE_F16},
+    {"dtype_bf16_and_misaligned_q", TILED, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 8, DTYPE_BF16},
+    {"head_dim_16_and_misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, AT_HEAD_DIM, 16, -1, ATTENTION_V, 8, 0},
+    {"head_dim_16_and_dtype_bf16", TILED, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0, DTYPE_BF16},
     {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0,
      0},
 };
@@ -247,6 +250,8 @@ static const struct bad_row BAD_WORKSPACE[] = {
     {"workspace_misaligned", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
     {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE,
      ATTENTION_K, 2, 0},
+    {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE,
+     -1, 0, 0},
 };
 
 static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "output", "attention"};
@@ -413,8 +418,10 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
         for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++)
             if (BAD[i].kinds & bit) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
     }
+    unsigned whole = kind_bit(ATTENTION_WHOLE, family->tiled, (int)family->dtype);
     for (size_t i = 0; family->workspace && i < sizeof BAD_WORKSPACE / sizeof BAD_WORKSPACE[0]; i++)
-        if (count < capacity) bad_case(&cases[count++], &BAD_WORKSPACE[i], ATTENTION_WHOLE, family);
+        if (count < capacity && (BAD_WORKSPACE[i].kinds & whole))
+            bad_case(&cases[count++], &BAD_WORKSPACE[i], ATTENTION_WHOLE, family);
     count = odd_cases(family, cases, count, capacity);
     return property_cases(family, cases, count, capacity);
 }

@@ -37,9 +37,10 @@ size_t flash_attention_1_workspace_bytes(const struct attention_args *args);
  *                   NULL, and workspace are written
  * @param[in] stream where to launch
  * @pre args->workspace has flash_attention_1_workspace_bytes(), 256-byte aligned, with any contents
- * @return ::KERNEL_OK; what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless dtype is
- *         DTYPE_F32; ::KERNEL_INVALID_DIMENSION unless head_dim is 32, 64 or 128; ::KERNEL_OUT_OF_MEMORY if
- *         the workspace is missing or too small; ::KERNEL_CUDA_ERROR
+ * @return the first of these that applies, in this order: what attention_args_check() says of everything but the
+ *         workspace; ::KERNEL_UNSUPPORTED_DTYPE unless dtype is DTYPE_F32; ::KERNEL_INVALID_DIMENSION unless
+ *         head_dim is 32, 64 or 128; ::KERNEL_OUT_OF_MEMORY if the workspace is missing or too small, and
+ *         ::KERNEL_ALIGNMENT_ERROR if it is misaligned; ::KERNEL_CUDA_ERROR; ::KERNEL_OK
  * @launch one block a query head, batch * heads in all
  * @smem 48 KB, static
  * @cost 4 * batch * heads * q_len * kv_len * head_dim operations; about 9 kv_len head_dim^2 / M floats of device

@@ -22,8 +22,9 @@ extern "C" {
  * @param[in] args   dtype f32; q, k, v and out are multiples of 16 bytes; lse, unless NULL, receives the
  *                   logsumexp of every row; the workspace is not looked at
  * @param[in] stream where to launch
- * @return what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
- *         ::KERNEL_INVALID_DIMENSION unless head_dim is 32, 64 or 128; ::KERNEL_CUDA_ERROR
+ * @return the first of these that applies, in this order: what attention_args_check() says;
+ *         ::KERNEL_UNSUPPORTED_DTYPE unless f32; ::KERNEL_INVALID_DIMENSION unless head_dim is 32, 64 or 128;
+ *         ::KERNEL_CUDA_ERROR; ::KERNEL_OK
  * @launch batch * heads * ceil(q_len / 128) blocks of 128 threads; tiles of 64 queries if head_dim is 128
  * @smem 40, 63 or 56 KB for head_dim 32, 64, 128: more than 48 must be asked for
  * @cost 4 * head_dim operations a query and visible key; Q read and O written once, K and V requested once

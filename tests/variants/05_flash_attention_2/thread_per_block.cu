@@ -43,13 +43,14 @@ template <typename T> __global__ void row_kernel(struct attention_args args, flo
     for (int d = 0; d < head_dim; d++) sum[d] = 0.0;
     for (int key = 0; key < seen; key++)
         m = fmax(m, score_of(q, k + (size_t)key * head_dim, head_dim, scale));
+    double shift = m == -INFINITY ? 0.0 : m; // all scores may be -infinity
     for (int key = 0; key < seen; key++) {
-        double p = exp(score_of(q, k + (size_t)key * head_dim, head_dim, scale) - m);
+        double p = exp(score_of(q, k + (size_t)key * head_dim, head_dim, scale) - shift);
         l += p;
         for (int d = 0; d < head_dim; d++) sum[d] += p * to_double(v[(size_t)key * head_dim + d]);
     }
     for (int d = 0; d < head_dim; d++)
-        store((T *)args.out + (size_t)row * head_dim + d, seen == 0 ? 0.0 : sum[d] / l);
+        store((T *)args.out + (size_t)row * head_dim + d, l == 0.0 ? 0.0 : sum[d] / l);
     if (args.lse != NULL) args.lse[row] = (float)(m + log(l));
 }
 
