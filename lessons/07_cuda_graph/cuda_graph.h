@@ -35,7 +35,8 @@ struct decode_graphs;
  * those of other models among them.
  *
  * @param[in]  model   sizes and weights; copied, but what its pointers point to must stay
- * @param[in]  buffers device memory that every step will work in; copied likewise
+ * @param[in]  buffers device memory that every step will work in; copied likewise. Between two steps others may
+ *                     use it, an eager step for one: only the cache is kept
  * @param[in]  stream  what to capture on; not the legacy default stream. It may be gone when steps are taken
  * @param[out] graphs  receives what has been made; NULL on failure
  * @return ::KERNEL_OK; else the first that applies: ::KERNEL_INVALID_CONFIG if an argument or a buffer is

@@ -25,8 +25,9 @@ enum manner {
     REFUSED_BETWEEN = 8, /* before every step come calls that must be refused */
     CREATED_TWICE = 16,  /* before the graphs come a creation that fails and one that nobody uses */
     SECOND_MODEL = 32,   /* graphs of another model take the same steps, and are destroyed before the last */
-    PADDING_SEEN = 64,   /* the rows that pad are looked at where the graphs read them */
-    LONG_TABLES = 128    /* tables have more pages than any sequence needs */
+    BUFFERS_SHARED = 64, /* somebody else has used the buffers before every step; what a step leaves is looked at */
+    LONG_TABLES = 128,   /* tables have more pages than any sequence needs */
+    HUGE_TABLES = 256    /* they have more than 65,535 */
 };
 
 /** What the student's functions are told wrongly. */
@@ -53,7 +54,9 @@ enum mistake {
     NO_ROWS,
     NEGATIVE_ROWS,
     TOO_MANY_ROWS,
-    NO_ROWS_AND_NULL_LOGITS
+    NO_ROWS_AND_NULL_LOGITS,
+    EAGER_NULL_LOGITS, /* from here on it is the given eager step that is told so */
+    EAGER_TOO_MANY_ROWS
 };
 
 enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, REPORT, WORKSPACE, BUFFERS };
@@ -74,7 +77,7 @@ struct plan {
     int which; /* of several pointers is missing */
 };
 
-enum { MOST_STEPS = 64, MOST_PAGES = 160 };
+enum { MOST_STEPS = 64, HUGE_TABLE = 65600 };
 
 _Static_assert(sizeof(struct plan) <= sizeof((struct lesson_case *)0)->value, "it travels as these values");
 
@@ -203,10 +206,11 @@ static void spoil_batch(enum mistake mistake, struct decode_batch *batch, int ma
     if (mistake == NULL_TOKENS) batch->tokens = NULL;
     if (mistake == NULL_POSITIONS) batch->positions = NULL;
     if (mistake == NULL_TABLE) batch->block_table = NULL;
-    if (mistake == NULL_LOGITS || mistake == NO_ROWS_AND_NULL_LOGITS) batch->logits = NULL;
+    if (mistake == NULL_LOGITS || mistake == NO_ROWS_AND_NULL_LOGITS || mistake == EAGER_NULL_LOGITS)
+        batch->logits = NULL;
     if (mistake == NO_ROWS || mistake == NO_ROWS_AND_NULL_LOGITS) batch->rows = 0;
     if (mistake == NEGATIVE_ROWS) batch->rows = -2;
-    if (mistake == TOO_MANY_ROWS) batch->rows = max_rows + 1;
+    if (mistake == TOO_MANY_ROWS || mistake == EAGER_TOO_MANY_ROWS) batch->rows = max_rows + 1;
 }
 
 /* ---- graphs and steps ---------------------------------------------------------------------------------- */
@@ -266,6 +270,8 @@ static enum kernel_status step_with(const struct scene *scene, enum mistake mist
 {
     struct decode_batch batch = batch_at(scene, step, 0);
     spoil_batch(mistake, &batch, scene->plan.config.max_rows);
+    if (mistake >= EAGER_NULL_LOGITS)
+        return decode_step_eager(&scene->model, &scene->work, &batch, scene->stream);
     return decode_graphs_step(mistake == NULL_GRAPHS ? NULL : graphs, mistake == NULL_BATCH ? NULL : &batch,
                               scene->stream);
 }
@@ -296,6 +302,14 @@ static void end_step(struct scene *scene, int step)
     cudaStreamWaitEvent(scene->stream, scene->so_far, 0);
 }
 
+/** Fills the buffers with what is no token, no position, no page and no number. */
+static void use_buffers(const struct scene *scene)
+{
+    const struct decode_config *c = &scene->plan.config;
+    size_t bytes = decode_buffers_at(c, NULL, NULL, &(struct decode_buffers){0});
+    cudaMemsetAsync(scene->buffers[WORKSPACE], 0xff, bytes, scene->stream);
+}
+
 /** A step, by @p graphs or, without any, launch by launch. Rows of logits that it has no sequences for become
  * zero first. */
 static enum kernel_status take_step(struct scene *scene, struct decode_graphs *graphs, int copy, int step)
@@ -309,6 +323,7 @@ static enum kernel_status take_step(struct scene *scene, struct decode_graphs *g
     if (p->mode == MODE_BOTH || batch.rows < p->config.max_rows)
         cudaMemsetAsync(batch.logits, 0, (size_t)p->config.max_rows * row_bytes, stream);
     if (graphs == NULL) return decode_step_eager(&scene->model, &work, &batch, stream);
+    if (p->manner & BUFFERS_SHARED) use_buffers(scene);
     if (p->manner & REFUSED_BETWEEN) be_refused(scene, graphs, step);
     struct device_calls before = device_calls();
     enum kernel_status status = decode_graphs_step(graphs, &batch, stream);
@@ -391,10 +406,10 @@ static void take_step_of_padding(struct scene *scene)
 {
     const struct decode_config *c = &scene->plan.config;
     struct decode_buffers work = scene->work;
-    int table[MOST_PAGES] = {0}, *from = work.block_table + c->max_blocks; /* of row 1, to where row 0 is read */
-    for (int i = 0; i < MOST_PAGES; i++) table[i] = c->scratch_block;
+    int *from = work.block_table + c->max_blocks; /* of row 1, to where row 0 is read */
     const struct decode_batch batch = {1, work.tokens + 1, work.positions + 1, from, work.logits + c->vocab};
-    cudaMemcpy(from, table, sizeof table[0] * (size_t)c->max_blocks, cudaMemcpyHostToDevice);
+    cudaMemcpy(from, &c->scratch_block, sizeof *from, cudaMemcpyHostToDevice); /* position 0 needs one page */
+    cudaMemsetAsync(from + 1, 0, ((size_t)c->max_blocks - 1) * sizeof *from, scene->stream);
     cudaMemsetAsync(work.tokens + 1, 0, sizeof *work.tokens, scene->stream);
     cudaMemsetAsync(work.positions + 1, 0, sizeof *work.positions, scene->stream);
     work.cache = cache_of(scene, 1);
@@ -458,34 +473,26 @@ static void empty_scratch_pages(const struct scene *scene)
     }
 }
 
-/** Fills what graphs read with numbers that are no token, no position and no page. */
-static void mark_inputs(const struct scene *scene)
-{
-    const struct decode_config *c = &scene->plan.config;
-    size_t rows = (size_t)c->max_rows * sizeof(int);
-    cudaMemsetAsync(scene->work.tokens, 0xff, rows, scene->stream);
-    cudaMemsetAsync(scene->work.positions, 0xff, rows, scene->stream);
-    cudaMemsetAsync(scene->work.block_table, 0xff, rows * (size_t)c->max_blocks, scene->stream);
-}
-
 /** A row that pads the last step has all of what the contract says, and not only what is read of it. */
 static enum padding look_at_inputs(const struct scene *scene)
 {
     const struct decode_config *c = &scene->plan.config;
-    int first = rows_at(&scene->plan, scene->plan.steps - 1), token, position, table[MOST_PAGES];
+    int first = rows_at(&scene->plan, scene->plan.steps - 1), token, position;
+    int *table = malloc((size_t)c->max_blocks * sizeof *table);
     enum padding found = PADDED_RIGHT;
     marshalling_may_look(1);
     cudaStreamSynchronize(scene->stream);
-    for (int row = first; row < bucket_rows(first); row++) {
+    for (int row = first; row < bucket_rows(first) && table != NULL; row++) {
         const int *from = scene->work.block_table + (size_t)row * (size_t)c->max_blocks;
         cudaMemcpy(&token, scene->work.tokens + row, sizeof token, cudaMemcpyDeviceToHost);
         cudaMemcpy(&position, scene->work.positions + row, sizeof position, cudaMemcpyDeviceToHost);
-        cudaMemcpy(table, from, (size_t)c->max_blocks * sizeof table[0], cudaMemcpyDeviceToHost);
+        cudaMemcpy(table, from, (size_t)c->max_blocks * sizeof *table, cudaMemcpyDeviceToHost);
         if (table[0] != c->scratch_block + row) continue; /* no graph was made that has this row */
         int right = token == 0 && position == 0;
         for (int i = 0; i < c->max_blocks; i++) right &= table[i] == table[0];
         if (!right) found = PADDED_WITH_A_PART;
     }
+    free(table);
     marshalling_may_look(0);
     return found;
 }
@@ -571,7 +578,7 @@ static enum kernel_status replay_all(struct scene *scene)
 {
     const struct plan *p = &scene->plan;
     struct decode_graphs *graphs = NULL;
-    if (p->manner & PADDING_SEEN) mark_inputs(scene);
+    if (p->mistake >= EAGER_NULL_LOGITS) return step_with(scene, p->mistake, NULL, 0);
     cudaStream_t barrier = p->manner & NO_LEGACY ? bar_legacy_stream() : NULL;
     enum kernel_status status = create_graphs(scene, &graphs);
     if (status == KERNEL_OK && p->mistake >= NULL_GRAPHS)
@@ -581,7 +588,7 @@ static enum kernel_status replay_all(struct scene *scene)
     else if (status == KERNEL_OK)
         status = take_steps(scene, graphs, 0);
     if (barrier != NULL) open_legacy_stream(barrier);
-    if (p->manner & PADDING_SEEN) scene->report[p->steps].of[PADDING] = look_at_inputs(scene);
+    if (p->manner & BUFFERS_SHARED) scene->report[p->steps].of[PADDING] = look_at_inputs(scene);
     settle(scene);
     decode_graphs_destroy(graphs);
     if (p->manner & STREAMS_CHANGE) destroy_streams(scene);
@@ -671,8 +678,9 @@ static const struct table_row {
     {"step/one_sequence",                GROUP_BASIC,      ANY,        &TINY,         1, 16,   6,    1,   0,   6, BOTH,        PLAIN},
     {"step/four_sequences",              GROUP_BASIC,      ANY,        &TINY,         4, 16,   3,    4,   0,   3, BOTH,        PLAIN},
     {"step/smallest",                    GROUP_BASIC,      ANY,        &SMALLEST,     2,  4,   3,    2,   0,   3, BOTH,        PLAIN},
-    {"step/rows_3_of_4",                 GROUP_EDGES,      ANY,        &TINY,         4, 16,   2,    3,   0,   2, BOTH,        PADDING_SEEN},
-    {"step/rows_5_of_8",                 GROUP_EDGES,      ANY,        &SMALLEST,     8,  1,   3,    5,   0, 150, BOTH,        PADDING_SEEN | LONG_TABLES},
+    {"step/rows_3_of_4",                 GROUP_EDGES,      ANY,        &TINY,         4, 16,   2,    3,   0,   2, BOTH,        BUFFERS_SHARED},
+    {"step/rows_5_of_8",                 GROUP_EDGES,      ANY,        &SMALLEST,     8,  1,   3,    5,   0, 150, BOTH,        BUFFERS_SHARED | LONG_TABLES},
+    {"step/65600_pages_a_row",           GROUP_EDGES,      ANY,        &SMALLEST,     4,  1,   1,    3,   0,   1, BOTH,        BUFFERS_SHARED | HUGE_TABLES},
     {"step/rows_1_to_9_of_16",           GROUP_EDGES,      ANY,        &SMALLEST,    16,  4,   9,    9,   1,   9, BOTH,        PLAIN},
     {"step/rows_33_of_64",               GROUP_EDGES,      ANY,        &SMALLEST,    64,  4,   1,   33,   0,   1, BOTH,        PLAIN},
     {"step/64_rows",                     GROUP_EDGES,      ANY,        &SMALLEST,    64,  4,   1,   64,   0,   1, BOTH,        PLAIN},
@@ -752,13 +760,15 @@ static const struct bad_row {
     {"step/rows_negative", NEGATIVE_ROWS, 0, KERNEL_INVALID_DIMENSION},
     {"step/rows_above_the_largest_bucket", TOO_MANY_ROWS, 0, KERNEL_INVALID_DIMENSION},
     {"step/null_logits_and_rows_0", NO_ROWS_AND_NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
+    {"step/eager_null_logits", EAGER_NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
+    {"step/eager_rows_above_max_rows", EAGER_TOO_MANY_ROWS, 0, KERNEL_INVALID_DIMENSION},
 };
 
 /* ---- schedules ----------------------------------------------------------------------------------------- */
 
 static void put_plan(struct lesson_case *item, const struct plan *plan)
 {
-    if (plan->steps > MOST_STEPS || plan->config.max_blocks > MOST_PAGES) abort();
+    if (plan->steps > MOST_STEPS) abort();
     memset(item->value, 0, sizeof item->value);
     memcpy(item->value, plan, sizeof *plan);
 }
@@ -786,10 +796,11 @@ static int pages_needed(const struct plan *p)
 static void set_cache(struct plan *p)
 {
     struct decode_config *c = &p->config;
-    c->max_blocks =
+    int pages =
         p->manner & LONG_TABLES ? 3 + (p->life + c->block_size - 1) / c->block_size : pages_needed(p);
-    c->num_blocks = p->sequences * c->max_blocks + c->max_rows;
-    c->scratch_block = p->sequences * c->max_blocks / 2;
+    c->max_blocks = p->manner & HUGE_TABLES ? HUGE_TABLE : pages;
+    c->num_blocks = p->sequences * pages + c->max_rows;
+    c->scratch_block = p->sequences * pages / 2;
 }
 
 static void set_sizes(struct decode_config *c, const struct sizes *sizes)
@@ -803,11 +814,17 @@ static void set_sizes(struct decode_config *c, const struct sizes *sizes)
     c->vocab = sizes->vocab;
 }
 
+/** Pages that each sequence has. */
+static int pages_of_each(const struct plan *p)
+{
+    return (p->config.num_blocks - p->config.max_rows) / p->sequences;
+}
+
 /** Page @p index of a sequence; pages are strewn over the cache, and sequence 0 begins in page 0. */
 static int page_of(const struct plan *p, int sequence, int index)
 {
     int64_t pages = p->config.num_blocks - p->config.max_rows,
-            at = (int64_t)sequence * p->config.max_blocks + index, stride = 1;
+            at = (int64_t)sequence * pages_of_each(p) + index, stride = 1;
     for (int64_t candidate = 2; candidate < pages; candidate++) {
         int64_t a = pages, b = candidate;
         while (b != 0) {
@@ -862,7 +879,7 @@ static struct lesson_case bad_case_of(const struct bad_row *row)
     plan.mistake = row->mistake;
     plan.which = row->which;
     put_plan(&item, &plan);
-    item.weight = 1;
+    item.weight = row->mistake < EAGER_NULL_LOGITS; /* nothing to be had for what is given */
     item.expected = row->expected;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;
@@ -1076,7 +1093,7 @@ static int follow_open(struct followed *f, const struct plan *p)
     const struct decode_config *c = &p->config;
     f->sizes = (struct ref_decode_sizes){c->layers,   c->hidden,       c->heads, c->kv_heads,
                                          c->head_dim, c->intermediate, c->vocab};
-    size_t capacity = (size_t)(c->max_blocks * c->block_size), vocab = (size_t)c->vocab;
+    size_t capacity = (size_t)(pages_of_each(p) * c->block_size), vocab = (size_t)c->vocab;
     size_t kv = (size_t)(c->layers * c->kv_heads * c->head_dim), history = capacity * kv;
     double *memory = calloc(4 * history + 2 * kv + 3 * vocab + ref_decode_scratch_elems(&f->sizes, capacity),
                             sizeof *memory);
@@ -1273,6 +1290,7 @@ static const char *purpose(const struct lesson_case *item)
         {ROWS_REVERSED, "every second step has its rows in reverse order"},
         {STREAMS_CHANGE, "the stream of the creation is gone, and every step has a stream of its own"},
         {NO_LEGACY, "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
+        {BUFFERS_SHARED, "before every step others have used the buffers that the graphs read"},
         {REFUSED_BETWEEN, "before every step come calls that must be refused, and leave no trace"},
         {CREATED_TWICE, "a creation that fails and graphs that are destroyed unused come first"},
         {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"}};
