@@ -4,8 +4,12 @@
  *
  * A sequence has one query (`q_len` is 1) and `context_lens[b]` keys and values. They lie in pages of
  * `block_size` tokens, anywhere in the cache: token `t` of sequence `b` is row `t % block_size` of page
- * `block_table[b, t / block_size]`. Sequences may share pages. What lies in other pages, or behind the last
- * token of a page, is no input.
+ * `block_table[b, t / block_size]`. Sequences may share pages, and a sequence may name a page more than once.
+ * What lies in other pages, or behind the last token of a page, is no input.
+ *
+ * Every key of a sequence counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
+ * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
+ * weight 0, and one of +infinity makes the row NaN.
  *
  *     block_table[b]   | 7 | 2 | 5 | ... not used |          context_lens[b] = 2 * block_size + 3
  *     k_cache          | page 0 | page 1 | page 2 | ... | page 7 | ...
@@ -33,13 +37,14 @@ struct paged_attention_args {
     const void *v_cache;     /**< [num_blocks, block_size, kv_heads, head_dim] */
     const int *block_table;  /**< [batch, max_blocks] page numbers, 0 .. num_blocks - 1 where they are used */
     const int *context_lens; /**< [batch] keys of each sequence, 0 .. max_context_len; 0 gives output 0 */
-    const float *alibi_slopes; /**< [heads]: slope * (t - (context_len - 1)) is added to the score of token t;
-                                    NULL for none */
-    void *out;                 /**< [batch, heads, head_dim] */
-    int *device_status;        /**< one enum kernel_status in device memory, written by
+    const float
+        *alibi_slopes;      /**< [heads] of any size and sign: slope * (t - (context_len - 1)) is added to the
+                                    score of token t; NULL for none */
+    void *out;              /**< [batch, heads, head_dim] */
+    int *device_status;     /**< one enum kernel_status in device memory, written by
                                     paged_attention_validate(), read by the kernels behind it in the stream */
-    void *workspace;           /**< device scratch memory, 256-byte aligned; NULL if none is needed */
-    size_t workspace_bytes;    /**< size of the scratch memory */
+    void *workspace;        /**< device scratch memory, 256-byte aligned; looked at only if any is needed */
+    size_t workspace_bytes; /**< size of the scratch memory */
 };
 
 /** @brief The factor to use: @c args->scale, or 1/sqrt(head_dim) where that is 0. */
@@ -67,7 +72,8 @@ static inline int paged_attention_extents_fit(const struct paged_attention_args 
 }
 
 /**
- * @brief Checks pointers, extents, storage type, alignment and workspace in that order.
+ * @brief Checks pointers and scale, extents, storage type, alignment and workspace in that order: of several faults
+ *        the first decides.
  *
  * Nothing in device memory is looked at: that is what paged_attention_validate() is for. The cache may have
  * more than 2^31 elements; batch * max_blocks must fit in 31 bits and batch * heads * max_context_len in 30.

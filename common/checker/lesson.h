@@ -53,8 +53,9 @@ enum case_flags {
                               fills it and kernels that choose by size take what they have for large ones */
     CASE_LAUNCH_ONLY = 32, /* on the software device: launches are checked and not run, so that a problem may be
                               larger than any memory; nothing is compared */
+    CASE_IF_WORKSPACE = 64, /* refused for its workspace: a kernel that asked for none succeeds */
     CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
-                     CASE_LAUNCH_ONLY /* whoever adds one adds it here */
+                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */

@@ -31,7 +31,9 @@ enum {
     PA_NULL_ARGS,          /* 1: args itself is NULL */
     PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
     PA_VALIDATE_FIRST,     /* 1: the validating kernel comes before, in the same stream */
-    PA_CAPTURED            /* 1: the calls are captured into a graph, which is then launched */
+    PA_CAPTURED,           /* 1: the calls are captured into a graph, which is then launched */
+    PA_FIRST_PAGE /* number of the first page that is really there: the caches begin so many pages before
+                              their buffers, and the table names no page below it */
 };
 
 #ifndef WARPWISE_RUNNER
@@ -42,9 +44,9 @@ enum {
 enum { EX_LENGTHS = 8, EX_PAGES, EX_BREAK, EX_STATUS };
 
 /** @brief How long the sequences are. */
-enum lengths { FULL, MIXED, AROUND_PAGES, ALL_EMPTY, SOME_EMPTY };
+enum lengths { FULL, MIXED, AROUND_PAGES, AROUND_PARTITIONS, ALL_EMPTY, SOME_EMPTY };
 /** @brief Where pages lie. */
-enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN };
+enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN, REVERSED, FIRST_TWICE };
 /** @brief What is wrong with table or lengths. */
 enum fault {
     SOUND,
@@ -52,11 +54,32 @@ enum fault {
     ENTRY_ONE_TOO_HIGH,
     ENTRY_HUGE,
     LAST_ENTRY_LOWEST,
+    ENTRY_IN_THE_MIDDLE,
+    ENTRY_ANYWHERE,
     LENGTH_NEGATIVE,
-    LENGTH_TOO_LONG
+    LENGTH_TOO_LONG,
+    LENGTH_HUGE,   /* of the first sequence */
+    LENGTH_LOWEST, /* of one in the middle */
+    LENGTH_ANYWHERE,
+    FAULTS
 };
 /** @brief What the data are like. */
-enum distribution { NORMAL, LARGE, EQUAL, RISING, FALLING, DOMINANT, NAN_KEY, NAN_VALUE, NAN_REST, CHEAP };
+enum distribution {
+    NORMAL,
+    LARGE,
+    EQUAL,
+    RISING,
+    FALLING,
+    DOMINANT,
+    BELOW, /* all scores near -20,000 */
+    FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
+    NAN_KEY,
+    NAN_VALUE,
+    NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
+    INFINITE_KEY,
+    NAN_REST,
+    CHEAP
+};
 enum { SPARE_PAGES = 3, PARTITION_LEAST = 64, MOST_HEAD_DIM = 128 };
 
 /** @brief Where everything lies: made anew from the item's seed by whoever needs it. */

@@ -64,7 +64,8 @@ static size_t row_of(const struct element *e, int t)
     size_t place = (size_t)(t / extent[PA_BLOCK_SIZE]), page = place;
     size_t row = e->mistake->table == TABLE_OF_FIRST ? 0 : e->b;
     if (e->mistake->table != TABLE_UNUSED)
-        page = (size_t)e->data[PA_TABLE][row * (size_t)extent[PA_MAX_BLOCKS] + place];
+        page = (size_t)e->data[PA_TABLE][row * (size_t)extent[PA_MAX_BLOCKS] + place] -
+               (size_t)e->item->value[PA_FIRST_PAGE];
     size_t token = page * (size_t)extent[PA_BLOCK_SIZE] + (size_t)(t % extent[PA_BLOCK_SIZE]);
     return (token * kv_heads + kv_head) * (size_t)extent[PA_HEAD_DIM];
 }

@@ -18,6 +18,7 @@ static int choose_length(const struct lesson_case *item, int b, struct rng *rng)
 {
     int most = item->extent[PA_MAX_CONTEXT_LEN], page = item->extent[PA_BLOCK_SIZE], length = most;
     const int around[] = {0, 1, page - 1, page, page + 1, 2 * page - 1, 2 * page + 1, 4 * page};
+    static const int partitions[] = {257, 513, 128, 1025, 256, 769, 512, 1024};
     int any = rng_between(rng, 1, most);
     switch (item->extent[EX_LENGTHS]) {
     case MIXED: /* the longest and the shortest are always among them */
@@ -28,6 +29,9 @@ static int choose_length(const struct lesson_case *item, int b, struct rng *rng)
         break;
     case AROUND_PAGES:
         length = around[b % 8];
+        break;
+    case AROUND_PARTITIONS:
+        length = partitions[b % 8];
         break;
     case ALL_EMPTY:
         length = 0;
@@ -47,8 +51,8 @@ int paged_plan_make(const struct lesson_case *item, struct paged_plan *plan)
     plan->length = malloc((size_t)batch * sizeof *plan->length);
     plan->table = malloc((size_t)batch * (size_t)max_blocks * sizeof *plan->table);
     if (free_page == NULL || plan->length == NULL || plan->table == NULL) abort();
-    for (int i = 0; i < num_blocks; i++) free_page[i] = i;
-    for (int i = num_blocks - 1; i > 0 && pages != IN_ORDER; i--) {
+    for (int i = 0; i < num_blocks; i++) free_page[i] = pages == REVERSED ? num_blocks - 1 - i : i;
+    for (int i = num_blocks - 1; i > 0 && pages != IN_ORDER && pages != REVERSED; i--) {
         int j = rng_between(&order, 0, i), swapped = free_page[i];
         free_page[i] = free_page[j];
         free_page[j] = swapped;
@@ -61,7 +65,8 @@ int paged_plan_make(const struct lesson_case *item, struct paged_plan *plan)
             /* Whole pages of the first sequence serve as a prefix of the others. */
             int shared = pages == SHARED_PREFIX && b > 0 && page < 3 &&
                          (page + 1) * item->extent[PA_BLOCK_SIZE] <= plan->length[0];
-            row[page] = page >= used ? -1 : shared ? plan->table[page] : free_page[next++];
+            int again = pages == FIRST_TWICE && page == 2;
+            row[page] = page >= used ? -1 : shared ? plan->table[page] : again ? row[0] : free_page[next++];
         }
     }
     free(free_page);
@@ -74,6 +79,10 @@ void paged_plan_drop(struct paged_plan *plan)
     free(plan->table);
 }
 
+/* The first element of a query where all scores are to be very low: keys must not leave the range of half. */
+#define BELOW_QUERY 64.0
+enum { WEIGHTLESS_TOKEN = 37 };
+
 static double trend(const struct lesson_case *item, int t, int length)
 {
     switch (item->distribution) {
@@ -83,6 +92,12 @@ static double trend(const struct lesson_case *item, int t, int length)
         return 0.25 * (length - t);
     case DOMINANT:
         return t == length - length / 4 - 1 ? 40.0 : 0.0;
+    case FAINT:
+        return t == length - length / 4 - 1 ? 22.0 : 0.0;
+    case BELOW:
+        return -20000.0 / BELOW_QUERY;
+    case NAN_WEIGHTLESS:
+        return t == WEIGHTLESS_TOKEN ? -1000.0 : 0.0;
     default:
         return 0.0;
     }
@@ -92,7 +107,7 @@ static double trend(const struct lesson_case *item, int t, int length)
 static double element(const struct lesson_case *item, int index, int b, int t, int length, int d,
                       double noise)
 {
-    int key = index == PA_K, hit = b == 1 && t == 37 && d == 3;
+    int key = index == PA_K, hit = b == 1 && t == WEIGHTLESS_TOKEN && d == 3;
     switch (item->distribution) {
     case LARGE:
         return key ? 100.0 * noise : noise;
@@ -102,8 +117,18 @@ static double element(const struct lesson_case *item, int index, int b, int t, i
         return key && hit ? (double)NAN : noise;
     case NAN_VALUE:
         return !key && hit ? (double)NAN : noise;
+    case INFINITE_KEY:
+        return key && hit ? -(double)INFINITY : noise;
+    case FAINT:
+        if (key)
+            return d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : 0.25 * noise;
+        return t == length - length / 4 - 1 ? 0.0 : 8192.0 * noise;
+    case NAN_WEIGHTLESS:
+        if (!key && hit) return (double)NAN;
+        return key && d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : noise;
     case RISING:
     case FALLING:
+    case BELOW:
     case DOMINANT:
         return key && d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : noise;
     default:
@@ -199,29 +224,71 @@ static void fill_cache(const struct lesson_case *item, int index, size_t elems, 
     for (size_t b = 0; b < batch; b++) f.before[b + 1] = f.before[b] + (size_t)f.plan.length[b];
     /* Where sequences share pages the last one fills them: one after the other, then. */
     size_t tokens = item->part == PART_VALIDATE ? 0 : f.before[batch];
-    int shared = item->extent[EX_PAGES] == SHARED_PREFIX;
+    int shared = item->extent[EX_PAGES] == SHARED_PREFIX || item->extent[EX_PAGES] == FIRST_TWICE;
     if (tokens > 0) parallel_for(tokens, shared ? tokens : TOKENS_A_PIECE, fill_tokens, &f);
     paged_plan_drop(&f.plan);
     free(f.before);
 }
 
+/* Used entry number @p number of the table, in its order. */
+static int used_entry(const struct lesson_case *item, const struct paged_plan *plan, int number)
+{
+    int count = item->extent[PA_BATCH] * item->extent[PA_MAX_BLOCKS], at = -1;
+    for (int i = 0; i < count && number >= 0; i++)
+        if (plan->table[i] >= 0) {
+            at = i;
+            number--;
+        }
+    return at;
+}
+
+/* An entry that is neither first nor last of the table or its row; or any, and any wrong number. */
+static void break_table(const struct lesson_case *item, const struct paged_plan *plan, int first, int last,
+                        float *data)
+{
+    float past = (float)item->value[PA_NUM_BLOCKS];
+    const float wrong[] = {-1.0f, past, 0x1p31f, -0x1p31f, past + 1000.0f};
+    struct rng any = {rng_mix(item->seed, 201)};
+    int used = 0;
+    for (int i = 0; i <= last; i++) used += plan->table[i] >= 0;
+    switch (item->extent[EX_BREAK]) {
+    case ENTRY_NEGATIVE:
+        data[first] = -1.0f;
+        break;
+    case ENTRY_ONE_TOO_HIGH:
+        data[first] = past;
+        break;
+    case ENTRY_HUGE:
+        data[last] = 0x1p31f;
+        break;
+    case LAST_ENTRY_LOWEST:
+        data[last] = -0x1p31f;
+        break;
+    case ENTRY_IN_THE_MIDDLE:
+        data[used_entry(item, plan, used / 2)] = past;
+        break;
+    case ENTRY_ANYWHERE:
+        data[used_entry(item, plan, rng_between(&any, 0, used - 1))] = wrong[rng_between(&any, 0, 4)];
+        break;
+    default:
+        break;
+    }
+}
+
 /* Entries that no token needs hold what must not be used: numbers outside the cache. */
 static void fill_table(const struct lesson_case *item, float *data)
 {
+    int first_page = (int)item->value[PA_FIRST_PAGE];
     static const float unused[] = {-1.0f, 1e6f, 0x1p31f, -0x1p31f};
     struct paged_plan plan;
     int count = paged_plan_make(item, &plan), max_blocks = item->extent[PA_MAX_BLOCKS], first = -1, last = -1;
     for (int i = 0; i < count; i++) {
-        data[i] = plan.table[i] < 0 ? unused[i % 4] : (float)plan.table[i];
+        data[i] = plan.table[i] < 0 ? unused[i % 4] : (float)(plan.table[i] + first_page);
         if (plan.table[i] >= 0 && (first < 0 || i % max_blocks == 1)) first = i;
         if (plan.table[i] >= 0) last = i;
     }
+    if (last >= 0) break_table(item, &plan, first, last, data);
     paged_plan_drop(&plan);
-    if (last < 0) return;
-    if (item->extent[EX_BREAK] == ENTRY_NEGATIVE) data[first] = -1.0f;
-    if (item->extent[EX_BREAK] == ENTRY_ONE_TOO_HIGH) data[first] = (float)item->extent[PA_NUM_BLOCKS];
-    if (item->extent[EX_BREAK] == ENTRY_HUGE) data[last] = 0x1p31f;
-    if (item->extent[EX_BREAK] == LAST_ENTRY_LOWEST) data[last] = -0x1p31f;
 }
 
 static void fill_lengths(const struct lesson_case *item, float *data)
@@ -234,16 +301,25 @@ static void fill_lengths(const struct lesson_case *item, float *data)
     if (item->extent[EX_BREAK] == LENGTH_TOO_LONG)
         data[last] = (float)item->extent[PA_MAX_CONTEXT_LEN] + 1.0f;
     paged_plan_drop(&plan);
+    struct rng any = {rng_mix(item->seed, 202)};
+    const float wrong[] = {-1.0f, (float)item->extent[PA_MAX_CONTEXT_LEN] + 1.0f, 0x1p31f, -0x1p31f};
+    if (item->extent[EX_BREAK] == LENGTH_HUGE) data[0] = 0x1p31f;
+    if (item->extent[EX_BREAK] == LENGTH_LOWEST) data[last / 2] = -0x1p31f;
+    if (item->extent[EX_BREAK] == LENGTH_ANYWHERE)
+        data[rng_between(&any, 0, last)] = wrong[rng_between(&any, 0, 3)];
 }
 
 static void fill_query(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
 {
-    int trended =
-        item->distribution == RISING || item->distribution == FALLING || item->distribution == DOMINANT;
+    static const enum distribution trends[] = {RISING, FALLING, DOMINANT, BELOW, FAINT, NAN_WEIGHTLESS};
+    int trended = 0;
+    for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++)
+        trended |= item->distribution == (int)trends[i];
+    float first = item->distribution == BELOW ? (float)BELOW_QUERY : 1.0f;
     for (size_t i = 0; i < elems; i++) {
         double noise = rng_normal(rng);
         if (item->distribution == LARGE) noise *= 100.0;
-        data[i] = trended && i % (size_t)item->extent[PA_HEAD_DIM] == 0 ? 1.0f : (float)noise;
+        data[i] = trended && i % (size_t)item->extent[PA_HEAD_DIM] == 0 ? first : (float)noise;
     }
 }
 
@@ -259,8 +335,9 @@ void paged_fill(const struct lesson_case *item, int index, size_t elems, struct 
     case PA_LENS:
         fill_lengths(item, data);
         break;
-    case PA_SLOPES: /* as in the paper: 2^(-8/n), 2^(-16/n), ... */
-        for (size_t h = 0; h < elems; h++) data[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)elems);
+    case PA_SLOPES: /* of the paper's size, 2^(-8/n), 2^(-16/n), ..., but only who reads them knows order and sign */
+        for (size_t h = 0; h < elems; h++)
+            data[h] = (float)((h % 3 == 1 ? -0.5 : 1.0) * exp2(-8.0 * (double)(elems - h) / (double)elems));
         break;
     case PA_STATUS:
         data[0] = (float)item->extent[EX_STATUS];

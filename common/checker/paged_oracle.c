@@ -33,7 +33,7 @@ static void expect_status(const struct lesson_case *item, struct lesson_expectat
     for (int i = 0; i < count; i++) used += plan.table[i] >= 0;
     paged_plan_drop(&plan);
     /* A table of which nothing is used has no entry that could be wrong. */
-    int of_entry = item->extent[EX_BREAK] >= ENTRY_NEGATIVE && item->extent[EX_BREAK] <= LAST_ENTRY_LOWEST;
+    int of_entry = item->extent[EX_BREAK] >= ENTRY_NEGATIVE && item->extent[EX_BREAK] <= ENTRY_ANYWHERE;
     if (validates && of_entry && used == 0) status = KERNEL_OK;
     e->span_count = 1;
     e->span[0].buffer = PA_STATUS;
@@ -64,7 +64,8 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
     float *k = rows, *v = rows + longest * head_dim;
     if (table == NULL) abort();
     for (size_t page = 0; page < pages; page++)
-        table[page] = (int32_t)data[PA_TABLE][b * (size_t)extent[PA_MAX_BLOCKS] + page];
+        table[page] = (int32_t)data[PA_TABLE][b * (size_t)extent[PA_MAX_BLOCKS] + page] -
+                      (int32_t)item->value[PA_FIRST_PAGE];
     ref_paged_gather(&cache, data[PA_K], table, kv_head, length, k);
     ref_paged_gather(&cache, data[PA_V], table, kv_head, length, v);
     free(table);
@@ -120,6 +121,7 @@ static void bound_row(const struct row *row, struct lesson_span *span)
         .count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
     for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
     for (int t = 0; t < row->length; t++) {
+        if (exact->probs[t] == 0.0) continue; /* its score may be -infinity */
         double below = max - exact->scores[t], size = exact->score_magnitude[t];
         const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;
         bound_columns_add(&columns, &weights, exact->probs[t], v);

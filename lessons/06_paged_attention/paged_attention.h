@@ -40,7 +40,9 @@ enum kernel_status paged_attention_validate(const struct paged_attention_args *a
 /**
  * @brief Part "v1": one block a (sequence, query head), no workspace.
  *
- * If *device_status is not ::KERNEL_OK, out is left as it is and neither table nor caches are read.
+ * If *device_status is not ::KERNEL_OK, whatever it is, out is left as it is and neither table nor caches are read.
+ * A max_context_len up to 32,768 is always served. A kernel that keeps something for every key in shared memory may
+ * end with ::KERNEL_CUDA_ERROR where a longer one does not fit.
  * @param[in] args   out is written: every element, unless *device_status forbids it
  * @param[in] stream where to launch
  * @return what paged_attention_args_check() says; ::KERNEL_CUDA_ERROR
@@ -53,7 +55,8 @@ enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *arg
 /**
  * @brief Bytes of scratch memory that paged_attention_v2_f16() needs for its partitions' partial results.
  *
- * It may depend on extents, on max_context_len and on the device, and is no more than 4 * (head_dim + 2) *
+ * It may depend on extents, on max_context_len and on the device. It may be 0, where a sequence is not split: then
+ * workspace and workspace_bytes are not looked at. It is no more than 4 * (head_dim + 2) *
  * batch * heads * ceil(max_context_len / 64), rounded up to a multiple of 256.
  * @return the size; 0 if the extents are not valid
  */
@@ -63,10 +66,11 @@ size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *arg
  * @brief Part "v2": the keys of a sequence are split over blocks; a block serves all query heads (up to 8 at
  *        once) of its K/V head, so that K and V are requested once.
  *
- * If *device_status is not ::KERNEL_OK, out is left as it is and neither table nor caches are read.
+ * If *device_status is not ::KERNEL_OK, whatever it is, out is left as it is and neither table nor caches are read.
  * @param[in] args   out is written: every element, unless *device_status forbids it; workspace is used
  * @param[in] stream where to launch
- * @return what paged_attention_args_check() says; ::KERNEL_OUT_OF_MEMORY if the workspace is too small;
+ * @return what paged_attention_args_check() says with paged_attention_v2_workspace_bytes(): ::KERNEL_OUT_OF_MEMORY if
+ *         the workspace is too small, ::KERNEL_ALIGNMENT_ERROR if it is not aligned to 256 bytes;
  *         ::KERNEL_CUDA_ERROR
  * @launch batch * kv_heads * partitions blocks of 128 threads (more for groups above 8), then
  *         batch * heads to merge

@@ -11,6 +11,15 @@
 #include "paged_attention.h"
 #include "runner.h"
 
+/* A cache of which only the last pages are there begins where nothing is: an address, to be computed with. */
+static const void *cache_of(const struct wire_case *item, const unsigned char *pages)
+{
+    const int64_t *value = item->value;
+    int64_t page_bytes = 2 * value[PA_BLOCK_SIZE] * value[PA_KV_HEADS] * value[PA_HEAD_DIM];
+    if (pages == NULL || value[PA_FIRST_PAGE] == 0) return pages;
+    return (const void *)((uintptr_t)pages - (uintptr_t)(value[PA_FIRST_PAGE] * page_bytes));
+}
+
 static void args_of(const struct wire_case *item, void *const *buffers, struct paged_attention_args *args)
 {
     const int64_t *value = item->value;
@@ -28,8 +37,8 @@ static void args_of(const struct wire_case *item, void *const *buffers, struct p
         .scale = (float)item->real[0],
         .dtype = (enum dtype)value[PA_DTYPE],
         .q = buffers[PA_Q],
-        .k_cache = buffers[PA_K],
-        .v_cache = buffers[PA_V],
+        .k_cache = cache_of(item, buffers[PA_K]),
+        .v_cache = cache_of(item, buffers[PA_V]),
         .block_table = buffers[PA_TABLE],
         .context_lens = buffers[PA_LENS],
         .alibi_slopes = buffers[PA_SLOPES],
@@ -85,13 +94,15 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
     static void *const none[PA_BUFFERS];
     struct paged_attention_args args;
     args_of(item, none, &args);
-    return item->part == PART_V2 ? paged_attention_v2_workspace_bytes(&args) : 0;
+    const struct paged_attention_args *given = item->value[PA_NULL_ARGS] ? NULL : &args;
+    return item->part == PART_V2 ? paged_attention_v2_workspace_bytes(given) : 0;
 }
 
 #else
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum row_flags {
@@ -105,7 +116,15 @@ enum row_flags {
     GPU_ONLY = 128,
     QUARTER = 256,       /* scale 0.25 */
     NEGATIVE_HALF = 512, /* scale -0.5 */
-    FAULT = 1024
+    TIGHT = 1 << 10,     /* neither the table nor the cache has more than is used */
+    WIDE = 1 << 11,      /* rows of the table are far longer than max_context_len asks for */
+    SPARSE = 1 << 12,    /* the cache has pages for the lengths, not for max_context_len */
+    REVERSE = 1 << 13,
+    TWICE = 1 << 14,         /* the first page is the third as well */
+    FAR_PAGES = 1 << 15,     /* the cache is so large that a place in it does not fit 32 bits */
+    OTHER_ERROR = 1 << 16,   /* device_status holds another error than that of a table */
+    NO_ERROR_CODE = 1 << 17, /* device_status holds -1 */
+    FAULT = 1 << 18
 };
 enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2 };
 
@@ -139,24 +158,37 @@ static const struct table_row TABLE[] = {
     {"length_31_of_32", GROUP_EDGES, A, 1, 2, 1, 64, 32, 31, FULL, NAN_REST, 0},
     {"length_33_of_32", GROUP_EDGES, A, 1, 2, 1, 128, 32, 33, FULL, NAN_REST, 0},
     {"length_63", GROUP_EDGES, A, 1, 2, 1, 32, 16, 63, FULL, NAN_REST, 0},
-    {"length_65", GROUP_EDGES, A, 1, 2, 1, 128, 16, 65, FULL, NAN_REST, 0},
+    {"length_65", GROUP_EDGES, A, 1, 2, 1, 128, 16, 65, FULL, NAN_REST, TIGHT},
     {"length_127", GROUP_EDGES, A, 1, 2, 1, 64, 16, 127, FULL, NAN_REST, 0},
-    {"length_129", GROUP_EDGES, A, 1, 2, 1, 64, 32, 129, FULL, NAN_REST, 0},
-    {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, 0},
+    {"length_129", GROUP_EDGES, A, 1, 2, 1, 64, 32, 129, FULL, NAN_REST, TIGHT},
+    {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, TIGHT},
+    {"length_4161", GROUP_EDGES, A, 1, 1, 1, 32, 16, 4161, FULL, NAN_REST, 0},
+    {"around_partitions", GROUP_EDGES, A, 8, 1, 1, 32, 16, 1025, AROUND_PARTITIONS, NAN_REST, 0},
+    {"promised_32768", GROUP_EDGES, A, 3, 2, 1, 32, 32, 32768, AROUND_PAGES, NAN_REST, SPARSE},
     {"around_pages", GROUP_EDGES, A, 8, 2, 1, 64, 16, 70, AROUND_PAGES, NAN_REST, 0},
     {"around_pages_of_32", GROUP_EDGES, A, 8, 4, 4, 32, 32, 140, AROUND_PAGES, NAN_REST, 0},
     {"no_keys", GROUP_EDGES, A, 2, 2, 2, 64, 16, 40, ALL_EMPTY, NAN_REST, 0},
-    {"some_without_keys", GROUP_EDGES, A, 4, 2, 2, 128, 16, 200, SOME_EMPTY, NAN_REST, 0},
+    {"some_without_keys", GROUP_EDGES, A, 4, 2, 2, 128, 16, 200, SOME_EMPTY, NAN_REST, TIGHT},
     {"shorter_than_promised", GROUP_EDGES, A, 3, 2, 1, 64, 16, 500, AROUND_PAGES, NAN_REST, 0},
     {"shared_prefix", GROUP_EDGES, A, 4, 4, 2, 64, 16, 150, MIXED, NAN_REST, PREFIX},
+    {"pages_reversed", GROUP_EDGES, A, 2, 2, 1, 64, 16, 90, MIXED, NAN_REST, REVERSE | WIDE},
+    {"page_twice", GROUP_EDGES, A, 2, 2, 1, 64, 16, 90, MIXED, NAN_REST, TWICE},
+    {"pages_past_32_bits", GROUP_EDGES, A, 2, 4, 2, 128, 16, 90, MIXED, NAN_REST, FAR_PAGES},
     {"shared_prefix_32", GROUP_EDGES, A, 3, 4, 2, 128, 32, 150, MIXED, NAN_REST, PREFIX},
     {"gqa_2", GROUP_EDGES, A, 2, 4, 2, 128, 16, 90, MIXED, NAN_REST, 0},
     {"gqa_3", GROUP_EDGES, A, 2, 6, 2, 64, 16, 90, MIXED, NAN_REST, 0},
     {"gqa_4", GROUP_EDGES, A, 2, 8, 2, 128, 16, 90, MIXED, NAN_REST, 0},
+    {"gqa_5", GROUP_EDGES, A, 1, 15, 3, 64, 32, 40, FULL, NAN_REST, ALIBI},
+    {"gqa_6", GROUP_EDGES, A, 1, 6, 1, 32, 16, 40, FULL, NAN_REST, 0},
     {"gqa_7", GROUP_EDGES, A, 1, 14, 2, 128, 16, 75, FULL, NAN_REST, 0},
     {"gqa_8", GROUP_EDGES, A, 2, 16, 2, 64, 16, 90, MIXED, NAN_REST, ALIBI},
     {"gqa_8_dim_32", GROUP_EDGES, A, 2, 8, 1, 32, 32, 90, MIXED, NAN_REST, 0},
+    {"gqa_9", GROUP_EDGES, A, 1, 9, 1, 128, 16, 40, FULL, NAN_REST, 0},
     {"gqa_11", GROUP_EDGES, A, 1, 22, 2, 64, 16, 75, FULL, NAN_REST, ALIBI},
+    {"gqa_17", GROUP_EDGES, A, 1, 17, 1, 32, 16, 40, FULL, NAN_REST, ALIBI},
+    {"gqa_71", GROUP_EDGES, A, 1, 71, 1, 64, 16, 20, FULL, NAN_REST, 0}, /* Falcon 7B */
+    {"kv_heads_5", GROUP_EDGES, A, 2, 10, 5, 32, 16, 40, MIXED, NAN_REST, 0},
+    {"batch_67", GROUP_EDGES, A, 67, 1, 1, 32, 16, 33, MIXED, NAN_REST, 0},
     {"alibi", GROUP_EDGES, A, 3, 4, 2, 64, 16, 130, MIXED, NORMAL, ALIBI},
     {"alibi_128", GROUP_EDGES, A, 2, 8, 2, 128, 32, 130, MIXED, NORMAL, ALIBI},
     {"alibi_32", GROUP_EDGES, A, 2, 2, 2, 32, 16, 130, MIXED, NORMAL, ALIBI},
@@ -168,12 +200,16 @@ static const struct table_row TABLE[] = {
     {"known_to_be_wrong", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL, WRONG(ENTRY_HUGE) | REFUSED},
     {"known_to_be_wrong_empty", GROUP_EDGES, A, 2, 4, 2, 128, 16, 100, ALL_EMPTY, NORMAL,
      WRONG(LENGTH_NEGATIVE) | REFUSED},
+    {"another_error", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL, OTHER_ERROR},
+    {"status_minus_1", GROUP_EDGES, A, 2, 4, 2, 32, 16, 100, MIXED, NORMAL, NO_ERROR_CODE},
     {"found_to_be_wrong", GROUP_EDGES, A, 2, 4, 2, 128, 16, 100, MIXED, NORMAL,
      WRONG(ENTRY_NEGATIVE) | VALIDATED},
     {"found_too_long", GROUP_EDGES, A, 2, 4, 2, 32, 16, 90, FULL, NORMAL, WRONG(LENGTH_TOO_LONG) | VALIDATED},
     {"wrong_and_captured", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL,
      WRONG(ENTRY_ONE_TOO_HIGH) | CAPTURED | VALIDATED},
     {"batch_33", GROUP_EDGES, A, 33, 8, 2, 128, 16, 700, MIXED, NAN_REST, GPU_ONLY | ALIBI},
+    {"batch_70000", GROUP_EDGES, A, 70000, 1, 1, 32, 16, 3, MIXED, NAN_REST, GPU_ONLY},
+    {"length_16385", GROUP_EDGES, A, 1, 2, 1, 32, 16, 16385, FULL, NAN_REST, GPU_ONLY},
     {"lengths_1_to_32768", GROUP_EDGES, A, 8, 8, 2, 64, 16, 32768, MIXED, NAN_REST, GPU_ONLY},
 
     {"large_logits", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, LARGE, 0},
@@ -183,6 +219,11 @@ static const struct table_row TABLE[] = {
     {"dominant_key", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, DOMINANT, 0},
     {"nan_key", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_KEY, 0},
     {"nan_value", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_VALUE, 0},
+    {"nan_value_weightless", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_WEIGHTLESS, 0},
+    {"infinite_key", GROUP_NUMERICS, A, 2, 8, 2, 64, 16, 100, FULL, INFINITE_KEY, 0},
+    {"scores_below", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, MIXED, BELOW, 0},
+    {"faint_weights", GROUP_NUMERICS, A, 2, 2, 1, 64, 16, 200, FULL, FAINT, 0},
+    {"faint_weights_32", GROUP_NUMERICS, A, 1, 3, 1, 128, 32, 330, FULL, FAINT, 0},
 
     {"sound", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, 0},
     {"sound_32", GROUP_BASIC, V, 4, 2, 1, 32, 32, 100, MIXED, NORMAL, PREFIX},
@@ -191,6 +232,14 @@ static const struct table_row TABLE[] = {
 
     {"entry_huge", GROUP_EDGES, V, 4, 2, 1, 32, 32, 100, MIXED, NORMAL, WRONG(ENTRY_HUGE)},
     {"last_entry_lowest", GROUP_EDGES, V, 5, 2, 1, 32, 16, 97, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
+    {"entry_in_the_middle", GROUP_EDGES, V, 9, 2, 1, 32, 16, 150, FULL, NORMAL, WRONG(ENTRY_IN_THE_MIDDLE)},
+    {"length_huge", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_HUGE)},
+    {"length_lowest", GROUP_EDGES, V, 7, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_LOWEST)},
+    {"tight", GROUP_EDGES, V, 3, 2, 1, 32, 16, 80, FULL, NORMAL, TIGHT},
+    {"wide", GROUP_EDGES, V, 5, 2, 1, 32, 32, 80, MIXED, NORMAL, WIDE | REVERSE},
+    {"another_error_before", GROUP_EDGES, V, 2, 2, 1, 32, 16, 40, MIXED, NORMAL, OTHER_ERROR},
+    {"batch_1100", GROUP_EDGES, V, 1100, 1, 1, 32, 16, 1, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
+    {"pages_1100", GROUP_EDGES, V, 1, 1, 1, 32, 16, 17600, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
     {"length_negative", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_NEGATIVE)},
     {"length_too_long", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_TOO_LONG)},
     {"no_keys", GROUP_EDGES, V, 3, 2, 1, 32, 16, 100, ALL_EMPTY, NORMAL, 0},
@@ -213,11 +262,12 @@ struct bad_row {
     enum kernel_status expected;
     int at, value; /* lesson_case.value[at] = value; at < 0 for none */
     int null_buffer, misaligned_buffer, misalignment;
+    int f32; /* 1: and the storage type is wrong */
 };
 
-#define BAD_VALUE(at, value) (at), (value), -1, -1, 0
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0
-#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes)
+#define BAD_VALUE(at, value) (at), (value), -1, -1, 0, 0
+#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0, 0
+#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), 0
 
 static const struct bad_row BAD[] = {
     {"null_args", KERNEL_INVALID_CONFIG, BAD_VALUE(PA_NULL_ARGS, 1)},
@@ -257,12 +307,21 @@ static const struct bad_row BAD[] = {
     {"misaligned_alibi_slopes", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_SLOPES, 2)},
     {"misaligned_out", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_OUT, 8)},
     {"misaligned_device_status", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_STATUS, 2)},
+    /* Of several faults the first decides. */
+    {"null_q_and_batch_zero", KERNEL_INVALID_CONFIG, PA_BATCH, 0, PA_Q, -1, 0, 0},
+    {"null_device_status_and_f32", KERNEL_INVALID_CONFIG, -1, 0, PA_STATUS, PA_K, 8, 1},
+    {"batch_zero_and_f32", KERNEL_INVALID_DIMENSION, PA_BATCH, 0, -1, -1, 0, 1},
+    {"head_dim_48_and_misaligned_q", KERNEL_INVALID_DIMENSION, PA_HEAD_DIM, 48, -1, PA_Q, 8, 0},
+    {"f32_and_misaligned_out", KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, PA_OUT, 8, 1},
+    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR, PA_WORKSPACE_SHORTAGE, 1, -1, PA_Q, 8, 0},
+    {"workspace_short_and_misaligned", KERNEL_OUT_OF_MEMORY, PA_WORKSPACE_SHORTAGE, 1, -1, PA_WORKSPACE, 16,
+     0},
     {"workspace_null", KERNEL_OUT_OF_MEMORY, BAD_NULL(PA_WORKSPACE)},
     {"workspace_short", KERNEL_OUT_OF_MEMORY, BAD_VALUE(PA_WORKSPACE_SHORTAGE, 1)},
     {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_WORKSPACE, 16)},
 };
 
-enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 3 /* the last ones; only v2 has one */ };
+enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 5 /* the last ones; only v2 has one */ };
 
 static const char *const PART_NAME[PARTS] = {"validate", "v1", "v2"};
 
@@ -280,6 +339,26 @@ static void settle(struct lesson_case *item)
     item->value[PA_DTYPE] = DTYPE_F16;
 }
 
+/* Table and cache of another size than settle() gives them. */
+static void resize(struct lesson_case *item, unsigned flags)
+{
+    enum { PAGES_AROUND = 4 /* that AROUND_PAGES takes at most */, FAR = (1 << 20) + 5 };
+    int pages = item->extent[PA_MAX_BLOCKS] - 1, batch = item->extent[PA_BATCH];
+    if (flags & TIGHT) {
+        item->extent[PA_MAX_BLOCKS] = pages;
+        item->extent[PA_NUM_BLOCKS] = batch * pages;
+    }
+    if (flags & WIDE) item->extent[PA_MAX_BLOCKS] = 3 * pages + 7;
+    if (flags & SPARSE) {
+        if (item->extent[EX_LENGTHS] != AROUND_PAGES)
+            abort(); /* others may take as much as they are promised */
+        item->extent[PA_NUM_BLOCKS] = batch * PAGES_AROUND + SPARE_PAGES;
+    }
+    item->value[PA_MAX_BLOCKS] = item->extent[PA_MAX_BLOCKS];
+    item->value[PA_FIRST_PAGE] = flags & FAR_PAGES ? FAR : 0;
+    item->value[PA_NUM_BLOCKS] = item->extent[PA_NUM_BLOCKS] + item->value[PA_FIRST_PAGE];
+}
+
 /* What must stay as it is though the call succeeds: out, unless attention ran. */
 static void settle_outcome(struct lesson_case *item)
 {
@@ -289,32 +368,37 @@ static void settle_outcome(struct lesson_case *item)
 
 static void good_case(struct lesson_case *item, const struct table_row *row, int part)
 {
-    *item = (struct lesson_case){
-        .group = row->group,
-        .part = part,
-        .weight = 2,
-        .devices = row->flags & GPU_ONLY ? DEVICE_GPU : DEVICE_ANY,
-        .extent = {[PA_BATCH] = row->batch,
-                   [PA_HEADS] = row->heads,
-                   [PA_KV_HEADS] = row->kv_heads,
-                   [PA_HEAD_DIM] = row->head_dim,
-                   [PA_BLOCK_SIZE] = row->block_size,
-                   [PA_MAX_CONTEXT_LEN] = row->max_context_len,
-                   [EX_LENGTHS] = (int)row->lengths,
-                   [EX_PAGES] = row->flags & ORDERED  ? IN_ORDER
-                                : row->flags & PREFIX ? SHARED_PREFIX
-                                                      : SHUFFLED,
-                   [EX_BREAK] = (int)(row->flags / FAULT),
-                   [EX_STATUS] = row->flags & REFUSED ? KERNEL_INVALID_BLOCK_TABLE : KERNEL_OK},
-        .real = {row->flags & QUARTER         ? 0.25
-                 : row->flags & NEGATIVE_HALF ? -0.5
-                                              : 0.0},
-        .distribution = (int)row->distribution,
-        .null_buffer = row->flags & ALIBI ? -1 : PA_SLOPES,
-        .misaligned_buffer = -1,
-        .repeat = 1};
+    *item = (struct lesson_case){.group = row->group,
+                                 .part = part,
+                                 .weight = 2,
+                                 .devices = row->flags & GPU_ONLY ? DEVICE_GPU : DEVICE_ANY,
+                                 .extent = {[PA_BATCH] = row->batch,
+                                            [PA_HEADS] = row->heads,
+                                            [PA_KV_HEADS] = row->kv_heads,
+                                            [PA_HEAD_DIM] = row->head_dim,
+                                            [PA_BLOCK_SIZE] = row->block_size,
+                                            [PA_MAX_CONTEXT_LEN] = row->max_context_len,
+                                            [EX_LENGTHS] = (int)row->lengths,
+                                            [EX_PAGES] = row->flags & ORDERED   ? IN_ORDER
+                                                         : row->flags & PREFIX  ? SHARED_PREFIX
+                                                         : row->flags & REVERSE ? REVERSED
+                                                         : row->flags & TWICE   ? FIRST_TWICE
+                                                                                : SHUFFLED,
+                                            [EX_BREAK] = (int)(row->flags / FAULT),
+                                            [EX_STATUS] = row->flags & REFUSED ? KERNEL_INVALID_BLOCK_TABLE
+                                                          : row->flags & OTHER_ERROR   ? KERNEL_CUDA_ERROR
+                                                          : row->flags & NO_ERROR_CODE ? -1
+                                                                                       : KERNEL_OK},
+                                 .real = {row->flags & QUARTER         ? 0.25
+                                          : row->flags & NEGATIVE_HALF ? -0.5
+                                                                       : 0.0},
+                                 .distribution = (int)row->distribution,
+                                 .null_buffer = row->flags & ALIBI ? -1 : PA_SLOPES,
+                                 .misaligned_buffer = -1,
+                                 .repeat = 1};
     snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], row->name);
     settle(item);
+    resize(item, row->flags);
     settle_outcome(item);
     item->value[PA_VALIDATE_FIRST] = (row->flags & VALIDATED) != 0;
     item->value[PA_CAPTURED] = (row->flags & CAPTURED) != 0;
@@ -325,10 +409,13 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
 static void make_bad(struct lesson_case *item, const struct bad_row *row)
 {
     if (row->at >= 0) item->value[row->at] = row->value;
+    if (row->f32) item->value[PA_DTYPE] = DTYPE_F32;
     item->null_buffer = row->null_buffer;
     item->misaligned_buffer = row->misaligned_buffer;
     item->misalignment = row->misalignment;
     item->expected = row->expected;
+    if (row->expected == KERNEL_OUT_OF_MEMORY || row->misaligned_buffer == PA_WORKSPACE)
+        item->flags |= CASE_IF_WORKSPACE;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->untouched = 0;
 }
@@ -369,6 +456,9 @@ static int property_cases(struct lesson_case *cases, int count, int capacity, in
 static int cases(struct lesson_case *cases, int capacity)
 {
     static const struct table_row shape = {"", GROUP_BAD_INPUT, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, 0};
+    /* So many keys that whoever splits them at all needs a workspace. */
+    static const struct table_row split = {"",    GROUP_BAD_INPUT, A,      2,     4, 2, 32, 16,
+                                           32768, AROUND_PAGES,    NORMAL, SPARSE};
     int count = 0;
     for (int part = 0; part < PARTS; part++) {
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
@@ -376,7 +466,7 @@ static int cases(struct lesson_case *cases, int capacity)
         int bad = part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
         for (int i = 0; i < bad && count < capacity; i++) {
             struct lesson_case *item = &cases[count++];
-            good_case(item, &shape, part);
+            good_case(item, i < BAD_COUNT - BAD_OF_WORKSPACE ? &shape : &split, part);
             snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
             item->weight = 1;
             make_bad(item, &BAD[i]);
@@ -401,14 +491,18 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     }
     item->extent[PA_BATCH] = rng_between(&shape, 1, large ? 9 : 2);
     item->extent[PA_KV_HEADS] = rng_between(&shape, 1, large ? 4 : 1);
-    item->extent[PA_HEADS] = item->extent[PA_KV_HEADS] * rng_between(&shape, 1, large ? 9 : 4);
+    item->extent[PA_HEADS] = item->extent[PA_KV_HEADS] * rng_between(&shape, 1, large ? 17 : 6);
     item->extent[PA_HEAD_DIM] = head_dims[rng_between(&shape, 0, 2)];
     item->extent[PA_BLOCK_SIZE] = rng_between(&shape, 0, 1) ? 16 : 32;
     item->extent[PA_MAX_CONTEXT_LEN] = rng_between(&shape, 1, large ? 3000 : 90);
     item->extent[EX_LENGTHS] = rng_between(&shape, 0, 2) == 0 ? SOME_EMPTY : MIXED;
     item->extent[EX_PAGES] = rng_between(&shape, 0, 2);
     if (pairs) item->extent[EX_PAGES] = index % 2 ? SHUFFLED_AGAIN : SHUFFLED;
-    if (item->part == PART_VALIDATE) item->extent[EX_BREAK] = rng_between(&shape, SOUND, LENGTH_TOO_LONG);
+    if (item->part == PART_VALIDATE) {
+        item->extent[PA_BATCH] = rng_between(&shape, 1, 9);
+        item->extent[PA_MAX_CONTEXT_LEN] = rng_between(&shape, 1, 200);
+        item->extent[EX_BREAK] = rng_between(&shape, SOUND, FAULTS - 1);
+    }
     settle(item);
     settle_outcome(item);
     item->null_buffer = rng_between(&shape, 0, 2) ? PA_SLOPES : -1;
@@ -442,6 +536,9 @@ static int trait(const struct lesson_case *item, int index, const char **message
 
 static const char *purpose(const struct lesson_case *item)
 {
+    if (item->extent[EX_STATUS] > KERNEL_OK && item->extent[EX_STATUS] != KERNEL_INVALID_BLOCK_TABLE &&
+        item->untouched)
+        return "device_status holds another error: whatever is not KERNEL_OK forbids to write";
     if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     switch (item->distribution) {
@@ -449,6 +546,15 @@ static const char *purpose(const struct lesson_case *item)
         return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
     case LARGE:
         return "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first";
+    case BELOW:
+        return "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?";
+    case FAINT:
+        return "one key, whose value is 0, takes nearly all the weight: weights of 1e-10 are all that comes "
+               "out";
+    case NAN_WEIGHTLESS:
+        return "a value is NaN whose weight is 0: 0 * NaN is NaN";
+    case INFINITE_KEY:
+        return "a key holds -infinity: its score is -infinity, or +infinity where the query is negative";
     case RISING:
         return "scores rise along the keys: is everything rescaled whenever the maximum grows?";
     case NAN_KEY:
@@ -460,11 +566,11 @@ static const char *purpose(const struct lesson_case *item)
     }
 }
 
-/* The contract gives a limit, not the size: what is asked beyond it is not there. */
+/* The contract gives a limit, not the size: what is asked beyond it is not there. But without valid extents nothing is
+ * asked for. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
-    (void)item;
-    return SIZE_MAX;
+    return item->expected == KERNEL_INVALID_DIMENSION || item->value[PA_NULL_ARGS] ? 0 : SIZE_MAX;
 }
 
 static void describe(const struct lesson_case *item, char *text, size_t size)
