@@ -159,7 +159,7 @@ class Judge:
             if code != 0:
                 return BROKEN, ""
             code, output = run([str(self.build / "bin/checker"), "--lesson", self.lesson, "--runner", folder + "/runner",
-                                "--device", "simt", "--time-limit", "5", "--fail-fast"], JUDGE_SECONDS, cwd=folder,
+                                "--device", "simt", "--time-limit", "20", "--fail-fast"], JUDGE_SECONDS, cwd=folder,
                                env=dict(os.environ, SIMT_WORKERS="1"))
         case = re.search(r"^\s+\w+\s+case (\S+):", output, re.M)
         if code in (1, 77, None):
