@@ -149,7 +149,7 @@ static const struct shape_row SHAPES[] = {
     {"extreme_logits", GROUP_NUMERICS, H, DEVICE_ANY, 1, 2, 2, 9, 65, 32, 0, 1e30, DIST_EXTREME},
     {"faint_weights", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 16, 140, 32, 0, 0, DIST_FAINT},
     {"faint_weights_128", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 70, 128, 0, 0, DIST_FAINT},
-    {"nan_v_of_weight_0", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 140, 32, 0, 0, DIST_NAN_WEIGHTLESS},
+    {"nan_v_of_weight_0", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 140, 64, 0, 0, DIST_NAN_WEIGHTLESS},
     {"infinite", GROUP_NUMERICS, TILED, DEVICE_ANY, 2, 4, 2, 13, 40, 32, 0, 0, DIST_INFINITE},
     {"small_queries", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 40, 64, 0, 4.0, DIST_SMALL_QUERIES},
     {"large_values_128", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 1, 1, 9, 70, 128, CAUSAL, 0,
