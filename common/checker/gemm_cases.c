@@ -115,7 +115,15 @@ static const struct shape_row SHAPES[] = {
     {"alpha_0_beta_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 2, 2, 2, 0, 0.0, 0.0, GEMM_NAN_AB},
     {"k_0", GROUP_EDGES, GENERAL, ANY, 33, 40, 0, 2, 2, 2, 0, 1.5, 0.25, GEMM_NORMAL},
     {"k_0_beta_0", GROUP_EDGES, GENERAL, ANY, 33, 40, 0, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"k_0_beta_1", GROUP_EDGES, GENERAL, ANY, 33, 40, 0, 0, 0, 3, TB, 1.0, 1.0, GEMM_NORMAL},
     {"nan_c_beta", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1.0, 0.5, GEMM_NAN_C},
+    {"nan_c_alpha_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 1, 0, 0.0, -1.0, GEMM_NAN_C},
+    {"alpha_of_24_bits", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1.0003662, 0.0, GEMM_NORMAL},
+    {"beta_of_24_bits", GROUP_NUMERICS, G, ANY, 33, 40, 20, 0, 0, 0, 0, 0.5, -1.0003662, GEMM_NORMAL},
+    {"factors_small", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1e-5, -1e-5, GEMM_NORMAL},
+    {"sums_beyond_half", GROUP_NUMERICS, H, ANY, 33, 40, 70, 0, 0, 0, 0, 0x1p-9, 1.0, GEMM_HUGE},
+    {"overflow", GROUP_NUMERICS, H, ANY, 33, 40, 70, NUMBERS(GEMM_HUGE)},
+    {"subnormal", GROUP_NUMERICS, P | H, ANY, 33, 40, 70, NUMBERS(GEMM_SUBNORMAL)},
 
     {"large", GROUP_NUMERICS, ALL, ANY, 33, 40, 70, NUMBERS(GEMM_LARGE)},
     {"small", GROUP_NUMERICS, ALL, ANY, 33, 40, 70, NUMBERS(GEMM_SMALL)},
@@ -126,6 +134,13 @@ static const struct shape_row SHAPES[] = {
     {"nan_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_A)},
     {"nan_b", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_NAN_B)},
     {"inf_a", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_INF_A)},
+    {"inf_b", GROUP_NUMERICS, ALL, ANY, 33, 40, 50, NUMBERS(GEMM_INF_B)},
+    {"deep_1100", GROUP_EDGES, SIZES, ANY, 2, 3, 1100, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
+    {"m_129", GROUP_EDGES, SIZES, ANY, 129, 64, 64, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
+    {"n_129", GROUP_EDGES, SIZES, ANY, 64, 129, 64, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
+    /* More rows of tiles than kernels work on together, and more than one column. */
+    {"tiles_9_by_2", GROUP_EDGES, ALL, ANY, 517, 70, 17, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
+    {"large_tiles_9_by_2", GROUP_EDGES, G, ANY, 2049, 129, 3, 0, 0, 0, FIRST_CHOICE | SMALL_DEVICE, 1.0, 0.0, GEMM_NORMAL},
     /* Three tiles by two of the largest of lesson 10: three that are half a tile apart would not reach the last rows. */
     {"tiles_516x132", GROUP_EDGES, G, ANY, 516, 132, 20, 0, 0, 0, LAST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
 
@@ -179,6 +194,12 @@ static const struct bad_row BAD[] = {
     {"trans_b", P, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_B, 1)},
     {"dtype_in_f32", P, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F32)},
     {"dtype_out_f16", P, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F16)},
+    {"dtype_in_other", G, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F16)},
+    {"dtype_out_other", G, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F16)},
+    {"dtype_in_other", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F32)},
+    {"dtype_out_other", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F32)},
+    {"trans_a_negative", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_A, -1)},
+    {"trans_b_2", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_B, 2)},
     {"dtype_in_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_BF16)},
     {"dtype_out_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_BF16)},
     {"dtype_in_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, 7)},
@@ -189,6 +210,27 @@ static const struct bad_row BAD[] = {
     {"misaligned_a", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 2)},
     {"misaligned_b", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 2)},
     {"misaligned_c", H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 1)},
+};
+
+/**
+ * Two wrong arguments, or sizes that are right only one way round: the contract says in which order arguments are
+ * looked at, and which extent a row is as long as.
+ */
+static const struct {
+    const char *name;
+    unsigned families;
+    enum kernel_status expected;
+    int at[3], value[3]; /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    int misaligned;      /* buffer that begins one byte further on, -1 for none */
+} BAD_PAIRS[] = {
+    {"trans_unknown_and_m_zero", ALL, KERNEL_INVALID_CONFIG, {GEMM_TRANS_A, GEMM_N}, {3, 0}, -1},
+    {"n_zero_and_dtype_unknown", ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_IN}, {0, 7}, -1},
+    {"k_negative_and_misaligned", ALL, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_A},
+    {"dtype_unknown_and_misaligned", ALL, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
+    {"choice_unknown_and_n_zero", ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
+    {"choice_unknown_and_dtype_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_IN, GEMM_CHOICE}, {DTYPE_BF16, 9}, -1},
+    {"lda_short_transposed", GENERAL, KERNEL_INVALID_DIMENSION, {GEMM_M, GEMM_TRANS_A, GEMM_LDA}, {50, 1, 49}, -1},
+    {"ldb_short_transposed", GENERAL, KERNEL_INVALID_DIMENSION, {GEMM_TRANS_B, GEMM_LDB}, {1, FIRST_BAD_K - 1}, -1},
 };
 
 /** Sizes, each of them possible, whose product is not. */
@@ -336,6 +378,21 @@ static int grid_cases(const struct gemm_family *family, struct lesson_case *case
     return count;
 }
 
+static int bad_pairs(const struct gemm_family *family, unsigned bit, struct lesson_case *cases, int count,
+                     int capacity)
+{
+    for (size_t i = 0; i < COUNT_OF(BAD_PAIRS) && count < capacity; i++) {
+        if (!(BAD_PAIRS[i].families & bit)) continue;
+        struct lesson_case *item = &cases[count++];
+        bad_case(item, BAD_PAIRS[i].name, BAD_PAIRS[i].expected, family);
+        for (int j = 0; j < 3 && (j == 0 || BAD_PAIRS[i].at[j] > 0); j++)
+            item->value[BAD_PAIRS[i].at[j]] = BAD_PAIRS[i].value[j];
+        item->misaligned_buffer = BAD_PAIRS[i].misaligned;
+        item->misalignment = 1;
+    }
+    return count;
+}
+
 static int bad_cases(const struct gemm_family *family, unsigned bit, struct lesson_case *cases, int count,
                      int capacity)
 {
@@ -426,6 +483,7 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     }
     count = grid_cases(family, cases, count, capacity);
     count = bad_cases(family, bit, cases, count, capacity);
+    count = bad_pairs(family, bit, cases, count, capacity);
     return property_cases(family, cases, count, capacity);
 }
 

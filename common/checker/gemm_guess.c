@@ -208,6 +208,12 @@ const char *gemm_purpose(const struct lesson_case *item)
         return "some rows of op(A) end in a NaN: it must come out in those rows of C and nowhere else";
     case GEMM_NAN_B:
         return "some columns of op(B) hold a NaN: it must come out in those columns of C and nowhere else";
+    case GEMM_HUGE:
+        return "some sums are beyond 65504, the largest half: only what is stored may become infinite";
+    case GEMM_SUBNORMAL:
+        return "elements of A are subnormal halves: they are not 0";
+    case GEMM_INF_B:
+        return "infinities in some columns of op(B): what pads a tile must not be multiplied with them";
     case GEMM_INF_A:
         return "infinities in some rows of op(A): what pads a tile must not be multiplied with them";
     case GEMM_NAN_AB:

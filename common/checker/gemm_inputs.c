@@ -95,12 +95,18 @@ static double element(const struct lesson_case *item, int index, int line, int p
         return fabs(noise) < 1.0 ? fabs(noise) : 0.5;
     case GEMM_SPREAD:
         return ldexp(noise, p % 13 - 6);
+    case GEMM_HUGE: /* all terms of a large sum have its sign */
+        if (!a) return fmin(fabs(noise), 4.0) + 0.5;
+        return line % 3 != 0 ? 0x1p-6 * noise : (line % 2 ? -0x1p14 : 0x1p14);
+    case GEMM_SUBNORMAL:
+        return a ? 1e-6 * noise : noise;
     case GEMM_NAN_A:
         return a && line % 5 == 2 && p == k - 1 ? (double)NAN : noise;
     case GEMM_NAN_B:
         return !a && line % 7 == 3 && p == k / 2 ? (double)NAN : noise;
     case GEMM_INF_A:
-        if (!a || line % 5 != 1) return noise;
+    case GEMM_INF_B:
+        if (a != (item->distribution == GEMM_INF_A) || line % 5 != 1) return noise;
         if (p == k / 3) return (double)INFINITY;
         return line % 10 == 6 && p == k - 1 ? (double)-INFINITY : noise;
     case GEMM_NAN_AB:

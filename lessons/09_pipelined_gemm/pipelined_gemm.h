@@ -36,7 +36,7 @@ extern "C" {
  *                   alpha 1, beta 0. stages: 1 to 4, the tiles of A and B that are in shared memory at once;
  * 1 means that nothing is loaded ahead. The workspace is not looked at
  * @param[in] stream where to launch
- * @return what gemm_args_check_plain() says; ::KERNEL_INVALID_CONFIG if stages is not 1, 2, 3 or 4;
+ * @return what gemm_args_check_plain() says; then ::KERNEL_INVALID_CONFIG if stages is not 1, 2, 3 or 4;
  *         ::KERNEL_CUDA_ERROR
  * @launch one block a part of C, all in x: 256 threads and 128 x 256 where such parts fill the device,
  *         otherwise 128 threads and 64 x 64

@@ -26,7 +26,6 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 
 #else
 
-#include <stdint.h>
 #include <stdio.h>
 
 enum { FIRST_STAGES = 1, LAST_STAGES = 4 };
@@ -43,22 +42,36 @@ static int stages_cases(const struct gemm_family *family, struct lesson_case *ca
     return count;
 }
 
-/*
- * Just large enough for the solution to take its large tiles on 132 multiprocessors, once with rows that begin
- * anywhere; and a matrix that begins anywhere and goes on behind its first tile.
- */
+/* A few large tiles, which the solution takes where they fill the device: rows that end and begin anywhere. */
 static int tile_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
-    if (count + 3 > capacity) return count;
-    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 8400, 20, 72);
+    if (count + 4 > capacity) return count;
+    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 336, 20, 72);
+    cases[count].flags |= CASE_SMALL_DEVICE;
     cases[count++].value[GEMM_CHOICE] = 2;
-    cases[count] = gemm_case(family, "many_tiles_odd", GROUP_EDGES, DEVICE_ANY, 8401, 19, 135);
+    cases[count] = gemm_case(family, "many_tiles_odd", GROUP_EDGES, DEVICE_ANY, 337, 19, 135);
+    cases[count].flags |= CASE_SMALL_DEVICE;
     cases[count].extent[GEMM_LDB] = 275; /* wider than a tile of B: its chunks stay in the row */
     cases[count].value[GEMM_LDB] = 275;
     cases[count++].value[GEMM_CHOICE] = 3;
+    cases[count] = gemm_case(family, "large_tiles_9_by_2", GROUP_EDGES, DEVICE_ANY, 1025, 257, 8);
+    cases[count].flags |= CASE_SMALL_DEVICE;
+    cases[count++].value[GEMM_CHOICE] = 1;
     cases[count] = gemm_case(family, "wide_start_of_b_odd", GROUP_EDGES, DEVICE_ANY, 40, 80, 72);
-    cases[count].misaligned_buffer = GEMM_B;
-    cases[count++].misalignment = sizeof(uint16_t);
+    cases[count++].start[GEMM_B] = 1;
+    return count;
+}
+
+/* A whole large tile and several steps of it, with every number of stages. */
+static int large_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
+        char name[32];
+        snprintf(name, sizeof name, "large_tile_stages_%d", stages);
+        cases[count] = gemm_case(family, name, GROUP_EDGES, DEVICE_ANY, 128, 256, 64 * stages + 40);
+        cases[count].flags |= CASE_SMALL_DEVICE;
+        cases[count++].value[GEMM_CHOICE] = stages;
+    }
     return count;
 }
 
@@ -88,6 +101,7 @@ static int cases(struct lesson_case *cases, int capacity)
     int count = gemm_cases(&family, cases, 0, capacity);
     count = stages_cases(&family, cases, count, capacity);
     count = tile_cases(&family, cases, count, capacity);
+    count = large_cases(&family, cases, count, capacity);
     return timed_cases(&family, cases, count, capacity);
 }
 
