@@ -142,7 +142,8 @@ static const struct shape_row SHAPES[] = {
     {"n_129", GROUP_EDGES, SIZES, ANY, 64, 129, 64, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
     /* More rows of tiles than kernels work on together, and more than one column. */
     {"tiles_9_by_2", GROUP_EDGES, ALL, ANY, 517, 70, 17, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
-    {"large_tiles_9_by_2", GROUP_EDGES, G, ANY, 2049, 129, 3, 0, 0, 0, FIRST_CHOICE | SMALL_DEVICE, 1.0, 0.0, GEMM_NORMAL},
+    {"large_tiles_9_by_2", GROUP_EDGES, G, ANY, 2049, 129, 3, 0, 0, 0, FIRST_CHOICE | SMALL_DEVICE, 1.0, 0.0,
+     GEMM_NORMAL},
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},
@@ -220,17 +221,34 @@ static const struct {
     const char *name;
     unsigned families;
     enum kernel_status expected;
-    int at[3], value[3]; /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
-    int misaligned;      /* buffer that begins one byte further on, -1 for none */
+    int at[3],
+        value
+            [3]; /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    int misaligned; /* buffer that begins one byte further on, -1 for none */
 } BAD_PAIRS[] = {
     {"trans_unknown_and_m_zero", ALL, KERNEL_INVALID_CONFIG, {GEMM_TRANS_A, GEMM_N}, {3, 0}, -1},
     {"n_zero_and_dtype_unknown", ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_IN}, {0, 7}, -1},
     {"k_negative_and_misaligned", ALL, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_A},
     {"dtype_unknown_and_misaligned", ALL, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
     {"choice_unknown_and_n_zero", ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
-    {"choice_unknown_and_dtype_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_IN, GEMM_CHOICE}, {DTYPE_BF16, 9}, -1},
-    {"lda_short_transposed", GENERAL, KERNEL_INVALID_DIMENSION, {GEMM_M, GEMM_TRANS_A, GEMM_LDA}, {50, 1, 49}, -1},
-    {"ldb_short_transposed", GENERAL, KERNEL_INVALID_DIMENSION, {GEMM_TRANS_B, GEMM_LDB}, {1, FIRST_BAD_K - 1}, -1},
+    {"choice_unknown_and_dtype_bf16",
+     ALL,
+     KERNEL_UNSUPPORTED_DTYPE,
+     {GEMM_DTYPE_IN, GEMM_CHOICE},
+     {DTYPE_BF16, 9},
+     -1},
+    {"lda_short_transposed",
+     GENERAL,
+     KERNEL_INVALID_DIMENSION,
+     {GEMM_M, GEMM_TRANS_A, GEMM_LDA},
+     {50, 1, 49},
+     -1},
+    {"ldb_short_transposed",
+     GENERAL,
+     KERNEL_INVALID_DIMENSION,
+     {GEMM_TRANS_B, GEMM_LDB},
+     {1, FIRST_BAD_K - 1},
+     -1},
 };
 
 /** Sizes, each of them possible, whose product is not. */
@@ -592,7 +610,8 @@ static int choice_of(const struct lesson_case *item, int index)
 }
 
 /* Items of a set have the same matrices, from the generator of the set; where they lie is theirs. */
-static void vary_product(struct lesson_case *item, enum property property, int index, int together, struct rng *rng)
+static void vary_product(struct lesson_case *item, enum property property, int index, int together,
+                         struct rng *rng)
 {
     struct rng set = {rng_mix(item->seed, (uint64_t)(index / together))};
     int number = index / together, general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL;

@@ -191,8 +191,8 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size)
     static const char *const names[GEMM_BUFFERS] = {"a", "b", "c"};
     for (int buffer = GEMM_A, begun = 0; buffer < GEMM_BUFFERS; buffer++)
         if (item->start[buffer] != 0)
-            used += snprintf(text + used, size - (size_t)used, "%s %s+%d", begun++ ? "" : ", at", names[buffer],
-                             item->start[buffer]);
+            used += snprintf(text + used, size - (size_t)used, "%s %s+%d", begun++ ? "" : ", at",
+                             names[buffer], item->start[buffer]);
     if (item->flags & CASE_SMALL_DEVICE)
         used += snprintf(text + used, size - (size_t)used, ", few multiprocessors");
     snprintf(text + used, size - (size_t)used, ", %s -> %s",

@@ -147,7 +147,8 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
     ref_gemm_row(&shape, (int)unit, data[GEMM_A], data[GEMM_B], data[GEMM_C], span->expected, e->scratch);
     /* What is too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
     for (size_t j = 0; j < span->count && storage == STORAGE_F16; j++)
-        if (fabs(span->expected[j]) >= 65520.0) span->expected[j] = copysign((double)INFINITY, span->expected[j]);
+        if (fabs(span->expected[j]) >= 65520.0)
+            span->expected[j] = copysign((double)INFINITY, span->expected[j]);
     plain_row(item, data, unit, span);
     for (size_t j = 0; j < span->count; j++) {
         double stored = bound_stored_as(storage, span->expected[j]), magnitude = e->scratch[j];

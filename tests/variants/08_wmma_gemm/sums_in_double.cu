@@ -26,6 +26,7 @@ extern "C" enum kernel_status wmma_gemm(const struct gemm_args *args, cudaStream
     enum kernel_status status = gemm_args_check_plain(args);
     if (status != KERNEL_OK) return status;
     size_t blocks = ((size_t)args->m * (size_t)args->n - 1) / THREADS + 1;
-    product_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (size_t)MOST_BLOCKS), THREADS, 0, stream>>>(*args);
+    product_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (size_t)MOST_BLOCKS), THREADS, 0, stream>>>(
+        *args);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }

@@ -27,6 +27,7 @@ extern "C" enum kernel_status pipelined_gemm(const struct gemm_args *args, cudaS
     if (status != KERNEL_OK) return status;
     if (args->stages < 1 || args->stages > 4) return KERNEL_INVALID_CONFIG;
     size_t blocks = ((size_t)args->m * (size_t)args->n - 1) / THREADS + 1;
-    product_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (size_t)MOST_BLOCKS), THREADS, 0, stream>>>(*args);
+    product_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (size_t)MOST_BLOCKS), THREADS, 0, stream>>>(
+        *args);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }

@@ -9,8 +9,16 @@
 
 using namespace nvcuda;
 
-enum { WARP = 32, SIDE = 16, TILE_M = 48, TILE_N = 80, WARPS = TILE_M / SIDE * (TILE_N / SIDE), THREADS = WARPS * WARP,
-       MOST_BLOCKS = 7, RING = 4 };
+enum {
+    WARP = 32,
+    SIDE = 16,
+    TILE_M = 48,
+    TILE_N = 80,
+    WARPS = TILE_M / SIDE * (TILE_N / SIDE),
+    THREADS = WARPS * WARP,
+    MOST_BLOCKS = 7,
+    RING = 4
+};
 
 struct slice {
     alignas(32) half a[TILE_M][SIDE];
@@ -23,12 +31,14 @@ __device__ inline void load(struct slice *to, const struct gemm_args &args, int 
     for (int at = (int)threadIdx.x; at < TILE_M * SIDE; at += THREADS) {
         int i = at / SIDE, p = at % SIDE;
         bool inside = row + i < args.m && k + p < args.k;
-        to->a[i][p] = inside ? ((const half *)args.a)[(size_t)(row + i) * args.lda + k + p] : __float2half(0.0f);
+        to->a[i][p] =
+            inside ? ((const half *)args.a)[(size_t)(row + i) * args.lda + k + p] : __float2half(0.0f);
     }
     for (int at = (int)threadIdx.x; at < TILE_N * SIDE; at += THREADS) {
         int p = at / TILE_N, j = at % TILE_N;
         bool inside = k + p < args.k && column + j < args.n;
-        to->b[p][j] = inside ? ((const half *)args.b)[(size_t)(k + p) * args.ldb + column + j] : __float2half(0.0f);
+        to->b[p][j] =
+            inside ? ((const half *)args.b)[(size_t)(k + p) * args.ldb + column + j] : __float2half(0.0f);
     }
 }
 
@@ -37,7 +47,8 @@ static __global__ void product_kernel(struct gemm_args args, int tiles, int acro
     __shared__ struct slice ring[RING];
     __shared__ alignas(32) float out[WARPS][SIDE][SIDE];
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, stages = RING > 1 ? args.stages : 1;
-    int down = warp / (TILE_N / SIDE) * SIDE, right = warp % (TILE_N / SIDE) * SIDE, steps = (args.k - 1) / SIDE + 1;
+    int down = warp / (TILE_N / SIDE) * SIDE, right = warp % (TILE_N / SIDE) * SIDE,
+        steps = (args.k - 1) / SIDE + 1;
     for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
         int row = tile / across * TILE_M, column = tile % across * TILE_N;
         wmma::fragment<wmma::accumulator, SIDE, SIDE, SIDE, float> sum;
@@ -59,7 +70,8 @@ static __global__ void product_kernel(struct gemm_args args, int tiles, int acro
         __syncwarp(); // other lanes hold what this one writes
         for (int at = lane; at < SIDE * SIDE; at += WARP) {
             int i = row + down + at / SIDE, j = column + right + at % SIDE;
-            if (i < args.m && j < args.n) ((float *)args.c)[(size_t)i * args.ldc + j] = out[warp][at / SIDE][at % SIDE];
+            if (i < args.m && j < args.n)
+                ((float *)args.c)[(size_t)i * args.ldc + j] = out[warp][at / SIDE][at % SIDE];
         }
         __syncwarp(); // read by all before the next tile overwrites it
     }
@@ -71,6 +83,7 @@ extern "C" enum kernel_status pipelined_gemm(const struct gemm_args *args, cudaS
     if (status != KERNEL_OK) return status;
     if (args->stages < 1 || args->stages > 4) return KERNEL_INVALID_CONFIG;
     int across = (args->n - 1) / TILE_N + 1, tiles = ((args->m - 1) / TILE_M + 1) * across;
-    product_kernel<<<(unsigned)(tiles < MOST_BLOCKS ? tiles : (int)MOST_BLOCKS), THREADS, 0, stream>>>(*args, tiles, across);
+    product_kernel<<<(unsigned)(tiles < MOST_BLOCKS ? tiles : (int)MOST_BLOCKS), THREADS, 0, stream>>>(
+        *args, tiles, across);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }

@@ -6,7 +6,15 @@
 
 #include <cuda_fp16.h>
 
-enum { SIDE = 16, EACH_M = 3, EACH_N = 5, TILE_M = SIDE * EACH_M, TILE_N = SIDE * EACH_N, TILE_K = 12, MOST_BLOCKS = 9 };
+enum {
+    SIDE = 16,
+    EACH_M = 3,
+    EACH_N = 5,
+    TILE_M = SIDE * EACH_M,
+    TILE_N = SIDE * EACH_N,
+    TILE_K = 12,
+    MOST_BLOCKS = 9
+};
 
 __device__ inline float to_float(float x)
 {
@@ -27,7 +35,8 @@ __device__ inline void store(__half *to, float x)
 
 /* Element (@p line, @p k) of an operand, 0 outside of it. */
 template <typename T>
-__device__ inline float element(const T *matrix, size_t line_step, size_t k_step, int line, int lines, int k, int depth)
+__device__ inline float element(const T *matrix, size_t line_step, size_t k_step, int line, int lines, int k,
+                                int depth)
 {
     return line < lines && k < depth ? to_float(matrix[line * line_step + k * k_step]) : 0.0f;
 }
@@ -36,19 +45,20 @@ template <typename T> __global__ void gemm_kernel(struct gemm_args args, int til
 {
     __shared__ float a[TILE_K][TILE_M], b[TILE_K][TILE_N];
     size_t lda = (size_t)args.lda, ldb = (size_t)args.ldb;
-    int x = (int)threadIdx.x, y = (int)threadIdx.y, thread = y * SIDE + x, depth = args.alpha != 0.0f ? args.k : 0;
+    int x = (int)threadIdx.x, y = (int)threadIdx.y, thread = y * SIDE + x,
+        depth = args.alpha != 0.0f ? args.k : 0;
     for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
         int row = tile / across * TILE_M, column = tile % across * TILE_N;
         float sum[EACH_M][EACH_N] = {};
         for (int k = 0; k < depth; k += TILE_K) {
             for (int at = thread; at < TILE_K * TILE_M; at += SIDE * SIDE)
                 a[at / TILE_M][at % TILE_M] =
-                    element((const T *)args.a, args.trans_a ? 1 : lda, args.trans_a ? lda : 1, row + at % TILE_M, args.m,
-                            k + at / TILE_M, depth);
+                    element((const T *)args.a, args.trans_a ? 1 : lda, args.trans_a ? lda : 1,
+                            row + at % TILE_M, args.m, k + at / TILE_M, depth);
             for (int at = thread; at < TILE_K * TILE_N; at += SIDE * SIDE)
                 b[at / TILE_N][at % TILE_N] =
-                    element((const T *)args.b, args.trans_b ? ldb : 1, args.trans_b ? 1 : ldb, column + at % TILE_N, args.n,
-                            k + at / TILE_N, depth);
+                    element((const T *)args.b, args.trans_b ? ldb : 1, args.trans_b ? 1 : ldb,
+                            column + at % TILE_N, args.n, k + at / TILE_N, depth);
             __syncthreads(); // both are complete
             for (int p = 0; p < TILE_K && k + p < depth; p++)
                 for (int i = 0; i < EACH_M; i++)
@@ -78,12 +88,14 @@ static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, i
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile, cudaStream_t stream)
+enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
 {
     return gemm<float>(args, DTYPE_F32, (int)tile, stream);
 }
 
-enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile, cudaStream_t stream)
+enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
 {
     return gemm<__half>(args, DTYPE_F16, (int)tile, stream);
 }

@@ -27,7 +27,8 @@ __device__ inline void store(__half *to, float x)
 
 /* The terms from @p begin to before @p end of the element in column @p column of a row that begins at @p a. */
 template <typename T>
-__device__ inline float sum_of(const T *a, size_t a_k, const T *b, size_t b_k, int column, int columns, int begin, int end)
+__device__ inline float sum_of(const T *a, size_t a_k, const T *b, size_t b_k, int column, int columns,
+                               int begin, int end)
 {
     int lane = (int)threadIdx.x;
     float sum = 0.0f;
@@ -69,12 +70,14 @@ static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, i
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile, cudaStream_t stream)
+enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
 {
     return gemm<float>(args, DTYPE_F32, (int)tile, stream);
 }
 
-enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile, cudaStream_t stream)
+enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
 {
     return gemm<__half>(args, DTYPE_F16, (int)tile, stream);
 }
