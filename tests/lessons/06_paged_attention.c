@@ -124,7 +124,8 @@ enum row_flags {
     FAR_PAGES = 1 << 15,     /* the cache is so large that a place in it does not fit 32 bits */
     OTHER_ERROR = 1 << 16,   /* device_status holds another error than that of a table */
     NO_ERROR_CODE = 1 << 17, /* device_status holds -1 */
-    FAULT = 1 << 18
+    FEW_SMS = 1 << 18,       /* the software device has few multiprocessors: blocks get more keys */
+    FAULT = 1 << 19
 };
 enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2 };
 
@@ -164,6 +165,7 @@ static const struct table_row TABLE[] = {
     {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, TIGHT},
     {"length_4161", GROUP_EDGES, A, 1, 1, 1, 32, 16, 4161, FULL, NAN_REST, 0},
     {"around_partitions", GROUP_EDGES, A, 8, 1, 1, 32, 16, 1025, AROUND_PARTITIONS, NAN_REST, 0},
+    {"few_multiprocessors", GROUP_EDGES, A, 2, 4, 2, 32, 16, 400, MIXED, NAN_REST, FEW_SMS | ALIBI},
     {"promised_32768", GROUP_EDGES, A, 3, 2, 1, 32, 32, 32768, AROUND_PAGES, NAN_REST, SPARSE},
     {"around_pages", GROUP_EDGES, A, 8, 2, 1, 64, 16, 70, AROUND_PAGES, NAN_REST, 0},
     {"around_pages_of_32", GROUP_EDGES, A, 8, 4, 4, 32, 32, 140, AROUND_PAGES, NAN_REST, 0},
@@ -403,6 +405,7 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     item->value[PA_VALIDATE_FIRST] = (row->flags & VALIDATED) != 0;
     item->value[PA_CAPTURED] = (row->flags & CAPTURED) != 0;
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+    if (row->flags & FEW_SMS) item->flags |= CASE_SMALL_DEVICE;
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }
 
