@@ -58,7 +58,7 @@ enum distribution {
     WITH_EMPTY,
     WITH_NAN_AND_EMPTY, /* NaN, and -infinity beside it */
     WITH_INFINITY,
-    EXTREME, /* 1e37 or -1e37, all of a row or a pair alike */
+    EXTREME, /* 2^123 or -2^123, all of a row or a pair alike */
     FAINT,   /* -85 ... 0, so that exp is anything down to 1e-37 */
     CAN_BE_ANY
 };
@@ -137,6 +137,7 @@ static const struct table_row TABLE[] = {
     {"rows/infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_INFINITY, 1, 0},
     {"rows/extreme", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 6, 300, EXTREME, 1, 0},
     {"rows/faint", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 6, 300, FAINT, 1, 0},
+    {"rows/long_low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, LOW, 1, 0},
     {"rows/long_nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_NAN, 1, 0},
     {"rows/long_nothing", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_EMPTY, 1, 0},
     {"rows/long_infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, WITH_INFINITY, 1, 0},
@@ -276,7 +277,7 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
     case DOMINANT:
         return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
     case EXTREME:
-        return 1e37f;
+        return 0x1p123f; /* times log2(e) it is as exact, for kernels with powers of 2 */
     case FAINT: /* one largest value, and what is 1 to 80 below it all over the row */
         return (float)(at == count / 2 ? 5.0 : 4.0 - (double)(at * 31 % 80) + 0.01 * noise);
     default:
@@ -512,7 +513,7 @@ static const char *purpose(const struct lesson_case *item)
     case WITH_INFINITY:
         return "some values are +infinity, and infinity - infinity is NaN";
     case EXTREME:
-        return "all values are 1e37 or -1e37: does the maximum begin at -infinity?";
+        return "all values are 2^123 or -2^123: does the maximum begin at -infinity?";
     case FAINT:
         return "what is far below the maximum is small and not 0";
     case WITH_EMPTY:
