@@ -388,6 +388,7 @@ static int property_cases(const struct attention_family *family, struct lesson_c
                           int capacity)
 {
     static const struct shape_row rows[] = {
+        /* in the order of enum attention_property */
         {"property_random_shapes", GROUP_PROPERTIES, ALL, DEVICE_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
         {"property_causal_prefix", GROUP_PROPERTIES, WHOLE, DEVICE_ANY, 1, 1, 1, 1, 1, 1, CAUSAL, 0,
          DIST_NORMAL},
@@ -400,8 +401,8 @@ static int property_cases(const struct attention_family *family, struct lesson_c
             if (!(rows[i].kinds & kind_bit(kind, family->tiled, (int)family->dtype))) continue;
             shape_case(&cases[count], &rows[i], (enum attention_kind)kind, family);
             cases[count].repeat = repeat[i];
-            if (strcmp(rows[i].name, "property_bad_input") == 0)
-                cases[count].expected = KERNEL_INVALID_DIMENSION;
+            cases[count].extent[EX_PROPERTY] = (int)i;
+            if (i == PROPERTY_BAD_INPUT) cases[count].expected = KERNEL_INVALID_DIMENSION;
             count++;
         }
     return count;
@@ -480,6 +481,16 @@ static void vary_options(struct lesson_case *item, struct rng *rng)
     if (item->extent[EX_KIND] == ATTENTION_WHOLE && die % 4 == 3) item->null_buffer = ATTENTION_LSE;
 }
 
+/* Other data than normal ones, in a quarter of the items. */
+static void vary_distribution(struct lesson_case *item, struct rng *rng)
+{
+    static const enum attention_distribution other[] = {DIST_DOMINANT, DIST_LOW, DIST_FALLING, DIST_FAINT};
+    int die = rng_between(rng, 0, 15);
+    if (die >= 4 || item->extent[EX_TILED]) return;
+    item->distribution = (int)other[die];
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+}
+
 static int at_most(int limit, int value)
 {
     return value < limit ? value : limit;
@@ -488,8 +499,8 @@ static int at_most(int limit, int value)
 void attention_vary(struct lesson_case *item, int index, struct rng *rng)
 {
     int large = item->devices == DEVICE_GPU;
-    int pairs = strstr(item->name, "property_causal_prefix") != NULL;
-    int bad = strstr(item->name, "property_bad_input") != NULL;
+    int pairs = item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX;
+    int bad = item->extent[EX_PROPERTY] == PROPERTY_BAD_INPUT;
     struct extents longest = longest_extents(item, index, pairs);
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
@@ -511,6 +522,7 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     if (!pairs) item->value[AT_CAUSAL] = rng_between(&shape, 0, 1);
     if (!bad) vary_options(item, &shape);
+    if (!bad && !pairs) vary_distribution(item, &shape);
     if (pairs && index % 2 == 1) item->distribution = DIST_OTHER_TAIL;
     if (bad) vary_bad(item, &shape);
 }

@@ -57,7 +57,10 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
 #include "lesson.h"
 
 /** @brief lesson_case.extent: what the buffers are made for. The first six are as in enum attention_value. */
-enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED };
+enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED, EX_PROPERTY };
+
+/** @brief extent[EX_PROPERTY]: what the items of a property have to do with each other. */
+enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX, PROPERTY_BAD_INPUT };
 
 /** @brief What the workspace holds by contract: so many floats for each of the batch * heads * q_len query rows. */
 enum attention_workspace {

@@ -479,7 +479,8 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_INFINITE:
         return "some inputs are infinite: the scores, weights and sums are what arithmetic makes of them";
     case DIST_EXTREME:
-        return "all scores of a row are 1e37 or -1e37: does the maximum begin at -infinity?";
+        return "all scores of a row are far beyond 1e30, or below -1e30: does the maximum begin at "
+               "-infinity?";
     case DIST_FAINT:
         return "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-10 "
                "and below, "

@@ -112,8 +112,8 @@ static double trend(const struct lesson_case *item, int j)
     case DIST_FAINT:
     case DIST_NAN_WEIGHTLESS: /* times the faintness of the query */
         return j == dominant_key(item) ? 1.0 : 0.0;
-    case DIST_EXTREME: /* times 1 or -1; what half cannot hold is in the scale */
-        return attention_storage(item) == STORAGE_F16 ? 0x1p15 : 1e37;
+    case DIST_EXTREME: /* times 1 or -1; what half cannot hold is in the scale. Times log2(e) a power of 2 is as exact. */
+        return attention_storage(item) == STORAGE_F16 ? 0x1p15 : 0x1p123;
     case DIST_RISING:
         return 0.25 * j;
     case DIST_FALLING:
