@@ -146,6 +146,11 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     *buffer = (struct wire_buffer){
         .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
     snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
+    const struct lesson_buffer *described = &item->buffer[index];
+    if (described->extent[LESSON_ROW] > 0) {
+        buffer->own_row = described->extent[LESSON_ROW] * storage_bytes(described->storage);
+        buffer->row_stride = described->extent[described->rank - 1] * storage_bytes(described->storage);
+    }
     if (item->settled.misaligned_buffer == index) buffer->misalignment = (uint64_t)item->settled.misalignment;
     if (index < LESSON_STARTS) place_buffer(item, index, buffer);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
@@ -259,7 +264,10 @@ static int begins_finding(const char *line)
     static const char *const kinds[] = {"out-of-bounds", "misaligned",   "uninitialized-read",
                                         "shared-race",   "global-race",  "divergent-barrier",
                                         "deadlock",      "missing-wait", "use-after-free",
-                                        "host-pointer",  "host-wait",    "leak",
+                                        "host-pointer",  "host-wait",    "host-allocation",
+                                        "wrong-stream",
+                                        "input-written", "padding-written",
+                                        "leak",
                                         "unsupported"};
     if (strncmp(line, "simt: ", 6) != 0) return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

@@ -73,7 +73,10 @@ static int has_device_finding(const char *report)
     static const char *const kinds[] = {"out-of-bounds",     "misaligned",  "uninitialized-read",
                                         "shared-race",       "global-race", "missing-wait",
                                         "divergent-barrier", "deadlock",    "use-after-free",
-                                        "host-pointer",      "host-wait",   "leak",
+                                        "host-pointer",      "host-wait",   "host-allocation",
+                                        "wrong-stream",
+                                        "input-written", "padding-written",
+                                        "leak",
                                         "unsupported"};
     for (const char *at = report; (at = strstr(at, "simt: ")); at++) {
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

@@ -23,10 +23,14 @@ enum {
 
 /* Only the software device has these. */
 extern int simt_finding_count(void) __attribute__((weak));
-extern void simt_forbid_waiting(int forbid) __attribute__((weak));
+extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
 extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
+extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
+extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
+extern void simt_turn_order(int turned) __attribute__((weak));
+enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
 
 static int findings(void)
@@ -112,6 +116,21 @@ static int fill_guards(struct device_case *run, unsigned index, struct device_bu
     return failed ? -1 : 0;
 }
 
+/* What the kernel must not write, even if it leaves there what was there: an input, and what lies between the rows of
+ * an output. On a GPU only what differs afterwards is seen. */
+static void keep(const struct wire_buffer *wire, const struct device_buffer *buffer)
+{
+    size_t row = wire->row_bytes > 0 ? wire->row_bytes : wire->own_row;
+    size_t stride = wire->row_bytes > 0 ? wire->pitch : wire->row_stride;
+    size_t behind = stride - row < BEHIND_ROW ? stride - row : BEHIND_ROW;
+    if (simt_device_keep == NULL || wire->role == WIRE_WORKSPACE) return;
+    if (wire->role == WIRE_IN && wire->row_bytes == 0) simt_device_keep(buffer->start, buffer->span, KEPT_INPUT);
+    for (size_t at = 0; wire->row_bytes > 0 && wire->role == WIRE_IN && at < buffer->span; at += stride)
+        simt_device_keep(buffer->start + at, row, KEPT_INPUT);
+    for (size_t at = row; wire->role != WIRE_IN && stride > row && at < buffer->span; at += stride)
+        simt_device_keep(buffer->start + at, behind, KEPT_PADDING);
+}
+
 /* A workspace is as large as the student's own function says, but no larger than the contract. */
 static size_t usable_bytes(const struct wire_case *item, const struct wire_buffer *wire)
 {
@@ -140,6 +159,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
         return -1;
     buffer->allocation = allocation;
     buffer->start = buffer->allocation + wire->misalignment + guard;
+    keep(wire, buffer);
     if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
     if (wire->role != WIRE_IN) return 0;
     return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
@@ -147,9 +167,11 @@ static int allocate(struct device_case *run, int set, unsigned index)
 
 static int set_up(struct device_case *run)
 {
-    for (int set = 0; set < run->sets; set++) {
-        cudaError_t error = cudaStreamCreateWithFlags(&run->stream[set], cudaStreamNonBlocking);
+    for (int index = 0; index < 2; index++) {
+        cudaError_t error = cudaStreamCreateWithFlags(&run->stream[index], cudaStreamNonBlocking);
         if (note_error(run->item, error, "creating a stream") != 0) return -1;
+    }
+    for (int set = 0; set < run->sets; set++) {
         /* Those whose rows lie far apart come first, while all of the memory is in one piece. */
         for (unsigned apart = 2; apart-- > 0;)
             for (unsigned i = 0; i < run->item->buffer_count; i++)
@@ -163,8 +185,9 @@ static void tear_down(struct device_case *run)
     for (int set = 0; set < run->sets; set++) {
         for (unsigned i = 0; i < run->item->buffer_count; i++)
             if (set == 0 || run->item->buffer[i].role != WIRE_IN) cudaFree(run->buffer[set][i].allocation);
-        if (run->stream[set] != NULL) cudaStreamDestroy(run->stream[set]);
     }
+    for (int index = 0; index < 2; index++)
+        if (run->stream[index] != NULL) cudaStreamDestroy(run->stream[index]);
 }
 
 int prepare_outputs(struct device_case *run, int set, int index, int first_contents)
@@ -175,8 +198,10 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
         if (buffer->start == NULL) continue;
         int failed = 0;
         if (wire->role == WIRE_OUT) failed = fill_words(run, wire, buffer, wire->poison[index]);
-        if (wire->role == WIRE_WORKSPACE && run->item->poison_workspace)
-            failed = fill_words(run, wire, buffer, wire->poison[index]);
+        if (wire->role == WIRE_WORKSPACE) failed = fill_words(run, wire, buffer, wire->poison[index]);
+        /* The software device tells reads of a workspace that this call has not written: poison would hide them. */
+        if (wire->role == WIRE_WORKSPACE && !run->item->poison_workspace && simt_device_forget != NULL)
+            simt_device_forget(buffer->start, buffer->bytes);
         if (wire->role == WIRE_INOUT && first_contents)
             failed = move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
         if (failed) return -1;
@@ -230,18 +255,36 @@ static void hide_image(const struct device_case *run, int hide)
     forbid_copies_to_host(hide);
 }
 
-static void forbid_waiting(int forbid)
+/* What the kernel file is held to while it runs, as simt/machine.h has it. */
+enum { NO_WAIT = 1, NO_MEMORY = 2, NO_OBJECTS = 4, ONE_STREAM = 8, ALL_PROMISES = 15 };
+
+static unsigned promises;
+static cudaStream_t given;
+
+static void hold_to(unsigned what)
 {
-    if (simt_forbid_waiting != NULL) simt_forbid_waiting(forbid);
+    if (simt_promise != NULL) simt_promise(what, given);
 }
 
 void marshalling_may_look(int may)
 {
-    forbid_waiting(!may);
+    hold_to(may ? 0 : promises);
     if (runner_is_locked()) forbid_copies_to_host(!may);
 }
 
-enum kernel_status call_kernel(struct device_case *run, int set, struct wire_result *described)
+void entry_point_makes_objects(void)
+{
+    promises &= ~(unsigned)NO_OBJECTS;
+    hold_to(promises);
+}
+
+void entry_point_is_given(cudaStream_t stream)
+{
+    given = stream;
+    hold_to(promises);
+}
+
+enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described)
 {
     struct wire_case told = *run->item;
     void *pointers[WIRE_BUFFERS];
@@ -254,11 +297,12 @@ enum kernel_status call_kernel(struct device_case *run, int set, struct wire_res
     kernel_pointers(run, set, pointers);
     hide_image(run, 1);
     describe_launches(described);
-    forbid_waiting(1);
+    promises = ALL_PROMISES;
+    entry_point_is_given(stream);
     struct device_calls before = device_calls();
-    enum kernel_status status = lesson_call(&told, pointers, run->stream[set]);
+    enum kernel_status status = lesson_call(&told, pointers, stream);
     struct device_calls after = device_calls();
-    forbid_waiting(0);
+    hold_to(0);
     describe_launches(NULL);
     if (described != NULL) {
         described->calls_counted = (uint32_t)after.counted;
@@ -269,10 +313,15 @@ enum kernel_status call_kernel(struct device_case *run, int set, struct wire_res
     return status;
 }
 
+/* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
+ * an entry point keeps from call to call, or leaves to chance, shows as other bits or as a finding. */
 static int call(struct device_case *run, int set, int index)
 {
     struct wire_result *result = &run->item->result, described = {0};
-    result->status[index] = (int32_t)call_kernel(run, set, index == 0 ? &described : NULL);
+    if (simt_turn_order != NULL) simt_turn_order(index);
+    result->status[index] =
+        (int32_t)call_kernel(run, set, run->stream[index], index == 0 ? &described : NULL);
+    if (simt_turn_order != NULL) simt_turn_order(0);
     if (index == 0) {
         result->launches = described.launches;
         result->calls_counted = described.calls_counted;

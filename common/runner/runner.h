@@ -19,9 +19,15 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 /** @brief What the student's ..._workspace_bytes() says of @p item. */
 size_t lesson_workspace_bytes(const struct wire_case *item);
 
-/** @brief In lesson_call(): between 1 and 0 the marshalling may wait for the device and copy from it to the host. The
- *         kernel file itself may not wait (found on `simt`), nor make such copies where it is a stranger's. */
+/** @brief In lesson_call(): between 1 and 0 the marshalling may wait, allocate, use any stream and copy to the host. The
+ *         kernel file itself may not (found on `simt`), nor make such copies where it is a stranger's. */
 void marshalling_may_look(int may);
+
+/** @brief In lesson_call(), for an entry point that may make streams, events and graphs. Memory it may not. */
+void entry_point_makes_objects(void);
+
+/** @brief In lesson_call(): what is called next is given @p stream, not the one that lesson_call() was. */
+void entry_point_is_given(cudaStream_t stream);
 
 /* ---- one case (device_case.c) -------------------------------------------------------------------------- */
 
@@ -39,8 +45,8 @@ struct device_case {
     struct wire_header *image;
     struct wire_case *item;
     struct device_buffer buffer[2][WIRE_BUFFERS];
-    cudaStream_t stream[2];
-    int sets; /**< 2 if both runs go at once, else 1 */
+    cudaStream_t stream[2]; /**< of each run */
+    int sets;               /**< 2 if both runs go at once, else 1 */
 };
 
 /** @brief Runs @p item of @p image and writes its result, the stamp last. */
@@ -55,9 +61,9 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
 /** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
 int copy_back(struct device_case *run, int set, int index);
 
-/** @brief Calls the student's entry point on buffer set @p set; launches are described in @p described, or
- *         NULL. */
-enum kernel_status call_kernel(struct device_case *run, int set, struct wire_result *described);
+/** @brief Calls the student's entry point on buffer set @p set and @p stream; launches are described in @p described,
+ *         or NULL. */
+enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described);
 
 /** @brief Pointers as the kernel is to see them. */
 void kernel_pointers(const struct device_case *run, int set, void **pointers);

@@ -71,7 +71,7 @@ static int before_call(struct stopwatch *watch)
 static int call(struct stopwatch *watch)
 {
     struct device_case *run = watch->run;
-    run->item->result.status[2] = (int32_t)call_kernel(run, 0, NULL);
+    run->item->result.status[2] = (int32_t)call_kernel(run, 0, run->stream[0], NULL);
     return run->item->result.status[2] == KERNEL_OK ? check(watch, cudaGetLastError()) : -1;
 }
 

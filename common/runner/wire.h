@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3353504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3453504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
@@ -39,7 +39,7 @@ enum wire_role {
 };
 
 enum wire_flags {
-    WIRE_TWO_STREAMS = 1,   /**< both runs at once, each with its own buffers on its own stream */
+    WIRE_TWO_STREAMS = 1,    /**< both runs at once, each with its own buffers */
     WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
     WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few multiprocessors */
     WIRE_LAUNCH_ONLY = 8     /**< the software device checks launches and runs nothing */
@@ -54,6 +54,8 @@ struct wire_buffer {
     uint64_t row_bytes;    /**< of one row, where rows lie apart on the device only; 0: they do not */
     uint64_t pitch;        /**< bytes from one such row to the next */
     uint64_t misalignment; /**< bytes added to an aligned address */
+    uint64_t own_row;      /**< bytes of a row that has other bytes behind it, which are not the kernel's; else 0 */
+    uint64_t row_stride;   /**< bytes from one such row to the next */
     uint64_t contents;     /**< in, inout: what it holds at first, @c bytes long */
     uint32_t poison[2];    /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */

@@ -197,6 +197,14 @@ int simt_device_contains(const void *pointer, size_t bytes);
 int simt_is_device_pointer(const void *pointer);
 /** @brief The host wrote (or cudaMemset wrote) these device bytes: they count as initialised. */
 void simt_device_written(void *pointer, size_t bytes);
+/** @brief From now on these device bytes count as never written. */
+void simt_device_forget(void *pointer, size_t bytes);
+/** @brief What the code that is checked must not write, even if it leaves there what was there. */
+enum simt_kept { SIMT_FREE, SIMT_INPUT, SIMT_PADDING /**< between the rows of an output */ };
+/** @brief From now on a kernel that writes there, or a copy or fill while promises are kept, is a finding. */
+void simt_device_keep(void *pointer, size_t bytes, enum simt_kept kept);
+/** @brief The first byte of the range that must not be written, or -1; *@p kept says why. */
+ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_kept *kept);
 /** @brief Copies initialised/uninitialised state along with a device-to-device copy. */
 void simt_device_copied(void *to, const void *from, size_t bytes);
 /** @brief First byte of the range never written, or -1: a device-to-host copy of it is an uninitialized-read. */
@@ -211,9 +219,17 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
  *        host code reads or writes there by itself faults, as it does on hardware. For code that is not trusted.
  */
 void simt_forbid_copies_to_host(int forbid);
-/** @brief From now on (1), until 0, a call that makes the host wait for the device is a finding. For entry points,
- *         which launch and return. */
-void simt_forbid_waiting(int forbid);
+/** @brief What an entry point promises whoever calls it. */
+enum simt_promise {
+    SIMT_NO_WAIT = 1,    /**< the host waits for nothing */
+    SIMT_NO_MEMORY = 2,  /**< no memory of the device, nor pinned memory of the host, is allocated or freed */
+    SIMT_NO_OBJECTS = 4, /**< no stream, event or graph is made or destroyed */
+    SIMT_ONE_STREAM = 8, /**< all work goes to one stream, or to others that fork from it and join it again */
+    SIMT_PROMISES = 15
+};
+/** @brief From now on host code keeps @p promises, a set of them, and @p stream (cudaStream_t) is the one stream. A
+ *         call that breaks one is a finding. None: the entry point has returned. */
+void simt_promise(unsigned promises, void *stream);
 /** @brief How many kernels and graphs the program has launched so far. A kernel that became part of a graph by a
  *         capture is not among them, however often the graph is launched. */
 void simt_calls(unsigned long *launches, unsigned long *graph_launches);
@@ -250,6 +266,8 @@ int simt_finding_count(void);
 /** @brief Starts what later looks up lines of the source, for a process that soon may start no other. */
 void simt_lines_prepare(void);
 
+/** @brief From now on (1), until 0, blocks and threads run in another order: forward for reverse, another random one. */
+void simt_turn_order(int turned);
 /** @brief SIMT_DEVICE: 75, 80 or 90. */
 int simt_compute_capability(void);
 /** @brief SIMT_WORKERS or the number of cores. */

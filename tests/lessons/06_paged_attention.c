@@ -75,9 +75,9 @@ static enum kernel_status call_captured(const struct wire_case *item, const stru
         (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess ||
          cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))
         status = KERNEL_CUDA_ERROR;
-    marshalling_may_look(0);
     if (executable != NULL) cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
+    marshalling_may_look(0);
     return status;
 }
 

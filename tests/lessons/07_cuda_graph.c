@@ -320,6 +320,7 @@ static enum kernel_status take_step(struct scene *scene, struct decode_graphs *g
     struct decode_buffers work = scene->work;
     work.cache = cache_of(scene, copy);
     cudaStream_t stream = graphs == NULL ? scene->stream : begin_step(scene, step);
+    entry_point_is_given(stream);
     if (p->mode == MODE_BOTH || batch.rows < p->config.max_rows)
         cudaMemsetAsync(batch.logits, 0, (size_t)p->config.max_rows * row_bytes, stream);
     if (graphs == NULL) return decode_step_eager(&scene->model, &work, &batch, stream);
@@ -329,6 +330,7 @@ static enum kernel_status take_step(struct scene *scene, struct decode_graphs *g
     enum kernel_status status = decode_graphs_step(graphs, &batch, stream);
     if (p->mode == MODE_BOTH) report_calls(&scene->report[step], before, 1);
     end_step(scene, step);
+    entry_point_is_given(scene->stream);
     return status;
 }
 
@@ -623,6 +625,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 {
     struct scene scene = {.plan = plan_of(item->value), .buffers = buffers, .stream = stream};
     const struct plan *p = &scene.plan;
+    entry_point_makes_objects(); /* graphs, and what it takes to capture them */
     decode_model_at(&p->config, (const decode_half *)buffers[WEIGHTS], &scene.model);
     decode_buffers_at(&p->config, buffers[WORKSPACE], buffers[CACHE], &scene.work);
     if (p->mode == MODE_BOTH) return run_both(&scene);

@@ -269,6 +269,34 @@ void simt_device_written(void *pointer, size_t bytes)
     for (size_t i = 0; i < bytes; i++) shadow[i] |= SHADOW_WRITTEN;
 }
 
+void simt_device_forget(void *pointer, size_t bytes)
+{
+    if (!simt_is_device_pointer(pointer)) return;
+    uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
+    for (size_t i = 0; i < bytes; i++) shadow[i] &= (uint8_t)~SHADOW_WRITTEN;
+}
+
+void simt_device_keep(void *pointer, size_t bytes, enum simt_kept kept)
+{
+    static const uint8_t marks[] = {0, SHADOW_INPUT, SHADOW_PADDING};
+    if (!simt_is_device_pointer(pointer)) return;
+    uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
+    for (size_t i = 0; i < bytes; i++)
+        shadow[i] = (uint8_t)((shadow[i] & ~(SHADOW_INPUT | SHADOW_PADDING)) | marks[kept]);
+}
+
+ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_kept *kept)
+{
+    if (!simt_is_device_pointer(pointer) || !simt_settings.check) return -1;
+    const uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
+    for (size_t i = 0; i < bytes; i++) {
+        if (!(shadow[i] & (SHADOW_INPUT | SHADOW_PADDING))) continue;
+        *kept = shadow[i] & SHADOW_INPUT ? SIMT_INPUT : SIMT_PADDING;
+        return (ptrdiff_t)i;
+    }
+    return -1;
+}
+
 void simt_device_copied(void *to, const void *from, size_t bytes)
 {
     if (!simt_is_device_pointer(to)) return;

@@ -98,18 +98,33 @@ static void add_finding(const struct taking *now, const char *kind, const char *
     simt_finding_add(now->findings, &f);
 }
 
+static void check_kept(const struct taking *now, unsigned marks)
+{
+    if (now->touch->kind & TOUCH_READ) return;
+    if (marks & SHADOW_INPUT)
+        add_finding(now, "input-written",
+                    "an input may be in use by others: it is read, and never written, not even with what it holds", NULL,
+                    0, NULL);
+    else if (marks & SHADOW_PADDING)
+        add_finding(now, "padding-written",
+                    "this lies between two rows of the output and belongs to somebody else", NULL, 0, NULL);
+}
+
 static void check_written(const struct taking *now)
 {
     const struct touch *touch = now->touch;
     uint8_t *shadow = simt_shadow + 4 * (size_t)touch->word;
     bool all = true, any = false;
+    unsigned marks = 0;
     for (int b = 0; b < 4; b++) {
         if (!(touch->mask >> b & 1)) continue;
         const bool written = (shadow[b] & SHADOW_WRITTEN) != 0;
+        marks |= shadow[b];
         all &= written;
         any |= written;
         if (!(touch->kind & TOUCH_READ)) shadow[b] |= SHADOW_WRITTEN;
     }
+    if (marks & (SHADOW_INPUT | SHADOW_PADDING)) check_kept(now, marks);
     const bool enough = touch->kind & TOUCH_WHOLE ? any : all;
     if (!enough && !(touch->kind & (TOUCH_WRITE | TOUCH_PADDED)))
         add_finding(now, "uninitialized-read", "this device memory was never written", NULL, 0, NULL);

@@ -170,9 +170,10 @@ bool simt_line_known(uint32_t pc);
 
 /**
  * Shadow of a device byte. LIVE is set a chunk at a time on the first access there, so that the shadow of a
- * large allocation costs memory only where it is used; without it, the extents know.
+ * large allocation costs memory only where it is used; without it, the extents know. INPUT and PADDING are not to be
+ * written (simt_device_keep()).
  */
-enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2 };
+enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2, SHADOW_INPUT = 4, SHADOW_PADDING = 8 };
 extern uint8_t *simt_shadow;
 /** @brief Whether all these bytes are in one live allocation; then their shadow says so from now on. */
 bool simt_arena_live(uintptr_t offset, size_t bytes);

@@ -87,6 +87,18 @@ __attribute__((constructor)) static void read_settings(void)
     if (text != NULL && *text != '\0') simt_settings.counters = text;
 }
 
+/* Counters are those of the order that was asked for. */
+void simt_turn_order(int turned)
+{
+    static bool is_turned;
+    if (simt_settings.counters != NULL || is_turned == (turned != 0)) return;
+    is_turned = turned != 0;
+    if (simt_settings.order == ORDER_RANDOM)
+        simt_settings.seed ^= 1;
+    else
+        simt_settings.order = simt_settings.order == ORDER_FORWARD ? ORDER_REVERSE : ORDER_FORWARD;
+}
+
 int simt_compute_capability(void)
 {
     return simt_settings.device;

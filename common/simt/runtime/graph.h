@@ -77,6 +77,8 @@ struct CUstream_st {
     struct CUstream_st *member; /**< next stream of the same capture */
 };
 
+enum { PROMISE_STREAMS = 16 }; /* that one call of an entry point may use */
+
 struct CUevent_st {
     unsigned int flags;
     int recorded;
@@ -84,8 +86,12 @@ struct CUevent_st {
     struct CUevent_st *next;
     unsigned long long capture_id; /**< last recorded in this capture; 0: outside of any */
     struct node_set captured;      /**< what a wait for it depends on */
+    unsigned long call;            /**< last recorded in this call of an entry point; then promises.c knows */
+    unsigned known[PROMISE_STREAMS];
 };
 
+/** @brief The stream is about to be destroyed. */
+void promises_lose_stream(struct CUstream_st *stream);
 /** @brief The stream behind a handle; NULL for the legacy default stream. */
 struct CUstream_st *stream_behind(cudaStream_t stream);
 

@@ -209,6 +209,7 @@ void graphs_forget(void)
 
 cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
 {
+    runtime_makes(CALLER_SITE("cudaGraphCreate"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
     if (graph == NULL || flags != 0) return runtime_result(cudaErrorInvalidValue);
     *graph = graph_new(CALLER_SITE("cudaGraphCreate"));
@@ -220,6 +221,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
     cudaError_t error = cudaErrorInvalidValue;
+    runtime_makes(CALLER_SITE("cudaGraphDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
     pthread_mutex_lock(&lock);
     for (struct CUgraph_st **link = &graphs; *link != NULL; link = &(*link)->next) {
@@ -292,6 +294,7 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *t
 static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long flags,
                                struct simt_site site)
 {
+    runtime_makes(site, SIMT_NO_OBJECTS);
     const unsigned long long harmless = cudaGraphInstantiateFlagAutoFreeOnLaunch |
                                         cudaGraphInstantiateFlagUpload |
                                         cudaGraphInstantiateFlagUseNodePriority;
@@ -330,6 +333,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
 {
+    runtime_makes(CALLER_SITE("cudaGraphExecDestroy"), SIMT_NO_OBJECTS);
     cudaError_t error = cudaErrorInvalidValue;
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();

@@ -47,6 +47,7 @@ void simt_name_next_allocation(const char *text, const char *file, int line)
 
 static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
 {
+    runtime_makes(site, SIMT_NO_MEMORY);
     if (next_site.file != NULL) site = next_site;
     next_site.file = NULL;
     RETURN_IF_LOST();
@@ -90,6 +91,7 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
 static cudaError_t release(void *pointer, struct simt_site site)
 {
     char what[256];
+    if (pointer != NULL) runtime_makes(site, SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     if (pointer == NULL || simt_device_free(pointer) == 0) return cudaSuccess;
@@ -176,9 +178,9 @@ static int is_pinned(const void *pointer)
     return found;
 }
 
-cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
+static cudaError_t allocate_pinned(void **pointer, size_t bytes, struct simt_site site)
 {
-    (void)flags;
+    runtime_makes(site, SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
@@ -193,13 +195,20 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
     return cudaSuccess;
 }
 
+cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
+{
+    (void)flags;
+    return allocate_pinned(pointer, bytes, CALLER_SITE("cudaHostAlloc"));
+}
+
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
-    return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+    return allocate_pinned(pointer, bytes, CALLER_SITE("cudaMallocHost"));
 }
 
 cudaError_t cudaFreeHost(void *pointer)
 {
+    runtime_makes(CALLER_SITE("cudaFreeHost"), SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     if (pointer == NULL) return cudaSuccess;
@@ -211,6 +220,7 @@ cudaError_t cudaFreeHost(void *pointer)
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;
+    runtime_makes(CALLER_SITE("cudaHostRegister"), SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     if (pointer == NULL || bytes == 0) return runtime_result(cudaErrorInvalidValue);
@@ -220,6 +230,7 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 
 cudaError_t cudaHostUnregister(void *pointer)
 {
+    runtime_makes(CALLER_SITE("cudaHostUnregister"), SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     return runtime_result(forget_pinned(pointer, 1) ? cudaSuccess : cudaErrorHostMemoryNotRegistered);

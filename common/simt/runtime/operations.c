@@ -41,15 +41,18 @@ static void perform_copy(const struct operation *operation)
         const char *from = c->from + row * c->from_pitch;
         if (c->kind == cudaMemcpyDeviceToHost && simt_finding_count() == found_before)
             check_initialized(operation, from, c->width);
+        promises_see_write(operation, to, c->width);
         memmove(to, from, c->width);
         if (c->kind == cudaMemcpyHostToDevice) simt_device_written(to, c->width);
         if (c->kind == cudaMemcpyDeviceToDevice) simt_device_copied(to, from, c->width);
     }
 }
 
-static void perform_set(const struct set_operation *s)
+static void perform_set(const struct operation *operation)
 {
+    const struct set_operation *s = &operation->as.set;
     for (size_t row = 0; row < s->rows; row++) {
+        promises_see_write(operation, s->to + row * s->pitch, s->width);
         memset(s->to + row * s->pitch, s->value, s->width);
         simt_device_written(s->to + row * s->pitch, s->width);
     }
@@ -85,7 +88,7 @@ static void carry_out(const struct operation *operation)
         perform_copy(operation);
         break;
     case OPERATION_SET:
-        perform_set(&operation->as.set);
+        perform_set(operation);
         break;
     case OPERATION_RECORD:
         event_record_now(operation->as.event);
@@ -108,21 +111,6 @@ void simt_forbid_copies_to_host(int forbid)
 {
     host_kept_out = forbid;
     simt_arena_seal(forbid);
-}
-
-static int waiting_is_forbidden;
-
-void simt_forbid_waiting(int forbid)
-{
-    waiting_is_forbidden = forbid;
-}
-
-void runtime_waits(struct simt_site site)
-{
-    if (waiting_is_forbidden)
-        simt_finding("host-wait", &site,
-                     "%s in an entry point, which launches and returns; whoever called it waits when it needs to",
-                     site.what);
 }
 
 int runtime_host_is_kept_out(void)
@@ -159,6 +147,7 @@ cudaError_t runtime_perform(const struct operation *operation)
     pthread_mutex_lock(&device_lock);
     launches += operation->kind == OPERATION_LAUNCH;
     graph_launches += operation->kind == OPERATION_GRAPH;
+    promises_see(operation);
     if (host_kept_out) simt_arena_seal(0);
     if (!launches_only || operation->kind != OPERATION_LAUNCH) carry_out(operation);
     if (host_kept_out) simt_arena_seal(1);

@@ -123,8 +123,16 @@ void event_record_now(cudaEvent_t event);
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
 
-/** @brief The call at @p site makes the host wait for the device: a finding where simt_forbid_waiting() says so. */
+/* ---- what an entry point promises (promises.c): findings where simt_promise() says so ------------------ */
+
+/** @brief The call at @p site makes the host wait for the device. */
 void runtime_waits(struct simt_site site);
+/** @brief The call at @p site makes or destroys something: memory (SIMT_NO_MEMORY) or an object (SIMT_NO_OBJECTS). */
+void runtime_makes(struct simt_site site, unsigned promise);
+/** @brief @p operation, a copy or a fill, is about to write here. */
+void promises_see_write(const struct operation *operation, const void *to, size_t bytes);
+/** @brief @p operation is carried out now, in a stream that may be the wrong one. */
+void promises_see(const struct operation *operation);
 
 /** @brief 1 while launches are checked and not run, see simt_launch_only(). */
 int runtime_only_launches(void);

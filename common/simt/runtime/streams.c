@@ -32,8 +32,9 @@ struct CUstream_st *stream_behind(cudaStream_t stream)
     return stream == cudaStreamLegacy ? NULL : stream;
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority)
+static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority, struct simt_site site)
 {
+    runtime_makes(site, SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
     if (stream == NULL || flags > cudaStreamNonBlocking) return runtime_result(cudaErrorInvalidValue);
     struct CUstream_st *s = calloc(1, sizeof(*s));
@@ -48,25 +49,32 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flag
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority)
+{
+    return create_stream(stream, flags, priority, CALLER_SITE("cudaStreamCreateWithPriority"));
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
 {
-    return cudaStreamCreateWithPriority(stream, flags, 0);
+    return create_stream(stream, flags, 0, CALLER_SITE("cudaStreamCreateWithFlags"));
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
-    return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+    return create_stream(stream, cudaStreamDefault, 0, CALLER_SITE("cudaStreamCreate"));
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     cudaError_t error = cudaErrorInvalidResourceHandle;
+    runtime_makes(CALLER_SITE("cudaStreamDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
     pthread_mutex_lock(&lock);
     for (struct CUstream_st **link = &streams; *link != NULL; link = &(*link)->next) {
         if (*link != stream) continue;
         *link = stream->next;
         capture_lose_stream(stream);
+        promises_lose_stream(stream);
         free(stream);
         error = cudaSuccess;
         break;
@@ -160,8 +168,9 @@ void event_record_now(cudaEvent_t event)
     event->capture_id = 0;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+static cudaError_t create_event(cudaEvent_t *event, unsigned int flags, struct simt_site site)
 {
+    runtime_makes(site, SIMT_NO_OBJECTS);
     const unsigned int known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     RETURN_IF_LOST();
     if (event == NULL || (flags & ~known) != 0) return runtime_result(cudaErrorInvalidValue);
@@ -176,14 +185,20 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
     return cudaSuccess;
 }
 
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+{
+    return create_event(event, flags, CALLER_SITE("cudaEventCreateWithFlags"));
+}
+
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    return cudaEventCreateWithFlags(event, cudaEventDefault);
+    return create_event(event, cudaEventDefault, CALLER_SITE("cudaEventCreate"));
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     cudaError_t error = cudaErrorInvalidResourceHandle;
+    runtime_makes(CALLER_SITE("cudaEventDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
     pthread_mutex_lock(&lock);
     for (struct CUevent_st **link = &events; *link != NULL; link = &(*link)->next) {
@@ -198,19 +213,24 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return runtime_result(error);
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
+static cudaError_t record(cudaEvent_t event, cudaStream_t stream, unsigned int flags, struct simt_site site)
 {
     RETURN_IF_LOST();
     if (flags != cudaEventRecordDefault) return runtime_result(cudaErrorInvalidValue);
     if (!event_is_valid(event) || !stream_is_valid(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {OPERATION_RECORD, CALLER_SITE("cudaEventRecord"), stream, {.event = event}};
+    struct operation operation = {OPERATION_RECORD, site, stream, {.event = event}};
     return runtime_result(runtime_perform(&operation));
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
+{
+    return record(event, stream, flags, CALLER_SITE("cudaEventRecordWithFlags"));
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+    return record(event, stream, cudaEventRecordDefault, CALLER_SITE("cudaEventRecord"));
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

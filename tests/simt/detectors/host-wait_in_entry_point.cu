@@ -1,8 +1,6 @@
-// expect: host-wait at line 14
+// expect: host-wait at line 12
 /** What is called to launch waits for its kernel as well. */
-#include "detecting.h"
-
-extern "C" void simt_forbid_waiting(int forbid);
+#include "promising.h"
 
 static __global__ void set_to_one(float *data)
 {
@@ -18,9 +16,9 @@ static cudaError_t set_all(float *data)
 int main(void)
 {
     float *data = device_array<float>(32);
-    simt_forbid_waiting(1);
+    keep(NO_WAIT);
     set_all(data);
-    simt_forbid_waiting(0);
+    keep(0);
     release(data);
     return 0;
 }

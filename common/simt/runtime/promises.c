@@ -1,0 +1,190 @@
+/**
+ * @file promises.c
+ * @brief What an entry point promises whoever calls it: it works on the stream it was given, neither waits nor
+ *        allocates, and returns. A call that breaks a promise is a finding; it is carried out all the same.
+ *
+ * Work may go to other streams if they fork from the given one and join it again by events. For each stream of a
+ * call the table keeps how many operations it got, and how many of every other stream come before its next one: an
+ * event takes that with it, a stream that waits for the event adds it to its own. At the end the given stream must
+ * come after everything. What becomes part of a graph is not looked at: it does not run, and the capture has its own
+ * rules for streams.
+ */
+#include <string.h>
+
+#include "graph.h"
+
+enum { SITES = 64 };
+
+/** A stream that the entry point may use. */
+struct party {
+    struct CUstream_st *stream; /**< NULL: the legacy default stream, if it is the one that was given */
+    int used;
+    unsigned known[PROMISE_STREAMS]; /**< operations of each that come before its next one; its own: all */
+    struct operation last;           /**< of the operations that do something */
+    const char *kernel;              /**< if that was a launch */
+};
+
+static unsigned promised;
+static struct party parties[PROMISE_STREAMS]; /* the first is the stream that was given */
+static unsigned long call;                    /* events of other calls mean nothing */
+
+/* ---- telling ------------------------------------------------------------------------------------------- */
+
+/** 1 if what is at @p site was told in this call: a loop of launches is one mistake. */
+static int is_told(const struct simt_site *site)
+{
+    static struct simt_site told[SITES];
+    static unsigned count;
+    static unsigned long of;
+    if (of != call) count = 0;
+    of = call;
+    for (unsigned i = 0; i < count; i++)
+        if (told[i].pc == site->pc && told[i].line == site->line && told[i].file == site->file) return 1;
+    if (count < SITES) told[count++] = *site;
+    return 0;
+}
+
+static void tell_stream(const struct operation *o, const char *kernel, const char *what)
+{
+    if (is_told(&o->site)) {
+        simt_finding_again();
+        return;
+    }
+    if (kernel != NULL)
+        simt_finding("wrong-stream", &o->site, "kernel %s is launched on %s", kernel, what);
+    else
+        simt_finding("wrong-stream", &o->site, "%s is called for %s", o->site.what, what);
+}
+
+static const void *waited_at; /* the call whose waiting has been told: it need not be told by its stream */
+
+void runtime_waits(struct simt_site site)
+{
+    if (!(promised & SIMT_NO_WAIT)) return;
+    waited_at = site.pc;
+    simt_finding("host-wait", &site,
+                 "%s in an entry point, which launches and returns; whoever called it waits when it needs to",
+                 site.what);
+}
+
+void runtime_makes(struct simt_site site, unsigned promise)
+{
+    if (!(promised & promise)) return;
+    simt_finding("host-allocation", &site,
+                 promise == SIMT_NO_MEMORY
+                     ? "%s in an entry point, which is given all the memory it needs: it allocates none, frees none"
+                     : "%s in an entry point, which launches and returns: it makes and destroys nothing",
+                 site.what);
+}
+
+/** What a copy or a fill must not touch. */
+void promises_see_write(const struct operation *o, const void *to, size_t bytes)
+{
+    enum simt_kept kept = SIMT_FREE;
+    char what[256];
+    ptrdiff_t first = promised != 0 ? simt_device_first_kept(to, bytes, &kept) : -1;
+    if (first < 0) return;
+    if (is_told(&o->site)) {
+        simt_finding_again();
+        return;
+    }
+    simt_device_describe((const char *)to + first, 1, what, sizeof what);
+    simt_finding(kept == SIMT_INPUT ? "input-written" : "padding-written", &o->site, "%s writes %s: %s", o->site.what,
+                 kept == SIMT_INPUT ? "an input" : "what lies between two rows of the output", what);
+}
+
+/* ---- streams ------------------------------------------------------------------------------------------- */
+
+static struct party *party_of(cudaStream_t handle)
+{
+    struct CUstream_st *stream = stream_behind(handle);
+    for (int i = 0; i < PROMISE_STREAMS; i++)
+        if (parties[i].used && parties[i].stream == stream) return &parties[i];
+    return NULL;
+}
+
+/** A place for a stream that forks. Counts go on where an earlier stream in it ended: nobody need forget them. */
+static struct party *take_place(cudaStream_t handle)
+{
+    for (int i = 1; i < PROMISE_STREAMS; i++) {
+        if (parties[i].used) continue;
+        parties[i].used = 1;
+        parties[i].stream = stream_behind(handle);
+        return &parties[i];
+    }
+    return NULL;
+}
+
+static int is_joined(int i)
+{
+    return parties[0].known[i] >= parties[i].known[i];
+}
+
+static void see_wait(const struct operation *o)
+{
+    const struct CUevent_st *event = o->as.event;
+    struct party *party = party_of(o->stream);
+    if (event->call != call) return;
+    if (party == NULL) party = take_place(o->stream);
+    for (int i = 0; party != NULL && i < PROMISE_STREAMS; i++)
+        if (event->known[i] > party->known[i]) party->known[i] = event->known[i];
+}
+
+static const char *name_of(cudaStream_t stream)
+{
+    if (stream == cudaStreamPerThread) return "the default stream of the thread, not on the one that was given";
+    if (stream_behind(stream) == NULL) return "the legacy default stream, not on the one that was given";
+    return "a stream that neither was given nor waits for the one that was";
+}
+
+void promises_see(const struct operation *o)
+{
+    if (!(promised & SIMT_ONE_STREAM)) return;
+    if (o->kind == OPERATION_WAIT) {
+        see_wait(o);
+        return;
+    }
+    const char *kernel = o->kind == OPERATION_LAUNCH ? o->as.launch.launch->kernel : NULL;
+    struct party *party = party_of(o->stream);
+    if (party == NULL) {
+        if (o->site.pc == NULL || o->site.pc != waited_at) tell_stream(o, kernel, name_of(o->stream));
+        return;
+    }
+    if (o->kind == OPERATION_RECORD) {
+        o->as.event->call = call;
+        memcpy(o->as.event->known, party->known, sizeof party->known);
+        return;
+    }
+    party->known[party - parties]++;
+    party->last = *o;
+    party->kernel = kernel;
+}
+
+void promises_lose_stream(struct CUstream_st *stream)
+{
+    if (!(promised & SIMT_ONE_STREAM)) return;
+    for (int i = 1; i < PROMISE_STREAMS; i++) {
+        if (!parties[i].used || parties[i].stream != stream) continue;
+        if (is_joined(i)) parties[i].used = 0;
+        else parties[i].stream = (struct CUstream_st *)&parties[i]; /* nobody's: what it did may still be joined */
+    }
+}
+
+static void check_joined(void)
+{
+    for (int i = 1; i < PROMISE_STREAMS; i++)
+        if (parties[i].used && !is_joined(i))
+            tell_stream(&parties[i].last, parties[i].kernel,
+                        "a stream that the given one does not wait for before the entry point returns");
+}
+
+void simt_promise(unsigned promises, void *stream)
+{
+    if (promised & SIMT_ONE_STREAM) check_joined();
+    promised = promises;
+    waited_at = NULL;
+    call++;
+    memset(parties, 0, sizeof parties);
+    parties[0].used = 1;
+    parties[0].stream = stream_behind(stream);
+}
