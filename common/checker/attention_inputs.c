@@ -59,6 +59,7 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
         const size_t pairs[] = {row_floats, batch, heads, q_len};
         memcpy(buffers[ATTENTION_WORKSPACE].extent, pairs, sizeof pairs);
     }
+    for (int b = ATTENTION_Q; b <= ATTENTION_OUT && item->extent[EX_TILED]; b++) buffers[b].extent[LESSON_ALIGN] = 16;
     if (kind == ATTENTION_WHOLE) return ATTENTION_MATRIX;
 
     enum wire_role role = kind == ATTENTION_SCORES    ? WIRE_OUT

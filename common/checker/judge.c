@@ -244,6 +244,14 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
     judged_close(&judged);
 }
 
+/* Asked last: who prints to find a mistake is told the mistake. */
+static void judge_text(const struct item *item, struct verdict *verdict)
+{
+    if (item->text[0] == '\0') return;
+    say(verdict, STATE_FAIL, "right, but it prints: an entry point and its kernels never do");
+    snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+}
+
 void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
@@ -256,6 +264,7 @@ void judge_item(struct session *session, int index)
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict))
         judge_data(session, index, &verdict);
+    if (verdict.state == STATE_PASS) judge_text(item, &verdict);
     double share = fmax(total->budget_share, verdict.budget_share);
     double seconds = total->measurement.host_seconds + item->host_seconds;
     /* The first of equally bad items is told, and the shape is its own. */

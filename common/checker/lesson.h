@@ -40,6 +40,7 @@ enum {
     LESSON_RANK = 4,
     LESSON_STARTS = 4,
     LESSON_ROW = LESSON_RANK,
+    LESSON_ALIGN,
     LESSON_SHAPE
 };
 
@@ -90,11 +91,19 @@ struct lesson_buffer {
     enum wire_role role;
     int rank;
     /** Element [i, j, ...] is row-major; printed as name[i,j,...]. Where rows lie apart, extent[LESSON_ROW] says
-     *  how many elements of the last extent count; 0 for all. */
+     *  how many elements of the last extent count; 0 for all. extent[LESSON_ALIGN] is what the contract asks its
+     *  address to be a multiple of; 0: of an element's size, of a workspace 256. */
     size_t extent[LESSON_SHAPE];
     const char *column[4]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
     enum storage storage;  /**< how elements lie in device memory */
 };
+
+/** @brief What the address of @p buffer is a multiple of by contract. */
+static inline size_t lesson_align(const struct lesson_buffer *buffer)
+{
+    if (buffer->extent[LESSON_ALIGN] > 0) return buffer->extent[LESSON_ALIGN];
+    return buffer->role == WIRE_WORKSPACE ? WIRE_ALIGNMENT : storage_bytes(buffer->storage);
+}
 
 /** @brief Elements of @p buffer. What would lie behind its last row is not there. */
 static inline size_t lesson_elems(const struct lesson_buffer *buffer)
@@ -179,6 +188,7 @@ struct lesson {
     int part_count;
     struct lesson_part part[LESSON_PARTS];
     struct lesson_credit credit;
+    int same_bits_anywhere; /**< 1: the contract promises the same bits whatever the alignment of the buffers */
     int distributions; /**< a case's distribution is less than this; 0: the lesson has but one */
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */

@@ -370,5 +370,8 @@ int paged_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
     buffers[PA_STATUS] = (struct lesson_buffer){"device_status", WIRE_INOUT, 1, {1}, {0}, STORAGE_I32};
     buffers[PA_WORKSPACE] =
         (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace}, {0}, STORAGE_F32};
+    static const int vectors[] = {PA_Q, PA_K, PA_V, PA_OUT};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+        buffers[vectors[i]].extent[LESSON_ALIGN] = 16;
     return PA_BUFFERS;
 }

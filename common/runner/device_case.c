@@ -2,7 +2,7 @@
  * @file device_case.c
  * @brief Runs one case: guarded device buffers, two runs with different poison, everything copied back raw.
  *
- *     allocation  | misalignment | guard zone | what the kernel may touch | guard zone |
+ *     allocation  | lead | guard zone | what the kernel may touch | guard zone |
  *
  * On the software device there are no guard zones here: it watches the borders of every allocation itself and
  * can name the line that crossed one.
@@ -29,6 +29,7 @@ extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
 extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
+extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));
 extern void simt_turn_order(int turned) __attribute__((weak));
 enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
@@ -138,6 +139,13 @@ static size_t usable_bytes(const struct wire_case *item, const struct wire_buffe
     return item->result.workspace_asked;
 }
 
+/* Inputs that lie at the same place in both runs need only be there once. */
+static int is_shared(const struct device_case *run, unsigned index)
+{
+    const struct wire_buffer *wire = &run->item->buffer[index];
+    return wire->role == WIRE_IN && wire->lead[0] == wire->lead[1];
+}
+
 static int allocate(struct device_case *run, int set, unsigned index)
 {
     const struct wire_buffer *wire = &run->item->buffer[index];
@@ -145,20 +153,23 @@ static int allocate(struct device_case *run, int set, unsigned index)
     size_t guard = run->item->guard_bytes;
     buffer->bytes = usable_bytes(run->item, wire);
     if (wire->null || buffer->bytes == 0) return 0;
-    if (set == 1 && wire->role == WIRE_IN) {
+    if (is_shared(run, index) && set == 1) {
         *buffer = run->buffer[0][index];
         return 0;
     }
     buffer->span = buffer->bytes;
     if (wire->row_bytes > 0) buffer->span = (wire->bytes / wire->row_bytes - 1) * wire->pitch + wire->row_bytes;
-    buffer->allocated = wire->misalignment + 2 * guard + buffer->span;
+    /* The software device leaves the lead out of the allocation, so that it watches both borders of the buffer. */
+    size_t lead = simt_lead_next_allocation != NULL ? 0 : wire->lead[set];
+    buffer->allocated = lead + 2 * guard + buffer->span;
     void *allocation = NULL;
+    if (simt_lead_next_allocation != NULL) simt_lead_next_allocation(wire->lead[set]);
     if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
     if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") !=
         0)
         return -1;
     buffer->allocation = allocation;
-    buffer->start = buffer->allocation + wire->misalignment + guard;
+    buffer->start = buffer->allocation + lead + guard;
     keep(wire, buffer);
     if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
     if (wire->role != WIRE_IN) return 0;
@@ -184,7 +195,7 @@ static void tear_down(struct device_case *run)
 {
     for (int set = 0; set < run->sets; set++) {
         for (unsigned i = 0; i < run->item->buffer_count; i++)
-            if (set == 0 || run->item->buffer[i].role != WIRE_IN) cudaFree(run->buffer[set][i].allocation);
+            if (set == 0 || !is_shared(run, i)) cudaFree(run->buffer[set][i].allocation);
     }
     for (int index = 0; index < 2; index++)
         if (run->stream[index] != NULL) cudaStreamDestroy(run->stream[index]);
@@ -349,8 +360,9 @@ static int run_both_at_once(struct device_case *run)
 static int run_one_by_one(struct device_case *run)
 {
     for (int index = 0; index < 2; index++) {
-        if (prepare_outputs(run, 0, index, 1) != 0) return -1;
-        if (call(run, 0, index) != 0 || finish(run) != 0 || copy_back(run, 0, index) != 0) return -1;
+        int set = run->sets == 2 ? index : 0;
+        if (prepare_outputs(run, set, index, 1) != 0) return -1;
+        if (call(run, set, index) != 0 || finish(run) != 0 || copy_back(run, set, index) != 0) return -1;
     }
     return 0;
 }
@@ -369,11 +381,13 @@ void run_case(struct wire_header *image, struct wire_case *item)
     if (run == NULL) return;
     int before = findings();
     pretend(item->flags);
-    *run = (struct device_case){.image = image, .item = item, .sets = item->flags & WIRE_TWO_STREAMS ? 2 : 1};
+    *run = (struct device_case){.image = image,
+                                .item = item,
+                                .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
         item->result.setup_failed = 1;
-    } else if ((run->sets == 2 ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
+    } else if ((item->flags & WIRE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
                copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
         time_case(run);
     }

@@ -34,19 +34,19 @@ void entry_point_is_given(cudaStream_t stream);
 /** @brief A buffer in device memory, between its guard zones. */
 struct device_buffer {
     unsigned char *allocation;
-    unsigned char *start; /**< what the kernel sees, misaligned if so asked */
+    unsigned char *start; /**< what the kernel sees, no better aligned than asked */
     size_t bytes;         /**< what the kernel may use */
     size_t span;          /**< from the first of them to the end of the last: more where rows lie apart */
     size_t allocated;
 };
 
-/** @brief Everything a case holds in device memory. Input buffers are shared by the two runs. */
+/** @brief Everything a case holds in device memory. Input buffers are shared by the two runs unless they lie elsewhere. */
 struct device_case {
     struct wire_header *image;
     struct wire_case *item;
     struct device_buffer buffer[2][WIRE_BUFFERS];
     cudaStream_t stream[2]; /**< of each run */
-    int sets;               /**< 2 if both runs go at once, else 1 */
+    int sets;               /**< 2 if each run has its own buffers, else 1 */
 };
 
 /** @brief Runs @p item of @p image and writes its result, the stamp last. */

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3453504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3553504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
@@ -42,7 +42,8 @@ enum wire_flags {
     WIRE_TWO_STREAMS = 1,    /**< both runs at once, each with its own buffers */
     WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
     WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few multiprocessors */
-    WIRE_LAUNCH_ONLY = 8     /**< the software device checks launches and runs nothing */
+    WIRE_LAUNCH_ONLY = 8,    /**< the software device checks launches and runs nothing */
+    WIRE_TWO_PLACES = 16     /**< the runs follow each other, each with its own buffers: their leads differ */
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
@@ -53,7 +54,7 @@ struct wire_buffer {
     uint64_t bytes;        /**< without guard zones */
     uint64_t row_bytes;    /**< of one row, where rows lie apart on the device only; 0: they do not */
     uint64_t pitch;        /**< bytes from one such row to the next */
-    uint64_t misalignment; /**< bytes added to an aligned address */
+    uint64_t lead[2];      /**< bytes from a multiple of WIRE_ALIGNMENT to its start, in each run */
     uint64_t own_row;      /**< bytes of a row that has other bytes behind it, which are not the kernel's; else 0 */
     uint64_t row_stride;   /**< bytes from one such row to the next */
     uint64_t contents;     /**< in, inout: what it holds at first, @c bytes long */

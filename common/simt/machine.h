@@ -187,6 +187,8 @@ void simt_stop(const struct simt_site *site, const char *kind, const char *forma
 
 /** @brief Device memory of @p bytes (> 0), 256-byte aligned, with red zones; NULL if the device is full. */
 void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site);
+/** @brief The next allocation begins @p bytes after an address that is a multiple of 256. */
+void simt_lead_next_allocation(size_t bytes);
 /** @brief 0, or -1 if @p pointer is not the start of a live allocation. */
 int simt_device_free(void *pointer);
 /** @brief Frees everything (cudaDeviceReset). Live allocations are reported as leaks. */

@@ -256,6 +256,7 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     buffers[MERGE_A] = (struct lesson_buffer){"a", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
     buffers[MERGE_B] = (struct lesson_buffer){"b", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
     buffers[MERGE_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
+    for (int b = MERGE_A; b <= MERGE_OUT; b++) buffers[b].extent[LESSON_ALIGN] = 8;
     return MERGE_OUT + 1;
 }
 

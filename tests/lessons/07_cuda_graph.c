@@ -952,6 +952,8 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
                                        STORAGE_I32};
     b[WORKSPACE] =
         (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace_of(&p) / 4}, {0}, STORAGE_F32};
+    /* The given kernels ask for it. */
+    b[WEIGHTS].extent[LESSON_ALIGN] = b[CACHE].extent[LESSON_ALIGN] = DECODE_ALIGNMENT;
     return BUFFERS;
 }
 

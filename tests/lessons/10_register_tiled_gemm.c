@@ -66,6 +66,7 @@ const struct lesson lesson_10_register_tiled_gemm = {
     .title = "a matrix product in registers, every layout",
     .part_count = 2,
     .part = {{"f32", 60}, {"f16", 40}},
+    .same_bits_anywhere = 1,
     GEMM_CALLBACKS,
     .cases = cases,
 };

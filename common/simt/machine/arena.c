@@ -20,7 +20,8 @@ enum state { STATE_FREE, STATE_LIVE, STATE_RESTING };
 
 struct extent {
     size_t start, span; /* offset in the arena; bytes including the red zones */
-    size_t bytes;       /* as asked for, from start + RED_ZONE_BYTES */
+    size_t lead;        /* what comes after the red zone and before the first byte, is nobody's either */
+    size_t bytes;       /* as asked for, from start + RED_ZONE_BYTES + lead */
     enum state state;
     unsigned long freed; /* when */
     bool host_too;       /* the host may touch it */
@@ -83,7 +84,7 @@ static size_t covering(size_t offset)
 
 static size_t user_start(const struct extent *e)
 {
-    return e->start + RED_ZONE_BYTES;
+    return e->start + RED_ZONE_BYTES + e->lead;
 }
 
 /* Whole pages of memory and shadow go back to the operating system; of the rest, the shadow is cleared. */
@@ -158,12 +159,21 @@ static struct extent *take_extent(size_t span)
     return e;
 }
 
+static _Thread_local size_t next_lead;
+
+void simt_lead_next_allocation(size_t bytes)
+{
+    next_lead = bytes;
+}
+
 void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site)
 {
-    if (bytes > ARENA_BYTES) return NULL;
+    const size_t lead = next_lead;
+    next_lead = 0;
+    if (bytes > ARENA_BYTES || lead > ARENA_BYTES) return NULL;
     pthread_mutex_lock(&lock);
     simt_arena_open();
-    const size_t span = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + 2 * RED_ZONE_BYTES;
+    const size_t span = (lead + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + 2 * RED_ZONE_BYTES;
     struct extent *e = take_extent(span);
     if (e == NULL) {
         end_quarantine(0);
@@ -175,6 +185,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
                                                strncmp(what, "cudaMallocHost", 14) == 0 ||
                                                strncmp(what, "cudaHostAlloc", 13) == 0);
         e->state = STATE_LIVE;
+        e->lead = lead;
         e->bytes = bytes;
         e->what = strdup(what != NULL ? what : "device memory");
         e->site = site != NULL ? *site : (struct simt_site){0};
