@@ -7,10 +7,14 @@
 
 #include "detecting.h"
 
+#ifndef __SIMT__ /* as in common/simt/machine.h, which the software device's headers bring along */
 extern "C" void simt_promise(unsigned promises, void *stream);
+enum simt_promise { SIMT_NO_WAIT = 1, SIMT_NO_MEMORY = 2, SIMT_NO_OBJECTS = 4, SIMT_ONE_STREAM = 8 };
+enum simt_kept { SIMT_FREE, SIMT_INPUT, SIMT_PADDING };
+extern "C" void simt_device_keep(void *pointer, size_t bytes, enum simt_kept kept);
+#endif
 
-/** As in common/simt/machine.h. */
-enum { NO_WAIT = 1, NO_MEMORY = 2, NO_OBJECTS = 4, ONE_STREAM = 8 };
+enum { NO_WAIT = SIMT_NO_WAIT, NO_MEMORY = SIMT_NO_MEMORY, NO_OBJECTS = SIMT_NO_OBJECTS, ONE_STREAM = SIMT_ONE_STREAM };
 
 static inline void keep(unsigned promises, cudaStream_t stream = 0)
 {
