@@ -25,9 +25,10 @@ enum manner {
     REFUSED_BETWEEN = 8, /* before every step come calls that must be refused */
     CREATED_TWICE = 16,  /* before the graphs come a creation that fails and one that nobody uses */
     SECOND_MODEL = 32,   /* graphs of another model take the same steps, and are destroyed before the last */
-    BUFFERS_SHARED = 64, /* somebody else has used the buffers before every step; what a step leaves is looked at */
-    LONG_TABLES = 128,   /* tables have more pages than any sequence needs */
-    HUGE_TABLES = 256    /* they have more than 65,535 */
+    BUFFERS_SHARED =
+        64, /* somebody else has used the buffers before every step; what a step leaves is looked at */
+    LONG_TABLES = 128, /* tables have more pages than any sequence needs */
+    HUGE_TABLES = 256  /* they have more than 65,535 */
 };
 
 /** What the student's functions are told wrongly. */
@@ -45,6 +46,7 @@ enum mistake {
     UNEVEN_HEADS,
     HEAD_DIM_48_AND_NO_WEIGHT,
     HEAD_DIM_48_AND_LEGACY_STREAM,
+    CAPTURE_ELSEWHERE, /* no mistake of anybody: meanwhile CUDA refuses to make a graph executable */
     NULL_GRAPHS,
     NULL_BATCH,
     NULL_TOKENS,
@@ -181,9 +183,9 @@ static void *cache_of(const struct scene *scene, int copy)
 static void spoil_model(enum mistake mistake, int which, struct decode_model *model)
 {
     struct decode_layer *last = &model->layer[model->config.layers - 1];
-    const decode_half **weights[] = {&model->embedding, &model->final_norm, &model->to_logits,
-                                     &last->attention_norm, &last->qkv,     &last->out,
-                                     &last->mlp_norm,       &last->gate_up, &last->down};
+    const decode_half **weights[] = {&model->embedding,     &model->final_norm, &model->to_logits,
+                                     &last->attention_norm, &last->qkv,         &last->out,
+                                     &last->mlp_norm,       &last->gate_up,     &last->down};
     if (mistake == MISSING_WEIGHT || mistake == HEAD_DIM_48_AND_NO_WEIGHT) *weights[which] = NULL;
     if (mistake == HEAD_DIM_48 || mistake == HEAD_DIM_48_AND_NO_WEIGHT ||
         mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
@@ -195,9 +197,9 @@ static void spoil_model(enum mistake mistake, int which, struct decode_model *mo
 
 static void spoil_buffers(enum mistake mistake, int which, struct decode_buffers *b)
 {
-    void **const all[] = {(void **)&b->tokens,   (void **)&b->positions, (void **)&b->block_table,
-                          (void **)&b->x,        (void **)&b->qkv,       (void **)&b->attended,
-                          (void **)&b->gated,    (void **)&b->logits,    (void **)&b->cache};
+    void **const all[] = {(void **)&b->tokens, (void **)&b->positions, (void **)&b->block_table,
+                          (void **)&b->x,      (void **)&b->qkv,       (void **)&b->attended,
+                          (void **)&b->gated,  (void **)&b->logits,    (void **)&b->cache};
     if (mistake == MISSING_BUFFER) *all[which] = NULL;
 }
 
@@ -241,6 +243,16 @@ static int capture_is_open(cudaStream_t stream)
     return 1;
 }
 
+/** A capture in global mode, during which this thread may make no graph executable; none unless it is wanted. */
+static cudaStream_t begin_capture_elsewhere(enum mistake mistake)
+{
+    cudaStream_t elsewhere = NULL;
+    if (mistake != CAPTURE_ELSEWHERE) return NULL;
+    cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking);
+    cudaStreamBeginCapture(elsewhere, cudaStreamCaptureModeGlobal);
+    return elsewhere;
+}
+
 /** The student's creation; what must hold when it fails is looked at here. Its arguments do not outlive it. */
 static enum kernel_status create(const struct scene *scene, enum mistake mistake, cudaStream_t stream,
                                  struct decode_graphs **graphs)
@@ -251,11 +263,16 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
     spoil_model(mistake, scene->plan.which, &model);
     spoil_buffers(mistake, scene->plan.which, &work);
     if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM) stream = NULL;
+    cudaStream_t elsewhere = begin_capture_elsewhere(mistake);
     enum kernel_status status =
         decode_graphs_create(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &work,
                              stream, mistake == NULL_HANDLE ? NULL : graphs);
     memset(&model, 0xff, sizeof model);
     memset(&work, 0xff, sizeof work);
+    if (elsewhere != NULL) {
+        capture_is_open(elsewhere); /* it is, and is closed */
+        cudaStreamDestroy(elsewhere);
+    }
     if (stream != NULL && capture_is_open(stream)) {
         if (status != KERNEL_OK) *graphs = NULL;
         return KERNEL_CUDA_ERROR;
@@ -445,7 +462,8 @@ static enum padding scratch_page(const struct plan *p, int row, const char *page
 static enum padding look_at_scratch_pages(struct scene *scene)
 {
     const struct decode_config *c = &scene->plan.config;
-    size_t key_bytes = 2 * (size_t)c->kv_heads * (size_t)c->head_dim, page = key_bytes * (size_t)c->block_size;
+    size_t key_bytes = 2 * (size_t)c->kv_heads * (size_t)c->head_dim,
+           page = key_bytes * (size_t)c->block_size;
     size_t rows = (size_t)c->max_rows;
     char *pages = malloc(page * (rows + 1));
     enum padding found = PADDED_RIGHT;
@@ -657,6 +675,7 @@ struct sizes {
 static const struct sizes TINY = {2, 32, 2, 1, 32, 24, 20}, SMALLEST = {1, 8, 1, 1, 32, 4, 5};
 static const struct sizes WIDE = {1, 40, 6, 2, 64, 33, 67}, DEEP = {5, 16, 2, 2, 32, 16, 11};
 static const struct sizes SEVEN_A_GROUP = {1, 24, 7, 1, 96, 9, 3}, HEADS_OF_128 = {2, 13, 1, 1, 128, 7, 10};
+static const struct sizes MANY_TOKENS = {1, 8, 1, 1, 32, 4, 65600};
 static const struct sizes HIDDEN_256 = {8, 256, 8, 2, 32, 512, 512};
 static const struct sizes HIDDEN_1024 = {8, 1024, 16, 8, 64, 1024, 1024};
 static const struct sizes LAYERS_28 = {28, 256, 8, 2, 32, 512, 512};
@@ -678,47 +697,60 @@ static const struct table_row {
 #define ANY DEVICE_ANY
     /* clang-format off
      name                                group             devices     sizes       max page steps  seq. every life mode     manner */
-    {"step/one_sequence",                GROUP_BASIC,      ANY,        &TINY,         1, 16,   6,    1,   0,   6, BOTH,        PLAIN},
-    {"step/four_sequences",              GROUP_BASIC,      ANY,        &TINY,         4, 16,   3,    4,   0,   3, BOTH,        PLAIN},
-    {"step/smallest",                    GROUP_BASIC,      ANY,        &SMALLEST,     2,  4,   3,    2,   0,   3, BOTH,        PLAIN},
-    {"step/rows_3_of_4",                 GROUP_EDGES,      ANY,        &TINY,         4, 16,   2,    3,   0,   2, BOTH,        BUFFERS_SHARED},
-    {"step/rows_5_of_8",                 GROUP_EDGES,      ANY,        &SMALLEST,     8,  1,   3,    5,   0, 150, BOTH,        BUFFERS_SHARED | LONG_TABLES},
-    {"step/65600_pages_a_row",           GROUP_EDGES,      ANY,        &SMALLEST,     4,  1,   1,    3,   0,   1, BOTH,        BUFFERS_SHARED | HUGE_TABLES},
-    {"step/rows_1_to_9_of_16",           GROUP_EDGES,      ANY,        &SMALLEST,    16,  4,   9,    9,   1,   9, BOTH,        PLAIN},
-    {"step/rows_33_of_64",               GROUP_EDGES,      ANY,        &SMALLEST,    64,  4,   1,   33,   0,   1, BOTH,        PLAIN},
-    {"step/64_rows",                     GROUP_EDGES,      ANY,        &SMALLEST,    64,  4,   1,   64,   0,   1, BOTH,        PLAIN},
-    {"step/page_edges",                  GROUP_EDGES,      ANY,        &TINY,         4,  2,   5,    3,   0,   5, BOTH,        PLAIN},
-    {"step/pages_of_one",                GROUP_EDGES,      ANY,        &SMALLEST,     2,  1,   5,    2,   0,   5, BOTH,        PLAIN},
-    {"step/pages_of_32",                 GROUP_EDGES,      ANY,        &SMALLEST,     2, 32,   5,    2,   0,   5, BOTH,        LONG_TABLES},
-    {"step/grouped_heads",               GROUP_EDGES,      ANY,        &WIDE,         2, 16,   2,    2,   0,   2, BOTH,        PLAIN},
-    {"step/seven_heads_a_group",         GROUP_EDGES,      ANY,        &SEVEN_A_GROUP,2, 16,   2,    2,   0,   2, BOTH,        PLAIN},
-    {"step/heads_of_128",                GROUP_EDGES,      ANY,        &HEADS_OF_128, 2,  8,   2,    2,   0,   2, BOTH,        PLAIN},
-    {"step/five_layers",                 GROUP_EDGES,      ANY,        &DEEP,         2,  4,   3,    2,   0,   3, BOTH,        PLAIN},
-    {"step/rows_in_another_order",       GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   4,    3,   0,   4, BOTH,        ROWS_REVERSED},
-    {"step/streams_in_turn",             GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   4,    5,   1,   3, BOTH,        STREAMS_CHANGE},
-    {"step/without_the_legacy_stream",   GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   2,    3,   0,   2, BOTH,        NO_LEGACY},
-    {"step/refusals_between",            GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   3,    3,   0,   3, BOTH,        REFUSED_BETWEEN},
-    {"step/created_again",               GROUP_EDGES,      ANY,        &SMALLEST,     2,  4,   2,    2,   0,   2, BOTH,        CREATED_TWICE},
-    {"step/two_models",                  GROUP_EDGES,      ANY,        &SMALLEST,     4,  4,   4,    3,   1,   3, BOTH,        SECOND_MODEL},
-    {"step/joins_and_leaves",            GROUP_NUMERICS,   ANY,        &SMALLEST,     4,  4,  24,    9,   3,   8, BOTH,        PLAIN},
-    {"step/batch_shrinks",               GROUP_NUMERICS,   ANY,        &SMALLEST,     8,  8,  11,    8,   1,   4, BOTH,        LONG_TABLES},
-    {"step/64_steps",                    GROUP_NUMERICS,   ANY,        &SMALLEST,     1,  8,  64,    1,   0,  64, BOTH,        PLAIN},
-    {"step/property_replay_is_eager",    GROUP_PROPERTIES, ANY,        &SMALLEST,     4,  4,   3,    4,   0,   3, BOTH,        PLAIN},
-    {"step/tiny",                        GROUP_SPEED,      ANY,        &SMALLEST,     1, 16,   2,    1,   0,   2, BOTH,        LONG_TABLES},
-    {"step/eager_tiny",                  GROUP_SPEED,      ANY,        &SMALLEST,     1, 16,   2,    1,   0,   2, MODE_EAGER,  LONG_TABLES},
-    {"step/replay_256_rows_1",           GROUP_SPEED,      DEVICE_GPU, &HIDDEN_256,   1, 16,   4,    1,   0,   4, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_256_rows_1",            GROUP_SPEED,      DEVICE_GPU, &HIDDEN_256,   1, 16,   4,    1,   0,   4, MODE_EAGER,  LONG_TABLES},
-    {"step/replay_1024_rows_1",          GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  1, 16,   4,    1,   0,   4, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_1024_rows_1",           GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  1, 16,   4,    1,   0,   4, MODE_EAGER,  LONG_TABLES},
-    {"step/replay_1024_rows_8",          GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  8, 16,   2,    8,   0,   2, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_1024_rows_8",           GROUP_SPEED,      DEVICE_GPU, &HIDDEN_1024,  8, 16,   2,    8,   0,   2, MODE_EAGER,  LONG_TABLES},
-    {"step/replay_28_layers",            GROUP_SPEED,      DEVICE_GPU, &LAYERS_28,    1, 16,   4,    1,   0,   4, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_28_layers",             GROUP_SPEED,      DEVICE_GPU, &LAYERS_28,    1, 16,   4,    1,   0,   4, MODE_EAGER,  LONG_TABLES},
-    {"step/replay_like_qwen3_0_6b",      GROUP_SPEED,      DEVICE_GPU, &LIKE_0_6B,    1, 16,   1,    1,   0,   1, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_like_qwen3_0_6b",       GROUP_SPEED,      DEVICE_GPU, &LIKE_0_6B,    1, 16,   1,    1,   0,   1, MODE_EAGER,  LONG_TABLES},
-    {"step/replay_like_qwen3_8b",        GROUP_SPEED,      DEVICE_GPU, &LIKE_8B,      1, 16,   1,    1,   0,   1, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_like_qwen3_8b",         GROUP_SPEED,      DEVICE_GPU, &LIKE_8B,      1, 16,   1,    1,   0,   1, MODE_EAGER,  LONG_TABLES},
-    /* clang-format on */
+    {"step/one_sequence", GROUP_BASIC, ANY, &TINY, 1, 16, 6, 1, 0, 6, BOTH, PLAIN},
+    {"step/four_sequences", GROUP_BASIC, ANY, &TINY, 4, 16, 3, 4, 0, 3, BOTH, PLAIN},
+    {"step/smallest", GROUP_BASIC, ANY, &SMALLEST, 2, 4, 3, 2, 0, 3, BOTH, PLAIN},
+    {"step/rows_3_of_4", GROUP_EDGES, ANY, &TINY, 4, 16, 2, 3, 0, 2, BOTH, BUFFERS_SHARED},
+    {"step/rows_5_of_8", GROUP_EDGES, ANY, &SMALLEST, 8, 1, 3, 5, 0, 150, BOTH, BUFFERS_SHARED | LONG_TABLES},
+    {"step/65600_pages_a_row", GROUP_EDGES, ANY, &SMALLEST, 4, 1, 1, 3, 0, 1, BOTH,
+     BUFFERS_SHARED | HUGE_TABLES},
+    {"step/65600_tokens", GROUP_EDGES, DEVICE_GPU, &MANY_TOKENS, 4, 16, 1, 3, 0, 1, BOTH, PLAIN},
+    {"step/rows_1_to_9_of_16", GROUP_EDGES, ANY, &SMALLEST, 16, 4, 9, 9, 1, 9, BOTH, PLAIN},
+    {"step/rows_33_of_64", GROUP_EDGES, ANY, &SMALLEST, 64, 4, 1, 33, 0, 1, BOTH, PLAIN},
+    {"step/64_rows", GROUP_EDGES, ANY, &SMALLEST, 64, 4, 1, 64, 0, 1, BOTH, PLAIN},
+    {"step/page_edges", GROUP_EDGES, ANY, &TINY, 4, 2, 5, 3, 0, 5, BOTH, PLAIN},
+    {"step/pages_of_one", GROUP_EDGES, ANY, &SMALLEST, 2, 1, 5, 2, 0, 5, BOTH, PLAIN},
+    {"step/pages_of_32", GROUP_EDGES, ANY, &SMALLEST, 2, 32, 5, 2, 0, 5, BOTH, LONG_TABLES},
+    {"step/grouped_heads", GROUP_EDGES, ANY, &WIDE, 2, 16, 2, 2, 0, 2, BOTH, PLAIN},
+    {"step/seven_heads_a_group", GROUP_EDGES, ANY, &SEVEN_A_GROUP, 2, 16, 2, 2, 0, 2, BOTH, PLAIN},
+    {"step/heads_of_128", GROUP_EDGES, ANY, &HEADS_OF_128, 2, 8, 2, 2, 0, 2, BOTH, PLAIN},
+    {"step/five_layers", GROUP_EDGES, ANY, &DEEP, 2, 4, 3, 2, 0, 3, BOTH, PLAIN},
+    {"step/rows_in_another_order", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 3, 0, 4, BOTH, ROWS_REVERSED},
+    {"step/streams_in_turn", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 5, 1, 3, BOTH, STREAMS_CHANGE},
+    {"step/without_the_legacy_stream", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 2, 3, 0, 2, BOTH, NO_LEGACY},
+    {"step/refusals_between", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 3, 3, 0, 3, BOTH, REFUSED_BETWEEN},
+    {"step/created_again", GROUP_EDGES, ANY, &SMALLEST, 2, 4, 2, 2, 0, 2, BOTH, CREATED_TWICE},
+    {"step/two_models", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 3, 1, 3, BOTH, SECOND_MODEL},
+    {"step/joins_and_leaves", GROUP_NUMERICS, ANY, &SMALLEST, 4, 4, 24, 9, 3, 8, BOTH, PLAIN},
+    {"step/batch_shrinks", GROUP_NUMERICS, ANY, &SMALLEST, 8, 8, 11, 8, 1, 4, BOTH, LONG_TABLES},
+    {"step/64_steps", GROUP_NUMERICS, ANY, &SMALLEST, 1, 8, 64, 1, 0, 64, BOTH, PLAIN},
+    {"step/property_replay_is_eager", GROUP_PROPERTIES, ANY, &SMALLEST, 4, 4, 3, 4, 0, 3, BOTH, PLAIN},
+    {"step/tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, BOTH, LONG_TABLES},
+    {"step/eager_tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_EAGER, LONG_TABLES},
+    {"step/replay_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
+     LONG_TABLES},
+    {"step/eager_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER,
+     LONG_TABLES},
+    {"step/replay_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
+     LONG_TABLES},
+    {"step/eager_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER,
+     LONG_TABLES},
+    {"step/replay_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_REPLAY,
+     LONG_TABLES},
+    {"step/eager_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER,
+     LONG_TABLES},
+    {"step/replay_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
+     LONG_TABLES},
+    {"step/eager_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
+    {"step/replay_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
+     LONG_TABLES},
+    {"step/eager_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
+     LONG_TABLES},
+    {"step/replay_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
+     LONG_TABLES},
+    {"step/eager_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
+     LONG_TABLES},
+/* clang-format on */
 #undef BOTH
 #undef ANY
 };
@@ -753,6 +785,7 @@ static const struct bad_row {
     {"step/heads_2_of_3", UNEVEN_HEADS, 0, KERNEL_INVALID_DIMENSION},
     {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT, 0, KERNEL_INVALID_DIMENSION},
     {"step/legacy_stream_and_head_dim_48", HEAD_DIM_48_AND_LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
+    {"step/graph_refused_by_cuda", CAPTURE_ELSEWHERE, 0, KERNEL_CUDA_ERROR},
     {"step/null_graphs", NULL_GRAPHS, 0, KERNEL_INVALID_CONFIG},
     {"step/null_batch", NULL_BATCH, 0, KERNEL_INVALID_CONFIG},
     {"step/null_tokens", NULL_TOKENS, 0, KERNEL_INVALID_CONFIG},
@@ -799,8 +832,7 @@ static int pages_needed(const struct plan *p)
 static void set_cache(struct plan *p)
 {
     struct decode_config *c = &p->config;
-    int pages =
-        p->manner & LONG_TABLES ? 3 + (p->life + c->block_size - 1) / c->block_size : pages_needed(p);
+    int pages = p->manner & LONG_TABLES ? 3 + (p->life + c->block_size - 1) / c->block_size : pages_needed(p);
     c->max_blocks = p->manner & HUGE_TABLES ? HUGE_TABLE : pages;
     c->num_blocks = p->sequences * pages + c->max_rows;
     c->scratch_block = p->sequences * pages / 2;
@@ -875,13 +907,15 @@ static struct lesson_case case_of(const struct table_row *row)
 /** A small case of one step, with a mistake. */
 static struct lesson_case bad_case_of(const struct bad_row *row)
 {
-    static const struct table_row basis = {
-        "", GROUP_BAD_INPUT, DEVICE_ANY, &DEEP, 4, 16, 1, 4, 0, 1, MODE_BOTH, PLAIN};
+    static const struct table_row basis = {"", GROUP_BAD_INPUT, DEVICE_ANY, &DEEP, 4, 16, 1, 4, 0,
+                                           1,  MODE_BOTH,       PLAIN};
     struct lesson_case item = case_of(&basis);
     struct plan plan = plan_of(item.value);
     plan.mistake = row->mistake;
     plan.which = row->which;
     put_plan(&item, &plan);
+    if (row->mistake == CAPTURE_ELSEWHERE)
+        item.devices = DEVICE_SIMT;                 /* a driver may make one all the same */
     item.weight = row->mistake < EAGER_NULL_LOGITS; /* nothing to be had for what is given */
     item.expected = row->expected;
     snprintf(item.name, sizeof item.name, "%s", row->name);
@@ -938,12 +972,12 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
         (struct lesson_buffer){"weights", WIRE_IN, 1, {decode_model_at(c, NULL, &model)}, {0}, STORAGE_F16};
     b[TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 1, {rows}, {0}, STORAGE_I32};
     b[POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 1, {rows}, {0}, STORAGE_I32};
-    b[TABLES] = (struct lesson_buffer){
-        "block_table", WIRE_IN, 2, {rows, (size_t)c->max_blocks}, {0}, STORAGE_I32};
-    b[CACHE] = (struct lesson_buffer){
-        "cache", WIRE_INOUT, 4, {copies, slices, (size_t)c->num_blocks, page}, {0}, STORAGE_F16};
-    b[LOGITS] = (struct lesson_buffer){
-        "logits", WIRE_OUT, 4, {copies, steps, (size_t)c->max_rows, vocab}, {0}, STORAGE_F32};
+    b[TABLES] =
+        (struct lesson_buffer){"block_table", WIRE_IN, 2, {rows, (size_t)c->max_blocks}, {0}, STORAGE_I32};
+    b[CACHE] = (struct lesson_buffer){"cache", WIRE_INOUT, 4, {copies, slices, (size_t)c->num_blocks, page},
+                                      {0},     STORAGE_F16};
+    b[LOGITS] = (struct lesson_buffer){"logits", WIRE_OUT,   4, {copies, steps, (size_t)c->max_rows, vocab},
+                                       {0},      STORAGE_F32};
     b[REPORT] = (struct lesson_buffer){"replay",
                                        WIRE_OUT,
                                        2,
@@ -1118,7 +1152,8 @@ static int follow_open(struct followed *f, const struct plan *p)
 static void follow_from(struct followed *f, const struct plan *p, const float *cache, int j)
 {
     const struct decode_config *c = &p->config;
-    size_t width = (size_t)(c->kv_heads * c->head_dim), slice = decode_cache_elems(c) / (2 * (size_t)c->layers);
+    size_t width = (size_t)(c->kv_heads * c->head_dim),
+           slice = decode_cache_elems(c) / (2 * (size_t)c->layers);
     for (size_t layer = 0; layer < (size_t)c->layers; layer++)
         for (int t = 0; t < prefix_of(p, j); t++)
             for (size_t i = 0; i < width; i++) {
@@ -1144,7 +1179,8 @@ static void put_new_keys(const struct followed *f, const struct plan *p, int j, 
                          struct lesson_span *span)
 {
     const struct decode_config *c = &p->config;
-    size_t width = (size_t)(c->kv_heads * c->head_dim), slice = decode_cache_elems(c) / (2 * (size_t)c->layers);
+    size_t width = (size_t)(c->kv_heads * c->head_dim),
+           slice = decode_cache_elems(c) / (2 * (size_t)c->layers);
     for (size_t layer = 0; layer < (size_t)c->layers; layer++)
         for (size_t i = 0; i < width; i++) {
             size_t from = (layer * f->exact.capacity + (size_t)position) * width + i;
@@ -1259,7 +1295,8 @@ static const struct meaning {
     {GRAPHS, 1, 2, "a step launches two graphs: everything is computed twice"},
     {GRAPHS, 0, 1, "decode_graphs_create() launches a graph: it is to capture, and to run nothing"},
     {KERNELS, 1, 1,
-     "a step launches more than one kernel beside its graph: the whole step belongs into the graph; what may be "
+     "a step launches more than one kernel beside its graph: the whole step belongs into the graph; what may "
+     "be "
      "launched by itself is one kernel that stages and pads the inputs"},
     {KERNELS, 0, 1,
      "decode_graphs_create() launches kernels that are not captured: it is to capture, and to run nothing"},
@@ -1267,7 +1304,8 @@ static const struct meaning {
      "a scratch page was written whose row never pads: rows that pad have page scratch_block + row, and the "
      "smallest bucket that is large enough has no others"},
     {PADDING, 0, PADDED_WITH_ANOTHER_ROW,
-     "what a row that pads has written to its scratch page is not the key and value of token 0 at position 0"},
+     "what a row that pads has written to its scratch page is not the key and value of token 0 at position "
+     "0"},
     {PADDING, 0, PADDED_WITH_A_PART,
      "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
 };
@@ -1294,12 +1332,14 @@ static const char *purpose(const struct lesson_case *item)
     } purposes[] = {
         {ROWS_REVERSED, "every second step has its rows in reverse order"},
         {STREAMS_CHANGE, "the stream of the creation is gone, and every step has a stream of its own"},
-        {NO_LEGACY, "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
+        {NO_LEGACY,
+         "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
         {BUFFERS_SHARED, "before every step others have used the buffers that the graphs read"},
         {REFUSED_BETWEEN, "before every step come calls that must be refused, and leave no trace"},
         {CREATED_TWICE, "a creation that fails and graphs that are destroyed unused come first"},
         {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"}};
     const struct plan p = plan_of(item->value);
+    if (p.mistake == CAPTURE_ELSEWHERE) return "cudaGraphInstantiate fails: another capture forbids it";
     if (p.mistake == MISSING_WEIGHT) return "a kernel is refused in the middle of the capture";
     for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
         if (p.manner & purposes[i].manner) return purposes[i].text;
@@ -1330,9 +1370,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 {
     const struct plan p = plan_of(item->value);
     const struct decode_config *c = &p.config;
-    snprintf(text, size,
-             "%d steps, %d to %d rows, %d layers, hidden %d, heads %d/%d, head_dim %d, page %d", p.steps,
-             rows_at(&p, 0), c->max_rows, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
+    snprintf(text, size, "%d steps, %d to %d rows, %d layers, hidden %d, heads %d/%d, head_dim %d, page %d",
+             p.steps, rows_at(&p, 0), c->max_rows, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
              c->block_size);
 }
 
