@@ -27,16 +27,16 @@ struct decode_graphs;
  * @brief Captures the step for every bucket and makes it executable. Nothing runs: no buffer is touched, no
  * kernel and no graph is launched.
  *
- * A graph may also be captured later, by the first step that needs it, or anew by every step; and there may be
- * graphs of other sizes as well, so that fewer rows pad.
+ * A graph may also be captured later, by the first step that needs it, or anew by every step; and there may
+ * be graphs of other sizes as well, so that fewer rows pad.
  *
  * May use host memory, but allocates no device memory and waits for nothing. @p stream is usable afterwards,
- * whatever came of it, and nothing is left behind by a failure. Any number of graphs may be alive at once,
- * those of other models among them.
+ * whatever came of it. A failure leaves nothing behind, and no error for cudaGetLastError() either. Any number
+ * of graphs may be alive at once, those of other models among them.
  *
  * @param[in]  model   sizes and weights; copied, but what its pointers point to must stay
- * @param[in]  buffers device memory that every step will work in; copied likewise. Between two steps others may
- *                     use it, an eager step for one: only the cache is kept
+ * @param[in]  buffers device memory that every step will work in; copied likewise. Between two steps others
+ *                     may use it, an eager step for one: only the cache is kept
  * @param[in]  stream  what to capture on; not the legacy default stream. It may be gone when steps are taken
  * @param[out] graphs  receives what has been made; NULL on failure
  * @return ::KERNEL_OK; else the first that applies: ::KERNEL_INVALID_CONFIG if an argument or a buffer is

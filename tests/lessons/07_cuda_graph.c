@@ -243,7 +243,7 @@ static int capture_is_open(cudaStream_t stream)
     return 1;
 }
 
-/** A capture in global mode, during which this thread may make no graph executable; none unless it is wanted. */
+/** A capture in global mode, if it is wanted: as long as it lasts, no graph can be made executable. */
 static cudaStream_t begin_capture_elsewhere(enum mistake mistake)
 {
     cudaStream_t elsewhere = NULL;
@@ -269,10 +269,7 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
                              stream, mistake == NULL_HANDLE ? NULL : graphs);
     memset(&model, 0xff, sizeof model);
     memset(&work, 0xff, sizeof work);
-    if (elsewhere != NULL) {
-        capture_is_open(elsewhere); /* it is, and is closed */
-        cudaStreamDestroy(elsewhere);
-    }
+    if (elsewhere != NULL) cudaStreamDestroy(elsewhere); /* its capture goes with it, and no error is cleared */
     if (stream != NULL && capture_is_open(stream)) {
         if (status != KERNEL_OK) *graphs = NULL;
         return KERNEL_CUDA_ERROR;

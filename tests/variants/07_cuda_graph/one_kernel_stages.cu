@@ -64,6 +64,7 @@ static enum kernel_status capture(struct captured *one, const struct decode_grap
     if (status == KERNEL_OK && (!ended || cudaGraphInstantiate(&one->graph, graph, 0) != cudaSuccess))
         status = KERNEL_CUDA_ERROR;
     if (graph != NULL) cudaGraphDestroy(graph);
+    cudaGetLastError(); // the status has told it
     return status;
 }
 
