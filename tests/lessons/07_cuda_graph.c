@@ -605,7 +605,8 @@ static enum kernel_status replay_all(struct scene *scene)
     else if (status == KERNEL_OK)
         status = take_steps(scene, graphs, 0);
     if (barrier != NULL) open_legacy_stream(barrier);
-    if (p->manner & BUFFERS_SHARED) scene->report[p->steps].of[PADDING] = look_at_inputs(scene);
+    if (status == KERNEL_OK && p->manner & BUFFERS_SHARED)
+        scene->report[p->steps].of[PADDING] = look_at_inputs(scene);
     settle(scene);
     decode_graphs_destroy(graphs);
     if (p->manner & STREAMS_CHANGE) destroy_streams(scene);
