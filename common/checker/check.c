@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench.h"
 #include "judge.h"
@@ -20,7 +21,7 @@ enum { SESSION_ITEMS = 128, FIRST_ITEMS = 8 };
 const char *state_name(enum state state)
 {
     static const char *const names[STATE_COUNT] = {"PASS",    "FAIL",      "NOT_STARTED", "CRASH",
-                                                   "TIMEOUT", "NO_DEVICE", "BROKEN"};
+                                                   "TIMEOUT", "NO_DEVICE", "NOT_GRADED"};
     return names[state];
 }
 
@@ -159,6 +160,17 @@ static void leave_unreached(struct check *check)
         if (check->judged[i] == 0) check->chosen[i] = 0;
 }
 
+/* Without a machine that does its part there is no verdict, for what was not reached neither. */
+static void mark_unreached(struct check *check)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        struct verdict *verdict = &check->verdicts[i];
+        if (!check->chosen[i] || check->judged[i] > 0) continue;
+        verdict->state = STATE_BROKEN;
+        snprintf(verdict->headline, sizeof verdict->headline, "%s", check->broken);
+    }
+}
+
 void check_run(struct check *check)
 {
     static struct priced order[CHECK_CASES];
@@ -167,6 +179,9 @@ void check_run(struct check *check)
     struct session session;
     uint64_t bytes = 0;
     int most = check->options.fail_fast ? FIRST_ITEMS : SESSION_ITEMS;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     if (items == NULL || item == NULL)
         snprintf(check->broken, sizeof check->broken, "no memory");
     else
@@ -195,6 +210,7 @@ void check_run(struct check *check)
     free(item);
     free(items);
     if (check->stopped) leave_unreached(check);
+    if (check->broken[0] != '\0' && !check->options.rehearse) mark_unreached(check);
     settle_not_started(check);
 }
 

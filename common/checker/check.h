@@ -51,7 +51,9 @@ struct options {
     int seed_given; /* by --seed */
     const char *secret_seed_file;
     const char *again; /* which kernel this is, as words for a command line */
-    double time_limit; /* seconds a case */
+    double time_limit;    /* seconds a case */
+    int time_limit_given; /* 1: by the user, who then also says how long the software device is patient */
+    double total_limit;   /* seconds for all cases together; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, rehearse;
     int fail_fast; /* stop at the first item that does not pass; cheap cases first */
     int isolated; /* the runner is not the user's own: sandbox.h */
@@ -115,7 +117,10 @@ struct check {
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */
-    int late;                  /**< cases that took too long so far */
+    int late[LESSON_PARTS];    /**< cases of each part that took too long so far */
+    double begin;              /**< when the check began, on the monotonic clock */
+    int overdue;               /**< 1: all together took longer than total_limit; the rest is not tried */
+    int killed;                /**< runners that somebody else killed */
     char broken[VERDICT_TEXT]; /**< why the machine could not do its part */
 };
 

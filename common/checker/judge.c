@@ -28,14 +28,16 @@ static void say(struct verdict *verdict, enum state state, const char *headline)
 
 /* ---- the runner ------------------------------------------------------------------------------------------ */
 
-static void judge_crash(const struct item *item, struct verdict *verdict)
+static void judge_crash(const struct check *check, const struct item *item, struct verdict *verdict)
 {
     char text[VERDICT_TEXT];
-    if (item->end == ITEM_LATE)
-        snprintf(text, sizeof text,
-                 item->host_seconds > 0.0
-                     ? "the time limit passed: an endless loop, a deadlock, or far too slow"
-                     : "not tried: the time limit passed before this case came to run");
+    if (item->end == ITEM_LATE && item->host_seconds > 0.0)
+        snprintf(text, sizeof text, "the time limit passed: an endless loop, a deadlock, or far too slow");
+    else if (item->end == ITEM_LATE && check->overdue)
+        snprintf(text, sizeof text, "not tried: all cases together took longer than %.0f s (--total-limit)",
+                 check->options.total_limit);
+    else if (item->end == ITEM_LATE)
+        snprintf(text, sizeof text, "not tried: the time limit passed in cases of this part before");
     else if (item->end == ITEM_GREEDY)
         snprintf(text, sizeof text, "the runner took more memory of the host than any case needs");
     else if (item->signal != 0)
@@ -56,7 +58,7 @@ static int answered(const struct session *session, int index, struct verdict *ve
     if (session->check->broken[0] != '\0') {
         say(verdict, STATE_BROKEN, session->check->broken);
     } else if (item->end != ITEM_ANSWERED && item->end != ITEM_NOT_RUN) {
-        judge_crash(item, verdict);
+        judge_crash(session->check, item, verdict);
     } else if (item->end == ITEM_NOT_RUN && session->header->no_device &&
                session->check->options.device == DEVICE_GPU) {
         say(verdict, STATE_NO_DEVICE, session->check->device_name);

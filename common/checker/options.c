@@ -12,8 +12,11 @@
 #include "report.h"
 
 #define PUBLIC_SEED 20240229
-#define SIMT_SECONDS 60.0 /* an endless loop is rare: the device itself sees deadlocks */
+#define SIMT_SECONDS 60.0 /* of real time; the device itself stops endless loops after less CPU time */
 #define GPU_SECONDS 60.0
+/* For all cases: many times what the slowest solution takes on a busy machine. */
+#define SIMT_TOTAL_SECONDS 600.0
+#define GPU_TOTAL_SECONDS 900.0
 
 void options_usage(FILE *file)
 {
@@ -25,6 +28,7 @@ void options_usage(FILE *file)
         "                       repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
         "  --time-limit S       seconds a case may take\n"
+        "  --total-limit S      seconds all cases together may take; what is left is not tried then\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
         "  --fail-fast          stop at the first case that does not pass; cheap cases first\n"
         "  --isolated           the runner is a stranger's: as another user, in bubblewrap where it works\n"
@@ -142,7 +146,12 @@ static int read_value(struct options *options, const char *name, const char *val
     if (strcmp(name, "--limit") == 0) return read_limit(options, value);
     if (strcmp(name, "--peer") == 0) return read_peer(options, value);
     if (strcmp(name, "--time-limit") == 0) {
+        options->time_limit_given = 1;
         if (read_number(value, &options->time_limit) == 0 && options->time_limit > 0.0) return 0;
+        return complain("not a number of seconds", value);
+    }
+    if (strcmp(name, "--total-limit") == 0) {
+        if (read_number(value, &options->total_limit) == 0 && options->total_limit > 0.0) return 0;
         return complain("not a number of seconds", value);
     }
     const struct {
@@ -197,6 +206,8 @@ int options_read(struct options *options, int argc, char **argv)
     }
     if (options->time_limit == 0.0)
         options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
+    if (options->total_limit == 0.0)
+        options->total_limit = options->device == DEVICE_GPU ? GPU_TOTAL_SECONDS : SIMT_TOTAL_SECONDS;
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
     if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
         !options->rehearse && options->save_case == NULL)

@@ -272,6 +272,7 @@ void report_text(const struct check *check)
     printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic, state_name(state), points,
            most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
+    if (state == STATE_BROKEN && check->broken[0] != '\0') printf(": %s", check->broken);
     if (state == STATE_FAIL && !count_failed(check)) printf(": what is written passes");
     if (state == STATE_NOT_STARTED)
         printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);

@@ -42,6 +42,17 @@ static int limit(int resource, uint64_t most)
     return setrlimit(resource, &wanted);
 }
 
+/* At the soft limit comes SIGXCPU, which says whose limit it was; SIGKILL would not. */
+static int limit_cpu(uint64_t seconds)
+{
+    const uint64_t later = 5;
+    struct rlimit now, wanted = {seconds, seconds + later};
+    if (getrlimit(RLIMIT_CPU, &now) != 0) return -1;
+    if (now.rlim_max != RLIM_INFINITY && now.rlim_max < wanted.rlim_max) wanted.rlim_max = now.rlim_max;
+    if (wanted.rlim_cur > wanted.rlim_max) wanted.rlim_cur = wanted.rlim_max;
+    return setrlimit(RLIMIT_CPU, &wanted);
+}
+
 /* Processes are counted by user: with a user of its own, the program's are all there are. */
 static int set_limits(const struct sandbox_limits *limits, uid_t user)
 {
@@ -50,7 +61,7 @@ static int set_limits(const struct sandbox_limits *limits, uid_t user)
     if (sysinfo(&system) != 0) return -1;
     uint64_t processes = limits->processes + (user > 0 ? 0u : (uint64_t)system.procs);
     if (limit(RLIMIT_CORE, 0) != 0 || limit(RLIMIT_FSIZE, limits->file_bytes) != 0) return -1;
-    if (limit(RLIMIT_CPU, (uint64_t)limits->cpu_seconds + 1) != 0) return -1;
+    if (limit_cpu((uint64_t)limits->cpu_seconds + 1) != 0) return -1;
     if (limit(RLIMIT_NPROC, processes) != 0) return -1;
     if (limits->address_bytes > 0 && limit(RLIMIT_AS, limits->address_bytes) != 0) return -1;
     if (limits->open_files > 0 && limit(RLIMIT_NOFILE, limits->open_files) != 0) return -1;

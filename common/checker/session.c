@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ enum {
     WARM_UP = 5,
     END_SECONDS = 10,
     DEATHS_BEFORE_READY = 3, /* then no more runners are started */
-    LATE_CASES = 3,          /* then no more are tried: each costs the whole time limit */
+    LATE_CASES = 2,          /* of a part, then no more of it are tried: each costs the whole time limit */
+    KILLED_MOST = 2,         /* runners killed by somebody else that are replaced */
     PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
 };
 
@@ -33,6 +35,12 @@ enum {
 /* Memory of the host that a runner may use beside what its cases need: CUDA's own is large. */
 #define GPU_HOST_BYTES (UINT64_C(8) << 30)
 #define SIMT_HOST_BYTES (UINT64_C(2) << 30)
+/* CPU seconds after which the software device calls a case endless: many times what the solutions need, of which the
+ * slowest take 2e-6 s for an operation, and most a tenth of that. */
+#define PATIENCE_SECONDS 5.0
+#define PATIENCE_PER_FLOP 20e-6
+/* It speaks before the real time is over, after which it is killed. */
+#define PATIENCE_SHARE 0.8
 
 static int has_contents(enum wire_role role)
 {
@@ -146,7 +154,8 @@ static int is_barely_aligned(const struct item *item, int index, int always)
 static uint64_t barely_aligned_lead(const struct item *item, int index)
 {
     uint64_t align = lesson_align(&item->buffer[index]), classes = 1;
-    uint64_t choice = rng_mix(rng_mix_text(1, item->settled.name), (uint64_t)(item->item_index * WIRE_BUFFERS + index));
+    uint64_t choice =
+        rng_mix(rng_mix_text(1, item->settled.name), (uint64_t)(item->item_index * WIRE_BUFFERS + index));
     if (align >= WIRE_ALIGNMENT / 2) return 0;
     while (align << classes <= WIRE_ALIGNMENT / 4) classes++;
     align <<= choice % classes;
@@ -169,8 +178,8 @@ static uint64_t lead_of(const struct session *session, const struct item *item, 
     if (index < LESSON_STARTS)
         misalignment += (uint64_t)settled->start[index] * storage_bytes(item->buffer[index].storage);
     /* What is measured is measured at its best; what is refused is refused for one reason. */
-    if (says_where(settled) || settled->expected != KERNEL_OK || settled->group == GROUP_SPEED || session->timed > 0 ||
-        session->counters != NULL)
+    if (says_where(settled) || settled->expected != KERNEL_OK || settled->group == GROUP_SPEED ||
+        session->timed > 0 || session->counters != NULL)
         return misalignment;
     if (anywhere ? run == 0 : (from->flags & CASE_SAME_BITS) != 0) return 0;
     return is_barely_aligned(item, index, anywhere) ? barely_aligned_lead(item, index) : 0;
@@ -215,6 +224,24 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     }
 }
 
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double patience_with(const struct session *session, const struct item *item)
+{
+    const struct options *options = &session->check->options;
+    struct lesson_cost cost = {0};
+    double most = PATIENCE_SHARE * options->time_limit;
+    if (options->time_limit_given) return most;
+    if (item->settled.expected == KERNEL_OK) options->lesson->cost(&item->settled, &cost);
+    double seconds = PATIENCE_SECONDS + PATIENCE_PER_FLOP * cost.flop;
+    return seconds < most ? seconds : most;
+}
+
 static void lay_out(struct session *session, int index, uint64_t *at)
 {
     struct item *item = &session->item[index];
@@ -237,6 +264,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
         wire->timed = (uint32_t)session->timed;
         wire->flush_bytes = FLUSH_BYTES;
     }
+    wire->patience = patience_with(session, item);
     wire->buffer_count = (uint32_t)item->buffer_count;
     for (int i = 0; i < item->buffer_count; i++) lay_out_buffer(session, item, wire, i, at);
 }
@@ -301,23 +329,14 @@ const void *session_copy(const struct session *session, int index, int buffer, i
 
 /* ---- leading the runners --------------------------------------------------------------------------------- */
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static int begins_finding(const char *line)
 {
-    static const char *const kinds[] = {"out-of-bounds", "misaligned",   "uninitialized-read",
-                                        "shared-race",   "global-race",  "divergent-barrier",
-                                        "deadlock",      "missing-wait", "use-after-free",
-                                        "host-pointer",  "host-wait",    "host-allocation",
-                                        "wrong-stream",
-                                        "input-written", "padding-written",
-                                        "leak",
-                                        "unsupported"};
+    static const char *const kinds[] = {"out-of-bounds", "misaligned",    "uninitialized-read",
+                                        "shared-race",   "global-race",   "divergent-barrier",
+                                        "deadlock",      "missing-wait",  "use-after-free",
+                                        "host-pointer",  "host-wait",     "host-allocation",
+                                        "wrong-stream",  "input-written", "padding-written",
+                                        "leak",          "unsupported",   "endless"};
     if (strncmp(line, "simt: ", 6) != 0) return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t length = strlen(kinds[i]);
@@ -357,10 +376,10 @@ static void keep_text(struct item *item, const char *text)
 static struct process_start start_of(const struct session *session)
 {
     const struct options *options = &session->check->options;
-    double seconds = options->time_limit * (double)(session->count + 1) * 4.0;
     int gpu = options->device == DEVICE_GPU;
     uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
     unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    double seconds = options->time_limit * (double)(session->count + 1) * (double)(cores + 3);
     return (struct process_start){.path = options->runner,
                                   .image = session->image,
                                   .counters = session->counters,
@@ -408,6 +427,13 @@ static enum item_end end_of(enum process_event event)
     }
 }
 
+/* The software device has stopped it and said where it is. */
+static int says_endless(const char *text)
+{
+    const char *at = strstr(text, "simt: endless:");
+    return at != NULL && (at == text || at[-1] == '\n');
+}
+
 /* One item in a running runner; 1 if the runner can go on with the next. */
 static int run_item(struct session *session, struct process *process, int index)
 {
@@ -421,6 +447,7 @@ static int run_item(struct session *session, struct process *process, int index)
     item->end = end_of(event);
     process->box.text[process->box.text_used] = '\0';
     keep_text(item, process->box.text + text_before);
+    if (event == PROCESS_ENDED && says_endless(item->text)) item->end = ITEM_LATE;
     int going = event == PROCESS_REPLY && session_case(session, index)->result.cuda_error == 0;
     if (going && session->on_answer != NULL) {
         item->judged = 1;
@@ -446,6 +473,8 @@ static void close_runner(struct session *session, struct process *process, int f
     process_end(process, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
     item->exit_code = process->box.exit_code;
     item->signal = process->box.signal;
+    if (item->end == ITEM_CRASHED && item->signal == SIGXCPU)
+        item->end = ITEM_LATE; /* our limit, as the other */
     if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, process->box.text);
     if (item->end == ITEM_ANSWERED && process->box.exit_code == EXIT_FINDINGS &&
         !findings_known(session, first, last)) {
@@ -453,6 +482,18 @@ static void close_runner(struct session *session, struct process *process, int f
         item->finding = 1;
         item->judged = 0;
     }
+}
+
+/* 1 if the item is not tried any more: its part has had its time, or the whole check has. */
+static int leave_out(struct session *session, int index)
+{
+    struct check *check = session->check;
+    struct item *item = &session->item[index];
+    double limit = check->options.total_limit;
+    if (limit > 0.0 && now_seconds() - check->begin > limit) check->overdue = 1;
+    if (!check->overdue && check->late[item->settled.part] < LATE_CASES) return 0;
+    item->end = ITEM_LATE;
+    return 1;
 }
 
 /* Runs items from `first` on with one runner; returns the first it did not get to. A runner that never was
@@ -477,11 +518,15 @@ static int run_with_one(struct session *session, struct process *process, int fi
         process_end(process, END_SECONDS);
         return session->count;
     }
-    int next = first, going = 1;
-    while (going && next < session->count) going = run_item(session, process, next++);
+    int next = first, last = first;
+    for (int going = 1; going && next < session->count; next++) {
+        if (leave_out(session, next)) continue;
+        last = next;
+        going = run_item(session, process, next);
+    }
     process->text_at_end = process->box.text_used;
-    close_runner(session, process, first, next - 1);
-    return next;
+    close_runner(session, process, first, last);
+    return last + 1;
 }
 
 /* Items that are not tried any more share the fate of `fate`. */
@@ -496,26 +541,60 @@ static void give_up(struct session *session, int next, const struct item *fate)
     }
 }
 
-/* A runner that dies before it is ready costs an item. After a few such deaths none is started any more, and
- * after a few cases that took too long none is tried. */
+/* Our own limits end a runner otherwise: by the keeper, which says so, or by SIGXCPU. So a SIGKILL, or a keeper that is
+ * gone, comes from outside: an administrator, or a machine out of memory. A kernel has not earned that. */
+static int killed_by_others(const struct item *item)
+{
+    return item->end == ITEM_CRASHED &&
+           (item->signal == SIGKILL || (item->signal == 0 && item->exit_code < 0));
+}
+
+/* 1 if the item is to be tried again; else, if there were too many such deaths, there is no verdict. */
+static int try_again(struct session *session, int index)
+{
+    struct check *check = session->check;
+    struct item *item = &session->item[index];
+    if (!killed_by_others(item)) return 0;
+    if (check->killed++ < KILLED_MOST) {
+        nanosleep(&(struct timespec){0, 300000000}, NULL); /* memory may be free again then */
+        item->end = ITEM_NOT_RUN;
+        item->signal = 0;
+        item->text[0] = '\0';
+        memset(&session_case(session, index)->result, 0, sizeof session_case(session, index)->result);
+        return 1;
+    }
+    snprintf(
+        check->broken, sizeof check->broken,
+        "the runner was killed %d times by something outside this check (out of memory?), last in case %s",
+        check->killed, item->settled.name);
+    return 0;
+}
+
+/* A runner that dies before it is ready costs an item, and after a few such deaths none is started any more. */
 void session_run(struct session *session)
 {
     struct process *process = malloc(sizeof *process);
     struct check *check = session->check;
     int next = 0, deaths = 0;
-    while (process != NULL && next < session->count && check->broken[0] == '\0' && check->late < LATE_CASES) {
+    while (process != NULL && next < session->count && check->broken[0] == '\0') {
+        if (leave_out(session, next)) {
+            next++;
+            continue;
+        }
         int reached = run_with_one(session, process, next), ready = reached > next;
-        const struct item *last = &session->item[ready ? reached - 1 : next];
-        next = ready ? reached : next + 1;
+        int at = ready ? reached - 1 : next;
+        const struct item *last = &session->item[at];
+        next = at + 1;
+        if (try_again(session, at)) {
+            next = at;
+            continue;
+        }
         if (session->on_answer != NULL) break; /* all are done, or one is wrong */
-        check->late += last->end == ITEM_LATE;
+        check->late[last->settled.part] += last->end == ITEM_LATE;
         deaths += !ready;
         if (deaths < DEATHS_BEFORE_READY && (ready || last->end != ITEM_LATE)) continue;
-        if (!ready && last->end == ITEM_LATE) check->late = LATE_CASES;
         give_up(session, next, last);
         next = session->count;
     }
-    const struct item late = {.end = ITEM_LATE};
-    if (check->late >= LATE_CASES) give_up(session, next, &late);
     free(process);
 }

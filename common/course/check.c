@@ -104,7 +104,8 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                         .echo = 1,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
     static const char *const with_value[] = {"--case",  "--seed",       "--json",
-                                             "--group", "--time-limit", "--secret-seed-file"};
+                                             "--group", "--time-limit", "--secret-seed-file",
+                                             "--total-limit"};
     static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast"};
     for (size_t i = 0; i < plan->line->count; i++) {
         for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
@@ -296,6 +297,7 @@ static const struct option_description options[] = {
     {"--group", "NAME", "only cases of this group: basic, edges, numerics, bad_input, properties, speed", 1},
     {"--time-limit", "S", "seconds a case may take", 0},
     {"--list", NULL, "name the lesson's cases, what each asks for and its points, and stop", 0},
+    {"--total-limit", "S", "seconds all cases together may take", 0},
     {"--build-only", NULL, "build it and stop", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},

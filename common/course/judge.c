@@ -70,14 +70,12 @@ static void add_limits(struct argument_list *arguments)
 static int has_device_finding(const char *report)
 {
     if (strstr(report, "the software device found a mistake")) return 1;
-    static const char *const kinds[] = {"out-of-bounds",     "misaligned",  "uninitialized-read",
-                                        "shared-race",       "global-race", "missing-wait",
-                                        "divergent-barrier", "deadlock",    "use-after-free",
-                                        "host-pointer",      "host-wait",   "host-allocation",
-                                        "wrong-stream",
-                                        "input-written", "padding-written",
-                                        "leak",
-                                        "unsupported"};
+    static const char *const kinds[] = {
+        "out-of-bounds",  "misaligned",    "uninitialized-read", "shared-race",
+        "global-race",    "missing-wait",  "divergent-barrier",  "deadlock",
+        "use-after-free", "host-pointer",  "host-wait",          "host-allocation",
+        "wrong-stream",   "input-written", "padding-written",    "leak",
+        "unsupported",    "endless"};
     for (const char *at = report; (at = strstr(at, "simt: ")); at++) {
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
             size_t length = strlen(kinds[i]);

@@ -23,6 +23,8 @@ enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 77 };
 /* Only the software device has it: starts what later looks up lines of the source. */
 extern void simt_lines_prepare(void) __attribute__((weak));
 
+extern void simt_watch(double seconds) __attribute__((weak));
+
 /* Opens the device and tells the image about it; 0 if there is one. */
 static int open_device(struct wire_header *image)
 {
@@ -105,7 +107,10 @@ static int session(int image_descriptor, int control, int replies, int locked)
     if (failed) return EXIT_NO_DEVICE;
     struct wire_message message;
     while (receive(control, &message) == 0 && message.kind == WIRE_RUN && message.index < image->case_count) {
-        run_case(image, wire_case_at(image, message.index));
+        struct wire_case *item = wire_case_at(image, message.index);
+        if (simt_watch != NULL) simt_watch(item->patience);
+        run_case(image, item);
+        if (simt_watch != NULL) simt_watch(0.0);
         fflush(NULL); /* so that what the kernel printed lies before the reply */
         if (reply(replies, WIRE_DONE, message.index) != 0) return EXIT_USAGE;
     }

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3553504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3653504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
@@ -99,6 +99,7 @@ struct wire_case {
     uint64_t guard_seed;
     uint32_t poison_workspace; /**< 1: also fill the workspace */
     uint32_t warm_up, timed;   /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
+    double patience;           /**< seconds of CPU time after which the software device stops the case and says where it is; 0: never */
     uint64_t flush_bytes;      /**< device memory written between timed launches, so that L2 is cold */
     uint32_t buffer_count;
     struct wire_buffer buffer[WIRE_BUFFERS];

@@ -454,7 +454,16 @@ void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
 void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
                        bool waited, bool let_go_early);
 
+/* What the timer of watch.c asks, in a signal handler. */
+bool simt_launch_runs(void);
+bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */
+void simt_signal_workers(int signal);               /**< all threads of the pool but the calling one */
+
+void simt_watch_prepare(void); /**< ready for the timer (watch.c) */
+
 void simt_trap_install(void);
+/** @brief In a signal handler: the calls that led to what was interrupted. */
+void simt_note_frames(struct finding *finding, void *context);
 void simt_trap_stack(void); /**< an alternate signal stack for the calling OS thread */
 
 /* ---- check.c ------------------------------------------------------------------------------------------ */

@@ -38,6 +38,7 @@ bool simt_broken;
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers[MAX_WORKERS];
+static pthread_t pool[MAX_WORKERS]; /* of worker i; 0 is whoever launches */
 static int started; /* pool threads: workers 1 .. started */
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
@@ -63,6 +64,16 @@ void simt_wait_for_earlier(struct worker *w)
     pthread_mutex_unlock(&now.lock);
     if (now.stopped) simt_abandon(w, 0);
     w->waited = true;
+}
+
+bool simt_launch_runs(void)
+{
+    return now.running;
+}
+
+bool simt_runs_first_block(const struct worker *w)
+{
+    return w->result != NULL && w->result->order == now.retired;
 }
 
 static bool take_block(struct worker *w)
@@ -167,16 +178,23 @@ static void start_threads(int wanted)
     if (started >= wanted) return;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* the program's signals are the business of its own threads */
+    sigfillset(&all); /* the program's signals are the business of its own threads, */
+    sigdelset(&all, SIGPROF); /* but watch.c asks these where they are */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     while (started < wanted) {
         pthread_t thread;
         if (pthread_create(&thread, &attributes, pool_thread, worker_at(started + 1)) != 0)
             break; /* fewer, then */
-        started++;
+        pool[++started] = thread;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+}
+
+void simt_signal_workers(int signal)
+{
+    for (int i = 1; i <= started; i++)
+        if (!pthread_equal(pool[i], pthread_self())) pthread_kill(pool[i], signal);
 }
 
 /* Threads do not survive a fork, and whoever held a lock is gone. */

@@ -53,6 +53,12 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
     return walk->count < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
+void simt_note_frames(struct finding *finding, void *context)
+{
+    struct walk walk = {instruction(context) + 1, finding, 0};
+    _Unwind_Backtrace(note_frame, &walk);
+}
+
 /* The fault may have come in code that is not the student's, such as our own checks: keep the calls. */
 static void found_fault(struct worker *w, const char *kind, const char *text, const char *remark,
                         uintptr_t pc)
@@ -99,6 +105,7 @@ void simt_trap_install(void)
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(SIGNALS[i], &action, &before[i]);
+    simt_watch_prepare();
 }
 
 void simt_trap_stack(void)
