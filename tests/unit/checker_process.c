@@ -39,6 +39,9 @@ static const struct trial {
     {"close", DEVICE_SIMT, STATE_CRASH, "exit code 2"},
     {"hang_at_start", DEVICE_SIMT, STATE_TIMEOUT, "time limit"},
     {"crash", DEVICE_SIMT, STATE_CRASH, "signal 11"},
+    {"endless", DEVICE_SIMT, STATE_TIMEOUT, "endless loop"},
+    {"killed_once", DEVICE_SIMT, STATE_PASS, ""},
+    {"killed_always", DEVICE_SIMT, STATE_BROKEN, "killed 3 times by something outside"},
     {"abort", DEVICE_SIMT, STATE_CRASH, "signal 6"},
     {"kill_parent", DEVICE_SIMT, STATE_PASS, ""},
     {"kill_group", DEVICE_SIMT, STATE_PASS, ""},
@@ -68,6 +71,7 @@ static const struct trial {
 };
 
 static int failures, bench;
+static double total_limit;
 
 static void expect(int holds, const char *behaviour, const char *what)
 {
@@ -78,7 +82,7 @@ static void expect(int holds, const char *behaviour, const char *what)
 
 static int is_endless(const char *behaviour)
 {
-    return strncmp(behaviour, "hang", 4) == 0 || strcmp(behaviour, "spin") == 0;
+    return strncmp(behaviour, "hang", 4) == 0 || strcmp(behaviour, "endless_merge") == 0 || strcmp(behaviour, "spin") == 0;
 }
 
 static struct check *checked(const char *behaviour, enum device device, const char *one, const char *two)
@@ -93,6 +97,7 @@ static struct check *checked(const char *behaviour, enum device device, const ch
                                       .case_count = two != NULL ? CASES_OF_TWO : 1,
                                       .time_limit = is_endless(behaviour) ? 0.2 : 60.0};
     check->options.bench = bench;
+    check->options.total_limit = total_limit;
     check->options.limit[0] = (struct limit){"peak_gbps", 0.001};
     check->options.limit_count = bench == 2;
     check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
@@ -195,6 +200,54 @@ static void try_many_late(void)
     free(check);
 }
 
+/* A part that hangs does not cost another part anything. */
+static void try_parts_apart(void)
+{
+    struct check *check = checked("endless_merge", DEVICE_SIMT, "merge/property_random", "rows/one");
+    expect(verdict_of(check, "merge/property_random")->state == STATE_TIMEOUT, "endless_merge", "its own part");
+    const struct verdict *verdict = verdict_of(check, "rows/one");
+    expect(verdict->state != STATE_TIMEOUT, "endless_merge", verdict->headline);
+    free(check);
+}
+
+/* All cases together have a limit, which is told as what it is. */
+static void try_total_limit(void)
+{
+    total_limit = 0.1;
+    struct check *check = checked("hang", DEVICE_SIMT, "merge/one", "rows/one");
+    const struct verdict *verdict = verdict_of(check, "rows/one");
+    total_limit = 0.0;
+    expect(verdict->state == STATE_TIMEOUT && strstr(verdict->headline, "--total-limit") != NULL, "hang",
+           verdict->headline);
+    free(check);
+}
+
+/* What the report prints to stdout, as text. */
+static char *printed(const struct check *check, void (*report)(const struct check *))
+{
+    char path[] = "/tmp/warpwise_unit_XXXXXX";
+    int file = mkstemp(path), kept = dup(STDOUT_FILENO);
+    fflush(stdout);
+    if (file < 0 || kept < 0 || dup2(file, STDOUT_FILENO) < 0) exit(2);
+    report(check);
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+    close(file);
+    char *text = contents(path);
+    unlink(path);
+    return text;
+}
+
+/* Killed from outside: neither wrong nor a pass, whatever else had been right. */
+static void try_killed(void)
+{
+    struct check *check = checked("killed_always", DEVICE_SIMT, "merge/one", "rows/one");
+    expect(check_state(check, -1) == STATE_BROKEN && check->killed == 3, "killed_always", "no verdict");
+    expect(strstr(printed(check, report_text), "NOT_GRADED") != NULL, "killed_always", "NOT_GRADED is said");
+    free(check);
+}
+
 /* Times are taken from a run whose outputs were checked again, and doubted. */
 static void try_timing(void)
 {
@@ -230,23 +283,6 @@ static void try_timing(void)
 }
 
 /* ---- reports --------------------------------------------------------------------------------------------- */
-
-/* What the report prints to stdout, as text. */
-static char *printed(const struct check *check, void (*report)(const struct check *))
-{
-    char path[] = "/tmp/warpwise_unit_XXXXXX";
-    int file = mkstemp(path), kept = dup(STDOUT_FILENO);
-    fflush(stdout);
-    if (file < 0 || kept < 0 || dup2(file, STDOUT_FILENO) < 0) exit(2);
-    report(check);
-    fflush(stdout);
-    dup2(kept, STDOUT_FILENO);
-    close(kept);
-    close(file);
-    char *text = contents(path);
-    unlink(path);
-    return text;
-}
 
 static void try_records(const struct check *check)
 {
@@ -320,10 +356,17 @@ static void try_missing_runner(void)
 
 int main(void)
 {
+    char mark[64];
+    snprintf(mark, sizeof mark, "/tmp/warpwise_unit_mark_%ld", (long)getpid());
+    setenv("SIMT_FAKE_MARK", mark, 1);
     sandbox_prepare();
     try_all();
+    unlink(mark);
     try_two_cases();
     try_many_late();
+    try_parts_apart();
+    try_total_limit();
+    try_killed();
     try_timing();
     try_reports();
     try_missing_runner();
