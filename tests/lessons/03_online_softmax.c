@@ -435,13 +435,25 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
             e->span[s].bound[i] = fmin(e->span[s].bound[i], BOUND_UNIT_F32);
 }
 
+/* How far the probabilities of a row may sum up to something else than 1: each by its own rounding, and all together by
+ * that of the sum they were divided by. */
+static double row_slack(const float *in, size_t cols)
+{
+    struct bound_weights weights = {0};
+    double max = (double)-INFINITY;
+    for (size_t j = 0; j < cols; j++) max = fmax(max, (double)in[j]);
+    for (size_t j = 0; j < cols && isfinite(max); j++) bound_weights_add(&weights, exp((double)in[j] - max));
+    return bound_sum((double)cols, 1.0) + bound_floor(1.0) + bound_weights_running(&weights) +
+           bound_weights_alike(&weights);
+}
+
 /* Softmax rows are in [0, 1] (0 where exp underflows), sum to 1 and keep the order of the scores. */
 static int row_holds(const float *in, const float *out, size_t cols, char *reason, size_t size)
 {
-    double sum = 0.0, slack = bound_sum((double)cols, 1.0) + bound_floor(1.0);
-    int nothing = 1;
     for (size_t j = 0; j < cols; j++)
         if (isnan(in[j]) || in[j] == INFINITY) return 1; /* NaN throughout, says the oracle */
+    double sum = 0.0, slack = row_slack(in, cols);
+    int nothing = 1;
     for (size_t j = 0; j < cols; j++) {
         nothing = nothing && in[j] == -INFINITY;
         sum += (double)out[j];

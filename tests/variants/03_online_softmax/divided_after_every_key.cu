@@ -23,6 +23,7 @@ enum { THREADS = 64, HEAD_DIM_MAX = 256 };
 
 __device__ inline struct softmax_pair merge_pairs(struct softmax_pair a, struct softmax_pair b)
 {
+    if (isnan(a.m) || isnan(b.m)) return {NAN, NAN};
     if (a.m == -INFINITY && a.l == 0.0f) return b; // nothing seen in a
     if (b.m == -INFINITY && b.l == 0.0f) return a;
     struct softmax_pair both = {fmaxf(a.m, b.m), 0.0f};
