@@ -30,7 +30,8 @@ enum shape_flags {
     UNUSED = 512, /* what the contract does not look at has no meaning */
     FAR_A = 1024, /* rows so far apart on the device that the last ones begin beyond 2^31 elements */
     FAR_B = 2048,
-    FAR_C = 4096
+    FAR_C = 4096,
+    C_AT_16 = 8192 /* C begins 16 bytes after a multiple of 256, its rows at multiples of 32 from each other */
 };
 
 /** One line: the same shape and data for every family in the set. */
@@ -144,6 +145,7 @@ static const struct shape_row SHAPES[] = {
     {"tiles_9_by_2", GROUP_EDGES, ALL, ANY, 517, 70, 17, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
     {"large_tiles_9_by_2", GROUP_EDGES, G, ANY, 2049, 129, 3, 0, 0, 0, FIRST_CHOICE | SMALL_DEVICE, 1.0, 0.0,
      GEMM_NORMAL},
+    {"start_of_c_at_16_of_32", GROUP_EDGES, P, ANY, 64, 64, 64, 0, 0, 0, C_AT_16, 1.0, 0.0, GEMM_NORMAL},
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},
@@ -342,6 +344,7 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
         item->start[buffer] = (row->flags & (unsigned)(OFFSET_A << buffer)) != 0;
         if (row->flags & (unsigned)(FAR_A << buffer)) set_apart(item, buffer);
     }
+    if (row->flags & C_AT_16) item->start[GEMM_C] = 16 / (int)storage_bytes(gemm_storage(item, GEMM_C));
 }
 
 struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,

@@ -62,6 +62,20 @@ static int tile_cases(const struct gemm_family *family, struct lesson_case *case
     return count;
 }
 
+/* Whole steps of tiles that lack a row of A or a column of B, which is not in the buffer. */
+static int almost_whole_cases(const struct gemm_family *family, struct lesson_case *cases, int count,
+                              int capacity)
+{
+    if (count + 2 > capacity) return count;
+    cases[count] = gemm_case(family, "row_short_of_whole", GROUP_EDGES, DEVICE_ANY, 63, 64, 136);
+    cases[count++].value[GEMM_CHOICE] = 2;
+    cases[count] = gemm_case(family, "column_short_of_whole", GROUP_EDGES, DEVICE_ANY, 64, 63, 128);
+    cases[count].extent[GEMM_LDB] = 64;
+    cases[count].value[GEMM_LDB] = 64;
+    cases[count++].value[GEMM_CHOICE] = 2;
+    return count;
+}
+
 /* A whole large tile and several steps of it, with every number of stages. */
 static int large_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
@@ -101,6 +115,7 @@ static int cases(struct lesson_case *cases, int capacity)
     int count = gemm_cases(&family, cases, 0, capacity);
     count = stages_cases(&family, cases, count, capacity);
     count = tile_cases(&family, cases, count, capacity);
+    count = almost_whole_cases(&family, cases, count, capacity);
     count = large_cases(&family, cases, count, capacity);
     return timed_cases(&family, cases, count, capacity);
 }
