@@ -753,7 +753,8 @@ static const struct table_row {
 #undef ANY
 };
 
-/* Which weight or buffer is missing: in the order of spoil_model() and spoil_buffers(). */
+/* Which weight or buffer is missing: in the order of spoil_model() and spoil_buffers(); of CAPTURE_ELSEWHERE, whether
+ * there is a single bucket, so that no later one finds the error. */
 static const struct bad_row {
     const char *name;
     enum mistake mistake;
@@ -784,6 +785,7 @@ static const struct bad_row {
     {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT, 0, KERNEL_INVALID_DIMENSION},
     {"step/legacy_stream_and_head_dim_48", HEAD_DIM_48_AND_LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
     {"step/graph_refused_by_cuda", CAPTURE_ELSEWHERE, 0, KERNEL_CUDA_ERROR},
+    {"step/only_graph_refused_by_cuda", CAPTURE_ELSEWHERE, 1, KERNEL_CUDA_ERROR},
     {"step/null_graphs", NULL_GRAPHS, 0, KERNEL_INVALID_CONFIG},
     {"step/null_batch", NULL_BATCH, 0, KERNEL_INVALID_CONFIG},
     {"step/null_tokens", NULL_TOKENS, 0, KERNEL_INVALID_CONFIG},
@@ -912,6 +914,11 @@ static struct lesson_case bad_case_of(const struct bad_row *row)
     plan.mistake = row->mistake;
     plan.which = row->which;
     put_plan(&item, &plan);
+    if (row->mistake == CAPTURE_ELSEWHERE && row->which == 1) {
+        plan.config.max_rows = plan.sequences = 1;
+        set_cache(&plan);
+        put_plan(&item, &plan);
+    }
     if (row->mistake == CAPTURE_ELSEWHERE)
         item.devices = DEVICE_SIMT;                 /* a driver may make one all the same */
     item.weight = row->mistake < EAGER_NULL_LOGITS; /* nothing to be had for what is given */
