@@ -535,23 +535,28 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
     }
 }
 
+/* What a row takes by the contract of a tiled lesson, also where its head_dim or storage type is refused. */
+static int tiled_workspace(int64_t dtype)
+{
+    return dtype == DTYPE_F32 ? WORKSPACE_STATISTICS : WORKSPACE_STATISTICS_OUT;
+}
+
 /* Computed from what the kernel is told, since that is what it is asked about. */
 size_t attention_workspace_bytes(const struct lesson_case *item)
 {
     const int64_t *value = item->value;
-    if (!item->extent[EX_WORKSPACE] || item->extent[EX_KIND] != ATTENTION_WHOLE || value[AT_NULL_ARGS])
-        return SIZE_MAX;
-    /* Of a storage type or head_dim that is refused the contract says nothing. */
-    if (item->extent[EX_TILED] &&
-        (value[AT_DTYPE] != item->extent[EX_DTYPE] || !attention_tiled_head_dim(value[AT_HEAD_DIM])))
-        return SIZE_MAX;
+    int tiled = item->extent[EX_TILED], workspace = item->extent[EX_WORKSPACE];
+    if (!workspace || item->extent[EX_KIND] != ATTENTION_WHOLE) return SIZE_MAX;
+    if (value[AT_NULL_ARGS]) return tiled ? 0 : SIZE_MAX; /* the others say nothing of NULL */
+    if (tiled && (value[AT_DTYPE] < DTYPE_F32 || value[AT_DTYPE] > DTYPE_BF16)) return SIZE_MAX;
+    if (tiled) workspace = tiled_workspace(value[AT_DTYPE]);
     uint64_t bytes = sizeof(float);
-    const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN]};
-    for (int i = 0; i < 4; i++)
+    const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN],
+                               tiled ? value[AT_HEAD_DIM] : 1};
+    for (int i = 0; i < 5; i++)
         if (extents[i] < 1) return 0;
     for (int i = 0; i < 3; i++)
         if (!multiply_fits(&bytes, (uint64_t)extents[i], INT64_MAX)) return SIZE_MAX;
-    size_t row =
-        attention_workspace_row(item->extent[EX_WORKSPACE], (int)value[AT_KV_LEN], (int)value[AT_HEAD_DIM]);
+    size_t row = attention_workspace_row(workspace, (int)value[AT_KV_LEN], (int)value[AT_HEAD_DIM]);
     return multiply_fits(&bytes, row, INT64_MAX) ? (size_t)bytes : SIZE_MAX;
 }

@@ -120,6 +120,7 @@ static const struct table_row TABLE[] = {
     {"rows/cols_16385", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 16385, NORMAL, 1, 0},
     {"rows/cols_32771", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 32771, NORMAL, 1, 0},
     {"rows/cols_40000", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 40000, NORMAL, 1, 0},
+    {"rows/cols_66003", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 66003, NORMAL, 1, 0},
     {"rows/many_rows", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1031, 3, NORMAL, 1, 0},
     {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 5, NORMAL, 1, 0},
     {"rows/no_lse", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 100, NORMAL, 1, NO_LSE},

@@ -25,7 +25,7 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
     struct attention_args args;
     void *const none[WIRE_BUFFERS] = {0};
     attention_args_of(item, none, &args);
-    return flash_attention_1_workspace_bytes(&args);
+    return flash_attention_1_workspace_bytes(item->value[AT_NULL_ARGS] ? NULL : &args);
 }
 
 #else
