@@ -98,6 +98,21 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
  *  runner's side of it. */
 int attention_cases_in_parts(struct lesson_case *cases, int capacity);
 
+enum { GUESS_WORKERS = 128, GUESS_KEYS = 1024 };
+
+/** @brief Softmax and the sum of values in pieces of so many keys, dealt out to workers in turn. What is 1 is done right. */
+struct guess_pieces {
+    int keys, workers;
+    int o, l; /**< rescaled where a later piece brings a new maximum */
+    enum { GUESS_NOT_DIVIDED, GUESS_TAKEN_FOR_SUM, GUESS_ADDED_WHOLE } divided; /**< O, after every piece */
+    int merged_o, merged_l; /**< rescaled to the common maximum where the workers' sums are added */
+};
+
+/** @brief What comes of @p count keys with these scores and values by mistake @p index of those that can be made in
+ *         pieces: as lesson::guess, 1, 0 or -1. */
+int guess_in_pieces(int index, const double *score, const double *value, int count, double *result,
+                    char *message, size_t size);
+
 void attention_vary(struct lesson_case *item, int index, struct rng *rng);
 int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);

@@ -35,13 +35,15 @@ enum {
     W = 1 << ATTENTION_WHOLE
 };
 
-#define TILED(text, kinds_of, what, size)                                                                    \
+/* Lesson 01 has no tiles: what is told is what the keys come to. */
+#define TILED(before, after, kinds_of, what, size)                                                           \
     {                                                                                                        \
-        .message = text " (tile of " #size ")", .kinds = (kinds_of), .keys = (what), .tile = (size)          \
+        .message = before #size after, .kinds = (kinds_of), .keys = (what), .tile = (size)                   \
     }
-#define EVERY_TILE(text, kinds_of, what)                                                                     \
-    TILED(text, kinds_of, what, 8), TILED(text, kinds_of, what, 16), TILED(text, kinds_of, what, 32),        \
-        TILED(text, kinds_of, what, 64), TILED(text, kinds_of, what, 128)
+#define EVERY_TILE(before, after, kinds_of, what)                                                            \
+    TILED(before, after, kinds_of, what, 8), TILED(before, after, kinds_of, what, 16),                       \
+        TILED(before, after, kinds_of, what, 32), TILED(before, after, kinds_of, what, 64),                  \
+        TILED(before, after, kinds_of, what, 128)
 
 static const struct mistake MISTAKES[] = {
     {.message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score "
@@ -86,11 +88,14 @@ static const struct mistake MISTAKES[] = {
     {.message = "as if scores, not probabilities, were multiplied with V",
      .kinds = W,
      .normalise = KEEP_SCORES},
-    EVERY_TILE("the keys of the last, incomplete K/V tile are missing", O | W, TAIL_MISSING),
-    EVERY_TILE("keys past the end that fill the last K/V tile count as keys of score 0", W, TAIL_AS_ZEROS),
-    EVERY_TILE("only the last K/V tile counts: is what the tiles before it gave kept?", O | W,
-               LAST_TILE_ONLY),
-    EVERY_TILE("only the first K/V tile counts", O | W, FIRST_TILE_ONLY),
+    EVERY_TILE("the last keys are missing, as if kv_len were rounded down to a multiple of ",
+               ": is an incomplete K/V tile handled?", O | W, TAIL_MISSING),
+    EVERY_TILE("keys past the end count as keys of score 0, as if kv_len were rounded up to a multiple of ",
+               "", W, TAIL_AS_ZEROS),
+    EVERY_TILE("only the last K/V tile counts, the keys from the last multiple of ",
+               " on: is what came before kept?", O | W, LAST_TILE_ONLY),
+    EVERY_TILE("only the first ", " keys count: does every thread go on to what follows?", O | W,
+               FIRST_TILE_ONLY),
     {.message = "only the first 256 keys count: does every thread go on to its next key?",
      .kinds = O | M | W,
      .keys = FIRST_TILE_ONLY,
@@ -117,25 +122,30 @@ static const struct mistake MISTAKES[] = {
      .lse = LSE_OF_MEAN},
 };
 
-/** What may be forgotten from one tile of keys to the next: each is tried with tiles of several sizes. */
+/** What may be forgotten from one tile of keys to the next, or when workers' sums are merged: each is tried with tiles of
+ * several sizes, dealt out to several numbers of workers. */
 static const struct forgotten {
     const char *message;
-    int o, l,
-        divided; /* corrected to the new maximum: O, l; O was divided by l in between, and is taken for a sum */
+    struct guess_pieces kept;
 } FORGOTTEN[] = {
-    {"O is not rescaled where a later %s brings a new maximum", 0, 1, 0},
-    {"l is not rescaled where a later %s brings a new maximum", 1, 0, 0},
-    {"neither O nor l is rescaled where a later %s brings a new maximum", 0, 0, 0},
-    {"O, divided by l after every %s, is rescaled as if it were still the sum", 1, 1, 1},
-    {"O, divided by l after every %s, is added whole: it counts l_old exp(m_old - m_new) / l_new in the new O", 0, 1, 2},
+    {"O is not rescaled where a later %s brings a new maximum", {.l = 1, .merged_o = 1, .merged_l = 1}},
+    {"l is not rescaled where a later %s brings a new maximum", {.o = 1, .merged_o = 1, .merged_l = 1}},
+    {"neither O nor l is rescaled where a later %s brings a new maximum", {.merged_o = 1, .merged_l = 1}},
+    {"O, divided by l after every %s, is rescaled as if it were still the sum",
+     {.o = 1, .l = 1, .divided = GUESS_TAKEN_FOR_SUM, .merged_o = 1, .merged_l = 1}},
+    {"O, divided by l after every %s, is added whole: it counts l_old exp(m_old - m_new) / l_new in the new "
+     "O",
+     {.l = 1, .divided = GUESS_ADDED_WHOLE, .merged_o = 1, .merged_l = 1}},
+    {"the sums of %d workers are added as they are: each is relative to its own maximum, and has to be "
+     "rescaled to the common one first",
+     {.o = 1, .l = 1}},
+    {"the values' sums (O) of %d workers are added without being rescaled to the common maximum",
+     {.o = 1, .l = 1, .merged_l = 1}},
+    {"the sums of weights (l) of %d workers are added without being rescaled to the common maximum",
+     {.o = 1, .l = 1, .merged_o = 1}},
 };
-static const int FORGOTTEN_TILES[] = {1, 4, 8, 16, 32, 64, 128};
-
-/** Sums of several workers that are merged without being brought to one maximum: worker (key / run) % workers. */
-static const struct split {
-    int workers, run;
-} SPLITS[] = {{4, 1},  {8, 1}, {32, 1}, {4, 4},  {4, 8},  {4, 16},
-              {4, 32}, {8, 4}, {8, 32}, {2, 32}, {2, 64}, {4, 64}};
+static const int PIECE_KEYS[] = {1, 2, 4, 8, 16, 32, 64, 128};
+static const int PIECE_WORKERS[] = {1, 2, 4, 8, 16, 32, GUESS_WORKERS};
 
 /** The element that is looked at. */
 struct place {
@@ -266,71 +276,77 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
     return mistake->normalise == DIVIDE_TWICE ? sum / weights / weights : sum / weights;
 }
 
-/* Tile by tile, with something forgotten. */
-static double forgetful_of(const struct lesson_case *item, const float *const *data,
-                           const struct forgotten *forgotten, int tile, const struct place *place)
+/* Piece by piece, with something forgotten. */
+static double in_pieces(const struct guess_pieces *p, const double *score, const double *value, int count)
 {
-    static const struct mistake none = {0};
-    int first, seen = keys_counted(item, &none, place->i, &first);
-    double m = (double)-INFINITY, l = 0.0, o = 0.0;
-    for (int begin = 0; begin < seen; begin += tile) {
-        int end = begin + tile < seen ? begin + tile : seen;
-        double max = m, weights = 0.0, sum = 0.0;
-        for (int j = begin; j < end; j++) max = fmax(max, score_of(item, data, &none, place, j));
+    double m[GUESS_WORKERS], l[GUESS_WORKERS] = {0}, o[GUESS_WORKERS] = {0};
+    double largest = (double)-INFINITY, all_l = 0.0, all_o = 0.0;
+    for (int w = 0; w < p->workers; w++) m[w] = (double)-INFINITY;
+    for (int begin = 0; begin < count; begin += p->keys) {
+        int w = begin / p->keys % p->workers, end = begin + p->keys < count ? begin + p->keys : count;
+        double max = m[w], weights = 0.0, sum = 0.0;
+        for (int j = begin; j < end; j++) max = fmax(max, score[j]);
         for (int j = begin; j < end; j++) {
-            double weight = exp(score_of(item, data, &none, place, j) - max);
+            double weight = exp(score[j] - max);
             weights += weight;
-            sum += weight * value_of(item, data, &none, place, j);
+            sum += weight * value[j];
         }
-        double correction = begin > 0 ? exp(m - max) : 1.0;
-        l = l * (forgotten->l ? correction : 1.0) + weights;
-        o = o * (forgotten->o ? correction : 1.0) + (forgotten->divided == 2 ? sum / l : sum);
-        if (forgotten->divided == 1) o /= l;
-        m = max;
+        double correction = l[w] > 0.0 ? exp(m[w] - max) : 1.0;
+        l[w] = l[w] * (p->l ? correction : 1.0) + weights;
+        o[w] = o[w] * (p->o ? correction : 1.0) + (p->divided == GUESS_ADDED_WHOLE ? sum / l[w] : sum);
+        if (p->divided == GUESS_TAKEN_FOR_SUM) o[w] /= l[w];
+        m[w] = max;
+        largest = fmax(largest, max);
     }
-    return forgotten->divided || l == 0.0 ? o : o / l;
+    for (int w = 0; w < p->workers; w++) {
+        double correction = l[w] > 0.0 ? exp(m[w] - largest) : 0.0;
+        all_l += l[w] * (p->merged_l ? correction : 1.0);
+        all_o += o[w] * (p->merged_o ? correction : 1.0);
+    }
+    return p->divided || all_l == 0.0 ? all_o : all_o / all_l;
 }
 
-static int forgotten_guess(const struct lesson_case *item, const float *const *data, int index,
-                           const struct place *place, double *value, char *message, size_t size)
+int guess_in_pieces(int index, const double *score, const double *value, int count, double *result,
+                    char *message, size_t size)
 {
-    enum { TILES = sizeof FORGOTTEN_TILES / sizeof FORGOTTEN_TILES[0] };
-    const struct forgotten *forgotten = &FORGOTTEN[index / TILES];
-    int tile = FORGOTTEN_TILES[index % TILES];
-    if (item->extent[AT_KV_LEN] <= tile) return 0;
-    char piece[32] = "key";
-    if (tile > 1) snprintf(piece, sizeof piece, "K/V tile (of %d keys)", tile);
-    snprintf(message, size, forgotten->message, piece);
-    *value = forgetful_of(item, data, forgotten, tile, place);
+    enum {
+        SIZES = sizeof PIECE_KEYS / sizeof PIECE_KEYS[0],
+        CROWDS = sizeof PIECE_WORKERS / sizeof PIECE_WORKERS[0]
+    };
+    if (index >= (int)(sizeof FORGOTTEN / sizeof FORGOTTEN[0]) * SIZES * CROWDS) return -1;
+    const struct forgotten *forgotten = &FORGOTTEN[index / SIZES / CROWDS];
+    struct guess_pieces pieces = forgotten->kept;
+    pieces.keys = PIECE_KEYS[index % SIZES];
+    pieces.workers = PIECE_WORKERS[index / SIZES % CROWDS];
+    int merging = !pieces.merged_o || !pieces.merged_l;
+    if (merging ? pieces.workers == 1 : pieces.workers == GUESS_WORKERS) return 0;
+    if (pieces.divided && pieces.workers > 1) return 0;
+    if (count <= (merging ? pieces.keys : pieces.keys * pieces.workers)) return 0;
+    if (merging) {
+        int pieces_of_all = (count + pieces.keys - 1) / pieces.keys;
+        snprintf(message, size, forgotten->message,
+                 pieces_of_all < pieces.workers ? pieces_of_all : pieces.workers);
+    } else {
+        char piece[32] = "key";
+        if (pieces.keys > 1) snprintf(piece, sizeof piece, "tile of %d keys", pieces.keys);
+        snprintf(message, size, forgotten->message, piece);
+    }
+    *result = in_pieces(&pieces, score, value, count);
     return 1;
 }
 
-/* The workers' sums, each relative to its own maximum, added as they are. */
-static int split_guess(const struct lesson_case *item, const float *const *data, const struct split *split,
-                       const struct place *place, double *value, char *message, size_t size)
+static int pieces_guess(const struct lesson_case *item, const float *const *data, int index,
+                        const struct place *place, double *value, char *message, size_t size)
 {
     static const struct mistake none = {0};
-    enum { WORKERS = 32 };
-    double max[WORKERS], l = 0.0, o = 0.0;
+    double score[GUESS_KEYS], of_key[GUESS_KEYS];
     int first, seen = keys_counted(item, &none, place->i, &first);
-    if (seen <= split->run) return 0;
-    for (int w = 0; w < split->workers; w++) max[w] = (double)-INFINITY;
+    if (item->extent[AT_KV_LEN] > GUESS_KEYS) return -1; /* a smaller case shows it sooner */
     for (int j = 0; j < seen; j++) {
-        double *own = &max[j / split->run % split->workers];
-        *own = fmax(*own, score_of(item, data, &none, place, j));
+        score[j] = score_of(item, data, &none, place, j);
+        of_key[j] = value_of(item, data, &none, place, j);
     }
-    for (int j = 0; j < seen; j++) {
-        double weight = exp(score_of(item, data, &none, place, j) - max[j / split->run % split->workers]);
-        l += weight;
-        o += weight * value_of(item, data, &none, place, j);
-    }
-    snprintf(message, size,
-             "the sums of %d workers are added as they are: each is relative to its own maximum, and has to "
-             "be rescaled to "
-             "the common one first",
-             split->workers);
-    *value = o / l;
-    return 1;
+    return guess_in_pieces(index, score, of_key, seen, value, message, size);
 }
 
 static double output_of(const struct lesson_case *item, const float *const *data,
@@ -381,12 +397,7 @@ static int definition_guess(const struct lesson_case *item, const float *const *
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, double *value, char *message, size_t size)
 {
-    enum {
-        KNOWN = sizeof MISTAKES / sizeof MISTAKES[0],
-        TILED_GUESSES =
-            sizeof FORGOTTEN / sizeof FORGOTTEN[0] * (sizeof FORGOTTEN_TILES / sizeof FORGOTTEN_TILES[0]),
-        SPLIT_GUESSES = sizeof SPLITS / sizeof SPLITS[0]
-    };
+    enum { KNOWN = sizeof MISTAKES / sizeof MISTAKES[0] };
     int kind = item->extent[EX_KIND], matrix = buffer == ATTENTION_MATRIX;
     size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[matrix ? AT_KV_LEN : AT_HEAD_DIM];
     struct place place = place_of(item, at, columns);
@@ -394,11 +405,8 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
         snprintf(message, size, "%s", MISTAKES[index].message);
         return definition_guess(item, data, &MISTAKES[index], buffer, &place, value);
     }
-    if (index >= KNOWN + TILED_GUESSES + SPLIT_GUESSES) return -1;
-    if (kind != ATTENTION_WHOLE || buffer != ATTENTION_OUT) return 0;
-    index -= KNOWN;
-    if (index < TILED_GUESSES) return forgotten_guess(item, data, index, &place, value, message, size);
-    return split_guess(item, data, &SPLITS[index - TILED_GUESSES], &place, value, message, size);
+    if (kind != ATTENTION_WHOLE || buffer != ATTENTION_OUT) return -1;
+    return pieces_guess(item, data, index - KNOWN, &place, value, message, size);
 }
 
 int attention_trait(const struct lesson_case *item, int index, const char **message)

@@ -257,12 +257,13 @@ static int rows_kept(const struct judged *judged, int b, char *reason, size_t si
     return 1;
 }
 
-/* Which element is looked at decides what is told: never written, or different from run to run. */
+/* Which element is looked at decides what is told: never written, different from run to run, or made of what the memory
+ * held before: NaN in the first run, numbers in the second. */
 static int runs_of(const struct judged *judged, int b, char *reason, size_t size)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     const float *one = judged->got[0][b], *two = judged->got[1][b];
-    size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, first = 0;
+    size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, poisoned = 0, first = 0;
     if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
     for (size_t at = 0; at < elems; at++) {
         if (bits_after(judged, b, 0, at) == bits_after(judged, b, 1, at) ||
@@ -274,6 +275,7 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
             unwritten++;
         else
             different++;
+        poisoned += buffer->role == WIRE_OUT && isnan(one[at]) && !isnan(two[at]);
     }
     if (unwritten + different == 0) return 1;
     char name[96];
@@ -281,6 +283,13 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
     if (unwritten > 0 && different == 0)
         snprintf(reason, size, "never written: %zu of %zu elements of %s, the first is %s", unwritten, elems,
                  buffer->name, name);
+    else if (poisoned == different)
+        snprintf(reason, size,
+                 "depends on what %s held before the call: %zu of %zu elements, the first is %s; %s",
+                 buffer->name, different, elems, name,
+                 judged->session->check->options.lesson->stale != NULL
+                     ? judged->session->check->options.lesson->stale
+                     : "is it, or memory that goes into it, read before it is written?");
     else
         snprintf(reason, size,
                  "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, or memory "

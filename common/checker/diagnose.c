@@ -276,16 +276,35 @@ void diagnose_rounding(double times, char *text, size_t size)
              times);
 }
 
+/* Scores, maximum and sum are right where the logsumexp is: what is left is the rest of the way. */
+static int lse_right(const struct symptoms *s, char *text, size_t size)
+{
+    const struct item *item = s->judged->item;
+    for (int b = 0; b < item->buffer_count; b++) {
+        const struct buffer_comparison *other = &s->judged->buffer[b];
+        if (b == s->buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
+            continue;
+        if (other->compared == 0 || other->wrong > 0) continue;
+        snprintf(
+            text, size,
+            "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, "
+            "and at how %s is rescaled, divided and stored",
+            s->shape->name);
+        return 1;
+    }
+    return 0;
+}
+
 enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
 {
     static const struct {
         int (*fits)(const struct symptoms *, char *, size_t);
         enum pattern kind;
-    } patterns[] = {{rounding, PATTERN_ROUNDING},     {guessed, PATTERN_CAUSE},
-                    {not_finite, PATTERN_CAUSE},      {all_zero, PATTERN_CAUSE},
-                    {constant_factor, PATTERN_CAUSE}, {copy_of_input, PATTERN_CAUSE},
-                    {transposed, PATTERN_CAUSE},      {mask_seen, PATTERN_CAUSE},
-                    {tails, PATTERN_PLACE},           {growing, PATTERN_PLACE}};
+    } patterns[] = {
+        {rounding, PATTERN_ROUNDING}, {guessed, PATTERN_CAUSE},         {not_finite, PATTERN_CAUSE},
+        {all_zero, PATTERN_CAUSE},    {constant_factor, PATTERN_CAUSE}, {copy_of_input, PATTERN_CAUSE},
+        {transposed, PATTERN_CAUSE},  {mask_seen, PATTERN_CAUSE},       {tails, PATTERN_PLACE},
+        {growing, PATTERN_PLACE},     {lse_right, PATTERN_PLACE}};
     const struct buffer_comparison *found = &judged->buffer[buffer];
     text[0] = '\0';
     if (found->wrong == 0 || found->first == NULL) return PATTERN_NONE;

@@ -14,8 +14,9 @@ struct mistake {
     int other_a, other_b; /* 1: read as if it were stored the other way round */
     int dense_a, dense_b; /* 1: rows taken to follow one another without a gap */
     int swapped;          /* 1: element (j, i) in place of (i, j) */
-    enum { ALL_K, LAST_TILE_MISSING, FIRST_TILE_ONLY, LAST_TERM_MISSING } terms;
+    enum { ALL_K, LAST_TILE_MISSING, FIRST_TILE_ONLY, LAST_TERM_MISSING, SAME_TILE, EVERY_OTHER_TILE } terms;
     int tile;
+    int stages; /* of EVERY_OTHER_TILE */
     enum { FACTORS_RIGHT, ALPHA_IGNORED, ALPHA_TWICE, ALPHA_ON_C } alpha;
     enum { BETA_RIGHT, BETA_IGNORED, BETA_TAKEN_AS_1 } beta;
 };
@@ -42,6 +43,53 @@ static const struct mistake MISTAKES[] = {
     {.message = "only the first K tile counts (tiles of 16)", .terms = FIRST_TILE_ONLY, .tile = 16},
     {.message = "only the first K tile counts (tiles of 32)", .terms = FIRST_TILE_ONLY, .tile = 32},
     {.message = "only the first K tile counts (tiles of 64)", .terms = FIRST_TILE_ONLY, .tile = 64},
+    {.message = "every step multiplies the first K tile (of 16)", .terms = SAME_TILE, .tile = 16},
+    {.message = "every step multiplies the first K tile (of 32)", .terms = SAME_TILE, .tile = 32},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 2 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 16,
+     .stages = 2},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 3 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 16,
+     .stages = 3},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 4 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 16,
+     .stages = 4},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 2 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 32,
+     .stages = 2},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 3 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 32,
+     .stages = 3},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 4 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 32,
+     .stages = 4},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 2 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 64,
+     .stages = 2},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 3 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 64,
+     .stages = 3},
+    {.message = "every step multiplies the first stage, which a new K tile reaches every 4 steps: is the "
+                "stage advanced?",
+     .terms = EVERY_OTHER_TILE,
+     .tile = 64,
+     .stages = 4},
 };
 
 /** One operand: op()[line, p] at line * line_step + p * p_step, as far as there are elements. */
@@ -75,6 +123,15 @@ static size_t terms_counted(const struct mistake *mistake, size_t k)
     default:
         return k;
     }
+}
+
+/* The term that is multiplied where term p should be. */
+static size_t term_of(const struct mistake *mistake, size_t p)
+{
+    size_t tile = (size_t)mistake->tile;
+    if (mistake->terms == SAME_TILE) return p % tile;
+    if (mistake->terms == EVERY_OTHER_TILE) return p - p / tile % (size_t)mistake->stages * tile;
+    return p;
 }
 
 /* 1 if the mistake changes anything here. */
@@ -127,7 +184,8 @@ int gemm_guess(const struct lesson_case *item, const float *const *data, int ind
         alpha != 0.0 && item->extent[GEMM_K] > 0 ? terms_counted(mistake, (size_t)item->extent[GEMM_K]) : 0;
     *value = 0.0;
     for (size_t p = 0; p < terms; p++) {
-        size_t of_a = i * a.line_step + p * a.p_step, of_b = j * b.line_step + p * b.p_step;
+        size_t term = term_of(mistake, p);
+        size_t of_a = i * a.line_step + term * a.p_step, of_b = j * b.line_step + term * b.p_step;
         if (of_a >= a.elems || of_b >= b.elems) return 0; /* nobody knows what was read there */
         *value += alpha * (double)a.data[of_a] * (double)b.data[of_b];
     }

@@ -231,6 +231,8 @@ struct lesson {
     void (*cost)(const struct lesson_case *item, struct lesson_cost *cost);
     /** @brief Exact workspace by contract, SIZE_MAX if it is none of this lesson's business. */
     size_t (*workspace_bytes)(const struct lesson_case *item);
+    /** @brief What to ask where an output depends on what it held before the call; NULL: the usual question. */
+    const char *stale;
     /** @brief What the case is about, where that is not plain from its shape; NULL if it is. */
     const char *(*purpose)(const struct lesson_case *item);
     /** @brief "batch 1, heads 2, ..., causal, f32". */

@@ -478,11 +478,58 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
     return 1;
 }
 
+/* The sum of a row that so many threads share, element by element, each of which forgets to rescale. */
+static double unscaled_sum(const float *in, int cols, int threads)
+{
+    double largest = (double)-INFINITY, all = 0.0;
+    for (int j = 0; j < cols; j++) largest = fmax(largest, (double)in[j]);
+    for (int thread = 0; thread < threads && thread < cols; thread++) {
+        double max = (double)-INFINITY, sum = 0.0;
+        for (int j = thread; j < cols; j += threads) {
+            max = fmax(max, (double)in[j]);
+            sum += exp((double)in[j] - max);
+        }
+        all += sum * exp(max - largest);
+    }
+    return all * exp(largest);
+}
+
+/* Rows that go on behind their end with zeros, up to a multiple of something; or whose sums are not rescaled. */
+static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                      double *value, char *message, size_t size)
+{
+    enum { TILES = 7, CROWDS = 6 };
+    static const int tiles[TILES] = {4, 32, 64, 128, 256, 512, 1024}, crowds[CROWDS] = {1, 32, 128, 256, 512, 1024};
+    if (index >= TILES + CROWDS) return -1;
+    int cols = item->extent[1], over = index < TILES ? cols % tiles[index] : 1;
+    if (over == 0 || (buffer != ROWS_OUT && buffer != ROWS_LSE)) return 0;
+    size_t row = buffer == ROWS_LSE ? at : at / (size_t)cols;
+    const float *in = data[ROWS_IN] + row * (size_t)cols;
+    double sum = 0.0;
+    if (index < TILES) {
+        for (int j = 0; j < cols; j++) sum += exp((double)in[j]);
+        sum += tiles[index] - over;
+        snprintf(message, size,
+                 "what lies past the end of a row counts as values of 0, as if cols were rounded up to a multiple of %d",
+                 tiles[index]);
+    } else {
+        int threads = crowds[index - TILES];
+        if (cols <= threads) return 0;
+        sum = unscaled_sum(in, cols, threads);
+        snprintf(message, size,
+                 "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s a row)",
+                 threads, threads > 1 ? "s" : "");
+    }
+    *value = buffer == ROWS_LSE ? log(sum) : exp((double)data[ROWS_IN][at]) / sum;
+    return 1;
+}
+
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size)
 {
     if (item->part == PART_ATTENTION)
         return attention_guess(item, data, index, buffer, at, value, message, size);
+    if (item->part == PART_ROWS) return rows_guess(item, data, index, buffer, at, value, message, size);
     static const char *const messages[] = {
         "only one of the two sums is rescaled to the common maximum",
         "only one of the two sums is rescaled to the common maximum",

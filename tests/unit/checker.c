@@ -161,6 +161,7 @@ enum damage {
     COPY_OF_Q,
     UNTOUCHED,
     ONE_RUN,
+    READS_POISON,
     GUESS /* what the lesson's guess with these words gives */
 };
 
@@ -246,6 +247,7 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage, const c
             if (damage == HALF_PRECISION) out[at] = (float)(_Float16)out[at];
             uint32_t poison = session_poison(c->item, buffer, run);
             if (damage == UNTOUCHED && at % 3 == 0) memcpy(&out[at], &poison, sizeof *out);
+            if (damage == READS_POISON && run == 0) out[at] = NAN;
             if (damage == ONE_RUN && run == 1) out[at] *= 1.000001f;
             if (shape->rank == 4 && damage < UNTOUCHED)
                 damage_element(c, shape, damage, at, before, &out[at]);
@@ -299,9 +301,9 @@ static const struct planted {
     {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS, STATE_FAIL, "h % kv_heads"},
     {"01", "attention/gqa_batch_causal", ATTENTION_OUT, GUESS, STATE_FAIL, "query head's own number"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "never divided"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "incomplete K/V tile are missing"},
-    {"01", "output/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "incomplete K/V tile are missing"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "count as keys of score 0 (tile of 64)"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "the last keys are missing"},
+    {"01", "output/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "the last keys are missing"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "count as keys of score 0, as if kv_len were rounded up to a multiple of 64"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "divided twice"},
     {"01", "attention/low_logits", ATTENTION_OUT, GUESS, STATE_FAIL, "maximum begins at 0"},
     {"01", "softmax/low_logits", ATTENTION_LSE, GUESS, STATE_FAIL, "without the maximum"},
@@ -315,8 +317,20 @@ static const struct planted {
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "O is not rescaled"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "l is not rescaled"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "neither O nor l is rescaled"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "(of 64 keys), is rescaled as if it were still the sum"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "tile of 64 keys, is rescaled as if it were still the sum"},
     {"03", "merge/pairs_1000", 2, GUESS, STATE_FAIL, "without being rescaled"},
+    {"03", "rows/cols_33", 1, GUESS, STATE_FAIL, "rounded up to a multiple of 64"},
+    {"03", "rows/40x256", 1, GUESS, STATE_FAIL, "as with 32 threads a row"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums (O) of 4 workers"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums of weights (l) of 4 workers"},
+    {"01", "attention/square_64", ATTENTION_OUT, READS_POISON, STATE_FAIL, "depends on what out held"},
+    {"06", "v1/shuffled", 6, GUESS, STATE_FAIL, "sums of 4 workers"},
+    {"06", "v1/shuffled", 6, GUESS, STATE_FAIL, "head_dim apart"},
+    {"06", "v1/alibi", 6, GUESS, STATE_FAIL, "with the other sign"},
+    {"06", "v1/alibi", 6, GUESS, STATE_FAIL, "with computed slopes"},
+    {"06", "v1/scores_below", 6, GUESS, STATE_FAIL, "maximum begins at 0"},
+    {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "reaches every 3 steps"},
+    {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "the first K tile (of 32)"},
 };
 
 static void test_planted(void)

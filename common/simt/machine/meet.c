@@ -347,7 +347,8 @@ bool simt_resolve_block(struct worker *w)
                     "all threads of a block must come to the same __syncthreads");
     else if (has_split_warp(w))
         found_waits(w, "divergent-barrier", "part of a warp waits at a barrier, the rest of it has returned",
-                    "all threads of a block must come to __syncthreads: let no thread return before it");
+                    "all threads of a block must come to __syncthreads: is it inside an if, or does a thread return before "
+                    "it?");
     release_block(w);
     return true;
 }
