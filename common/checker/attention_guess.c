@@ -17,6 +17,7 @@ struct mistake {
     int in_lse; /* 1: it is looked for in lse, which is wrong where out is right; else in the other output */
     int only_causal, only_gqa;
     enum { SCALE_RIGHT, NO_SCALE, SCALE_OF_0, SCALE_TWICE } scale;
+    int dims;       /* head_dim rounded down to a multiple of this, in a score */
     int mask_shift; /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1 } head;
@@ -54,6 +55,21 @@ static const struct mistake MISTAKES[] = {
     {.message = "as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)",
      .kinds = S | W,
      .scale = SCALE_OF_0},
+    {.message =
+         "the last elements of q and k are missing in every score, as if head_dim were rounded down to a "
+         "multiple of 32",
+     .kinds = S | W,
+     .dims = 32},
+    {.message =
+         "the last elements of q and k are missing in every score, as if head_dim were rounded down to a "
+         "multiple of 16",
+     .kinds = S | W,
+     .dims = 16},
+    {.message =
+         "the last elements of q and k are missing in every score, as if head_dim were rounded down to a "
+         "multiple of 8",
+     .kinds = S | W,
+     .dims = 8},
     {.message = "as if the scale were applied twice", .kinds = S | W, .scale = SCALE_TWICE},
     {.message = "mask off by one: a query does not see the last key it should",
      .kinds = S | O | W,
@@ -211,7 +227,8 @@ static double score_of(const struct lesson_case *item, const float *const *data,
     const float *k = data[ATTENTION_K] + (first_kv_row(item, mistake, place) + (size_t)j) * head_dim;
     double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim),
            sum = 0.0;
-    for (size_t d = 0; d < head_dim; d++) sum += (double)q[d] * (double)k[d];
+    size_t counted = mistake->dims > 0 ? head_dim / (size_t)mistake->dims * (size_t)mistake->dims : head_dim;
+    for (size_t d = 0; d < counted; d++) sum += (double)q[d] * (double)k[d];
     if (mistake->scale == NO_SCALE) return sum;
     if (mistake->scale == SCALE_OF_0) return 0.0;
     return sum * scale * (mistake->scale == SCALE_TWICE ? scale : 1.0);
@@ -368,6 +385,10 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->only_causal && item->value[AT_CAUSAL] != 1) return 0;
     if (mistake->only_gqa && item->extent[AT_HEADS] == item->extent[AT_KV_HEADS]) return 0;
     if (mistake->head >= HEAD_NO_BATCH && item->extent[AT_BATCH] == 1) return 0;
+    int head_dim = item->extent[AT_HEAD_DIM];
+    if (mistake->dims > 0 && (head_dim < mistake->dims || head_dim % mistake->dims == 0)) return 0;
+    /* Of a small head_dim nothing may be left for another reason: then all zero is all that can be said. */
+    if (mistake->scale == SCALE_OF_0 && (item->real[AT_SCALE] != 0.0 || head_dim < 32)) return 0;
     if (mistake->keys == TAIL_AS_ZEROS) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
     return mistake->keys == ALL_KEYS || kv_len > mistake->tile;

@@ -271,11 +271,12 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
             continue;
         if (unwritten + different == 0) first = at;
         if (buffer->role == WIRE_OUT && bits_after(judged, b, 0, at) == bits_before(judged, b, 0, at) &&
-            bits_after(judged, b, 1, at) == bits_before(judged, b, 1, at))
+            bits_after(judged, b, 1, at) == bits_before(judged, b, 1, at)) {
             unwritten++;
-        else
+        } else {
             different++;
-        poisoned += buffer->role == WIRE_OUT && isnan(one[at]) && !isnan(two[at]);
+            poisoned += buffer->role == WIRE_OUT && isnan(one[at]) && !isnan(two[at]);
+        }
     }
     if (unwritten + different == 0) return 1;
     char name[96];

@@ -60,6 +60,7 @@ static int applies(const struct element *e)
         break;
     }
     if (e->mistake->head == HEAD_MODULO && extent[PA_HEADS] == extent[PA_KV_HEADS]) return 0;
+    if (e->mistake->score == SCALE_OF_0 && e->item->real[0] != 0.0) return 0;
     if (e->mistake->head == NO_HEADS && extent[PA_KV_HEADS] == 1) return 0;
     return e->mistake->score < NO_SLOPE || e->item->null_buffer != PA_SLOPES;
 }

@@ -98,14 +98,20 @@ static void report_part(const struct check *check, int part)
     putchar('\n');
 }
 
-/* What a failing case says of its cause: the device's finding with its place, or the pattern of its values up to the
- * first number in it. Cases that say the same are told once. Returns how much it says. */
+/* What a failing case says of its cause: the device's finding with its place, what both runs tell together, or the pattern
+ * of its values up to the first number in it. Cases that say the same are told once. Returns how much it says. */
 static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t size)
 {
     const char *place = strstr(verdict->detail, " at ");
     if (strncmp(verdict->detail, "simt: ", 6) == 0 && place != NULL) {
         snprintf(cause, size, "%.*s%.*s", (int)strcspn(verdict->detail + 6, ":"), verdict->detail + 6,
                  (int)(4 + strcspn(place + 4, " \n,")), place);
+        return PATTERN_CAUSE;
+    }
+    static const char *const headlines[] = {"never written: ", "depends on what ", "differs from run to run: "};
+    for (size_t i = 0; i < sizeof headlines / sizeof headlines[0] && verdict->pattern[0] == '\0'; i++) {
+        if (strncmp(verdict->headline, headlines[i], strlen(headlines[i])) != 0) continue;
+        snprintf(cause, size, "%.*s", (int)strcspn(verdict->headline, ":"), verdict->headline);
         return PATTERN_CAUSE;
     }
     snprintf(cause, size, "%.*s", (int)strcspn(verdict->pattern, "0123456789"), verdict->pattern);
