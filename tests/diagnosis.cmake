@@ -4,6 +4,7 @@
 # judged as a student's file would be, by every case on the software device. What counts is what is said of a cause in the
 # first 24 lines: wrong values, patterns, findings, what a case is about.
 #   BUILD folder   WARPWISE program   LESSONS "03;07" (optional: all)   MOST mistakes of a lesson (optional: all)
+#   KNOWN (optional): 1 counts what has been judged before, and judges nothing
 #   ONLY name (optional): this mutant of the lessons alone, and its screen is shown
 # Screens are kept in BUILD/diagnosis: given again, it goes on where it was. A screen is made anew when the kernel file
 # changes; after a change of the checker, remove that folder.
@@ -36,6 +37,9 @@ function(screen_of lesson mutant out)
             endif()
             string(SUBSTRING "${text}" ${next} -1 text)
         endforeach()
+        if(NOT screen MATCHES "^${number} [a-z0-9_]+ on simt: ")
+            message(FATAL_ERROR "${mutant}: this is no report:\n${screen}")
+        endif()
         file(WRITE ${folder}/screen.txt "${screen}")
     endif()
     file(READ ${folder}/screen.txt screen)
@@ -76,10 +80,15 @@ foreach(pattern IN LISTS LESSONS)
             file(READ ${mutant} text)
             if(NOT text MATCHES "\nnames: ([^\n]+)" OR (ONLY AND NOT stem STREQUAL ONLY))
                 continue()
-            elseif(MOST AND NOT mistakes LESS MOST)
+            endif()
+            set(names "${CMAKE_MATCH_1}")
+            if(MOST AND NOT mistakes LESS MOST)
                 break()
             endif()
-            judge_mutant(${lesson} ${mutant} "${CMAKE_MATCH_1}" is_named)
+            if(KNOWN AND NOT EXISTS ${BUILD}/diagnosis/${lesson}/${stem}/screen.txt)
+                continue()
+            endif()
+            judge_mutant(${lesson} ${mutant} "${names}" is_named)
             math(EXPR mistakes "${mistakes} + 1")
             if(is_named)
                 math(EXPR named "${named} + 1")

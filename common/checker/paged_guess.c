@@ -117,7 +117,7 @@ static int pieces_guess(struct element *e, int index, double *value, char *messa
     double score[GUESS_KEYS], of_key[GUESS_KEYS];
     e->mistake = &none;
     e->length = (int)e->data[PA_LENS][e->b];
-    if (e->length > GUESS_KEYS) return 0;
+    if (e->length > GUESS_KEYS) return -1; /* a shorter case shows it sooner */
     for (int t = 0; t < e->length; t++) {
         score[t] = score_of(e, t);
         of_key[t] = (double)e->data[PA_V][row_of(e, t) + e->column];
