@@ -9,6 +9,13 @@ file(MAKE_DIRECTORY ${WORKDIR})
 apply_mutant(${MUTANT} ${SOURCE} ${WORKDIR}/${file})
 message("why: ${mutant_why}\nkilled by: ${mutant_killed_by}")
 
+# "device: simt": the cases that see it, or what they look at, are only there on the software device.
+file(STRINGS ${MUTANT} only REGEX "^device: simt$")
+if(only AND DEVICE STREQUAL gpu)
+    message("mutant skipped: only the software device has what its cases look at")
+    return()
+endif()
+
 # "simt CASE": only the device's own checks are sure to see it, so on a GPU there is nothing to show.
 set(cases "${mutant_killed_by}")
 if(cases MATCHES "^simt( |$)")

@@ -3,14 +3,15 @@
 add_executable(check_links docs/check_links.c)
 target_link_libraries(check_links PRIVATE docs_text)
 add_test(NAME docs.links COMMAND check_links --tree ${PROJECT_SOURCE_DIR})
-if(TARGET docs)
+get_property(site GLOBAL PROPERTY WARPWISE_SITE)
+if(site)
     add_test(NAME docs.site_links COMMAND check_links --site ${PROJECT_BINARY_DIR}/docs/html)
     add_test(NAME docs.two_clicks COMMAND ${CMAKE_COMMAND} -DSITE=${PROJECT_BINARY_DIR}/docs/html -DLESSONS=${PROJECT_SOURCE_DIR}/lessons
                                           -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/two_clicks.cmake)
     set_tests_properties(docs.site_links docs.two_clicks PROPERTIES FIXTURES_REQUIRED site)
 endif()
 find_program(CHROMIUM_EXECUTABLE NAMES chromium chromium-browser google-chrome)
-if(TARGET docs AND CHROMIUM_EXECUTABLE)
+if(site AND CHROMIUM_EXECUTABLE)
     add_test(NAME docs.console
              COMMAND ${CMAKE_COMMAND} -DCHROMIUM=${CHROMIUM_EXECUTABLE} -DSITE=${PROJECT_BINARY_DIR}/docs/html
                      -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/console.cmake)
