@@ -165,6 +165,7 @@ static const struct shape_row SHAPES[] = {
     {"nan_v", GROUP_NUMERICS, O | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
     {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS | TILED, DEVICE_ANY, 1, 2, 2, 43, 72, 32, CAUSAL, 0,
      DIST_NAN_HIDDEN},
+    {"nan_behind_mask_21", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 1, 1, 19, 21, 32, CAUSAL, 0, DIST_NAN_HIDDEN},
 
     {"qwen3_8b_prefill_8", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
     {"qwen3_8b_decode_291", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 1, 291, 128, CAUSAL, 0, DIST_NORMAL},
