@@ -130,8 +130,9 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
     return guessed_within(s, 4.0, s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5, text, size);
 }
 
-/* A small excess, or one that is small beside every element, is rounding and nothing else, unless a guess gives all that was looked at. Errors of a few bounds are
- * near everything: here the patterns below would find what is not there. */
+/* A small excess, or one that is small beside every element, is rounding and nothing else, unless a guess gives
+ * all that was looked at. Errors of a few bounds are near everything: here the patterns below would find what
+ * is not there. */
 static int rounding(const struct symptoms *s, char *text, size_t size)
 {
     const double small = s->shape->storage == STORAGE_F16 ? 3.0 : 8.0; /* a half is rounded few times */

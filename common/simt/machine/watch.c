@@ -2,9 +2,10 @@
  * @file watch.c
  * @brief A call that never ends: stopped after a time, with the line where it spins.
  *
- * A timer interrupts the program after so much CPU time, so that a busy machine makes no difference. If a kernel runs, the first block that has not ended is to blame (later ones may
- * be waiting for it), and its thread says where it is; else it is host code that does not return. What was
- * interrupted cannot go on safely, so the program ends here.
+ * A timer interrupts the program after so much CPU time, so that a busy machine makes no difference. If a kernel
+ * runs, the first block that has not ended is to blame (later ones may be waiting for it), and its thread says where
+ * it is; else it is host code that does not return. What was interrupted cannot go on safely, so the program ends
+ * here.
  */
 #include "internal.h"
 
