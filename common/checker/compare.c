@@ -12,6 +12,7 @@
 
 #include "bound.h"
 #include "parallel.h"
+#include "remember.h"
 
 /* Above this many operations the oracle looks at chosen rows only. */
 #define ORACLE_OPS 2e9
@@ -457,8 +458,17 @@ struct asking {
     const size_t *chosen; /* NULL: all, in order */
     size_t units_a_piece;
     struct buffer_comparison *found; /* [pieces, WIRE_BUFFERS] */
+    struct remembered *remembered;
     atomic_int failed;
 };
+
+/* What the oracle said of this piece in an earlier check. */
+static void recall_piece(const struct asking *asking, size_t piece)
+{
+    struct lesson_span span;
+    for (size_t at = 0; remembered_next(asking->remembered, piece, &at, &span);)
+        compare_span(asking->judged, &span, &asking->found[piece * WIRE_BUFFERS + (size_t)span.buffer]);
+}
 
 /* Pieces hold the same units however many threads there are, and are added up in their order. */
 static void ask_piece(void *context, size_t first, size_t last)
@@ -467,17 +477,35 @@ static void ask_piece(void *context, size_t first, size_t last)
     const struct judged *judged = asking->judged;
     const struct lesson *lesson = judged->session->check->options.lesson;
     const struct lesson_case *settled = &judged->item->settled;
-    struct buffer_comparison *found = asking->found + first / asking->units_a_piece * WIRE_BUFFERS;
+    size_t piece = first / asking->units_a_piece;
+    struct buffer_comparison *found = asking->found + piece * WIRE_BUFFERS;
     struct lesson_expectation expectation = {0};
+    struct remembered_piece kept = {0};
+    if (asking->remembered->map != NULL) {
+        recall_piece(asking, piece);
+        return;
+    }
     double *memory = compare_expectation(&expectation, lesson->unit_elems(settled));
     if (memory == NULL) asking->failed = 1;
     for (size_t turn = first; turn < last && memory != NULL; turn++) {
         lesson->expect(settled, judged->inputs, asking->chosen != NULL ? asking->chosen[turn] : turn,
                        &expectation);
-        for (int s = 0; s < expectation.span_count; s++)
+        for (int s = 0; s < expectation.span_count; s++) {
             compare_span(judged, &expectation.span[s], &found[expectation.span[s].buffer]);
+            remembered_keep(asking->remembered, &kept, &expectation.span[s]);
+        }
     }
+    remembered_put(asking->remembered, piece, &kept);
     free(memory);
+}
+
+/* Output elements that units are compared by. */
+static double compared_elems(const struct judged *judged, size_t turns)
+{
+    double elems = 0.0;
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        if (is_output(judged->item->buffer[b].role)) elems += (double)lesson_elems(&judged->item->buffer[b]);
+    return judged->units > 0 ? elems * (double)turns / (double)judged->units : 0.0;
 }
 
 static size_t *choose_units(const struct judged *judged)
@@ -496,9 +524,17 @@ static int compare_units(struct judged *judged, double ops_a_unit)
     size_t together = ops_a_unit < PIECE_OPS ? (size_t)(PIECE_OPS / fmax(ops_a_unit, 1.0)) : 1;
     size_t pieces = turns / together + 1;
     size_t *chosen = judged->sampled > 0 ? choose_units(judged) : NULL;
-    struct asking asking = {judged, chosen, together, calloc(pieces * WIRE_BUFFERS, sizeof *asking.found), 0};
+    struct remembered remembered;
+    remembered_open(&remembered, judged->session->check, judged->item, pieces, compared_elems(judged, turns),
+                    ops_a_unit * (double)turns);
+    struct asking asking = {.judged = judged,
+                            .chosen = chosen,
+                            .units_a_piece = together,
+                            .found = calloc(pieces * WIRE_BUFFERS, sizeof *asking.found),
+                            .remembered = &remembered};
     if (asking.found == NULL || (judged->sampled > 0 && chosen == NULL)) asking.failed = 1;
     if (!asking.failed) parallel_for(turns, together, ask_piece, &asking);
+    remembered_close(&remembered, !asking.failed);
     for (size_t i = 0; i < pieces * WIRE_BUFFERS && asking.found != NULL; i++)
         add_comparison(&judged->buffer[i % WIRE_BUFFERS], &asking.found[i]);
     free(asking.found);

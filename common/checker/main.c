@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -117,6 +118,15 @@ static int run(struct check *check)
     return failed ? EXIT_BROKEN : exit_code_of(check_state(check, -1));
 }
 
+/* A folder that is there already will do. */
+static int make_folder(const char *path)
+{
+    if (path == NULL || mkdir(path, 0700) == 0 || (errno == EEXIST && access(path, W_OK | X_OK) == 0))
+        return 0;
+    fprintf(stderr, "checker: %s: %s\n", path, strerror(errno));
+    return -1;
+}
+
 int main(int argc, char **argv)
 {
     static struct check check;
@@ -147,6 +157,6 @@ int main(int argc, char **argv)
         return EXIT_PASS;
     }
     if (check.options.save_case != NULL) return save_case(&check);
-    if (choose(&check) != 0) return EXIT_BROKEN;
+    if (choose(&check) != 0 || make_folder(check.options.remember) != 0) return EXIT_BROKEN;
     return check.options.rehearse ? rehearse(&check) : run(&check);
 }

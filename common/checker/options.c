@@ -27,6 +27,10 @@ void options_usage(FILE *file)
         "speed; may be\n"
         "                       repeated\n"
         "  --seed S             another public seed; --secret-seed-file F mixes in a secret one\n"
+        "  --remember FOLDER    keep there what the oracle says, for checks of other kernels with the same "
+        "seed;\n"
+        "                       not with a secret seed and not with --isolated: right answers lie on the "
+        "disk\n"
         "  --time-limit S       seconds a case may take\n"
         "  --total-limit S      seconds all cases together may take; what is left is not tried then\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
@@ -157,11 +161,9 @@ static int read_value(struct options *options, const char *name, const char *val
     const struct {
         const char *name;
         const char **value;
-    } texts[] = {{"--runner", &options->runner},
-                 {"--csv", &options->csv},
-                 {"--json", &options->json},
-                 {"--again", &options->again},
-                 {"--secret-seed-file", &options->secret_seed_file}};
+    } texts[] = {{"--runner", &options->runner},     {"--csv", &options->csv},
+                 {"--json", &options->json},         {"--again", &options->again},
+                 {"--remember", &options->remember}, {"--secret-seed-file", &options->secret_seed_file}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].value = value;
@@ -208,6 +210,9 @@ int options_read(struct options *options, int argc, char **argv)
         options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (options->total_limit == 0.0)
         options->total_limit = options->device == DEVICE_GPU ? GPU_TOTAL_SECONDS : SIMT_TOTAL_SECONDS;
+    if (options->remember != NULL && (options->isolated || options->secret_seed_file != NULL))
+        return complain("--remember puts right answers on the disk",
+                        "neither with --isolated nor with --secret-seed-file");
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
     if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
         !options->rehearse && options->save_case == NULL)

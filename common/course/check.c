@@ -103,9 +103,9 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                         .order = order,
                                         .echo = 1,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
-    static const char *const with_value[] = {"--case",  "--seed",       "--json",
-                                             "--group", "--time-limit", "--secret-seed-file",
-                                             "--total-limit"};
+    static const char *const with_value[] = {"--case",        "--seed",       "--json",
+                                             "--group",       "--time-limit", "--secret-seed-file",
+                                             "--total-limit", "--remember"};
     static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast"};
     for (size_t i = 0; i < plan->line->count; i++) {
         for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
@@ -191,6 +191,10 @@ static int choose_kernel(struct check_plan *plan)
     plan->submission = option_value(plan->line, "--submission");
     if (plan->submission && (kernel || solution))
         return complain("--submission excludes --kernel and --solution.");
+    if (option_value(plan->line, "--remember") &&
+        (plan->submission || option_value(plan->line, "--secret-seed-file")))
+        return complain(
+            "--remember puts right answers on the disk: not with --submission or --secret-seed-file.");
     const char *seconds = option_value(plan->line, "--compile-limit");
     if (seconds && !(atof(seconds) > 0))
         return complain("--compile-limit takes seconds, not \"%s\".", seconds);
@@ -301,6 +305,11 @@ static const struct option_description options[] = {
     {"--build-only", NULL, "build it and stop", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
+    {"--remember", "FOLDER",
+     "keep what the oracle says there, for checks of other kernels with the same\n"
+     "                            seed; not with --submission or a secret seed: right answers lie on the "
+     "disk",
+     0},
     {"--fail-fast", NULL, "stop at the first case that does not pass; cheap cases come first", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},

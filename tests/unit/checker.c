@@ -5,10 +5,12 @@
  * For the diagnosis an item's image is filled as a perfect kernel would fill it, with the oracle's own answer,
  * and then spoiled in one way; the verdict must say which.
  */
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attention_cases.h"
 #include "bound.h"
@@ -374,6 +376,78 @@ static void test_planted(void)
     }
 }
 
+/* ---- what the oracle said is kept -------------------------------------------------------------------------- */
+
+static void remove_files(const char *folder)
+{
+    glob_t found;
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "%s/*", folder);
+    if (glob(pattern, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) (void)unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+/* The only file of @p folder; its name in @p path. */
+static int only_file(const char *folder, char *path, size_t size)
+{
+    glob_t found;
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "%s/*", folder);
+    int count = glob(pattern, 0, NULL, &found) == 0 ? (int)found.gl_pathc : 0;
+    if (count == 1) snprintf(path, size, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return count == 1;
+}
+
+static void same_verdict(const struct verdict *got, const struct verdict *wanted, const char *when)
+{
+    expect(got->state == wanted->state && got->budget_share == wanted->budget_share &&
+               strcmp(got->headline, wanted->headline) == 0 && strcmp(got->pattern, wanted->pattern) == 0,
+           when, got->headline);
+}
+
+/* The first value expected: after the head, the place of the only piece, and what says which elements follow. */
+static void change_file(const char *path)
+{
+    const double wrong = 1e9;
+    FILE *file = fopen(path, "r+b");
+    if (file == NULL || fseek(file, 4 * 8 + 2 * 8 + 3 * 8, SEEK_SET) != 0) exit(2);
+    if (fwrite(&wrong, sizeof wrong, 1, file) != 1 || fclose(file) != 0) exit(2);
+}
+
+static const struct verdict *judge_again(struct judged_case *c)
+{
+    c->check->verdicts[c->item->case_index] = (struct verdict){0}; /* else the largest share so far counts */
+    return judge_case(c);
+}
+
+/* The same verdict without a file, when it is written, when it is read, and when it is not whole. */
+static void test_remember(const char *lesson, const char *name, int buffer, enum damage damage)
+{
+    char folder[] = "/tmp/warpwise-remember-XXXXXX", path[256] = "";
+    struct judged_case c;
+    open_case(&c, options_lesson(lesson), name);
+    if (damage != NONE) spoil(&c, buffer, damage, "");
+    const struct verdict plain = *judge_again(&c);
+    if (mkdtemp(folder) == NULL) exit(2);
+    c.check->options.remember = folder;
+    same_verdict(judge_again(&c), &plain, "remember: written");
+    expect(only_file(folder, path, sizeof path), "remember", "not exactly one file");
+    same_verdict(judge_again(&c), &plain, "remember: read");
+    c.item->settled.seed++;
+    (void)judge_again(&c);
+    expect(!only_file(folder, path, sizeof path), "remember", "another seed reads the file of this one");
+    c.item->settled.seed--;
+    change_file(path);
+    expect(judge_again(&c)->budget_share != plain.budget_share, "remember", "the file is not read");
+    expect(truncate(path, 200) == 0, "truncate", path);
+    same_verdict(judge_again(&c), &plain, "remember: cut short");
+    close_case(&c);
+    remove_files(folder);
+    expect(rmdir(folder) == 0, "rmdir", folder);
+}
+
 /* ---- the command line ------------------------------------------------------------------------------------ */
 
 static void test_options(void)
@@ -429,6 +503,9 @@ int main(void)
     test_table("02");
     test_table("03");
     test_planted();
+    test_remember("01", "attention/square_64", ATTENTION_OUT, NONE);
+    test_remember("01", "attention/square_64", ATTENTION_OUT, TIMES_TWO);
+    test_remember("10", "f32/deep_512", 2, NONE);
     test_options();
     printf("checker: %d failures\n", failures);
     return failures == 0 ? 0 : 1;

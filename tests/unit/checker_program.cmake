@@ -25,6 +25,12 @@ expect(2 "number" ${CHECKER} --lesson 01_naive_attention --device simt --runner 
 expect(2 "No such file" ${CHECKER} --lesson 01_naive_attention --device simt --runner ${WORKDIR}/none)
 expect(2 "No such file|cannot be read" ${CHECKER} --lesson 01_naive_attention --device simt --runner x
        --secret-seed-file ${WORKDIR}/none)
+foreach(secret IN ITEMS "--isolated" "--secret-seed-file;${CMAKE_CURRENT_LIST_FILE}")
+    expect(2 "right answers on the disk" ${CHECKER} --lesson 01_naive_attention --device simt --runner x
+           --remember ${WORKDIR}/memory ${secret})
+endforeach()
+expect(2 "right answers on the disk" ${WARPWISE} check 01 --device simt --submission ${WORKDIR}
+       --remember ${WORKDIR}/memory)
 expect(2 "cannot be written" ${CHECKER} --lesson 01_naive_attention --device simt --save-case scores/tiny
        ${WORKDIR}/no/such/folder)
 expect(2 "no such case" ${CHECKER} --lesson 01_naive_attention --device simt --save-case scores/none ${WORKDIR}/case)
