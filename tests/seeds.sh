@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: tests/seeds.sh OUT [--device simt|gpu] [--seeds A-B] [--jobs N] [--lessons "NN NN ..."] [--table]
+# usage: tests/seeds.sh OUT [--device simt|gpu] [--seeds A-B] [--jobs N] [--lessons "NN NN ..."] [--build-only] [--table]
 #
 # Right kernels with many inputs: every solution and every variant of every lesson, with each of the seeds, every group of
 # cases but speed. None may be rejected, and none should come near its error budget. Prints one table row per lesson.
@@ -18,7 +18,7 @@ usage() {
     exit 2
 }
 
-out= device=simt first=1 last=50 jobs=$(nproc) lessons= table_only=0
+out= device=simt first=1 last=50 jobs=$(nproc) lessons= table_only=0 build_only=0
 while [ $# -gt 0 ]; do
     case $1 in
     --device) device=${2:?}; shift ;;
@@ -26,6 +26,7 @@ while [ $# -gt 0 ]; do
     --jobs) jobs=${2:?}; shift ;;
     --lessons) lessons=${2//,/ }; shift ;;
     --table) table_only=1 ;;
+    --build-only) build_only=1 ;;
     -*) usage ;;
     *) [ -z "$out" ] && out=$1 || usage ;;
     esac
@@ -57,19 +58,46 @@ build() { # LESSON NAME FILE
         echo "does not build: $3, see $out/$1.$2.$device.build" >&2
 }
 
+# Jobs side by side each keep to cores of their own: every one of them would start a thread a core for its oracles.
+cores() {
+    local allowed each list
+    allowed=($(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | tr , '\n' |
+        while IFS=- read -r from to; do seq "$from" "${to:-$from}"; done))
+    each=$((${#allowed[@]} / jobs))
+    [ "$jobs" -gt 1 ] && [ "$each" -gt 0 ] && command -v taskset >/dev/null || return 0
+    list=${allowed[*]:$((slot % jobs * each)):$each}
+    echo "taskset -c ${list// /,}"
+}
+
+# 1 kernel file a line, solutions first: what the oracle says for a lesson and a seed is remembered for the variants.
+in_order() {
+    kernels | grep ' solution '
+    kernels | grep -v ' solution '
+}
+
+# What was remembered of a lesson and a seed goes once all of its kernels are judged.
+forget() { # LESSON SEED
+    local name
+    while read -r _ name _; do [ -e "$(result "$1" "$name" "$2")" ] || return 0; done < <(kernels | grep "^$1 ")
+    rm -rf "$out/oracle/$1.$2"
+}
+
 # A run that gives no verdict leaves no CSV, only its log, and counts as missing.
 check() { # SEED LESSON NAME FILE
     local csv log
     csv=$(result "$2" "$3" "$1")
     log=${csv%.csv}.log
     [ ! -e "$csv" ] || return 0
-    build/bin/warpwise check "${2%%_*}" --kernel "$4" --device "$device" --seed "$1" --csv "$csv.part" --group basic \
-        --group edges --group numerics --group bad_input --group properties >"$log" 2>&1
+    mkdir -p "$out/oracle/$2.$1"
+    $(cores) build/bin/warpwise check "${2%%_*}" --kernel "$4" --device "$device" --seed "$1" --csv "$csv.part" \
+        --group basic --group edges --group numerics --group bad_input --group properties \
+        --remember "$out/oracle/$2.$1" >"$log" 2>&1
     case $? in
     0) rm -f "$log" && mv "$csv.part" "$csv" ;;
     1) [ ! -s "$csv.part" ] || mv "$csv.part" "$csv" ;;
     *) rm -f "$csv.part" ;;
     esac
+    forget "$2" "$1"
     return 0
 }
 
@@ -128,10 +156,12 @@ table() {
 }
 
 if [ "$table_only" = 0 ]; then
-    export device out
-    export -f build check result
+    export device out jobs lessons
+    export -f build check cores forget kernels result
     kernels | xargs -P "$jobs" -L 1 bash -c 'build "$@"' -
-    for ((seed = first; seed <= last; seed++)); do kernels | sed "s/^/$seed /"; done |
-        xargs -P "$jobs" -L 1 bash -c 'check "$@"' -
+    [ "$build_only" = 0 ] || exit 0
+    for ((seed = first; seed <= last; seed++)); do in_order | sed "s/^/$seed /"; done |
+        xargs -P "$jobs" --process-slot-var=slot -L 1 bash -c 'check "$@"' -
+    rm -rf "$out/oracle"
 fi
 table
