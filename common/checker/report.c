@@ -102,7 +102,8 @@ static void report_part(const struct check *check, int part)
  * of its values up to the first number in it. Cases that say the same are told once. Returns how much it says. */
 static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t size)
 {
-    const char *place = strstr(verdict->detail, " at ");
+    /* The first line says what was accessed, which is another element in every case. */
+    const char *below = strchr(verdict->detail, '\n'), *place = below != NULL ? strstr(below, " at ") : NULL;
     if (strncmp(verdict->detail, "simt: ", 6) == 0 && place != NULL) {
         snprintf(cause, size, "%.*s%.*s", (int)strcspn(verdict->detail + 6, ":"), verdict->detail + 6,
                  (int)(4 + strcspn(place + 4, " \n,")), place);

@@ -206,6 +206,9 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
     snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
     const struct lesson_buffer *described = &item->buffer[index];
+    buffer->rank = role == WIRE_WORKSPACE ? 0 : (uint32_t)described->rank;
+    buffer->elem_bytes = role == WIRE_WORKSPACE ? 1 : (uint32_t)storage_bytes(described->storage);
+    for (uint32_t axis = 0; axis < buffer->rank; axis++) buffer->extent[axis] = described->extent[axis];
     if (described->extent[LESSON_ROW] > 0) {
         buffer->own_row = described->extent[LESSON_ROW] * storage_bytes(described->storage);
         buffer->row_stride = described->extent[described->rank - 1] * storage_bytes(described->storage);

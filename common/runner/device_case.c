@@ -30,6 +30,8 @@ extern void simt_name_next_allocation(const char *text, const char *file, int li
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
 extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
 extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));
+extern void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes)
+    __attribute__((weak));
 extern void simt_turn_order(int turned) __attribute__((weak));
 enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
@@ -146,6 +148,17 @@ static int is_shared(const struct device_case *run, unsigned index)
     return wire->role == WIRE_IN && wire->lead[0] == wire->lead[1];
 }
 
+/* Findings call it as the contract does. */
+static void name_next_allocation(const struct wire_buffer *wire)
+{
+    size_t extent[WIRE_RANK];
+    for (uint32_t axis = 0; axis < wire->rank; axis++) extent[axis] = wire->extent[axis];
+    if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
+    if (simt_shape_next_allocation != NULL)
+        simt_shape_next_allocation(wire->elem_bytes, (int)wire->rank, extent,
+                                   wire->row_bytes > 0 ? wire->pitch : 0);
+}
+
 static int allocate(struct device_case *run, int set, unsigned index)
 {
     const struct wire_buffer *wire = &run->item->buffer[index];
@@ -164,7 +177,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
     buffer->allocated = lead + 2 * guard + buffer->span;
     void *allocation = NULL;
     if (simt_lead_next_allocation != NULL) simt_lead_next_allocation(wire->lead[set]);
-    if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
+    name_next_allocation(wire);
     if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") !=
         0)
         return -1;

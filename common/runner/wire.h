@@ -18,12 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3653504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3753504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
     WIRE_VALUES = 24,  /* integers the lesson's marshalling may need */
     WIRE_REALS = 2,
+    WIRE_RANK = 4,
     WIRE_RUNS = 3,       /* two runs with different poison, and what the timing loop left */
     WIRE_SAMPLES = 256,  /* timed launches */
     WIRE_KERNELS = 8,    /* kernels a call may launch that are described */
@@ -57,6 +58,9 @@ struct wire_buffer {
     uint64_t lead[2];      /**< bytes from a multiple of WIRE_ALIGNMENT to its start, in each run */
     uint64_t own_row;      /**< bytes of a row that has other bytes behind it, which are not the kernel's; else 0 */
     uint64_t row_stride;   /**< bytes from one such row to the next */
+    uint64_t extent[WIRE_RANK]; /**< row-major; by them the software device names an element */
+    uint32_t rank;              /**< 0: bytes */
+    uint32_t elem_bytes;
     uint64_t contents;     /**< in, inout: what it holds at first, @c bytes long */
     uint32_t poison[2];    /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */

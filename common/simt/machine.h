@@ -30,6 +30,16 @@ struct simt_site {
 
 struct simt_extent { unsigned x, y, z; };
 
+enum { SIMT_RANK = 4 };
+/** @brief Elements of a variable or a buffer, so that a finding can name one of them. */
+struct simt_shape {
+    size_t element_bytes;
+    size_t extent[SIMT_RANK]; /**< row-major */
+    size_t row_bytes;         /**< from one row to the next, if rows lie apart; else 0 */
+    int rank;                 /**< 0: no array; a buffer of rank 0 has elements of a byte */
+    int is_buffer;            /**< written `out[2,5]`, as in the checker's report, not `tile[2][5]` */
+};
+
 /* ---- who am I -------------------------------------------------------------------------------------------- */
 
 /** @brief Constant while one CUDA thread runs, so the compiler may keep what it read. */
@@ -189,6 +199,12 @@ void simt_stop(const struct simt_site *site, const char *kind, const char *forma
 void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site);
 /** @brief The next allocation begins @p bytes after an address that is a multiple of 256. */
 void simt_lead_next_allocation(size_t bytes);
+/**
+ * @brief The next allocation is a buffer whose shape the caller knows: findings call an element `out[2,5]`, or `out byte 5`
+ * at @p rank 0.
+ * @param row_bytes from one row to the next, if rows lie apart; else 0
+ */
+void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes);
 /** @brief 0, or -1 if @p pointer is not the start of a live allocation. */
 int simt_device_free(void *pointer);
 /** @brief Frees everything (cudaDeviceReset). Live allocations are reported as leaks. */

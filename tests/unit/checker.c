@@ -161,6 +161,8 @@ enum damage {
     TRANSPOSED,
     SWAPPED_AXES,
     SECOND_BATCH,
+    EVERYWHERE,
+    EVERYWHERE_AND_LSE,
     COPY_OF_Q,
     UNTOUCHED,
     ONE_RUN,
@@ -198,6 +200,10 @@ static void damage_element(struct judged_case *c, const struct lesson_buffer *bu
         break;
     case SECOND_BATCH:
         *value += batch > 0 ? 0.1f * (float)(1 + at % 7) : 0.0f;
+        break;
+    case EVERYWHERE:
+    case EVERYWHERE_AND_LSE:
+        *value += 0.1f * (float)(1 + at % 7);
         break;
     case COPY_OF_Q:
         *value = floats_of(c, ATTENTION_Q, 0)[at];
@@ -260,6 +266,7 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage, const c
     int guess = damage == GUESS ? find_guess(c, &judged, buffer, says) : -1;
     for (int run = 0; run < 2; run++) {
         float *out = floats_of(c, buffer, run);
+        if (damage == EVERYWHERE_AND_LSE) floats_of(c, ATTENTION_LSE, run)[3] += 0.5f;
         if (damage == SWAPPED_AXES) swap_heads_and_rows(shape, before, out);
         for (size_t at = 0; at < elems; at++) {
             double value;
@@ -310,6 +317,9 @@ static const struct planted {
     {"01", "attention/tail_31x33", ATTENTION_OUT, SWAPPED_AXES, STATE_FAIL, "transposed: axes 1 and 2"},
     {"01", "attention/batch_3", ATTENTION_OUT, SECOND_BATCH, STATE_FAIL,
      "only sequences of the batch from 1 on"},
+    {"01", "attention/square_64", ATTENTION_OUT, EVERYWHERE, STATE_FAIL,
+     "lse is right, so scores, maximum and sum are"},
+    {"01", "attention/square_64", ATTENTION_OUT, EVERYWHERE_AND_LSE, STATE_FAIL, "wrong"},
     {"01", "attention/square_64", ATTENTION_OUT, COPY_OF_Q, STATE_FAIL, "a copy of q"},
     {"01", "attention/square_64", ATTENTION_OUT, UNTOUCHED, STATE_FAIL, "never written"},
     {"01", "attention/square_64", ATTENTION_OUT, ONE_RUN, STATE_FAIL, "differs from run to run"},
@@ -323,7 +333,8 @@ static const struct planted {
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "never divided"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "the last keys are missing"},
     {"01", "output/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "the last keys are missing"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "count as keys of score 0, as if kv_len were rounded up to a multiple of 64"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL,
+     "count as keys of score 0, as if kv_len were rounded up to a multiple of 64"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "divided twice"},
     {"01", "attention/low_logits", ATTENTION_OUT, GUESS, STATE_FAIL, "maximum begins at 0"},
     {"01", "softmax/low_logits", ATTENTION_LSE, GUESS, STATE_FAIL, "without the maximum"},
@@ -337,13 +348,15 @@ static const struct planted {
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "O is not rescaled"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "l is not rescaled"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "neither O nor l is rescaled"},
-    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "tile of 64 keys, is rescaled as if it were still the sum"},
+    {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL,
+     "tile of 64 keys, is rescaled as if it were still the sum"},
     {"03", "merge/pairs_1000", 2, GUESS, STATE_FAIL, "without being rescaled"},
     {"03", "rows/cols_33", 1, GUESS, STATE_FAIL, "rounded up to a multiple of 32"},
     {"03", "rows/40x256", 1, GUESS, STATE_FAIL, "as with 32 threads a row"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums (O) of 4 workers"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums of weights (l) of 4 workers"},
-    {"01", "scores/head_dim_33", ATTENTION_MATRIX, GUESS, STATE_FAIL, "head_dim were rounded down to a multiple of 32"},
+    {"01", "scores/head_dim_33", ATTENTION_MATRIX, GUESS, STATE_FAIL,
+     "head_dim were rounded down to a multiple of 32"},
     {"01", "attention/square_64", ATTENTION_OUT, READS_POISON, STATE_FAIL, "depends on what out held"},
     {"06", "v1/shuffled", 6, GUESS, STATE_FAIL, "sums of 4 workers"},
     {"06", "v1/shuffled", 6, GUESS, STATE_FAIL, "head_dim apart"},
@@ -371,6 +384,8 @@ static void test_planted(void)
         expect(verdict->state == planted->state, planted->name, text);
         expect(strstr(verdict->headline, planted->says) != NULL ||
                    strstr(verdict->pattern, planted->says) != NULL,
+               planted->name, text);
+        expect(planted->damage == EVERYWHERE || strstr(verdict->pattern, "lse is right") == NULL,
                planted->name, text);
         close_case(&c);
     }
@@ -448,6 +463,76 @@ static void test_remember(const char *lesson, const char *name, int buffer, enum
     expect(rmdir(folder) == 0, "rmdir", folder);
 }
 
+/* ---- the report: each cause once --------------------------------------------------------------------------- */
+
+#define RACE(element, line)                                                                                  \
+    "simt: shared-race: tile[" element                                                                       \
+    "] (4 bytes) in kernel k\n  write by block (0,0,0) thread (1,0,0) at k.cu:" line "\n"
+#define BARRIER(line)                                                                                        \
+    "simt: divergent-barrier: threads wait at different barriers: 32 threads at __syncthreads (k.cu:7),\n  " \
+    "by block at k.cu:" line "\n"
+
+/** What failing cases of lesson 01, the first of a part each or the next, say; and a line that the report must have. */
+static const struct told {
+    int part[3];
+    const char *detail[3], *pattern[3], *expected;
+} TOLD[] = {
+    {{0, 0, 0}, {RACE("1", "9"), RACE("2", "9"), RACE("3", "9")}, {"", "", ""}, "    the same in: %2, %3\n"},
+    {{0, 0, 0}, {RACE("1", "9"), RACE("1", "8"), RACE("3", "9")}, {"", "", ""}, "    the same in: %3\n"},
+    {{0, 0, 0}, {BARRIER("9"), BARRIER("8"), BARRIER("9")}, {"", "", ""}, "    the same in: %3\n"},
+    {{0, 2, 2}, {RACE("1", "9"), RACE("2", "9"), RACE("1", "8")}, {"", "", ""}, "  as above: %2\n"},
+    {{0, 0, 2},
+     {"", "", ""},
+     {"every element is 2 times", "every element is 3 times", "every element is 4 times"},
+     "  as above: %3\n"},
+    {{0, 0, 0}, {"", "", ""}, {"all zero", "transposed", "all zero"}, "    the same in: %3\n"},
+};
+
+/* The names of cases for %1, %2, %3. */
+static void with_names(const struct check *check, const int *index, const char *form, char *text, size_t size)
+{
+    size_t used = 0;
+    for (; *form != '\0' && used + 1 < size; form++) {
+        if (*form != '%')
+            text[used++] = *form;
+        else
+            used += (size_t)snprintf(text + used, size - used, "%s", check->cases[index[*++form - '1']].name);
+    }
+    text[used] = '\0';
+}
+
+static void test_told(const struct told *told)
+{
+    struct check *check = calloc(1, sizeof *check);
+    char *report = NULL, line[512];
+    size_t size;
+    int index[3];
+    FILE *kept = stdout;
+    if (check == NULL) exit(2);
+    check->options.lesson = options_lesson("01");
+    check->options.device = DEVICE_SIMT;
+    check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
+    for (int i = 0; i < 3; i++) {
+        for (index[i] = 0; check->cases[index[i]].part != told->part[i] || check->chosen[index[i]];)
+            index[i]++;
+        struct verdict *verdict = &check->verdicts[index[i]];
+        check->chosen[index[i]] = 1;
+        verdict->state = STATE_FAIL;
+        verdict->pattern_kind = PATTERN_CAUSE;
+        snprintf(verdict->detail, sizeof verdict->detail, "%s", told->detail[i]);
+        snprintf(verdict->pattern, sizeof verdict->pattern, "%s", told->pattern[i]);
+    }
+    stdout = open_memstream(&report, &size);
+    if (stdout == NULL) exit(2);
+    report_text(check);
+    fclose(stdout);
+    stdout = kept;
+    with_names(check, index, told->expected, line, sizeof line);
+    expect(strstr(report, line) != NULL, line, report);
+    free(report);
+    free(check);
+}
+
 /* ---- the command line ------------------------------------------------------------------------------------ */
 
 static void test_options(void)
@@ -506,6 +591,7 @@ int main(void)
     test_remember("01", "attention/square_64", ATTENTION_OUT, NONE);
     test_remember("01", "attention/square_64", ATTENTION_OUT, TIMES_TWO);
     test_remember("10", "f32/deep_512", 2, NONE);
+    for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++) test_told(&TOLD[i]);
     test_options();
     printf("checker: %d failures\n", failures);
     return failures == 0 ? 0 : 1;

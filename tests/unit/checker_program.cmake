@@ -168,3 +168,21 @@ file(MAKE_DIRECTORY ${WORKDIR}/graph_leaked)
 apply_mutant(${SOURCE}/tests/mutants/07_cuda_graph/graph_leaked.mutant ${SOURCE}/solutions/07_cuda_graph/cuda_graph.cu ${kernel})
 expect(1 "about +at the end of all cases[^\n]*\n[^\n]*simt: leak" ${WARPWISE} check 07 --device simt --kernel ${kernel}
        --case step/joins_and_leaves)
+
+# ---- a finding calls buffers as the contract does, and what has one cause is told once --------------------------------------
+file(READ ${SOURCE}/solutions/01_naive_attention/naive_attention.cu solution)
+string(REPLACE "score_row[key] = score;" "score_row[key + 1] = score;" text "${solution}")
+file(WRITE ${WORKDIR}/one_too_far/naive_attention.cu "${text}")
+set(check ${WARPWISE} check 01 --device simt --kernel ${WORKDIR}/one_too_far/naive_attention.cu)
+expect(1 "element 24 of scores .4 bytes., 0 bytes after the end of its 96 bytes in kernel scores_kernel.*  the same in: scores/batch_3\n.*  as above: attention/tiny"
+       ${check} --case scores/tiny --case scores/batch_3 --case attention/tiny)
+string(REGEX MATCHALL "simt: out-of-bounds" told "${output}")
+list(LENGTH told count)
+if(NOT count EQUAL 1 OR output MATCHES "device_case")
+    message(SEND_ERROR "one cause is told ${count} times, or by a line of the runner:\n${output}")
+endif()
+expect(1 "workspace byte 96 .4 bytes., 0 bytes after the end of its 96 bytes" ${check} --case attention/tiny)
+string(REPLACE "score_row[key] = score;" "score_row[0] = score;" text "${solution}")
+file(WRITE ${WORKDIR}/one_score/naive_attention.cu "${text}")
+expect(1 "simt: global-race: scores.0,0,0,0. .4 bytes." ${WARPWISE} check 01 --device simt
+       --kernel ${WORKDIR}/one_score/naive_attention.cu --case scores/tiny)

@@ -307,6 +307,39 @@ static void test_describe(void)
     REQUIRE(strstr(text, "not device memory") != NULL);
 }
 
+/* A buffer of known shape: what an access of so many bytes at that byte is called. */
+static void test_shapes(void)
+{
+    static const size_t extent[] = {2, 3, 5};
+    static const struct {
+        int rank;
+        size_t row_bytes, bytes;
+        ptrdiff_t at;
+        const char *expected;
+    } accesses[] = {
+        {3, 0, 4, 4 * (15 + 5 + 4), "data[1,1,4] (4 bytes)"},
+        {3, 0, 2, 6, "data[0,0,1] byte 2 (2 bytes)"},
+        {3, 0, 16, 4 * 16, "data[1,0,1] (16 bytes)"},
+        {3, 0, 4, 120, "element 30 of data (4 bytes), 0 bytes after the end of its 120 bytes"},
+        {3, 0, 4, -8, "element -2 of data (4 bytes), 8 bytes before its 120 bytes"},
+        {3, 0, 8, 116, "data[1,2,4] (8 bytes), across the end of its 120 bytes"},
+        {2, 32, 4, 32 + 12, "data[1,3] (4 bytes)"},
+        {0, 0, 4, 116, "data byte 116 (4 bytes)"},
+        {0, 0, 4, 124, "data byte 124 (4 bytes), 4 bytes after the end of its 120 bytes"},
+    };
+    for (size_t i = 0; i < sizeof accesses / sizeof accesses[0]; i++) {
+        char text[640];
+        static const size_t rows[] = {2, 5};
+        simt_shape_next_allocation(4, accesses[i].rank, accesses[i].rank == 2 ? rows : extent,
+                                   accesses[i].row_bytes);
+        char *memory = simt_device_alloc(120, "data", NULL);
+        simt_device_describe(memory + accesses[i].at, accesses[i].bytes, text, sizeof text);
+        if (strcmp(text, accesses[i].expected) != 0) printf("%s\n", text);
+        REQUIRE(strcmp(text, accesses[i].expected) == 0);
+        simt_device_free(memory);
+    }
+}
+
 static int lock_word, guarded;
 
 /* A lock that lanes of a warp contend for while one holds it across a pause. */
@@ -641,6 +674,21 @@ static void test_two_sites(void)
     REQUIRE(launch("two_sites_kernel", two_sites_kernel, NULL, 2, 64, 0) == 0);
 }
 
+/* Nobody returns early: the barrier is inside an if. */
+static void split_warp_kernel(const void *p)
+{
+    (void)p;
+    if (thread_index() % 32 < 20) {
+        SITE(site, "__syncthreads");
+        simt_block_barrier(&site, SIMT_VOTE_NONE, 0);
+    }
+}
+
+static void test_split_warp(void)
+{
+    REQUIRE(launch("split_warp_kernel", split_warp_kernel, NULL, 1, 64, 0) == 0);
+}
+
 static int deepest = 1 << 30;
 
 static int recurse(int depth)
@@ -733,6 +781,7 @@ static const struct test {
     {"last_block", test_last_block, {NULL}},
     {"atomics", test_atomics, {NULL}},
     {"describe", test_describe, {NULL}},
+    {"shapes", test_shapes, {NULL}},
     {"lock", test_lock, {NULL}},
     {"sub_warps", test_sub_warps, {NULL}},
     {"many_blocks", test_many_blocks, {NULL}},
@@ -760,10 +809,13 @@ static const struct test {
     {"static_overrun", test_static_overrun, {"simt: out-of-bounds: row[64]"}},
     {"two_blocks", test_two_blocks, {"simt: global-race: data[", "seen 512 times"}},
     {"inside_block", test_inside_block, {"simt: global-race: data["}},
-    {"exited_lanes", test_exited_lanes, {"simt: deadlock: ", "lanes 0xfff00000 of the warp have returned"}},
+    {"exited_lanes",
+     test_exited_lanes,
+     {"simt: deadlock: ", "lanes 0xfff00000 of the warp have ended", "is it inside an if"}},
     {"wrong_mask", test_wrong_mask, {"simt: deadlock: ", "does not name"}},
     {"stuck", test_stuck, {"simt: deadlock: ", "63 threads at __syncthreads", "1 thread at __shfl_xor_sync"}},
     {"two_sites", test_two_sites, {"simt: divergent-barrier: ", "32 threads at __syncthreads"}},
+    {"split_warp", test_split_warp, {"simt: divergent-barrier: ", "the rest of it has ended without it", "is it inside an if"}},
     {"recursion", test_recursion, {"simt: out-of-bounds: the stack of a thread is full"}},
     {"division", test_division, {"simt: unsupported: ", "division by zero"}},
     {"spin", test_spin, {"simt: deadlock: a thread waits for ever"}},

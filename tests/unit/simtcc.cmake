@@ -122,3 +122,48 @@ if(NOT dependencies MATCHES "^main.o: main.cu " OR NOT dependencies MATCHES "inc
     message(SEND_ERROR "dependencies: ${dependencies}")
 endif()
 expect("rewritten" 0 "^#line 1 \"main.cu\"\n.*int main" --rewritten -Iinclude main.cu)
+
+# ---- findings call shared arrays and their elements as the source does -------------------------------------------
+# Two threads write one element of each array: of a template whose linker name holds "4_PA4_", of one scope within another, of a
+# structure, of another type than the access, of a namespace.
+file(WRITE "${WORKDIR}/names.cu" [=[
+#include <cuda_fp16.h>
+namespace { __shared__ float hidden[4][8]; }
+template <int N> struct pair_of { float a[N], b[N]; };
+template <typename T, int N, typename U> __global__ void name_kernel(T (*(*)[4])[4], U *)
+{
+    __shared__ T tile[N][N + 1];
+    __shared__ struct pair_of<N> both[2];
+    __shared__ alignas(16) __half halves[2][N], more[3];
+    __shared__ int count;
+    extern __shared__ float4 dynamic[];
+    int one = threadIdx.x / 32, t = (int)threadIdx.x;
+    if (t % 32) return;
+    tile[2 + one - one][5] = (T)t;
+    both[1].b[3 + one - one] = (float)t;
+    halves[1][6] = __float2half((float)t);
+    more[2] = __float2half((float)t);
+    count = t;
+    ((float *)dynamic)[9] = (float)t;
+    hidden[3][blockIdx.x] = (float)t;
+    if (hidden[3][threadIdx.y] > 99.0f) more[0] = __float2half(1.0f);
+    {
+        __shared__ T tile[2][N];
+        tile[1][7] = (T)t;
+    }
+}
+int main()
+{
+    name_kernel<float, 8, int><<<1, 64, 1024>>>(nullptr, nullptr);
+    cudaDeviceSynchronize();
+}
+]=])
+expect("arrays with names" 0 "" names.cu -o names)
+execute_process(COMMAND ./names WORKING_DIRECTORY "${WORKDIR}" ERROR_VARIABLE output OUTPUT_QUIET)
+foreach(name IN ITEMS "tile[2][5] (4" "both[1] byte 44 (4" "halves[1][6] (2" "more[2] (2" "count (4" "dynamic[2] byte 4 (4"
+        "hidden[3][0] (4" "tile[1][7] (4")
+    string(FIND "${output}" "simt: shared-race: ${name} bytes)" at)
+    if(at EQUAL -1)
+        message(SEND_ERROR "no finding names ${name} bytes):\n${output}")
+    endif()
+endforeach()

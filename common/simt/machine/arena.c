@@ -27,6 +27,7 @@ struct extent {
     bool host_too;       /* the host may touch it */
     char *what;
     struct simt_site site;
+    struct simt_shape shape; /* element_bytes 0: unknown */
     pid_t owner;
 };
 
@@ -166,10 +167,21 @@ void simt_lead_next_allocation(size_t bytes)
     next_lead = bytes;
 }
 
+static _Thread_local struct simt_shape next_shape;
+
+void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes)
+{
+    next_shape = (struct simt_shape){
+        .element_bytes = element_bytes, .row_bytes = row_bytes, .rank = rank, .is_buffer = 1};
+    memcpy(next_shape.extent, extent, (size_t)rank * sizeof *extent);
+}
+
 void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site)
 {
     const size_t lead = next_lead;
+    const struct simt_shape shape = next_shape;
     next_lead = 0;
+    next_shape = (struct simt_shape){0};
     if (bytes > ARENA_BYTES || lead > ARENA_BYTES) return NULL;
     pthread_mutex_lock(&lock);
     simt_arena_open();
@@ -189,6 +201,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
         e->bytes = bytes;
         e->what = strdup(what != NULL ? what : "device memory");
         e->site = site != NULL ? *site : (struct simt_site){0};
+        e->shape = shape;
         e->owner = getpid();
         live_bytes += span;
         e->host_too = host_too;
@@ -355,6 +368,43 @@ static void describe_extent(const struct extent *e, char *text, size_t size)
     snprintf(text, size, "%s", strncmp(e->what, "cuda", 4) == 0 ? "device memory" : e->what);
 }
 
+/* How far outside an access is, or that it is partly. */
+static void describe_border(const struct extent *e, ptrdiff_t from, size_t bytes, char *text, size_t size)
+{
+    const char *const whose = e->shape.element_bytes > 0 ? "its" : "the";
+    const char *const freed = e->state == STATE_RESTING ? " freed" : "";
+    char where[80] = "in";
+    if (from < 0)
+        snprintf(where, sizeof where, "%td bytes before", -from);
+    else if ((size_t)from >= e->bytes)
+        snprintf(where, sizeof where, "%td bytes after the end of", from - (ptrdiff_t)e->bytes);
+    else if ((size_t)from + bytes > e->bytes)
+        snprintf(where, sizeof where, "across the end of");
+    snprintf(text, size, "%s %s%s %zu bytes", where, whose, freed, e->bytes);
+}
+
+static ptrdiff_t rounded_down(ptrdiff_t from, size_t unit)
+{
+    return from >= 0 ? from / (ptrdiff_t)unit : -((-from + (ptrdiff_t)unit - 1) / (ptrdiff_t)unit);
+}
+
+/* A buffer that has a shape: "out[0,1,5,17] (4 bytes)"; outside of it, "element 320 of out", as its indices end there. */
+static void describe_buffer(const struct extent *e, ptrdiff_t from, size_t bytes, const char *border,
+                            char *text, size_t size)
+{
+    const int outside = from < 0 || (size_t)from >= e->bytes;
+    const int whole = !outside && (size_t)from + bytes <= e->bytes && e->state == STATE_LIVE;
+    int used = 0;
+    if (outside && e->shape.rank > 0) {
+        used = snprintf(text, size, "element %td of %s (%zu bytes)",
+                        rounded_down(from, e->shape.element_bytes), e->what, bytes);
+    } else {
+        simt_print_element(e->what, &e->shape, from, bytes, text, size);
+        used = (int)strlen(text);
+    }
+    if (!whole && (size_t)used < size) snprintf(text + used, size - (size_t)used, ", %s", border);
+}
+
 void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size)
 {
     char name[160], site[160];
@@ -370,19 +420,14 @@ void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size
     const struct extent *e = extent_at(i);
     describe_extent(e, name, sizeof name);
     describe_site(e, site, sizeof site);
-    const char *what = e->state == STATE_RESTING ? " freed" : "";
     const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
-    const ptrdiff_t index =
-        from >= 0 ? from / (ptrdiff_t)bytes : -((-from + (ptrdiff_t)bytes - 1) / (ptrdiff_t)bytes);
-    char where[80] = "in";
-    if (from < 0)
-        snprintf(where, sizeof where, "%td bytes before", -from);
-    else if ((size_t)from >= e->bytes)
-        snprintf(where, sizeof where, "%td bytes after the end of", from - (ptrdiff_t)e->bytes);
-    else if ((size_t)from + bytes > e->bytes)
-        snprintf(where, sizeof where, "across the end of");
-    snprintf(text, size, "%s[%td] (%zu bytes at 0x%zx), %s the%s %zu bytes%s", name, index, bytes,
-             ARENA_BASE + offset, where, what, e->bytes, site);
+    char border[120];
+    describe_border(e, from, bytes, border, sizeof border);
+    if (e->shape.element_bytes > 0)
+        describe_buffer(e, from, bytes, border, text, size);
+    else
+        snprintf(text, size, "%s[%td] (%zu bytes at 0x%zx), %s%s", name, rounded_down(from, bytes), bytes,
+                 ARENA_BASE + offset, border, site);
     pthread_mutex_unlock(&lock);
 }
 

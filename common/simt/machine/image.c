@@ -25,26 +25,7 @@ static const char *strings;
 
 extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 
-/* ---- names -------------------------------------------------------------------------------------------- */
-
-/*
- * "_ZZ14softmax_kernelPKfE4tile" and "_ZL4tile" end in a length and that many characters; a second variable
- * of the name in the same function gets "_0", one made by an optimisation ".constprop.0".
- */
-static char *plain_name(const char *linker_name)
-{
-    size_t length = strcspn(linker_name, ".");
-    if (strncmp(linker_name, "_Z", 2) != 0) return strndup(linker_name, length);
-    for (size_t i = 2; i < length; i++) {
-        if (linker_name[i] < '1' || linker_name[i] > '9') continue;
-        char *name;
-        size_t named = strtoul(linker_name + i, &name, 10), rest = (size_t)(linker_name + length - name);
-        if (named <= rest && (named == rest || name[named] == '_' || strcmp(name + named, "E") == 0))
-            return strndup(name, named);
-        while (linker_name[i + 1] >= '0' && linker_name[i + 1] <= '9') i++; /* not the tail of this number */
-    }
-    return strndup(linker_name, length);
-}
+/* ---- symbols ------------------------------------------------------------------------------------------ */
 
 static int by_start(const void *a, const void *b)
 {
@@ -59,7 +40,7 @@ static void add_symbol(struct vector *list, const ElfW(Sym) * symbol, uintptr_t 
     new->start = start;
     new->bytes = symbol->st_size;
     new->linker_name = strings + symbol->st_name;
-    new->name = plain_name(new->linker_name);
+    new->name = simt_plain_name(new->linker_name);
 }
 
 /* The gaps between the shared variables are variables, too. */
@@ -201,6 +182,15 @@ int simt_image_variable(uintptr_t address, size_t bytes)
 int simt_image_constant(uintptr_t address)
 {
     return address >= (uintptr_t)__start_simt_constant && address < (uintptr_t)__stop_simt_constant;
+}
+
+const void *simt_image_record(const char *linker_name)
+{
+    for (size_t i = 0; i < all_count; i++)
+        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_OBJECT &&
+            strcmp(strings + all_symbols[i].st_name, linker_name) == 0)
+            return (const void *)(all_symbols[i].st_value + simt_image.bias);
+    return NULL;
 }
 
 /* What the linker names of a kernel's local variables begin with. */

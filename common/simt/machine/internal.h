@@ -113,6 +113,22 @@ const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t cou
 /** @brief 1 if [address, address + bytes) lies in a `__device__` or `__constant__` variable. */
 int simt_image_variable(uintptr_t address, size_t bytes);
 int simt_image_constant(uintptr_t address);
+/** @brief The object of that name in the program, or NULL. */
+const void *simt_image_record(const char *linker_name);
+
+/* ---- names.c: what the source calls it ---------------------------------------------------------------- */
+
+/** @brief "tile" of a name as the linker has it, in memory of its own. */
+char *simt_plain_name(const char *linker_name);
+/** @brief The shape of a shared variable, or NULL. */
+const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol);
+/**
+ * @brief Writes `tile[2][5] (4 bytes)` for an access at byte @p where; the first index may be past the end.
+ *
+ * Only a buffer of bytes may be accessed before its beginning.
+ */
+void simt_print_element(const char *name, const struct simt_shape *shape, ptrdiff_t where, size_t bytes,
+                        char *text, size_t size);
 
 /* ---- places and findings ------------------------------------------------------------------------------ */
 
@@ -142,6 +158,7 @@ struct finding {
     const struct simt_running *earlier; /**< whose actor[0] is, if not this launch's */
     const char *remark; /**< what is missing or what to do; a constant string */
     char *text;         /**< replaces the description of the place; allocated */
+    size_t element_bytes; /**< of dynamic shared memory, as declared; 0: unknown */
     uint32_t
         frame[FRAMES]; /**< where a fault happened in code that is not the student's: the calls to there */
     uint64_t seen;
@@ -391,6 +408,7 @@ struct worker {
     unsigned threads, warps;
     struct vector split; /**< groups of four byte cells */
     const char *dynamic_name;
+    size_t dynamic_element_bytes;
     uintptr_t args;
     const struct symbol *last_variable;
 

@@ -150,9 +150,10 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
 static void found_exited(struct worker *w, const struct warp *warp, const struct thread *t)
 {
     found_at(w, "deadlock", t->site, (unsigned)(t - w->thread),
-             printed("%s with mask 0x%08x, but lanes 0x%08x of the warp have returned,", t->site->what,
-                     t->mask, t->mask & warp->exited),
-             "all lanes named in the mask must come to the operation: let no thread return before it");
+             printed("%s with mask 0x%08x, but lanes 0x%08x of the warp have ended without it,",
+                     t->site->what, t->mask, t->mask & warp->exited),
+             "all lanes named in the mask must come to the operation: is it inside an if, or does a thread "
+             "return before it?");
     w->abandoned = true;
     w->result->error = 702;
 }
@@ -346,8 +347,10 @@ bool simt_resolve_block(struct worker *w)
         found_waits(w, "divergent-barrier", "threads of one block wait at different barriers",
                     "all threads of a block must come to the same __syncthreads");
     else if (has_split_warp(w))
-        found_waits(w, "divergent-barrier", "part of a warp waits at a barrier, the rest of it has returned",
-                    "all threads of a block must come to __syncthreads: is it inside an if, or does a thread return before "
+        found_waits(w, "divergent-barrier",
+                    "part of a warp waits at a barrier, the rest of it has ended without it",
+                    "all threads of a block must come to __syncthreads: is it inside an if, or does a thread "
+                    "return before "
                     "it?");
     release_block(w);
     return true;

@@ -70,24 +70,34 @@ static const char *access_name(int access)
     return access & SIMT_WRITE ? "write" : "read";
 }
 
-/* "tile[579] (4 bytes)", and how far outside if it is. */
-static void describe_variable(const char *name, size_t offset, size_t bytes, size_t size, char *text)
+/* "tile[8][59] (4 bytes)", and how far outside if it is. Without a shape, the index counts what is accessed. */
+static void describe_variable(const char *name, const struct simt_shape *shape, const struct finding *f,
+                              size_t offset, size_t size, char *text)
 {
-    int n = snprintf(text, TEXT, "%s[%zu] (%zu bytes)", name, offset / bytes, bytes);
+    const struct simt_shape unknown = {.element_bytes = f->bytes, .rank = 1, .extent = {1}};
+    simt_print_element(name, shape != NULL ? shape : &unknown, (ptrdiff_t)offset, f->bytes, text, TEXT);
+    const size_t n = strlen(text);
     if (offset >= size)
-        snprintf(text + n, TEXT - (size_t)n, ", %zu bytes after the end of its %zu bytes,", offset - size,
-                 size);
-    else if (offset + bytes > size)
-        snprintf(text + n, TEXT - (size_t)n, ", across the end of its %zu bytes,", size);
+        snprintf(text + n, TEXT - n, ", %zu bytes after the end of its %zu bytes,", offset - size, size);
+    else if (offset + f->bytes > size)
+        snprintf(text + n, TEXT - n, ", across the end of its %zu bytes,", size);
 }
 
 static void describe_symbol(const struct symbol *symbols, size_t count, const struct finding *f, char *text)
 {
     const struct symbol *symbol = simt_symbol_before(symbols, count, f->where);
     if (symbol != NULL)
-        describe_variable(symbol->name, f->where - symbol->start, f->bytes, symbol->bytes, text);
+        describe_variable(symbol->name, simt_shape_of_symbol(symbol), f, f->where - symbol->start,
+                          symbol->bytes, text);
     else
         snprintf(text, TEXT, "memory before the first variable (%u bytes)", f->bytes);
+}
+
+static void describe_dynamic(const struct finding *f, size_t size, char *text)
+{
+    const struct simt_shape shape = {.element_bytes = f->element_bytes, .rank = 1, .extent = {1}};
+    describe_variable(f->text != NULL ? f->text : "dynamic shared memory",
+                      f->element_bytes > 0 ? &shape : NULL, f, f->where, size, text);
 }
 
 static void describe_place(const struct finding *f, const struct simt_launch *launch, char *text)
@@ -103,8 +113,7 @@ static void describe_place(const struct finding *f, const struct simt_launch *la
         describe_symbol(simt_image.shared, simt_image.shared_count, f, text);
         break;
     case PLACE_DYNAMIC:
-        describe_variable(f->text != NULL ? f->text : "dynamic shared memory", f->where, f->bytes,
-                          launch->dynamic_shared_bytes, text);
+        describe_dynamic(f, launch->dynamic_shared_bytes, text);
         break;
     default:
         if (f->text != NULL)

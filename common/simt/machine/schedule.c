@@ -208,16 +208,19 @@ void simt_spin(struct worker *w, const void *pc)
 
 void simt_found(struct worker *w, struct finding *finding)
 {
-    if (finding->place == PLACE_DYNAMIC && w->dynamic_name != NULL) finding->text = strdup(w->dynamic_name);
+    if (finding->place == PLACE_DYNAMIC && w->dynamic_name != NULL) {
+        finding->text = strdup(w->dynamic_name);
+        finding->element_bytes = w->dynamic_element_bytes;
+    }
     simt_finding_add(&w->result->findings, finding);
 }
 
 void *simt_dynamic_shared(const char *name, size_t element_bytes)
 {
     struct worker *w = simt_tls_worker;
-    (void)element_bytes; /* reports count in units of the access */
     if (w == NULL) return NULL;
     w->dynamic_name = name;
+    w->dynamic_element_bytes = element_bytes;
     return (void *)w->space[PLACE_DYNAMIC].base;
 }
 

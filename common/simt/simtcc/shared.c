@@ -148,6 +148,15 @@ static void rewrite_extern(struct rewriter *r, const struct declaration *d)
     free(type);
 }
 
+/** What follows the declarator [i, end): a record of the array's shape, by which a finding names one of its elements. */
+static char *spell_shape(const struct tokens *t, size_t i, size_t end)
+{
+    while (i < end && t->list[i].kind != TOKEN_WORD) i++;
+    if (i == end || (i + 1 < end && !token_is(t, i + 1, "[")))
+        return strdup(""); /* a pointer in parentheses */
+    return format_string(" SIMT_SHAPE(%.*s);", (int)t->list[i].length, t->source + t->list[i].start);
+}
+
 /** A variable of the block: a red zone, then the variable as one of the thread that runs the block. */
 static void rewrite_static(struct rewriter *r, const struct declaration *d)
 {
@@ -156,11 +165,15 @@ static void rewrite_static(struct rewriter *r, const struct declaration *d)
     remove_dropped(r, d);
     edit_add(r, t->list[d->first].start, 0, format_string("SIMT_RED_ZONE; %sSIMT_SHARED ", alignment));
     for (size_t i = d->declarators; i < d->end && !d->has_body;) {
-        i = declarator_end(t, i, d->end);
-        if (i >= d->end) break;
-        edit_add(r, t->list[i].start, t->list[i].length,
-                 format_string("; SIMT_RED_ZONE; %sSIMT_SHARED %s", alignment, type));
-        i++;
+        size_t end = declarator_end(t, i, d->end);
+        char *shape = spell_shape(t, i, end);
+        if (end < d->end)
+            edit_add(r, t->list[end].start, t->list[end].length,
+                     format_string(";%s SIMT_RED_ZONE; %sSIMT_SHARED %s", shape, alignment, type));
+        else if (token_is(t, end, ";"))
+            edit_add(r, token_end(t, end), 0, format_string("%s", shape));
+        free(shape);
+        i = end + 1;
     }
     free(type);
     free(alignment);

@@ -51,6 +51,30 @@
 #define SIMT_RED_ZONE_NAMED(number)                                                                          \
     __attribute__((used)) static thread_local char simt_red_zone_##number[64]
 
+/** @brief What kind of array a type is. */
+template <typename T> struct simt_shape_of {
+    static constexpr simt_shape beyond(simt_shape s)
+    {
+        s.element_bytes = sizeof(T);
+        return s;
+    }
+    static constexpr simt_shape value = beyond(simt_shape());
+};
+template <typename T, size_t COUNT> struct simt_shape_of<T[COUNT]> {
+    static constexpr simt_shape beyond(simt_shape s)
+    {
+        if (s.rank == SIMT_RANK) return s; /* of more axes than that, the first ones count */
+        s.extent[s.rank++] = COUNT;
+        return simt_shape_of<T>::beyond(s);
+    }
+    static constexpr simt_shape value = beyond(simt_shape());
+};
+
+/** @brief Put by the rewriter behind every shared variable: machine/names.c finds it by its name. */
+#define SIMT_SHAPE(variable)                                                                                 \
+    __attribute__((used)) static constexpr simt_shape simt_shape_of_##variable =                             \
+        simt_shape_of<decltype(variable)>::value
+
 /** @brief Put by the rewriter on `__device__` variables that a kernel may write. */
 #define simt_device_variable __attribute__((used, section("simt_device")))
 /** @brief What the rewriter makes of `asm(...)`: an error where the preprocessor lets it stand. */
