@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "softmax.h"
+#include "wide.h"
 
 double ref_attention_scale(const struct ref_attention_shape *shape)
 {
@@ -38,7 +39,7 @@ static size_t kv_row_index(const struct ref_attention_shape *shape, int b, int h
  * sum_d q_d * k_d, and in *magnitude sum_d |q_d * k_d|. Several sums side by side, so that an addition need not
  * wait for the one before it.
  */
-static double dot(const float *q_row, const float *k_row, int head_dim, double *magnitude)
+WIDE static double dot(const float *q_row, const float *k_row, int head_dim, double *magnitude)
 {
     enum { SUMS = 8 };
     double sum[SUMS] = {0.0}, size[SUMS] = {0.0};
@@ -68,7 +69,8 @@ static void clear(double *sum, double *size, size_t count)
 }
 
 /** sum += weight * v, and size += |weight * v| unless it is NULL: a row of v at a time, as it lies in memory. */
-static void add_row(double weight, const float *v, double *restrict sum, double *restrict size, size_t count)
+WIDE static void add_row(double weight, const float *v, double *restrict sum, double *restrict size,
+                         size_t count)
 {
     for (size_t d = 0; d < count; d++) sum[d] += weight * (double)v[d];
     for (size_t d = 0; d < count && size != NULL; d++) size[d] += fabs(weight * (double)v[d]);
@@ -131,6 +133,7 @@ void ref_attention_row(const struct ref_attention_shape *shape, int b, int h, in
         double size;
         scratch[j] = scale * dot(q_row, k_bh + (size_t)j * head_dim, shape->head_dim, &size);
         row->score_magnitude = fmax(row->score_magnitude, fabs(scale) * size);
+        if (row->score_sizes != NULL) row->score_sizes[j] = fabs(scale) * size;
     }
     row->lse = ref_softmax_row(scratch, visible);
 

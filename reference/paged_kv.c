@@ -9,6 +9,7 @@
 
 #include "attention.h"
 #include "softmax.h"
+#include "wide.h"
 
 void ref_paged_gather(const struct ref_paged_cache *cache, const float *pages, const int32_t *block_table,
                       int kv_head, int context_len, float *rows)
@@ -19,6 +20,17 @@ void ref_paged_gather(const struct ref_paged_cache *cache, const float *pages, c
         size_t token = page * (size_t)cache->block_size + (size_t)(t % cache->block_size);
         const float *row = pages + (token * (size_t)cache->kv_heads + (size_t)kv_head) * head_dim;
         for (size_t d = 0; d < head_dim; d++) rows[(size_t)t * head_dim + d] = row[d];
+    }
+}
+
+/** sum += weight * v, and size += |weight * v|. */
+WIDE static void add_row(double weight, const float *v, double *restrict sum, double *restrict size,
+                         size_t count)
+{
+    for (size_t d = 0; d < count; d++) {
+        double product = weight * (double)v[d];
+        sum[d] += product;
+        size[d] += fabs(product);
     }
 }
 
@@ -36,9 +48,5 @@ void ref_paged_attention_row(const struct ref_paged_query *query, struct ref_pag
     result->lse = ref_softmax_row(result->probs, query->context_len);
     for (size_t d = 0; d < head_dim; d++) result->out[d] = result->magnitude[d] = 0.0;
     for (size_t t = 0; t < length; t++)
-        for (size_t d = 0; d < head_dim; d++) {
-            double product = result->probs[t] * (double)query->v[t * head_dim + d];
-            result->out[d] += product;
-            result->magnitude[d] += fabs(product);
-        }
+        add_row(result->probs[t], query->v + t * head_dim, result->out, result->magnitude, head_dim);
 }

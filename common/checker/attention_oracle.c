@@ -20,6 +20,7 @@
 #include "attention_cases.h"
 #include "attention_inputs.h"
 #include "bound.h"
+#include "wide.h"
 
 /** One query row: where its data are. */
 struct row {
@@ -68,7 +69,7 @@ static struct ref_attention_shape alone(const struct row *row)
 
 /* Each score is summed up in the order of a simple loop; several keys are worked on at a time, so that their
  * additions need not wait for each other. */
-static void plain_scores(const struct row *row, double *scores)
+WIDE static void plain_scores(const struct row *row, double *scores)
 {
     enum { KEYS = 8 };
     size_t head_dim = (size_t)row->shape.head_dim;
@@ -101,7 +102,7 @@ static float plain_softmax(double *scores, int count)
 }
 
 /* Keys outside, so that v is read along its rows. */
-static void plain_output(const struct row *row, const double *probs, double *out)
+WIDE static void plain_output(const struct row *row, const double *probs, double *out)
 {
     enum { COLUMNS = 64 };
     size_t head_dim = (size_t)row->shape.head_dim;
@@ -205,8 +206,8 @@ static void expect_softmax(const struct row *row, const float *scores, size_t un
 }
 
 /* What the sums over the keys may lose; @p memory has room for three rows of the output. */
-static void follow_columns(const struct row *row, const double *probs, double *memory,
-                           struct bound_weights *weights, struct bound_columns *columns)
+WIDE static void follow_columns(const struct row *row, const double *probs, double *memory,
+                                struct bound_weights *weights, struct bound_columns *columns)
 {
     size_t head_dim = (size_t)row->shape.head_dim;
     *weights = (struct bound_weights){0};
@@ -243,33 +244,31 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
     }
 }
 
-/* sum_d |q_d k_d|, in several sums side by side: it only has to be about right. */
-static double product_magnitude(const struct row *row, const float *k)
-{
-    enum { SUMS = 8 };
-    double sum[SUMS] = {0.0}, total = 0.0;
-    size_t head_dim = (size_t)row->shape.head_dim, whole = head_dim - head_dim % SUMS;
-    for (size_t d = 0; d < whole; d += SUMS)
-        for (size_t s = 0; s < SUMS; s++) sum[s] += fabs((double)row->q[d + s] * (double)k[d + s]);
-    for (size_t d = whole; d < head_dim; d++) total += fabs((double)row->q[d] * (double)k[d]);
-    for (size_t s = 0; s < SUMS; s++) total += sum[s];
-    return total;
-}
-
 /* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
  * score is below the largest follows from the probabilities; of one that is 0 it does not matter.
- * Their quotient may be too large for a double. */
+ * Their quotient may be too large for a double. flat[j] holds sum_d |scale q_d k_jd| at first. */
 static void score_errors(const struct row *row, const double *probs, double *rooted, double *flat)
 {
-    size_t head_dim = (size_t)row->shape.head_dim;
-    double largest = row_max(probs, row->visible);
+    double root = sqrt((double)row->shape.head_dim);
+    double largest = log(row_max(probs, row->visible));
     for (int j = 0; j < row->visible; j++) {
+        double magnitude = flat[j];
         rooted[j] = flat[j] = 0.0;
         if (probs[j] == 0.0) continue; /* its score may be -infinity */
-        double magnitude = fabs(row->scale) * product_magnitude(row, row->k + (size_t)j * head_dim);
-        double below_max = fabs(log(largest) - log(probs[j]));
-        rooted[j] = sqrt((double)head_dim) * magnitude + below_max;
+        double below_max = fabs(largest - log(probs[j]));
+        rooted[j] = root * magnitude + below_max;
         flat[j] = magnitude + below_max;
+    }
+}
+
+/* Adds what the errors of one key's score, `rooted` and `flat`, do to a row of the output. */
+WIDE static void add_pull(double p, double rooted, double flat, const float *v, const double *out,
+                          double *restrict from_rooted, double *restrict from_flat, size_t head_dim)
+{
+    for (size_t d = 0; d < head_dim; d++) {
+        double pull = p * fabs((double)v[d] - out[d]);
+        from_rooted[d] += pull * rooted;
+        from_flat[d] += pull * (BOUND_EXP + flat) * pull * (BOUND_EXP + flat);
     }
 }
 
@@ -282,11 +281,8 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
     const double *probs = e->scratch, *rooted = probs + kv_len, *flat = rooted + kv_len;
     for (size_t d = 0; d < head_dim; d++) span->bound[d] = span->floor[d] = 0.0;
     for (int j = 0; j < row->visible; j++)
-        for (size_t d = 0; d < head_dim; d++) {
-            double pull = probs[j] * fabs((double)row->v[(size_t)j * head_dim + d] - span->expected[d]);
-            span->bound[d] += pull * rooted[j];
-            span->floor[d] += pull * (BOUND_EXP + flat[j]) * pull * (BOUND_EXP + flat[j]);
-        }
+        add_pull(probs[j], rooted[j], flat[j], row->v + (size_t)j * head_dim, span->expected, span->bound,
+                 span->floor, head_dim);
     for (size_t d = 0; d < head_dim; d++) {
         double m = magnitude[d], from_rooted = span->bound[d], from_flat = sqrt(span->floor[d]);
         double size = fabs(span->expected[d]);
@@ -308,7 +304,7 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
     struct lesson_span *span = &e->span[0], *lse = &e->span[1];
     double *rooted = e->scratch + kv_len, *flat = rooted + kv_len, *plain = flat + kv_len;
     double *magnitude = plain + kv_len;
-    struct ref_attention_row exact = {.out = span->expected, .magnitude = magnitude};
+    struct ref_attention_row exact = {.out = span->expected, .magnitude = magnitude, .score_sizes = flat};
     ref_attention_row(&row->shape, (int)row->b, (int)row->h, (int)row->i, data[ATTENTION_Q],
                       data[ATTENTION_K], data[ATTENTION_V], e->scratch, &exact);
     score_errors(row, e->scratch, rooted, flat);

@@ -390,6 +390,12 @@ static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wro
     if (buffer->first != NULL) buffer->wrong++;
 }
 
+/* As fmax() for @p most, which is never a NaN, but without a call. */
+static double larger(double most, double value)
+{
+    return value > most ? value : most;
+}
+
 static void compare_span(const struct judged *judged, const struct lesson_span *span,
                          struct buffer_comparison *buffer)
 {
@@ -403,10 +409,10 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
         if (!isfinite(element.expected) || !isfinite(got)) continue;
         double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
-        buffer->share = fmax(buffer->share, bound_share(storage, element.expected, error, element.bound));
-        buffer->largest_error = fmax(buffer->largest_error, error);
-        if (isfinite(plain)) buffer->largest_plain_error = fmax(buffer->largest_plain_error, plain);
-        buffer->largest_floor = fmax(buffer->largest_floor, span->floor[i]);
+        buffer->share = larger(buffer->share, bound_share(storage, element.expected, error, element.bound));
+        buffer->largest_error = larger(buffer->largest_error, error);
+        if (isfinite(plain)) buffer->largest_plain_error = larger(buffer->largest_plain_error, plain);
+        buffer->largest_floor = larger(buffer->largest_floor, span->floor[i]);
         buffer->plain_squares += isfinite(plain) ? plain * plain : 0.0;
         buffer->floor_squares += span->floor[i] * span->floor[i];
     }

@@ -22,6 +22,7 @@
 #include "bound.h"
 #include "gemm_cases.h"
 #include "gemm_inputs.h"
+#include "wide.h"
 
 enum {
     COLUMNS = 64,      /* of a row that are worked on at a time, so that B is read along its rows */
@@ -68,7 +69,7 @@ static struct operands operands_of(const struct ref_gemm_shape *shape, const flo
 }
 
 /* S_t is looked at after every third product: often enough, and not in step with data that come in pairs. */
-static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum, double *squares)
+WIDE static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum, double *squares)
 {
     enum { STEPS = 3 };
     for (size_t p = 0; p < k; p++) {
@@ -80,7 +81,7 @@ static void add_rounded(const struct operands *o, size_t k, size_t columns, floa
     }
 }
 
-static void add_cut(const struct operands *o, size_t k, size_t columns, float *sum)
+WIDE static void add_cut(const struct operands *o, size_t k, size_t columns, float *sum)
 {
     for (size_t p = 0; p < k; p += CORE_PRODUCTS) {
         double exact[COLUMNS];

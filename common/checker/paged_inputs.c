@@ -172,7 +172,9 @@ static void fill_token(const struct filling *f, int b, int t, size_t number)
         return;
     }
     struct rng rng = rng_ahead(&f->rng, number * width * RNG_NORMAL);
-    for (size_t i = 0; i < width; i++)
+    int noise_only = f->item->distribution == NORMAL || f->item->distribution == NAN_REST;
+    for (size_t i = 0; i < width && noise_only; i++) row[i] = (float)rng_normal(&rng);
+    for (size_t i = 0; i < width && !noise_only; i++)
         row[i] =
             (float)element(f->item, f->index, b, t, f->plan.length[b], (int)(i % head_dim), rng_normal(&rng));
 }
@@ -187,7 +189,7 @@ static void fill_tokens(void *context, size_t first, size_t last)
     }
 }
 
-/* Values that nobody uses but that lie in the cache: in a large one only where no tokens come to lie. */
+/* Values that nobody uses but that lie in the cache: not where tokens come to lie. */
 static void fill_unused(const struct filling *f, size_t elems)
 {
     const struct lesson_case *item = f->item;
@@ -196,16 +198,16 @@ static void fill_unused(const struct filling *f, size_t elems)
     int entries = item->extent[PA_BATCH] * item->extent[PA_MAX_BLOCKS];
     char *whole = calloc((size_t)item->extent[PA_NUM_BLOCKS], 1); /* 1: tokens fill the page to its end */
     if (whole == NULL) abort();
-    for (int i = 0; i < entries && item->distribution == CHEAP; i++) {
+    for (int i = 0; i < entries && item->part != PART_VALIDATE; i++) {
         int b = i / item->extent[PA_MAX_BLOCKS], last = (i % item->extent[PA_MAX_BLOCKS] + 1);
         if (f->plan.table[i] >= 0)
             whole[f->plan.table[i]] = last * item->extent[PA_BLOCK_SIZE] <= f->plan.length[b];
     }
-    for (size_t i = 0; i < elems; i++) {
-        if (whole[i / page_elems])
-            i += page_elems - 1;
-        else
-            f->data[i] = item->distribution == NAN_REST ? NAN : (float)(1000 + i % 700);
+    for (size_t i = 0; i < elems; i += page_elems) {
+        if (whole[i / page_elems]) continue;
+        for (size_t at = i; at < i + page_elems && item->distribution == NAN_REST; at++) f->data[at] = NAN;
+        for (size_t at = i; at < i + page_elems && item->distribution != NAN_REST; at++)
+            f->data[at] = (float)(1000 + at % 700);
     }
     free(whole);
 }

@@ -10,6 +10,7 @@
 #include "bound.h"
 #include "paged_cases.h"
 #include "paged_kv.h"
+#include "wide.h"
 
 /* A unit is a row of out, and one more for the status. */
 size_t paged_units(const struct lesson_case *item)
@@ -86,7 +87,7 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
 }
 
 /* The same row in plain f32, for the maximum-norm check; p is scratch for the weights. */
-static void plain_row(const struct row *row, double *p, double *out)
+WIDE static void plain_row(const struct row *row, double *p, double *out)
 {
     const struct ref_paged_query *query = &row->query;
     size_t head_dim = (size_t)row->head_dim;
@@ -110,7 +111,7 @@ static void plain_row(const struct row *row, double *p, double *out)
 }
 
 /* As attention_oracle.c has it: the output moves by p_t (v_t - out) e_t, e_t being the error of score t. */
-static void bound_row(const struct row *row, struct lesson_span *span)
+WIDE static void bound_row(const struct row *row, struct lesson_span *span)
 {
     const struct ref_paged_result *exact = &row->exact;
     double root = sqrt((double)row->head_dim), max = (double)-INFINITY;
