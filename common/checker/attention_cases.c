@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "attention_inputs.h"
+#include "case_table.h"
 
 /* Sets of kinds. A tiled family's whole attention counts as another kind, one for each storage type. */
 enum {
@@ -29,7 +30,7 @@ enum {
 
 enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
 
-enum shape_flags { CAUSAL = 1, NO_LSE = 2, TWO_STREAMS = 4, LSE_OFFSET = 8 };
+enum shape_flags { CAUSAL = 1, NO_LSE = 2, TWO_STREAMS = 4, LSE_OFFSET = 8, OTHER_WORKSPACE = 16 };
 
 /** One line: the same shape and data for every kind in the set. */
 struct shape_row {
@@ -72,6 +73,7 @@ static const struct shape_row SHAPES[] = {
     {"head_dim_129", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 20, 40, 129, 0, 0, DIST_NORMAL},
     {"head_dim_256", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 20, 40, 256, 0, 0, DIST_NORMAL},
     {"head_dim_300", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 9, 11, 300, 0, 0, DIST_NORMAL},
+    {"head_dim_1100", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 3, 5, 1100, 0, 0, DIST_NORMAL},
     {"head_dim_128_tail", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 33, 65, 128, 0, 0, DIST_NORMAL},
     {"head_dim_128_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 65, 70, 128, CAUSAL, 0, DIST_NORMAL},
     {"head_dim_64_gqa", GROUP_EDGES, TILED, DEVICE_ANY, 2, 4, 2, 17, 70, 64, CAUSAL, 0, DIST_NORMAL},
@@ -90,9 +92,12 @@ static const struct shape_row SHAPES[] = {
     {"gqa_7", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 28, 4, 3, 9, 16, CAUSAL, 0, DIST_NORMAL},
     {"gqa_3", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 3, 6, 2, 5, 7, 8, 0, 0, DIST_NORMAL},
     {"gqa_6", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 12, 2, 3, 5, 8, CAUSAL, 0, DIST_NORMAL},
+    {"gqa_33", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 33, 1, 1, 3, 8, 0, 0, DIST_NORMAL},
+    {"gqa_33", GROUP_EDGES, TILED, DEVICE_ANY, 1, 33, 1, 1, 3, 32, 0, 0, DIST_NORMAL},
     {"three_query_tiles", GROUP_EDGES, S | O, DEVICE_ANY, 2, 3, 1, 130, 70, 20, CAUSAL, 0, DIST_NORMAL},
     {"rows_1032", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 2, 2, 1, 258, 5, 3, 0, 0, DIST_NORMAL},
     {"queries_258_causal", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 258, 5, 3, CAUSAL, 0, DIST_NORMAL},
+    {"queries_257_causal", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 257, 5, 3, CAUSAL, 0, DIST_NORMAL},
     {"rows_70001", GROUP_EDGES, ANY_SIZE, DEVICE_GPU, 1, 1, 1, 70001, 3, 2, 0, 0, DIST_NORMAL},
     {"heads_70001", GROUP_EDGES, PRODUCTS, DEVICE_GPU, 1, 70001, 70001, 2, 3, 2, 0, 0, DIST_NORMAL},
     {"keys_70001", GROUP_EDGES, PRODUCTS, DEVICE_GPU, 1, 1, 1, 3, 70001, 2, 0, 0, DIST_NORMAL},
@@ -105,7 +110,10 @@ static const struct shape_row SHAPES[] = {
     {"lse_offset_4", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 20, 33, 32, LSE_OFFSET, 0, DIST_NORMAL},
     {"scale_explicit", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 2, 2, 33, 40, 32, 0, 0.25, DIST_NORMAL},
     {"scale_negative", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 1, 1, 16, 40, 32, 0, -0.5, DIST_NORMAL},
+    {"scale_tiny", GROUP_EDGES, S | WHOLE, DEVICE_ANY, 1, 1, 1, 9, 40, 32, 0, 1e-7, DIST_NORMAL},
     {"two_streams", GROUP_EDGES, ALL, DEVICE_ANY, 2, 2, 1, 40, 65, 32, CAUSAL | TWO_STREAMS, 0, DIST_NORMAL},
+    {"other_workspace", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 1, 2, 1, 5, 9, 8, OTHER_WORKSPACE, 0, DIST_NORMAL},
+    {"other_workspace", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 1, 5, 9, 32, OTHER_WORKSPACE, 0, DIST_NORMAL},
 
     /* Every two of: storage type, head_dim, mask, group, batch, one row or key more than a tile, no lse, scale. A
      * tiled kernel may have a path for each. */
@@ -165,7 +173,9 @@ static const struct shape_row SHAPES[] = {
     {"nan_v", GROUP_NUMERICS, O | WHOLE, DEVICE_ANY, 2, 4, 2, 20, 40, 32, 0, 0, DIST_NAN_V},
     {"nan_behind_mask", GROUP_NUMERICS, PRODUCTS | TILED, DEVICE_ANY, 1, 2, 2, 43, 72, 32, CAUSAL, 0,
      DIST_NAN_HIDDEN},
-    {"nan_behind_mask_21", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 1, 1, 19, 21, 32, CAUSAL, 0, DIST_NAN_HIDDEN},
+    {"given_behind_mask", GROUP_NUMERICS, M | O, DEVICE_ANY, 1, 2, 1, 9, 40, 16, CAUSAL, 0, DIST_BEHIND_MASK},
+    {"nan_behind_mask_21", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 1, 1, 19, 21, 32, CAUSAL, 0,
+     DIST_NAN_HIDDEN},
 
     {"qwen3_8b_prefill_8", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
     {"qwen3_8b_decode_291", GROUP_SPEED, WHOLE, DEVICE_ANY, 1, 32, 8, 1, 291, 128, CAUSAL, 0, DIST_NORMAL},
@@ -197,40 +207,40 @@ struct bad_row {
 
 static const struct bad_row BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_NULL_ARGS, 1)},
-    {"null_q", S | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_Q)},
-    {"null_k", S | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_K)},
-    {"null_v", O | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_V)},
-    {"null_out", O | WHOLE, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_OUT)},
+    {"null_q", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_Q)},
+    {"null_k", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_K)},
+    {"null_v", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_V)},
+    {"null_out", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_OUT)},
     {"null_matrix", S | M | O, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_MATRIX)},
-    {"batch_zero", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 0)},
+    {"batch_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 0)},
     {"batch_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, -1)},
-    {"heads_zero", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEADS, 0)},
-    {"kv_heads_zero", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 0)},
+    {"heads_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEADS, 0)},
+    {"kv_heads_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 0)},
     {"q_len_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_Q_LEN, 0)},
     {"q_len_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_Q_LEN, -5)},
     {"kv_len_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 0)},
     {"kv_len_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, -1)},
-    {"head_dim_zero", S | O | WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, 0)},
+    {"head_dim_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, 0)},
     {"head_dim_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, -64)},
-    {"heads_not_divisible", PRODUCTS | TILED, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 3)},
+    {"heads_not_divisible", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 3)},
     {"dtype_f16", ANY_SIZE | T, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F16)},
     {"dtype_f32", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F32)},
     {"dtype_bf16", TILED, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_BF16)},
-    {"dtype_unknown", WHOLE, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, 7)},
-    {"causal_unknown", WHOLE, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_CAUSAL, 2)},
-    {"misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_Q, 2)},
-    {"misaligned_k", S | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 2)},
-    {"misaligned_v", O | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_V, 2)},
-    {"misaligned_out", O | W, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 2)},
+    {"dtype_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, 7)},
+    {"causal_unknown", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_CAUSAL, 2)},
+    {"misaligned_q", ANY_SIZE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_Q, 2)},
+    {"misaligned_k", ANY_SIZE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 2)},
+    {"misaligned_v", ANY_SIZE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_V, 2)},
+    {"misaligned_out", ANY_SIZE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 2)},
     {"misaligned_q", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_Q, 8)},
     {"misaligned_k", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 8)},
     {"misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_V, 8)},
     {"misaligned_out", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 8)},
     {"misaligned_k_by_4", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_K, 4)},
     {"misaligned_out_by_2", TILED, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_OUT, 2)},
-    {"misaligned_lse", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_LSE, 2)},
+    {"misaligned_lse", ALL, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_LSE, 2)},
     {"batch_times_heads_overflow", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_BATCH, 1 << 30)},
-    {"rows_overflow", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 1 << 30)},
+    {"rows_overflow", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 1 << 30)},
     {"misaligned_matrix", S | M | O, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_MATRIX, 2)},
 
     /* Two faults at once: the first of attention_args_check() decides, and what it says comes before the lesson's own. */
@@ -255,6 +265,9 @@ static const struct bad_row BAD_WORKSPACE[] = {
     {"workspace_null", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_NULL(ATTENTION_WORKSPACE)},
     {"workspace_short", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(AT_WORKSPACE_SHORTAGE, 1)},
     {"workspace_misaligned", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
+    {"workspace_misaligned_by_128", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 128)},
+    {"workspace_short_and_misaligned", WHOLE, KERNEL_OUT_OF_MEMORY, AT_WORKSPACE_SHORTAGE, 1, -1,
+     ATTENTION_WORKSPACE, 16, 0},
     {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE,
      ATTENTION_K, 2, 0},
     {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE,
@@ -291,6 +304,16 @@ static void name_case(struct lesson_case *item, enum attention_kind kind,
     snprintf(item->name, sizeof item->name, "%s/%s", part, name);
 }
 
+/* A workspace that is larger than need be; where none is needed, one that nobody may look at. */
+static void give_other_workspace(struct lesson_case *item, enum attention_kind kind,
+                                 const struct attention_family *family)
+{
+    if (kind == ATTENTION_WHOLE && family->workspace != WORKSPACE_NONE)
+        item->value[AT_WORKSPACE_SHORTAGE] = -512;
+    else
+        item->value[AT_STRAY_WORKSPACE] = 1;
+}
+
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
                        const struct attention_family *family)
 {
@@ -310,6 +333,7 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->misalignment = sizeof(float);
     }
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+    if (row->flags & OTHER_WORKSPACE) give_other_workspace(item, kind, family);
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
 
@@ -397,8 +421,10 @@ static int property_cases(const struct attention_family *family, struct lesson_c
         {"property_causal_prefix", GROUP_PROPERTIES, WHOLE, DEVICE_ANY, 1, 1, 1, 1, 1, 1, CAUSAL, 0,
          DIST_NORMAL},
         {"property_bad_input", GROUP_PROPERTIES, WHOLE, DEVICE_ANY, 1, 4, 2, 5, 7, 8, 0, 0, DIST_NORMAL},
+        /* Rows that are whole tiles: whatever breaks a wide access is in the alignment. */
+        {"alignments", GROUP_PROPERTIES, ALL, DEVICE_ANY, 1, 1, 1, 4, 64, 64, 0, 0, DIST_NORMAL},
     };
-    static const int repeat[] = {100, 200, 100};
+    static const int repeat[] = {100, 200, 100, 18};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
             if (family->part[kind] < 0 || count >= capacity) continue;
@@ -417,12 +443,14 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
     for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
         unsigned bit = kind_bit(kind, family->tiled, (int)family->dtype);
         if (family->part[kind] < 0) continue;
+        const struct lesson_case *first = &cases[count];
         for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0] && count < capacity; i++) {
             if (!(SHAPES[i].kinds & bit)) continue;
             if (!family->tiled && family->max_head_dim > 0 && SHAPES[i].head_dim > family->max_head_dim)
                 continue;
             shape_case(&cases[count++], &SHAPES[i], (enum attention_kind)kind, family);
         }
+        count = case_table_add_refused(cases, count, capacity, first, "launch_refused");
         for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++)
             if (BAD[i].kinds & bit) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
     }
@@ -502,6 +530,11 @@ static int at_most(int limit, int value)
 
 void attention_vary(struct lesson_case *item, int index, struct rng *rng)
 {
+    if (item->extent[EX_PROPERTY] == PROPERTY_ALIGNMENTS) {
+        struct lesson_buffer buffer[WIRE_BUFFERS];
+        case_table_place(item, index, buffer, attention_buffers(item, buffer));
+        return;
+    }
     int large = item->devices == DEVICE_GPU;
     int pairs = item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX;
     int bad = item->extent[EX_PROPERTY] == PROPERTY_BAD_INPUT;

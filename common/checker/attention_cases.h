@@ -42,7 +42,8 @@ enum attention_value {
     AT_CAUSAL,
     AT_DTYPE,
     AT_NULL_ARGS,          /* 1: args itself is NULL */
-    AT_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
+    AT_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is asked for; may be negative */
+    AT_STRAY_WORKSPACE,    /* 1: what the kernel has no use for points somewhere it must not write */
     AT_KIND                /* enum attention_kind */
 };
 
@@ -60,7 +61,7 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
 enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED, EX_PROPERTY };
 
 /** @brief extent[EX_PROPERTY]: what the items of a property have to do with each other. */
-enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX, PROPERTY_BAD_INPUT };
+enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX, PROPERTY_BAD_INPUT, PROPERTY_ALIGNMENTS };
 
 /** @brief What the workspace holds by contract: so many floats for each of the batch * heads * q_len query rows. */
 enum attention_workspace {

@@ -520,6 +520,11 @@ const char *attention_purpose(const struct lesson_case *item)
         return "values among the subnormals of half: they are not zero";
     case DIST_SMALL_QUERIES:
         return "queries or keys among the subnormals of half: they are not zero";
+    case DIST_BEHIND_MASK:
+        return item->extent[EX_KIND] == ATTENTION_SOFTMAX ? "scores behind the mask are finite here: softmax "
+                                                            "takes the matrix as it is, and knows of no mask"
+                                                          : "weights behind the mask are not 0 here: values "
+                                                            "of hidden keys do not count all the same";
     default:
         return NULL;
     }

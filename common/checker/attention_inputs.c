@@ -234,6 +234,12 @@ static double score(const struct lesson_case *item, int i, int j, double noise)
     }
 }
 
+/* Keys of which row i of a matrix holds more than what stands behind the mask. */
+static int given_keys(const struct lesson_case *item, int i)
+{
+    return item->distribution == DIST_BEHIND_MASK ? item->extent[AT_KV_LEN] : visible_keys(item, i);
+}
+
 static void fill_scores(const struct lesson_case *item, struct rng *rng, float *data)
 {
     int rows = item->extent[AT_BATCH] * item->extent[AT_HEADS], kv_len = item->extent[AT_KV_LEN];
@@ -241,7 +247,7 @@ static void fill_scores(const struct lesson_case *item, struct rng *rng, float *
         for (int i = 0; i < item->extent[AT_Q_LEN]; i++)
             for (int j = 0; j < kv_len; j++) {
                 double noise = rng_normal(rng);
-                *data++ = j < visible_keys(item, i) ? (float)score(item, i, j, noise) : -INFINITY;
+                *data++ = j < given_keys(item, i) ? (float)score(item, i, j, noise) : -INFINITY;
             }
 }
 
@@ -257,8 +263,8 @@ static void fill_probs(const struct lesson_case *item, struct rng *rng, float *d
                 double weight = trend(item, j) > 30.0 ? 1e4 : noise * noise;
                 if (item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS)
                     weight = j == dominant_key(item) ? 1.0 : noise * exp(-faintness(item, i));
-                data[j] = j < visible_keys(item, i) ? (float)weight : 0.0f;
-                sum += (double)data[j];
+                data[j] = j < given_keys(item, i) ? (float)weight : 0.0f;
+                sum += j < visible_keys(item, i) ? (double)data[j] : 0.0;
             }
             for (int j = 0; j < kv_len && sum > 0.0; j++) data[j] = (float)((double)data[j] / sum);
         }

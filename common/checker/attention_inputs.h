@@ -23,7 +23,8 @@ enum attention_distribution {
     DIST_INFINITE, /* +infinity in some query rows, -infinity in a key row, +infinity in a value row of one head */
     DIST_EXTREME, /* scores of 2^123 and -2^123, equal in a row: a maximum that begins at -1e30 is wrong */
     DIST_FAINT, /* one key, whose values are 0, takes nearly all the weight: weights of 1e-10 ... 1e-28 are all there is */
-    DIST_OTHER_TAIL,   /* normal, but the last keys and values drawn anew */
+    DIST_BEHIND_MASK, /* normal, also those scores and weights that the mask hides */
+    DIST_OTHER_TAIL,  /* normal, but the last keys and values drawn anew */
     DIST_LARGE_VALUES, /* values near the largest half, even weights: what is not divided yet overflows there */
     DIST_SMALL_VALUES,  /* values among the subnormals of half */
     DIST_SMALL_QUERIES, /* queries among the subnormals of half beside large keys, or the other way round */

@@ -122,6 +122,43 @@ struct lesson_case *case_table_find(struct lesson_case *cases, int count, const 
     exit(2);
 }
 
+/* ---- launches that are refused ---------------------------------------------------------------------------- */
+
+int case_table_add_refused(struct lesson_case *cases, int count, int capacity, const struct lesson_case *like,
+                           const char *name)
+{
+    if (count >= capacity) return count;
+    struct lesson_case *item = &cases[count];
+    *item = *like;
+    snprintf(item->name, sizeof item->name, "%.*s/%s", (int)strcspn(like->name, "/"), like->name, name);
+    item->group = GROUP_BAD_INPUT;
+    item->weight = 1;
+    item->devices = DEVICE_SIMT; /* what a GPU says of a broken capture is not known here */
+    item->flags = CASE_REFUSE_LAUNCHES;
+    item->untouched = 0;
+    item->expected = KERNEL_CUDA_ERROR;
+    return count + 1;
+}
+
+/* ---- where buffers begin ---------------------------------------------------------------------------------- */
+
+enum { WIDEST_ACCESS = 16 }; /* bytes that one instruction loads or stores */
+
+void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count)
+{
+    int places = 0, each[WIRE_BUFFERS] = {0};
+    for (int b = 0; b < count; b++) {
+        for (size_t align = lesson_align(&buffers[b]); align <= WIDEST_ACCESS; align *= 2) each[b]++;
+        places += each[b];
+    }
+    if (places == 0) return;
+    int place = index % places, b = 0;
+    while (place >= each[b]) place -= each[b++];
+    int odd = index / places % 2 == 0 ? 1 : 3;
+    item->misaligned_buffer = b;
+    item->misalignment = odd * ((int)lesson_align(&buffers[b]) << place);
+}
+
 /* ---- names as people write them -------------------------------------------------------------------------- */
 
 int case_table_means(const char *name, const struct lesson_case *item)

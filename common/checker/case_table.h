@@ -23,6 +23,15 @@ int case_table_check(const struct lesson *lesson, const struct lesson_case *case
  *         the program says so and ends with exit code 2. */
 struct lesson_case *case_table_find(struct lesson_case *cases, int count, const char *name);
 
+/** @brief Appends @p like, which is right, as "part/NAME" with a runtime that refuses its launches: the entry point has
+ *         to say ::KERNEL_CUDA_ERROR and to leave no error behind. Returns the new count. */
+int case_table_add_refused(struct lesson_case *cases, int count, int capacity, const struct lesson_case *like,
+                           const char *name);
+
+/** @brief Item @p index of a property that shows which alignment a kernel relies on: one buffer after another begins at
+ *         an odd multiple of what the contract asks, of twice that, ... of 16 bytes; all others begin at their best. */
+void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count);
+
 /** @brief 1 if @p name, as a person writes it, means @p item: its full name, or that without the part. */
 int case_table_means(const char *name, const struct lesson_case *item);
 

@@ -48,15 +48,22 @@ enum case_flags {
     CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
     CASE_UNIT_SCALE = 2,  /* data of size 1: the bound is capped as well */
     CASE_ASK_ONLY = 4,    /* only the workspace size is asked; the call itself is expected to be refused */
-    CASE_SAME_BITS = 8,   /* a property whose items come in sets that must agree bit for bit; vary() leaves it to
+    CASE_SAME_BITS =
+        8, /* a property whose items come in sets that must agree bit for bit; vary() leaves it to
                              those that are compared with the item before them */
-    CASE_SMALL_DEVICE = 16, /* the software device says that it has few multiprocessors, so that a small problem
+    CASE_SMALL_DEVICE =
+        16, /* the software device says that it has few multiprocessors, so that a small problem
                               fills it and kernels that choose by size take what they have for large ones */
-    CASE_LAUNCH_ONLY = 32, /* on the software device: launches are checked and not run, so that a problem may be
+    CASE_LAUNCH_ONLY =
+        32, /* on the software device: launches are checked and not run, so that a problem may be
                               larger than any memory; nothing is compared */
     CASE_IF_WORKSPACE = 64, /* refused for its workspace: a kernel that asked for none succeeds */
+    CASE_REFUSE_LAUNCHES =
+        128, /* the runtime refuses whatever is launched: an entry point has to say so, and to read
+                              the error */
     CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
-                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE /* whoever adds one adds it here */
+                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE |
+                     CASE_REFUSE_LAUNCHES /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */

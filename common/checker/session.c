@@ -261,6 +261,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
     if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
     if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
+    if (item->settled.flags & CASE_REFUSE_LAUNCHES) wire->flags |= WIRE_REFUSE_LAUNCHES;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
     /* The software device tells reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);

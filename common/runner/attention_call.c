@@ -8,8 +8,7 @@
 void attention_args_of(const struct wire_case *item, void *const *buffers, struct attention_args *args)
 {
     const int64_t *value = item->value;
-    size_t workspace = (size_t)item->buffer[ATTENTION_WORKSPACE].bytes;
-    size_t shortage = (size_t)value[AT_WORKSPACE_SHORTAGE];
+    int64_t workspace = (int64_t)item->buffer[ATTENTION_WORKSPACE].bytes - value[AT_WORKSPACE_SHORTAGE];
     *args = (struct attention_args){
         .batch = (int)value[AT_BATCH],
         .heads = (int)value[AT_HEADS],
@@ -26,8 +25,11 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
         .out = buffers[ATTENTION_OUT],
         .lse = buffers[ATTENTION_LSE],
         .workspace = buffers[ATTENTION_WORKSPACE],
-        .workspace_bytes = workspace > shortage ? workspace - shortage : 0,
+        .workspace_bytes = workspace > 0 ? (size_t)workspace : 0,
     };
+    if (!value[AT_STRAY_WORKSPACE]) return;
+    args->workspace = (char *)buffers[ATTENTION_OUT] + 3;
+    args->workspace_bytes = 5;
 }
 
 enum kernel_status attention_parts_call(const struct attention_parts *parts, const struct wire_case *item,

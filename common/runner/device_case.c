@@ -337,11 +337,30 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     return status;
 }
 
+/* A capture that a wait has broken: whatever is launched on its stream is refused, until it is ended. */
+static int refuse_launches(struct device_case *run, cudaStream_t stream)
+{
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    if (note_error(run->item, error, "making a stream refuse launches") != 0) return -1;
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaGetLastError();
+    return 0;
+}
+
+static void allow_launches(cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+}
+
 /* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
  * an entry point keeps from call to call, or leaves to chance, shows as other bits or as a finding. */
 static int call(struct device_case *run, int set, int index)
 {
     struct wire_result *result = &run->item->result, described = {0};
+    int refused = (run->item->flags & WIRE_REFUSE_LAUNCHES) != 0;
+    if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
     if (simt_turn_order != NULL) simt_turn_order(index);
     result->status[index] =
         (int32_t)call_kernel(run, set, run->stream[index], index == 0 ? &described : NULL);
@@ -354,7 +373,9 @@ static int call(struct device_case *run, int set, int index)
         result->kernel_count = described.kernel_count;
         memcpy(result->kernel, described.kernel, sizeof result->kernel);
     }
-    return note_error(run->item, cudaGetLastError(), "launching");
+    cudaError_t left = cudaGetLastError();
+    if (refused) allow_launches(run->stream[index]);
+    return note_error(run->item, left, "launching");
 }
 
 static int finish(struct device_case *run)

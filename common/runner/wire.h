@@ -44,7 +44,8 @@ enum wire_flags {
     WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
     WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few multiprocessors */
     WIRE_LAUNCH_ONLY = 8,    /**< the software device checks launches and runs nothing */
-    WIRE_TWO_PLACES = 16     /**< the runs follow each other, each with its own buffers: their leads differ */
+    WIRE_TWO_PLACES = 16,    /**< the runs follow each other, each with its own buffers: their leads differ */
+    WIRE_REFUSE_LAUNCHES = 32 /**< the runtime refuses whatever is launched on the stream */
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

@@ -44,6 +44,7 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 #include <string.h>
 
 #include "bound.h"
+#include "case_table.h"
 #include "softmax.h"
 
 enum distribution {
@@ -60,7 +61,8 @@ enum distribution {
     WITH_INFINITY,
     EXTREME, /* 2^123 or -2^123, all of a row or a pair alike */
     FAINT,   /* -85 ... 0, so that exp is anything down to 1e-37 */
-    CAN_BE_ANY
+    CAN_BE_ANY,
+    PLACED /* normal; buffers begin elsewhere in every item */
 };
 
 enum row_flags {
@@ -97,6 +99,7 @@ static const struct table_row TABLE[] = {
     {"merge/extreme", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EXTREME, 1, 0},
     {"merge/faint", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, FAINT, 1, 0},
     {"merge/property_random", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100, 0},
+    {"merge/alignments", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 10, 1, PLACED, 6, 0},
 
     {"rows/one", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 1, 1, NORMAL, 1, 0},
     {"rows/tiny", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 3, 5, NORMAL, 1, 0},
@@ -121,6 +124,7 @@ static const struct table_row TABLE[] = {
     {"rows/cols_32771", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 32771, NORMAL, 1, 0},
     {"rows/cols_40000", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 40000, NORMAL, 1, 0},
     {"rows/cols_66003", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 66003, NORMAL, 1, 0},
+    {"rows/long_rows_7", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 7, 16385, NORMAL, 1, 0},
     {"rows/many_rows", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1031, 3, NORMAL, 1, 0},
     {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 5, NORMAL, 1, 0},
     {"rows/no_lse", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 100, NORMAL, 1, NO_LSE},
@@ -141,10 +145,13 @@ static const struct table_row TABLE[] = {
     {"rows/long_low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, LOW, 1, 0},
     {"rows/long_nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_NAN, 1, 0},
     {"rows/long_nothing", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_EMPTY, 1, 0},
+    {"rows/long_nan_and_none", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_NAN_AND_EMPTY, 1, 0},
     {"rows/long_infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, WITH_INFINITY, 1, 0},
     {"rows/long_extreme", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, EXTREME, 1, 0},
     {"rows/long_faint", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, FAINT, 1, 0},
     {"rows/property_softmax", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100, 0},
+    {"rows/alignments", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 4, 260, PLACED, 9, 0},
+    {"rows/long_row_alignments", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 16392, PLACED, 6, 0},
     {"rows/16384x8192", GROUP_SPEED, PART_ROWS, DEVICE_GPU, 16384, 8192, NORMAL, 1, 0},
     {"rows/64x1024", GROUP_SPEED, PART_ROWS, DEVICE_ANY, 64, 1024, NORMAL, 1, 0},
 };
@@ -226,13 +233,26 @@ static int cases(struct lesson_case *cases, int capacity)
         item->misalignment = BAD[i].misalignment;
         item->expected = BAD[i].expected;
     }
+    static const char *const refused[][2] = {{"merge/one", "launch_refused"},
+                                             {"rows/one", "launch_refused"},
+                                             {"rows/long_low", "long_launch_refused"}};
+    for (int i = 0; i < 3; i++)
+        count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, refused[i][0]),
+                                       refused[i][1]);
     return attention_cases(&family, cases, count, capacity);
 }
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     if (item->part == PART_ATTENTION) {
         attention_vary(item, index, rng);
+        return;
+    }
+    if (item->distribution == PLACED) {
+        struct lesson_buffer buffer[WIRE_BUFFERS];
+        case_table_place(item, index, buffer, buffers(item, buffer));
         return;
     }
     int wide = item->devices == DEVICE_GPU;

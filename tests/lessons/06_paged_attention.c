@@ -105,6 +105,8 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
 #include <stdlib.h>
 #include <string.h>
 
+#include "case_table.h"
+
 enum row_flags {
     ALIBI = 1,
     TWO_STREAMS = 2,
@@ -466,6 +468,10 @@ static int cases(struct lesson_case *cases, int capacity)
     for (int part = 0; part < PARTS; part++) {
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
+        char like[LESSON_NAME];
+        snprintf(like, sizeof like, "%s/%s", PART_NAME[part], part == PART_VALIDATE ? "sound" : "one_key");
+        count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, like),
+                                       "launch_refused");
         int bad = part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
         for (int i = 0; i < bad && count < capacity; i++) {
             struct lesson_case *item = &cases[count++];
