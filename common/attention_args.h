@@ -41,7 +41,7 @@ struct attention_args {
     void *out;              /**< [batch, heads, q_len, head_dim] */
     float *lse;             /**< [batch, heads, q_len] logsumexp of each row, or NULL if not wanted */
     void *workspace;        /**< device scratch memory, 256-byte aligned; NULL if none is needed */
-    size_t workspace_bytes; /**< size of the scratch memory */
+    size_t workspace_bytes; /**< size of the scratch memory; more than is needed is no fault */
 };
 
 /** @brief The factor to use: @c args->scale, or 1/sqrt(head_dim) where that is 0. */

