@@ -30,7 +30,15 @@ enum {
 
 enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
 
-enum shape_flags { CAUSAL = 1, NO_LSE = 2, TWO_STREAMS = 4, LSE_OFFSET = 8, OTHER_WORKSPACE = 16 };
+enum shape_flags {
+    CAUSAL = 1,
+    NO_LSE = 2,
+    TWO_STREAMS = 4,
+    LSE_OFFSET = 8,
+    OTHER_WORKSPACE = 16,
+    MANY_KEYS = 32,  /* so many that a grid of one block for each 256 would be too high: launched, not run */
+    LONG_HEADS = 64, /* so is head_dim */
+};
 
 /** One line: the same shape and data for every kind in the set. */
 struct shape_row {
@@ -101,6 +109,8 @@ static const struct shape_row SHAPES[] = {
     {"rows_70001", GROUP_EDGES, ANY_SIZE, DEVICE_GPU, 1, 1, 1, 70001, 3, 2, 0, 0, DIST_NORMAL},
     {"heads_70001", GROUP_EDGES, PRODUCTS, DEVICE_GPU, 1, 70001, 70001, 2, 3, 2, 0, 0, DIST_NORMAL},
     {"keys_70001", GROUP_EDGES, PRODUCTS, DEVICE_GPU, 1, 1, 1, 3, 70001, 2, 0, 0, DIST_NORMAL},
+    {"keys_17000001", GROUP_EDGES, S, DEVICE_SIMT, 1, 1, 1, 1, 8, 2, MANY_KEYS, 0, DIST_NORMAL},
+    {"head_dim_17000001", GROUP_EDGES, O, DEVICE_SIMT, 1, 1, 1, 1, 2, 8, LONG_HEADS, 0, DIST_NORMAL},
     {"keys_66000", GROUP_EDGES, M, DEVICE_ANY, 1, 1, 1, 1, 66000, 1, 0, 0, DIST_NORMAL},
     {"keys_300", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 1, 3, 1, 5, 300, 8, CAUSAL, 0, DIST_NORMAL},
     {"keys_2500", GROUP_EDGES, S, DEVICE_ANY, 1, 1, 1, 3, 2500, 5, 0, 0, DIST_NORMAL},
@@ -333,6 +343,10 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->misalignment = sizeof(float);
     }
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+    if (row->flags & (MANY_KEYS | LONG_HEADS)) {
+        item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
+        item->flags |= CASE_LAUNCH_ONLY;
+    }
     if (row->flags & OTHER_WORKSPACE) give_other_workspace(item, kind, family);
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
