@@ -107,21 +107,23 @@ static int guards_of(const struct judged *judged, int b, int run, char *reason, 
     const struct item *item = judged->item;
     const struct lesson_buffer *buffer = &item->buffer[b];
     const struct wire_case *wire = session_case(judged->session, judged->index);
-    size_t guard = session_guard_bytes(judged->session);
+    size_t guard = session_guard_bytes(judged->session), bytes = lesson_bytes(buffer);
     if (guard == 0 || item->settled.null_buffer == b || lesson_elems(buffer) == 0) return 1;
-    if (buffer->role == WIRE_WORKSPACE && wire->result.workspace_asked == 0) return 1;
+    const uint64_t asked = wire->result.workspace_asked < bytes ? wire->result.workspace_asked : bytes;
+    if (buffer->role == WIRE_WORKSPACE && asked == 0) return 1;
     const unsigned char *contents = session_copy(judged->session, judged->index, b, run);
     int kept = buffer->role != WIRE_WORKSPACE || judged->session->check->options.dump;
-    size_t bytes = lesson_bytes(buffer);
     ptrdiff_t front = first_change(item->guard_seed, 2 * (unsigned)b, contents - guard, guard);
     ptrdiff_t behind =
         first_change(item->guard_seed, 2 * (unsigned)b + 1, contents + (kept ? bytes : 0), guard);
     if (front >= 0)
         snprintf(reason, size, "guard zone hit: something wrote %td bytes before the start of %s",
                  (ptrdiff_t)guard - front, buffer->name);
+    else if (behind >= 0 && buffer->role == WIRE_WORKSPACE)
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%llu bytes)", behind,
+                 buffer->name, (unsigned long long)asked);
     else if (behind >= 0)
-        snprintf(reason, size,
-                 "guard zone hit: something wrote %td bytes behind the end of %s (%zu elements)", behind,
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%zu elements)", behind,
                  buffer->name, lesson_elems(buffer));
     return front < 0 && behind < 0;
 }

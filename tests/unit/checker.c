@@ -112,6 +112,19 @@ static void test_guards(void)
     expect(same < 60, "wire_guard_byte", "patterns repeat");
 }
 
+/* A workspace has bytes, not elements, and ends where the student's own function says. */
+static void test_workspace_guard(void)
+{
+    struct judged_case c;
+    open_guarded_case(&c, options_lesson("01"), "attention/tiny");
+    unsigned char *behind = copy_of(&c, ATTENTION_WORKSPACE, 0); /* what it held does not come back */
+    behind[3] ^= 1;
+    const struct verdict *verdict = judge_case(&c);
+    expect(strstr(verdict->headline, "3 bytes past the end of workspace (96 bytes)") != NULL, "guard of a workspace",
+           verdict->headline);
+    close_case(&c);
+}
+
 /* ---- tables ---------------------------------------------------------------------------------------------- */
 
 static void test_table(const char *lesson_name)
@@ -584,6 +597,7 @@ int main(void)
     test_bounds();
     test_names();
     test_guards();
+    test_workspace_guard();
     test_table("01");
     test_table("02");
     test_table("03");

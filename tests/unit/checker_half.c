@@ -165,7 +165,7 @@ static void test_guards(void)
         if (changed == 0) out[bytes + 2] ^= 1;
         if (changed == 1) out[-2] ^= 1;
         const struct verdict *verdict = judge_case(&c);
-        const char *says = changed == 0 ? "2 bytes behind the end of out" : "2 bytes before the start of out";
+        const char *says = changed == 0 ? "2 bytes past the end of out" : "2 bytes before the start of out";
         expect(verdict->state == (changed < 0 ? STATE_PASS : STATE_FAIL), "guards of halves",
                verdict->headline);
         expect(changed < 0 || strstr(verdict->headline, says) != NULL, "guards of halves", verdict->headline);

@@ -50,7 +50,7 @@ static const struct trial {
     {"memory", DEVICE_SIMT, STATE_CRASH, "memory"},
     {"flood", DEVICE_SIMT, STATE_FAIL, "right, but it prints"},
     {"prints", DEVICE_SIMT, STATE_FAIL, "right, but it prints"},
-    {"guard", DEVICE_GPU, STATE_FAIL, "12 bytes behind the end of out"},
+    {"guard", DEVICE_GPU, STATE_FAIL, "12 bytes past the end of out"},
     {"guard_before", DEVICE_GPU, STATE_FAIL, "8 bytes before the start of out"},
     {"input", DEVICE_SIMT, STATE_FAIL, "input modified: b[0].l"},
     {"input_in_image", DEVICE_SIMT, STATE_PASS, ""},
