@@ -62,17 +62,27 @@ static int tile_cases(const struct gemm_family *family, struct lesson_case *case
     return count;
 }
 
-/* Whole steps of tiles that lack a row of A or a column of B, which is not in the buffer. */
+/* Whole steps of tiles that lack a row of A or a column of B, which is not in the buffer: of the first tile, and of the
+ * second, where how much is left counts from its own place. */
 static int almost_whole_cases(const struct gemm_family *family, struct lesson_case *cases, int count,
                               int capacity)
 {
-    if (count + 2 > capacity) return count;
-    cases[count] = gemm_case(family, "row_short_of_whole", GROUP_EDGES, DEVICE_ANY, 63, 64, 136);
-    cases[count++].value[GEMM_CHOICE] = 2;
-    cases[count] = gemm_case(family, "column_short_of_whole", GROUP_EDGES, DEVICE_ANY, 64, 63, 128);
-    cases[count].extent[GEMM_LDB] = 64;
-    cases[count].value[GEMM_LDB] = 64;
-    cases[count++].value[GEMM_CHOICE] = 2;
+    static const struct {
+        const char *name;
+        int m, n, k, ldb;
+    } short_of[] = {
+        {"row_short_of_whole", 63, 64, 136, 64},
+        {"column_short_of_whole", 64, 63, 128, 64},
+        {"second_row_short_of_whole", 127, 64, 136, 64},
+        {"second_column_short_of_whole", 64, 127, 128, 128},
+    };
+    for (size_t i = 0; i < sizeof short_of / sizeof short_of[0] && count < capacity; i++) {
+        cases[count] = gemm_case(family, short_of[i].name, GROUP_EDGES, DEVICE_ANY, short_of[i].m,
+                                 short_of[i].n, short_of[i].k);
+        cases[count].extent[GEMM_LDB] = short_of[i].ldb;
+        cases[count].value[GEMM_LDB] = short_of[i].ldb;
+        cases[count++].value[GEMM_CHOICE] = 2;
+    }
     return count;
 }
 

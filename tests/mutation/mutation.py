@@ -258,9 +258,15 @@ def do_list(options):
                 print(f"{lesson}:{row['line']}\n- {row['old']}\n+ {row['new']}")
 
 
+def at_most(count):
+    """The rule of three: what none of so many showed is rarer than this in the whole, at 95% confidence."""
+    return f"{300.0 / count[KILLED]:.1f}%" if count[KILLED] and not count[SURVIVED] else "-"
+
+
 def do_table(options):
     rows = ["| lesson | mutants judged | do not build | the same program | killed | equivalent | allowed | beyond | "
-            "survive | score |", "|---|---|---|---|---|---|---|---|---|---|"]
+            "survive | score | missed, at most |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+    total = collections.Counter()
     for lesson in lessons(options.lessons):
         kept, count = kept_lines(lesson), collections.Counter()
         for row in current(options.build, lesson):
@@ -269,10 +275,13 @@ def do_table(options):
         judged = sum(count.values())
         if judged == 0:
             continue
+        total += count
         decided = count[KILLED] + count[SURVIVED]
         score = f"{100.0 * count[KILLED] / decided:.1f}%" if decided else "-"
         rows.append(f"| {lesson} | {judged} | {count[BROKEN]} | {count[SAME]} | {count[KILLED]} | {count['equivalent']} | "
-                    f"{count['allowed']} | {count['beyond']} | {count[SURVIVED]} | {score} |")
+                    f"{count['allowed']} | {count['beyond']} | {count[SURVIVED]} | {score} | {at_most(count)} |")
+    rows.append(f"| all | {sum(total.values())} | {total[BROKEN]} | {total[SAME]} | {total[KILLED]} | {total['equivalent']} | "
+                f"{total['allowed']} | {total['beyond']} | {total[SURVIVED]} | | |")
     text = "\n".join(rows) + "\n"
     if options.out:
         page = pathlib.Path(options.out)
