@@ -13,6 +13,11 @@ static double kept(const struct ref_decode_rounding *rounding, double x)
     return rounding->single ? (double)(float)x : x;
 }
 
+static double store(const struct ref_decode_rounding *rounding, double x, int terms, double magnitude)
+{
+    return rounding->stored != NULL ? rounding->stored(x, terms, magnitude) : x;
+}
+
 static size_t qkv_width(const struct ref_decode_sizes *s)
 {
     return (size_t)(s->heads + 2 * s->kv_heads) * (size_t)s->head_dim;
@@ -117,12 +122,13 @@ static void attention(const struct ref_decode_sizes *s, const struct ref_decode_
         turn(rounding, w->qkv + (size_t)head * head_dim, w->qkv_magnitude + (size_t)head * head_dim,
              s->head_dim, position);
     for (size_t i = 0; i < kv_width; i++) {
-        double key = w->qkv[q_width + i], value = w->qkv[q_width + kv_width + i];
-        keys[(size_t)position * kv_width + i] = rounding->stored != NULL ? rounding->stored(key) : key;
-        values[(size_t)position * kv_width + i] = rounding->stored != NULL ? rounding->stored(value) : value;
+        double key = w->qkv[q_width + i], of_key = w->qkv_magnitude[q_width + i];
+        double value = w->qkv[q_width + kv_width + i], of_value = w->qkv_magnitude[q_width + kv_width + i];
+        keys[(size_t)position * kv_width + i] = store(rounding, key, s->hidden, of_key);
+        values[(size_t)position * kv_width + i] = store(rounding, value, s->hidden, of_value);
         if (magnitudes == NULL) continue;
-        magnitudes->keys[(size_t)layer * kv_width + i] = w->qkv_magnitude[q_width + i];
-        magnitudes->values[(size_t)layer * kv_width + i] = w->qkv_magnitude[q_width + kv_width + i];
+        magnitudes->keys[(size_t)layer * kv_width + i] = of_key;
+        magnitudes->values[(size_t)layer * kv_width + i] = of_value;
     }
     for (int head = 0; head < s->heads; head++) {
         size_t kv_head = (size_t)(head / (s->heads / s->kv_heads)) * head_dim;

@@ -30,8 +30,9 @@ struct ref_decode_sequence {
 
 /** @brief How numbers are kept. */
 struct ref_decode_rounding {
-    double (*stored)(double); /**< of keys and values; NULL for none */
-    int single;               /**< 1: every result is rounded to float, as a plain f32 computation does */
+    /** Of a key or value that is a sum of @p terms products whose sizes add up to @p magnitude; NULL for none. */
+    double (*stored)(double x, int terms, double magnitude);
+    int single; /**< 1: every result is rounded to float, as a plain f32 computation does */
 };
 
 /** @brief What the error bounds are made of; each may be NULL. */

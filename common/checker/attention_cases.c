@@ -170,7 +170,7 @@ static const struct shape_row SHAPES[] = {
     {"large_negative_scale", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 17, 65, 64, 0, -0.125, DIST_LARGE},
     {"low_logits_causal", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 1, 21, 140, 32, CAUSAL, 0, DIST_LOW},
     {"lowest_logits", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 1, 9, 140, 64, CAUSAL, 100.0, DIST_LOW},
-    {"extreme_logits", GROUP_NUMERICS, H, DEVICE_ANY, 1, 2, 2, 9, 65, 32, 0, 1e30, DIST_EXTREME},
+    {"extreme_logits", GROUP_NUMERICS, H, DEVICE_ANY, 1, 2, 2, 9, 65, 32, 0, 0x1p100, DIST_EXTREME},
     {"faint_weights", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 16, 140, 32, 0, 0, DIST_FAINT},
     {"faint_weights_128", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 70, 128, 0, 0, DIST_FAINT},
     {"nan_v_of_weight_0", GROUP_NUMERICS, TILED, DEVICE_ANY, 1, 2, 2, 9, 140, 64, 0, 0, DIST_NAN_WEIGHTLESS},

@@ -113,7 +113,7 @@ static double trend(const struct lesson_case *item, int j)
     case DIST_FAINT:
     case DIST_NAN_WEIGHTLESS: /* times the faintness of the query */
         return j == dominant_key(item) ? 1.0 : 0.0;
-    case DIST_EXTREME: /* times 1 or -1; what half cannot hold is in the scale. Times log2(e) a power of 2 is as exact. */
+    case DIST_EXTREME: /* times 1 or -1; what half cannot hold is in the scale. Powers of 2, times log2(e) they are exact. */
         return attention_storage(item) == STORAGE_F16 ? 0x1p15 : 0x1p123;
     case DIST_RISING:
         return 0.25 * j;
@@ -178,7 +178,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_Q) return row % 5 == 2 && column == 0 ? (double)INFINITY : noise;
         if (index == ATTENTION_K) return head == 1 && row == 7 && column == 3 ? -(double)INFINITY : noise;
         return head == 1 && row == 9 && column == 3 ? (double)INFINITY : noise;
-    case DIST_EXTREME: /* exact, so that all scores of a row are equal: the scale is 1 */
+    case DIST_EXTREME: /* exact, so that all scores of a row are equal: the scale is a power of 2 */
         if (index == ATTENTION_V) return noise;
         return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, row);
     case DIST_FAINT:

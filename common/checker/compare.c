@@ -296,9 +296,8 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
                      : "is it, or memory that goes into it, read before it is written?");
     else
         snprintf(reason, size,
-                 "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, or memory "
-                 "read before "
-                 "it is written",
+                 "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, memory read "
+                 "before it is written, or floats added by atomicAdd, whose order is another each time",
                  different, elems, buffer->name, name);
     return 0;
 }

@@ -1119,17 +1119,30 @@ static size_t unit_elems(const struct lesson_case *item)
     return (cache > logits ? cache : logits) + lesson_elems(&b[REPORT]);
 }
 
-static double stored_as_half(double x)
+static double stored_as_half(double x, int terms, double magnitude)
 {
+    (void)terms, (void)magnitude;
     return (double)storage_round(STORAGE_F16, (float)x);
 }
 
-/** A sequence as the oracle and as a plain f32 computation see it, and what they work with. */
+/** The same, but what a right kernel's error may bring past the middle between two halves is stored as the other one. */
+static double stored_otherwise(double x, int terms, double magnitude)
+{
+    double error = bound_sum(terms, magnitude), nearest = stored_as_half(x, terms, magnitude);
+    double below = stored_as_half(x - error, terms, magnitude),
+           above = stored_as_half(x + error, terms, magnitude);
+    return below != nearest ? below : above;
+}
+
+/**
+ * A sequence as the oracle sees it, also with all that is nearly a tie stored otherwise, and as a plain f32
+ * computation sees it; and what they work with.
+ */
 struct followed {
     struct ref_decode_sizes sizes;
-    struct ref_decode_sequence exact, plain;
+    struct ref_decode_sequence exact, other, plain;
     struct ref_decode_magnitudes magnitudes;
-    double *logits, *plain_logits, *scratch;
+    double *logits, *other_logits, *plain_logits, *scratch;
 };
 
 static int follow_open(struct followed *f, const struct plan *p)
@@ -1139,17 +1152,19 @@ static int follow_open(struct followed *f, const struct plan *p)
                                          c->head_dim, c->intermediate, c->vocab};
     size_t capacity = (size_t)(pages_of_each(p) * c->block_size), vocab = (size_t)c->vocab;
     size_t kv = (size_t)(c->layers * c->kv_heads * c->head_dim), history = capacity * kv;
-    double *memory = calloc(4 * history + 2 * kv + 3 * vocab + ref_decode_scratch_elems(&f->sizes, capacity),
+    double *memory = calloc(6 * history + 2 * kv + 4 * vocab + ref_decode_scratch_elems(&f->sizes, capacity),
                             sizeof *memory);
     f->exact = (struct ref_decode_sequence){capacity, memory, memory + history};
     f->plain = (struct ref_decode_sequence){capacity, memory + 2 * history, memory + 3 * history};
+    f->other = (struct ref_decode_sequence){capacity, memory + 4 * history, memory + 5 * history};
     if (memory == NULL) return 0;
-    f->magnitudes.keys = memory + 4 * history;
+    f->magnitudes.keys = memory + 6 * history;
     f->magnitudes.values = f->magnitudes.keys + kv;
     f->magnitudes.logits = f->magnitudes.values + kv;
     f->logits = f->magnitudes.logits + vocab;
     f->plain_logits = f->logits + vocab;
-    f->scratch = f->plain_logits + vocab;
+    f->other_logits = f->plain_logits + vocab;
+    f->scratch = f->other_logits + vocab;
     return 1;
 }
 
@@ -1163,15 +1178,19 @@ static void follow_from(struct followed *f, const struct plan *p, const float *c
         for (int t = 0; t < prefix_of(p, j); t++)
             for (size_t i = 0; i < width; i++) {
                 size_t to = (layer * f->exact.capacity + (size_t)t) * width + i, from = place_of(p, j, t) + i;
-                f->exact.keys[to] = f->plain.keys[to] = (double)cache[2 * layer * slice + from];
-                f->exact.values[to] = f->plain.values[to] = (double)cache[(2 * layer + 1) * slice + from];
+                f->exact.keys[to] = f->other.keys[to] = f->plain.keys[to] =
+                    (double)cache[2 * layer * slice + from];
+                f->exact.values[to] = f->other.values[to] = f->plain.values[to] =
+                    (double)cache[(2 * layer + 1) * slice + from];
             }
 }
 
 /*
  * A new key or value near the middle between two halves may be stored as either. From there on everything
  * is a little different, as if states were good to the precision of a half: hence these bounds, which are
- * those of results stored as half. What such a tie does is luck, so all of it counts as floor.
+ * those of results stored as half. Where a sequence is short one key weighs so much that a tie does more: how much is
+ * the difference to the sequence whose ties went the other way. What such a tie does is luck, so all of it counts as
+ * floor.
  */
 static void put(struct lesson_span *span, size_t at, double expected, double plain, double bound)
 {
@@ -1193,8 +1212,10 @@ static void put_new_keys(const struct followed *f, const struct plan *p, int j, 
             double key = f->exact.keys[from], value = f->exact.values[from];
             double of_key = fabs(key) + f->magnitudes.keys[layer * width + i];
             double of_value = fabs(value) + f->magnitudes.values[layer * width + i];
-            put(span, to, key, f->plain.keys[from], bound_stored_as(STORAGE_F16, of_key));
-            put(span, to + slice, value, f->plain.values[from], bound_stored_as(STORAGE_F16, of_value));
+            put(span, to, key, f->plain.keys[from],
+                bound_stored_as(STORAGE_F16, of_key) + fabs(f->other.keys[from] - key));
+            put(span, to + slice, value, f->plain.values[from],
+                bound_stored_as(STORAGE_F16, of_value) + fabs(f->other.values[from] - value));
         }
 }
 
@@ -1202,6 +1223,7 @@ static void follow_step(struct followed *f, const struct plan *p, const float *c
                         struct lesson_expectation *e)
 {
     const struct ref_decode_rounding exact = {stored_as_half, 0}, plain = {stored_as_half, 1};
+    const struct ref_decode_rounding other = {stored_otherwise, 0};
     size_t row = (size_t)row_of(p, j, step), from = first_row_of(p, step) + row;
     size_t at = (size_t)step * (size_t)p->config.max_rows + row, vocab = (size_t)p->config.vocab;
     int token = (int)data[TOKENS][from], position = (int)data[POSITIONS][from];
@@ -1209,10 +1231,13 @@ static void follow_step(struct followed *f, const struct plan *p, const float *c
                     f->scratch);
     ref_decode_step(&f->sizes, data[WEIGHTS], &exact, token, position, &f->exact, f->logits, &f->magnitudes,
                     f->scratch);
+    ref_decode_step(&f->sizes, data[WEIGHTS], &other, token, position, &f->other, f->other_logits, NULL,
+                    f->scratch);
     put_new_keys(f, p, j, position, &e->span[0]);
     for (size_t i = 0; i < vocab; i++)
         put(&e->span[1], at * vocab + i, f->logits[i], f->plain_logits[i],
-            bound_stored(f->logits[i]) + bound_stored_as(STORAGE_F16, f->magnitudes.logits[i]));
+            bound_stored(f->logits[i]) + bound_stored_as(STORAGE_F16, f->magnitudes.logits[i]) +
+                fabs(f->other_logits[i] - f->logits[i]));
 }
 
 /** The second half of a span is like the first. */

@@ -140,9 +140,9 @@ static void test_two_positions(void)
     expect_near("logit", logits[0], x / sqrt((x * x + y * y) / 2.0 + 1e-5), 1e-12);
 }
 
-static double stored_as_nothing(double x)
+static double stored_as_nothing(double x, int terms, double magnitude)
 {
-    (void)x;
+    (void)x, (void)terms, (void)magnitude;
     return 0.0;
 }
 
