@@ -51,8 +51,9 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
  * @brief One decode step of a batch: the cache is appended to, the logits are written.
  *
  * Every step launches one graph, once: that of its bucket, the smallest with room for `batch->rows` rows. All
- * kernels of the model are in it. Beside it the step launches one kernel at most, which stages or pads the
- * inputs, and copies. It waits for nothing.
+ * kernels of the model are in it: those of decode_kernels.h, so that cache and logits have the same bits as from
+ * decode_step_eager(). Beside it the step launches one kernel at most, which stages or pads the inputs, and
+ * copies. It waits for nothing.
  *
  * A row that pads the batch to its bucket is token 0 at position 0, and its block table is its own scratch
  * page throughout, scratch_block + row: it may write there only, and no two rows to the same page. Only
