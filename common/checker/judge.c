@@ -119,10 +119,11 @@ static int status_right(const struct session *session, int index, struct verdict
                      (unsigned long long)result->workspace_asked, contract);
         say(verdict, STATE_FAIL, text);
         if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK) {
-            snprintf(verdict->pattern, sizeof verdict->pattern, "%s",
-                     "the runtime refused a call: a launch of no block, of more than 1024 threads, or of "
-                     "more than 48 KB of "
-                     "shared memory that were not asked for; or, while capturing, a wait or an allocation");
+            snprintf(
+                verdict->pattern, sizeof verdict->pattern, "%s",
+                "the runtime refused a call: a launch of no block, of too many (did a product or sum "
+                "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that were "
+                "not asked for; or, while capturing, a wait or an allocation");
             verdict->pattern_kind = PATTERN_CAUSE;
         }
         return 0;
