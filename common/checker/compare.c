@@ -84,7 +84,8 @@ void compare_name(const struct lesson_buffer *buffer, size_t at, char *text, siz
     }
     int used = snprintf(text, size, "%s[", buffer->name);
     for (int axis = 0; axis < buffer->rank && used > 0 && (size_t)used < size; axis++) {
-        const char *field = axis == buffer->rank - 1 && index[axis] < 4 ? buffer->column[index[axis]] : NULL;
+        const char *field =
+            axis == buffer->rank - 1 && index[axis] < LESSON_COLUMNS ? buffer->column[index[axis]] : NULL;
         const char *end = axis == buffer->rank - 1 ? "]" : ",";
         if (axis == buffer->rank - 2 && buffer->column[0] != NULL) end = "].";
         used += field != NULL ? snprintf(text + used, size - (size_t)used, "%s", field)

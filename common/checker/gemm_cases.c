@@ -33,7 +33,9 @@ enum shape_flags {
     FAR_A = 1024, /* rows so far apart on the device that the last ones begin beyond 2^31 elements */
     FAR_B = 2048,
     FAR_C = 4096,
-    C_AT_16 = 8192 /* C begins 16 bytes after a multiple of 256, its rows at multiples of 32 from each other */
+    UNUSED_LARGE = 16384, /* with UNUSED: it is as large as can be */
+    C_AT_16 =
+        8192 /* C begins 16 bytes after a multiple of 256, its rows at multiples of 32 from each other */
 };
 
 /** One line: the same shape and data for every family in the set. */
@@ -148,6 +150,15 @@ static const struct shape_row SHAPES[] = {
     {"large_tiles_9_by_2", GROUP_EDGES, G, ANY, 2049, 129, 3, 0, 0, 0, FIRST_CHOICE | SMALL_DEVICE, 1.0, 0.0,
      GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES, P, ANY, 64, 64, 64, 0, 0, 0, C_AT_16, 1.0, 0.0, GEMM_NORMAL},
+    {"deep_1025", GROUP_EDGES, SIZES, ANY, 2, 3, 1025, 0, 0, 0, FIRST_CHOICE, 1.0, 0.0, GEMM_NORMAL},
+    /* Tiles whose first row begins beyond 2^31 elements: row 128 in f16, 256 in f32. */
+    {"far_tiles_of_a", GROUP_EDGES, ALL, ANY, 272, 8, 24, 0, 0, 0, FAR_A, 1.0, 0.0, GEMM_NORMAL},
+    {"far_tiles_of_a_odd", GROUP_EDGES, ALL, ANY, 272, 8, 23, 0, 0, 0, FAR_A, 1.0, 0.0, GEMM_NORMAL},
+    {"far_tiles_of_b", GROUP_EDGES, ALL, ANY, 8, 24, 272, 0, 0, 0, FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"far_tiles_of_b_odd", GROUP_EDGES, ALL, ANY, 8, 23, 272, 0, 0, 0, FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"far_tiles_of_c", GROUP_EDGES, ALL, ANY, 272, 32, 8, 0, 0, 0, FAR_C, 1.0, 0.0, GEMM_NORMAL},
+    {"unused_arguments_large", GROUP_EDGES, ALL, ANY, 33, 34, 35, 0, 0, 0, UNUSED | UNUSED_LARGE, 1.0, 0.0,
+     GEMM_NORMAL},
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},
@@ -315,10 +326,13 @@ static void set_leading(int *extent, int more_a, int more_b, int more_c)
     extent[GEMM_LDC] = extent[GEMM_N] + more_c;
 }
 
-/* Row 32 begins at element 2^31 or 2^32: some 9 GB, of which a page is touched for each row. */
+/* Few rows: row 32 begins at element 2^31 or 2^32. Many: row 128 or 256 does. Some 9 GB, of which a page is
+ * touched for each row. */
 static void set_apart(struct lesson_case *item, int buffer)
 {
-    int leading = (int)((INT64_C(1) << 28) / (int64_t)storage_bytes(gemm_storage(item, buffer)));
+    int rows = item->extent[buffer == GEMM_B ? GEMM_K : GEMM_M];
+    int64_t row_bytes = INT64_C(1) << (rows < 64 ? 28 : 25);
+    int leading = (int)(row_bytes / (int64_t)storage_bytes(gemm_storage(item, buffer)));
     item->apart[buffer] = leading + item->extent[GEMM_LDA + buffer] % 8; /* as aligned as the rows are */
     item->value[GEMM_LDA + buffer] = item->apart[buffer];
 }
@@ -341,6 +355,7 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
     if (row->flags & UNUSED) {
         item->value[GEMM_UNUSED] = GEMM_UNUSED_WORKSPACE;
         if (family->choice != GEMM_STAGES) item->value[GEMM_UNUSED] |= GEMM_UNUSED_STAGES;
+        if (row->flags & UNUSED_LARGE) item->value[GEMM_UNUSED] |= GEMM_UNUSED_LARGE;
     }
     for (int buffer = GEMM_A; buffer <= GEMM_C; buffer++) {
         item->start[buffer] = (row->flags & (unsigned)(OFFSET_A << buffer)) != 0;
@@ -461,7 +476,7 @@ struct property_row {
     int wanted, repeat, same_bits;
 };
 
-enum { ALIGNMENTS = 48 };
+enum { ALIGNMENTS = 60 };
 
 static int property_cases(const struct gemm_family *family, struct lesson_case *cases, int count,
                           int capacity)
@@ -571,7 +586,7 @@ struct alignment {
  * start and rows that make up for each other in every second row. */
 static struct alignment alignment_of(int index)
 {
-    static const int by[] = {1, 2, 4, 8};
+    static const int by[] = {1, 2, 4, 8, 3, 5, 6, 7};
     static const struct alignment together[] = {
         {{0, 0, 0}, {4, 4, 0}}, {{0, 0, 0}, {4, 0, 4}}, {{0, 0, 0}, {0, 4, 4}}, {{0, 0, 0}, {1, 1, 0}},
         {{0, 0, 0}, {2, 0, 2}}, {{0, 0, 0}, {0, 2, 2}}, {{0, 0, 0}, {8, 8, 8}}, {{4, 4, 0}, {0, 0, 0}},
@@ -581,11 +596,12 @@ static struct alignment alignment_of(int index)
         {{7, 0, 0}, {1, 0, 0}}, {{0, 7, 0}, {0, 1, 0}}, {{0, 0, 7}, {0, 0, 1}},
     };
     struct alignment alignment = {{0}, {0}};
-    int alone = (int)COUNT_OF(by) * GEMM_BUFFERS;
-    if (index > 2 * alone) return together[(size_t)(index - 2 * alone - 1) % COUNT_OF(together)];
+    int starts = (int)COUNT_OF(by) * GEMM_BUFFERS,
+        alone = starts + starts / 2; /* rows: powers of two will do */
+    if (index > alone) return together[(size_t)(index - alone - 1) % COUNT_OF(together)];
     if (index > 0) {
-        int *what = index <= alone ? alignment.start : alignment.more;
-        what[(index - 1) % GEMM_BUFFERS] = by[(index - 1) / GEMM_BUFFERS % (int)COUNT_OF(by)];
+        int *what = index <= starts ? alignment.start : alignment.more, at = (index - 1) % starts;
+        what[at % GEMM_BUFFERS] = by[at / GEMM_BUFFERS];
     }
     return alignment;
 }

@@ -30,7 +30,7 @@ enum gemm_value {
     GEMM_UNUSED     /* set of enum gemm_unused: what is set to values without meaning */
 };
 
-enum gemm_unused { GEMM_UNUSED_STAGES = 1, GEMM_UNUSED_WORKSPACE = 2 };
+enum gemm_unused { GEMM_UNUSED_STAGES = 1, GEMM_UNUSED_WORKSPACE = 2, GEMM_UNUSED_LARGE = 4 };
 
 /** @brief lesson_case.real */
 enum gemm_real { GEMM_ALPHA, GEMM_BETA };

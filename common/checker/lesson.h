@@ -38,6 +38,7 @@ enum {
     LESSON_EXTENTS = 12,
     LESSON_PARTS = 8,
     LESSON_RANK = 4,
+    LESSON_COLUMNS = 5, /* names that a buffer of fields may have */
     LESSON_STARTS = 4,
     LESSON_ROW = LESSON_RANK,
     LESSON_ALIGN,
@@ -101,7 +102,7 @@ struct lesson_buffer {
      *  how many elements of the last extent count; 0 for all. extent[LESSON_ALIGN] is what the contract asks its
      *  address to be a multiple of; 0: of an element's size, of a workspace 256. */
     size_t extent[LESSON_SHAPE];
-    const char *column[4]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
+    const char *column[LESSON_COLUMNS]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
     enum storage storage;  /**< how elements lie in device memory */
 };
 

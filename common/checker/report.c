@@ -61,8 +61,9 @@ static void report_case(const struct check *check, int index)
     printf("  %-11s case %s: %s\n", state_name(verdict->state), item->name, verdict->shape);
     printf("    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", verdict->headline);
     if (verdict->pattern[0] != '\0') printf("    %-12s %s\n", "pattern", verdict->pattern);
+    /* Told by the last case, and not about it; but for what was made and left in one call. */
     int at_the_end =
-        strncmp(verdict->detail, "simt: leak:", 11) == 0; /* told by the last case, and not about it */
+        strncmp(verdict->detail, "simt: leak:", 11) == 0 && strstr(verdict->detail, "of this call") == NULL;
     const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
     if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);

@@ -161,7 +161,7 @@ static uint64_t barely_aligned_lead(const struct item *item, int index)
     if (align >= WIRE_ALIGNMENT / 2) return 0;
     while (align << classes <= WIRE_ALIGNMENT / 4) classes++;
     align <<= choice % classes;
-    return align * (1 + choice / 64 % 2 * 2);
+    return align * (1 + choice / 64 % 4 * 2);
 }
 
 /* 1 if the case itself says where its buffers begin, or needs as much memory as there is. */

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__ /* known only behind its other headers */
+#include <malloc.h>
+#endif
 
 #include "runner.h"
 
@@ -33,6 +36,8 @@ extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));
 extern void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes)
     __attribute__((weak));
 extern void simt_turn_order(int turned) __attribute__((weak));
+extern unsigned long simt_objects_made(void) __attribute__((weak));
+extern void simt_report_left_since(unsigned long mark) __attribute__((weak));
 enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
 
@@ -308,6 +313,17 @@ void entry_point_is_given(cudaStream_t stream)
     hold_to(promises);
 }
 
+size_t host_bytes_in_use(void)
+{
+#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    if (simt_promise == NULL) return 0; /* a driver keeps what it likes */
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
 enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described)
 {
     struct wire_case told = *run->item;
@@ -324,9 +340,11 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     promises = ALL_PROMISES;
     entry_point_is_given(stream);
     struct device_calls before = device_calls();
+    unsigned long objects = simt_objects_made != NULL ? simt_objects_made() : 0;
     enum kernel_status status = lesson_call(&told, pointers, stream);
     struct device_calls after = device_calls();
     hold_to(0);
+    if (simt_report_left_since != NULL) simt_report_left_since(objects);
     describe_launches(NULL);
     if (described != NULL) {
         described->calls_counted = (uint32_t)after.counted;

@@ -25,8 +25,9 @@ void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gem
         .b = buffers[GEMM_B],
         .c = buffers[GEMM_C],
     };
-    if (value[GEMM_UNUSED] & GEMM_UNUSED_STAGES) args->stages = -7;
+    int large = (value[GEMM_UNUSED] & GEMM_UNUSED_LARGE) != 0;
+    if (value[GEMM_UNUSED] & GEMM_UNUSED_STAGES) args->stages = large ? INT_MAX : -7;
     if (!(value[GEMM_UNUSED] & GEMM_UNUSED_WORKSPACE)) return;
-    args->workspace = (char *)buffers[GEMM_C] + 3;
-    args->workspace_bytes = 5;
+    args->workspace = large ? NULL : (char *)buffers[GEMM_C] + 3;
+    args->workspace_bytes = large ? SIZE_MAX : 5;
 }

@@ -29,6 +29,9 @@ void entry_point_makes_objects(void);
 /** @brief In lesson_call(): what is called next is given @p stream, not the one that lesson_call() was. */
 void entry_point_is_given(cudaStream_t stream);
 
+/** @brief Bytes that malloc() has given out and not got back; 0 where nobody can tell, as on a GPU. */
+size_t host_bytes_in_use(void);
+
 /* ---- one case (device_case.c) -------------------------------------------------------------------------- */
 
 /** @brief A buffer in device memory, between its guard zones. */

@@ -248,6 +248,10 @@ enum simt_promise {
 /** @brief From now on host code keeps @p promises, a set of them, and @p stream (cudaStream_t) is the one stream. A
  *         call that breaks one is a finding. None: the entry point has returned. */
 void simt_promise(unsigned promises, void *stream);
+/** @brief How many streams, events and graphs, plain and executable, the program has made so far. */
+unsigned long simt_objects_made(void);
+/** @brief A finding for each kind of them that was made after the first @p mark ones and is still there. */
+void simt_report_left_since(unsigned long mark);
 /** @brief How many kernels and graphs the program has launched so far. A kernel that became part of a graph by a
  *         capture is not among them, however often the graph is launched. */
 void simt_calls(unsigned long *launches, unsigned long *graph_launches);

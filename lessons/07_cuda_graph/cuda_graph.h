@@ -37,7 +37,8 @@ struct decode_graphs;
  * @param[in]  model   sizes and weights; copied, but what its pointers point to must stay
  * @param[in]  buffers device memory that every step will work in; copied likewise. Between two steps others
  *                     may use it, an eager step for one: only the cache is kept
- * @param[in]  stream  what to capture on; not the legacy default stream. It may be gone when steps are taken
+ * @param[in]  stream  what to capture on; not the legacy default stream, cudaStreamPerThread may be. It may be gone
+ *                     when steps are taken
  * @param[out] graphs  receives what has been made; NULL on failure
  * @return ::KERNEL_OK; else the first that applies: ::KERNEL_INVALID_CONFIG if an argument or a buffer is
  *         NULL or @p stream is the legacy default stream; what decode_config_check() says;
@@ -62,7 +63,8 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
  * @param[in] graphs made by decode_graphs_create()
  * @param[in] batch  what to compute; its arrays may lie elsewhere at every call, and must stay until @p
  *                   stream has got so far
- * @param[in] stream where to work, in order with what is there; may be another one at every call
+ * @param[in] stream where to work, in order with what is there; may be another one at every call, the legacy
+ *                   default stream among them, which cannot be captured
  * @return ::KERNEL_OK; else the first that applies: ::KERNEL_INVALID_CONFIG if a pointer is NULL;
  *         ::KERNEL_INVALID_DIMENSION if the batch is empty or larger than max_rows; ::KERNEL_CUDA_ERROR. A
  *         step that is refused leaves no trace

@@ -27,8 +27,11 @@ enum manner {
     SECOND_MODEL = 32,   /* graphs of another model take the same steps, and are destroyed before the last */
     BUFFERS_SHARED =
         64, /* somebody else has used the buffers before every step; what a step leaves is looked at */
-    LONG_TABLES = 128, /* tables have more pages than any sequence needs */
-    HUGE_TABLES = 256  /* they have more than 65,535 */
+    LONG_TABLES = 128,      /* tables have more pages than any sequence needs */
+    HUGE_TABLES = 256,      /* they have more than 65,535 */
+    STREAMS_BUILT_IN = 512, /* creation and steps are given the streams that nobody makes, in turn */
+    CREATED_OFTEN =
+        1024 /* before the graphs come others, created, used and destroyed in turn, and creations that fail */
 };
 
 /** What the student's functions are told wrongly. */
@@ -64,7 +67,7 @@ enum mistake {
 enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, REPORT, WORKSPACE, BUFFERS };
 
 /** The columns of the report. It has a row for every step, and a last one for what is not of a step. */
-enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, COLUMNS };
+enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, LEFT, COLUMNS };
 
 /** What the report says in its last row of the rows that pad. */
 enum padding { PADDED_RIGHT, PADDED_NEEDLESSLY, PADDED_WITH_ANOTHER_ROW, PADDED_WITH_A_PART };
@@ -79,7 +82,7 @@ struct plan {
     int which; /* of several pointers is missing */
 };
 
-enum { MOST_STEPS = 64, HUGE_TABLE = 65600 };
+enum { MOST_STEPS = 64, HUGE_TABLE = 65600, ROUNDS = 8 };
 
 _Static_assert(sizeof(struct plan) <= sizeof((struct lesson_case *)0)->value, "it travels as these values");
 
@@ -262,7 +265,8 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
     *graphs = (struct decode_graphs *)&model; /* anything but NULL */
     spoil_model(mistake, scene->plan.which, &model);
     spoil_buffers(mistake, scene->plan.which, &work);
-    if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM) stream = NULL;
+    if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
+        stream = scene->plan.which == 0 ? NULL : cudaStreamLegacy; /* it has two names */
     cudaStream_t elsewhere = begin_capture_elsewhere(mistake);
     enum kernel_status status =
         decode_graphs_create(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &work,
@@ -270,7 +274,7 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
     memset(&model, 0xff, sizeof model);
     memset(&work, 0xff, sizeof work);
     if (elsewhere != NULL) cudaStreamDestroy(elsewhere); /* its capture goes with it, and no error is cleared */
-    if (stream != NULL && capture_is_open(stream)) {
+    if (stream != NULL && stream != cudaStreamLegacy && capture_is_open(stream)) {
         if (status != KERNEL_OK) *graphs = NULL;
         return KERNEL_CUDA_ERROR;
     }
@@ -298,10 +302,16 @@ static void be_refused(const struct scene *scene, struct decode_graphs *graphs, 
         (void)step_with(scene, mistakes[i], graphs, step);
 }
 
+/** 1 if the steps of a case are not all in one stream. */
+static int streams_differ(const struct scene *scene)
+{
+    return (scene->plan.manner & (STREAMS_CHANGE | STREAMS_BUILT_IN)) != 0;
+}
+
 /** The stream of a step; what has been done so far is in front of it. */
 static cudaStream_t begin_step(const struct scene *scene, int step)
 {
-    if (scene->of_step[step] == NULL) return scene->stream;
+    if (!streams_differ(scene)) return scene->stream;
     cudaStreamWaitEvent(scene->of_step[step], scene->so_far, 0);
     return scene->of_step[step];
 }
@@ -309,9 +319,9 @@ static cudaStream_t begin_step(const struct scene *scene, int step)
 /** Whoever still knows the stream of the step has a handle of nothing. */
 static void end_step(struct scene *scene, int step)
 {
-    if (scene->of_step[step] == NULL) return;
+    if (!streams_differ(scene)) return;
     cudaEventRecord(scene->so_far, scene->of_step[step]);
-    cudaStreamDestroy(scene->of_step[step]);
+    if (scene->plan.manner & STREAMS_CHANGE) cudaStreamDestroy(scene->of_step[step]);
     scene->of_step[step] = NULL;
     cudaStreamWaitEvent(scene->stream, scene->so_far, 0);
 }
@@ -389,13 +399,20 @@ static enum kernel_status take_steps_of_two(struct scene *scene, struct decode_g
     size_t all = workspace_of(&scene->plan);
     size_t first = decode_buffers_at(&scene->plan.config, NULL, NULL, &(struct decode_buffers){0});
     int last = scene->plan.steps - 1;
+    struct decode_graphs *idle = NULL; /* of a smaller model, made last and never used */
+    struct scene third = *scene;
+    third.model.config.vocab--;
+    third.model.config.max_rows /= 2;
+    third.model.config.max_blocks--;
     enum kernel_status status = create(&second, RIGHT, scene->stream, &others);
+    if (status == KERNEL_OK) status = create(&third, RIGHT, scene->stream, &idle);
     for (int step = 0; step <= last && status == KERNEL_OK; step++) {
         status = take_step(&second, others, 1, step);
         if (step > 0 && status == KERNEL_OK) status = take_step(scene, graphs, 0, step - 1);
     }
     settle(scene);
     decode_graphs_destroy(others);
+    decode_graphs_destroy(idle);
     cudaMemsetAsync((char *)scene->buffers[WORKSPACE] + first, 0xff, all - first, scene->stream);
     return status == KERNEL_OK ? take_step(scene, graphs, 0, last) : status;
 }
@@ -555,13 +572,18 @@ static void open_legacy_stream(cudaStream_t barrier)
     cudaGetLastError();
 }
 
-/** Makes the streams of the steps before any of them is destroyed, so that no two have the same handle. */
+/** The stream of the creation. Those of the steps are made before any is destroyed, so that no two have the same
+ * handle; or they are the built-in ones. */
 static cudaStream_t make_streams(struct scene *scene)
 {
-    cudaStream_t of_creation = NULL;
-    cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
-    for (int step = 0; step < scene->plan.steps; step++)
-        cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
+    static const cudaStream_t built_in[] = {NULL, cudaStreamPerThread, cudaStreamLegacy};
+    int own = (scene->plan.manner & STREAMS_CHANGE) != 0;
+    cudaStream_t of_creation = cudaStreamPerThread;
+    if (own) cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
+    for (int step = 0; step < scene->plan.steps; step++) {
+        scene->of_step[step] = built_in[step % 3];
+        if (own) cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
+    }
     cudaEventCreateWithFlags(&scene->so_far, cudaEventDisableTiming);
     cudaEventRecord(scene->so_far, scene->stream);
     return of_creation;
@@ -570,16 +592,37 @@ static cudaStream_t make_streams(struct scene *scene)
 /** Those of steps that were not taken. */
 static void destroy_streams(struct scene *scene)
 {
-    for (int step = 0; step < scene->plan.steps; step++)
+    for (int step = 0; step < scene->plan.steps && scene->plan.manner & STREAMS_CHANGE; step++)
         if (scene->of_step[step] != NULL) cudaStreamDestroy(scene->of_step[step]);
     cudaEventDestroy(scene->so_far);
+}
+
+/**
+ * Graphs made, used and destroyed in turn, and creations that fail. The C library and the device keep some memory to
+ * use it again, less and less from round to round: a leak is what is left of every one of the later rounds.
+ */
+static void create_in_turn(struct scene *scene)
+{
+    int leaks = 1;
+    struct decode_graphs *graphs;
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        size_t before = host_bytes_in_use();
+        if (create(scene, MISSING_WEIGHT, scene->stream, &graphs) == KERNEL_OK) decode_graphs_destroy(graphs);
+        if (create(scene, RIGHT, scene->stream, &graphs) != KERNEL_OK) return;
+        (void)take_step(scene, graphs, 0, 0);
+        settle(scene);
+        decode_graphs_destroy(graphs);
+        if (round >= ROUNDS) leaks &= host_bytes_in_use() > before;
+    }
+    scene->report[scene->plan.steps].of[LEFT] = leaks;
 }
 
 /** Creates the graphs as the case wants it, and reports what that has launched. */
 static enum kernel_status create_graphs(struct scene *scene, struct decode_graphs **graphs)
 {
     unsigned manner = scene->plan.manner;
-    cudaStream_t stream = manner & STREAMS_CHANGE ? make_streams(scene) : scene->stream;
+    cudaStream_t stream = streams_differ(scene) ? make_streams(scene) : scene->stream;
+    if (manner & CREATED_OFTEN) create_in_turn(scene);
     struct device_calls before = device_calls();
     if (manner & CREATED_TWICE) {
         if (create(scene, MISSING_WEIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
@@ -609,7 +652,7 @@ static enum kernel_status replay_all(struct scene *scene)
         scene->report[p->steps].of[PADDING] = look_at_inputs(scene);
     settle(scene);
     decode_graphs_destroy(graphs);
-    if (p->manner & STREAMS_CHANGE) destroy_streams(scene);
+    if (streams_differ(scene)) destroy_streams(scene);
     return status;
 }
 
@@ -718,6 +761,8 @@ static const struct table_row {
     {"step/without_the_legacy_stream", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 2, 3, 0, 2, BOTH, NO_LEGACY},
     {"step/refusals_between", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 3, 3, 0, 3, BOTH, REFUSED_BETWEEN},
     {"step/created_again", GROUP_EDGES, ANY, &SMALLEST, 2, 4, 2, 2, 0, 2, BOTH, CREATED_TWICE},
+    {"step/built_in_streams", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 5, 1, 3, BOTH, STREAMS_BUILT_IN},
+    {"step/created_in_turn", GROUP_EDGES, ANY, &SMALLEST, 2, 4, 1, 1, 0, 1, BOTH, CREATED_OFTEN},
     {"step/two_models", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 3, 1, 3, BOTH, SECOND_MODEL},
     {"step/joins_and_leaves", GROUP_NUMERICS, ANY, &SMALLEST, 4, 4, 24, 9, 3, 8, BOTH, PLAIN},
     {"step/batch_shrinks", GROUP_NUMERICS, ANY, &SMALLEST, 8, 8, 11, 8, 1, 4, BOTH, LONG_TABLES},
@@ -765,6 +810,7 @@ static const struct bad_row {
     {"step/null_buffers", NULL_BUFFERS, 0, KERNEL_INVALID_CONFIG},
     {"step/null_handle", NULL_HANDLE, 0, KERNEL_INVALID_CONFIG},
     {"step/legacy_stream", LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
+    {"step/legacy_stream_by_its_name", LEGACY_STREAM, 1, KERNEL_INVALID_CONFIG},
     {"step/no_buffer_of_tokens", MISSING_BUFFER, 0, KERNEL_INVALID_CONFIG},
     {"step/no_buffer_of_positions", MISSING_BUFFER, 1, KERNEL_INVALID_CONFIG},
     {"step/no_buffer_of_block_tables", MISSING_BUFFER, 2, KERNEL_INVALID_CONFIG},
@@ -983,12 +1029,13 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
                                       {0},     STORAGE_F16};
     b[LOGITS] = (struct lesson_buffer){"logits", WIRE_OUT,   4, {copies, steps, (size_t)c->max_rows, vocab},
                                        {0},      STORAGE_F32};
-    b[REPORT] = (struct lesson_buffer){"replay",
-                                       WIRE_OUT,
-                                       2,
-                                       {steps + 1, COLUMNS},
-                                       {"graphs", "kernels", "differences_from_eager", "padding"},
-                                       STORAGE_I32};
+    b[REPORT] =
+        (struct lesson_buffer){"replay",
+                               WIRE_OUT,
+                               2,
+                               {steps + 1, COLUMNS},
+                               {"graphs", "kernels", "differences_from_eager", "padding", "host_memory_left"},
+                               STORAGE_I32};
     b[WORKSPACE] =
         (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace_of(&p) / 4}, {0}, STORAGE_F32};
     /* The given kernels ask for it. */
@@ -1338,6 +1385,10 @@ static const struct meaning {
      "0"},
     {PADDING, 0, PADDED_WITH_A_PART,
      "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
+    {LEFT, 0, 1,
+     "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
+     "all that "
+     "decode_graphs_create() and the steps have allocated, and a creation that fails frees it as well"},
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
@@ -1367,7 +1418,12 @@ static const char *purpose(const struct lesson_case *item)
         {BUFFERS_SHARED, "before every step others have used the buffers that the graphs read"},
         {REFUSED_BETWEEN, "before every step come calls that must be refused, and leave no trace"},
         {CREATED_TWICE, "a creation that fails and graphs that are destroyed unused come first"},
-        {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"}};
+        {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier; "
+                       "those of a third are there"},
+        {STREAMS_BUILT_IN,
+         "creation is given cudaStreamPerThread; steps are given that and the legacy default stream"},
+        {CREATED_OFTEN,
+         "graphs are created, used and destroyed in turn, and must leave no host memory behind"}};
     const struct plan p = plan_of(item->value);
     if (p.mistake == CAPTURE_ELSEWHERE) return "cudaGraphInstantiate fails: another capture forbids it";
     if (p.mistake == MISSING_WEIGHT) return "a kernel is refused in the middle of the capture";

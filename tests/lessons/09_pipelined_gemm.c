@@ -86,6 +86,22 @@ static int almost_whole_cases(const struct gemm_family *family, struct lesson_ca
     return count;
 }
 
+/* Rows that are shorter than a tile and one element further apart than it is wide: chunks of the last row but one end
+ * outside of the matrix. */
+static int narrow_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    if (count + 2 > capacity) return count;
+    cases[count] = gemm_case(family, "narrow_in_wide_rows_of_a", GROUP_EDGES, DEVICE_ANY, 129, 8, 2);
+    cases[count].start[GEMM_A] = 1;
+    cases[count].extent[GEMM_LDA] = 33;
+    cases[count++].value[GEMM_LDA] = 33;
+    cases[count] = gemm_case(family, "narrow_in_wide_rows_of_b", GROUP_EDGES, DEVICE_ANY, 8, 2, 65);
+    cases[count].start[GEMM_B] = 1;
+    cases[count].extent[GEMM_LDB] = 65;
+    cases[count++].value[GEMM_LDB] = 65;
+    return count;
+}
+
 /* A whole large tile and several steps of it, with every number of stages. */
 static int large_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
@@ -126,6 +142,7 @@ static int cases(struct lesson_case *cases, int capacity)
     count = stages_cases(&family, cases, count, capacity);
     count = tile_cases(&family, cases, count, capacity);
     count = almost_whole_cases(&family, cases, count, capacity);
+    count = narrow_cases(&family, cases, count, capacity);
     count = large_cases(&family, cases, count, capacity);
     return timed_cases(&family, cases, count, capacity);
 }

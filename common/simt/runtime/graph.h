@@ -33,6 +33,7 @@ struct CUgraph_st {
     struct node_set nodes;
     struct simt_site site; /**< the call that made it */
     pid_t owner;
+    unsigned long number; /**< object_number() */
     struct CUgraph_st *next;
 };
 
@@ -40,6 +41,7 @@ struct CUgraphExec_st {
     struct CUgraph_st *graph; /**< a copy that nobody else can change */
     struct simt_site site;
     pid_t owner;
+    unsigned long number;
     struct CUgraphExec_st *next;
 };
 
@@ -63,6 +65,8 @@ void graph_replay(cudaGraphExec_t executable, void (*carry_out)(const struct ope
 void graphs_watch_leaks(void);
 /** @brief cudaDeviceReset: they are all gone. */
 void graphs_forget(void);
+/** @brief Reports graphs, plain and executable, with a higher number than @p mark as leaks, each once. */
+void graphs_report_since(unsigned long mark);
 
 /* ---- streams and events -------------------------------------------------------------------------------- */
 
@@ -71,6 +75,8 @@ struct capture;
 struct CUstream_st {
     unsigned int flags;
     int priority;
+    struct simt_site site; /**< the call that made it */
+    unsigned long number;  /**< object_number() */
     struct CUstream_st *next;
     struct capture *capture;    /**< NULL: not under capture */
     struct node_set last;       /**< what the next operation of the capture depends on */
@@ -82,6 +88,8 @@ enum { PROMISE_STREAMS = 16 }; /* that one call of an entry point may use */
 struct CUevent_st {
     unsigned int flags;
     int recorded;
+    struct simt_site site;
+    unsigned long number;
     struct timespec when;
     struct CUevent_st *next;
     unsigned long long capture_id; /**< last recorded in this capture; 0: outside of any */
@@ -89,6 +97,13 @@ struct CUevent_st {
     unsigned long call;            /**< last recorded in this call of an entry point; then promises.c knows */
     unsigned known[PROMISE_STREAMS];
 };
+
+/** @brief The next number for a stream, event or graph: who was made later has a higher one. */
+unsigned long object_number(void);
+#define OF_THIS_CALL                                                                                         \
+    " of this call" /* the checker knows by it that it is not told at the end of the process */
+/** @brief A finding if @p count objects of a kind are left; @p site is where the first of them was made. */
+void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site);
 
 /** @brief The stream is about to be destroyed. */
 void promises_lose_stream(struct CUstream_st *stream);

@@ -80,6 +80,7 @@ struct CUgraph_st *graph_new(struct simt_site site)
     if (graph == NULL) return NULL;
     graph->site = site;
     graph->owner = getpid();
+    graph->number = object_number();
     return graph;
 }
 
@@ -144,13 +145,31 @@ static void report_leaks(void)
     for (const struct CUgraphExec_st *e = executables; e != NULL; e = e->next)
         if (e->owner == getpid() && ++executable_count) executable_site = e->site;
     pthread_mutex_unlock(&lock);
-    if (count > 0)
-        simt_finding("leak", &site, "%zu graph%s never destroyed; the first is of %s", count,
-                     count == 1 ? " was" : "s were", site.what);
-    if (executable_count > 0)
-        simt_finding("leak", &executable_site, "%zu executable graph%s never destroyed; the first is of %s",
-                     executable_count, executable_count == 1 ? " was" : "s were", executable_site.what);
+    report_left(count, "graph", "", &site);
+    report_left(executable_count, "executable graph", "", &executable_site);
     captures_report_leaks();
+}
+
+void graphs_report_since(unsigned long mark)
+{
+    size_t count = 0, executable_count = 0;
+    struct simt_site site = {0}, executable_site = {0};
+    pthread_mutex_lock(&lock);
+    for (struct CUgraph_st *g = graphs; g != NULL; g = g->next) {
+        if (g->number <= mark || g->owner != getpid()) continue;
+        site = g->site;
+        g->owner = 0; /* nobody's: it is not told again at the end */
+        count++;
+    }
+    for (struct CUgraphExec_st *e = executables; e != NULL; e = e->next) {
+        if (e->number <= mark || e->owner != getpid()) continue;
+        executable_site = e->site;
+        e->owner = 0;
+        executable_count++;
+    }
+    pthread_mutex_unlock(&lock);
+    report_left(count, "graph", OF_THIS_CALL, &site);
+    report_left(executable_count, "executable graph", OF_THIS_CALL, &executable_site);
 }
 
 void graphs_watch_leaks(void)
@@ -312,6 +331,7 @@ static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, u
     }
     e->site = site;
     e->owner = getpid();
+    e->number = object_number();
     pthread_mutex_lock(&lock);
     e->next = executables;
     executables = e;

@@ -14,6 +14,43 @@ static struct CUevent_st *events;
 static struct CUstream_st per_thread; /* cudaStreamPerThread: one will do, nothing overlaps */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* ---- what is left ---------------------------------------------------------------------------------------- */
+
+static unsigned long made; /* streams, events and graphs so far */
+
+unsigned long object_number(void)
+{
+    return __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
+}
+
+unsigned long simt_objects_made(void)
+{
+    return __atomic_load_n(&made, __ATOMIC_RELAXED);
+}
+
+void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site)
+{
+    if (count == 0) return;
+    simt_finding("leak", site, "%zu %s%s%s %s never destroyed; the first is of %s", count, kind,
+                 count == 1 ? "" : "s", whose, count == 1 ? "was" : "were", site->what);
+}
+
+void simt_report_left_since(unsigned long mark)
+{
+    size_t stream_count = 0, event_count = 0;
+    struct simt_site stream_site = {0}, event_site = {0};
+    if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
+    pthread_mutex_lock(&lock);
+    for (const struct CUstream_st *s = streams; s != NULL; s = s->next)
+        if (s->number > mark && ++stream_count) stream_site = s->site;
+    for (const struct CUevent_st *e = events; e != NULL; e = e->next)
+        if (e->number > mark && ++event_count) event_site = e->site;
+    pthread_mutex_unlock(&lock);
+    report_left(stream_count, "stream", OF_THIS_CALL, &stream_site);
+    report_left(event_count, "event", OF_THIS_CALL, &event_site);
+    graphs_report_since(mark);
+}
+
 /* ---- streams ------------------------------------------------------------------------------------------- */
 
 int stream_is_valid(cudaStream_t stream)
@@ -40,6 +77,8 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int p
     struct CUstream_st *s = calloc(1, sizeof(*s));
     if (s == NULL) return runtime_result(cudaErrorMemoryAllocation);
     s->flags = flags;
+    s->site = site;
+    s->number = object_number();
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     pthread_mutex_lock(&lock);
     s->next = streams;
@@ -177,6 +216,8 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned int flags, struct s
     struct CUevent_st *e = calloc(1, sizeof(*e));
     if (e == NULL) return runtime_result(cudaErrorMemoryAllocation);
     e->flags = flags;
+    e->site = site;
+    e->number = object_number();
     pthread_mutex_lock(&lock);
     e->next = events;
     events = e;

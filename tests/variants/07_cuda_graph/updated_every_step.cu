@@ -84,6 +84,17 @@ static enum kernel_status capture_step(const struct decode_graphs *graphs, int r
     return status;
 }
 
+/** The same in a step, whose stream may be one that cannot be captured: on a stream of its own. */
+static enum kernel_status capture_apart(const struct decode_graphs *graphs, int rows, cudaGraphExec_t *replay)
+{
+    cudaStream_t own = NULL;
+    cudaError_t error = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+    if (error != cudaSuccess) return status_of(error);
+    enum kernel_status status = capture_step(graphs, rows, own, replay);
+    cudaStreamDestroy(own);
+    return status;
+}
+
 /* ---- a step ------------------------------------------------------------------------------------------ */
 
 /** Rows first .. last of the inputs become rows that do no harm. One block a row. */
@@ -137,7 +148,7 @@ enum kernel_status decode_graphs_step(struct decode_graphs *graphs, const struct
     if (status != KERNEL_OK) return status;
     int bucket = bucket_of(batch->rows);
     size_t logits_bytes = (size_t)batch->rows * (size_t)graphs->model.config.vocab * sizeof(float);
-    status = capture_step(graphs, 1 << bucket, stream, &graphs->replay[bucket]);
+    status = capture_apart(graphs, 1 << bucket, &graphs->replay[bucket]);
     if (status == KERNEL_OK) status = stage_inputs(graphs, batch, 1 << bucket, stream);
     if (status == KERNEL_OK) status = status_of(cudaGraphLaunch(graphs->replay[bucket], stream));
     if (status == KERNEL_OK)
