@@ -166,6 +166,7 @@ static const struct table_row TABLE[] = {
     {"length_129", GROUP_EDGES, A, 1, 2, 1, 64, 32, 129, FULL, NAN_REST, TIGHT},
     {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, TIGHT},
     {"length_4161", GROUP_EDGES, A, 1, 1, 1, 32, 16, 4161, FULL, NAN_REST, 0},
+    {"length_16641", GROUP_EDGES, A, 1, 2, 1, 32, 32, 16641, FULL, NAN_REST, ALIBI},
     {"around_partitions", GROUP_EDGES, A, 8, 1, 1, 32, 16, 1025, AROUND_PARTITIONS, NAN_REST, 0},
     {"few_multiprocessors", GROUP_EDGES, A, 2, 4, 2, 32, 16, 400, MIXED, NAN_REST, FEW_SMS | ALIBI},
     {"promised_32768", GROUP_EDGES, A, 3, 2, 1, 32, 32, 32768, AROUND_PAGES, NAN_REST, SPARSE},
@@ -213,7 +214,6 @@ static const struct table_row TABLE[] = {
      WRONG(ENTRY_ONE_TOO_HIGH) | CAPTURED | VALIDATED},
     {"batch_33", GROUP_EDGES, A, 33, 8, 2, 128, 16, 700, MIXED, NAN_REST, GPU_ONLY | ALIBI},
     {"batch_70000", GROUP_EDGES, A, 70000, 1, 1, 32, 16, 3, MIXED, NAN_REST, GPU_ONLY},
-    {"length_16385", GROUP_EDGES, A, 1, 2, 1, 32, 16, 16385, FULL, NAN_REST, GPU_ONLY},
     {"lengths_1_to_32768", GROUP_EDGES, A, 8, 8, 2, 64, 16, 32768, MIXED, NAN_REST, GPU_ONLY},
 
     {"large_logits", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, LARGE, 0},
@@ -305,7 +305,7 @@ static const struct bad_row BAD[] = {
     {"dtype_unknown", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, 9)},
     {"misaligned_q", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_Q, 8)},
     {"misaligned_k_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_K, 8)},
-    {"misaligned_v_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_V, 2)},
+    {"misaligned_v_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_V, 8)},
     {"misaligned_block_table", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_TABLE, 2)},
     {"misaligned_context_lens", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_LENS, 2)},
     {"misaligned_alibi_slopes", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_SLOPES, 2)},
@@ -322,7 +322,7 @@ static const struct bad_row BAD[] = {
      0},
     {"workspace_null", KERNEL_OUT_OF_MEMORY, BAD_NULL(PA_WORKSPACE)},
     {"workspace_short", KERNEL_OUT_OF_MEMORY, BAD_VALUE(PA_WORKSPACE_SHORTAGE, 1)},
-    {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_WORKSPACE, 16)},
+    {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_WORKSPACE, 128)},
 };
 
 enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 5 /* the last ones; only v2 has one */ };
