@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "softmax.h"
-#include "wide.h"
+#include "base/wide.h"
 
 double ref_attention_scale(const struct ref_attention_shape *shape)
 {

@@ -3,7 +3,7 @@
  * @brief The oracle of a decode step: one token of one sequence after another, in float64.
  *
  * There are no pages and no batches here: a sequence is its own array of keys and values. (The header
- * common/decode_model.h describes the step as kernels see it; this one knows nothing of it.)
+ * common/decode/decode_model.h describes the step as kernels see it; this one knows nothing of it.)
  */
 #ifndef WARPWISE_REFERENCE_DECODE_STEP_H
 #define WARPWISE_REFERENCE_DECODE_STEP_H

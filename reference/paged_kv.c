@@ -9,7 +9,7 @@
 
 #include "attention.h"
 #include "softmax.h"
-#include "wide.h"
+#include "base/wide.h"
 
 void ref_paged_gather(const struct ref_paged_cache *cache, const float *pages, const int32_t *block_table,
                       int kv_head, int context_len, float *rows)

@@ -3,7 +3,8 @@
 #   SOURCE     top of the tree                          LEAST   percent each of the three has to reach
 cmake_minimum_required(VERSION 3.25)
 set(reference reference)
-set(checker common/checker)
+set(checker common/base common/sandbox common/checker common/checker/numbers common/checker/cases common/checker/lessons common/checker/verdict
+    common/checker/report)
 set(device common/simt/machine common/simt/runtime common/simt/simtcc)
 file(GLOB_RECURSE data ${BUILD}/*.gcda)
 if(data STREQUAL "")

@@ -9,12 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "case_table.h"
+#include "checker/verdict/bench.h"
+#include "checker/cases/case_table.h"
 #include "options.h"
-#include "process.h"
-#include "rehearse.h"
-#include "report.h"
+#include "checker/verdict/child.h"
+#include "checker/verdict/rehearse.h"
+#include "checker/report/report.h"
 
 enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_BROKEN = 2, EXIT_NOTHING = 77 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case_table.h"
-#include "report.h"
+#include "checker/cases/case_table.h"
+#include "checker/report/report.h"
 
 #define PUBLIC_SEED 20240229
 #define SIMT_SECONDS 60.0 /* of real time; the device itself stops endless loops after less CPU time */

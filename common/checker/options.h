@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "check.h"
+#include "checker/verdict/check.h"
 
 /** @brief Reads the command line; 0, or -1 after one sentence on stderr. */
 int options_read(struct options *options, int argc, char **argv);

@@ -6,23 +6,36 @@
  * for its parts in the old place, or worse find those of another build there; so it is refused with one
  * sentence.
  */
+#include "course.h"
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "course.h"
-#include "warpwise_config.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "places.h"
 
 const char *course_source_dir(void)
 {
-    return WARPWISE_SOURCE_DIR;
+    return places.source_dir;
 }
 
 const char *course_binary_dir(void)
 {
-    return WARPWISE_BINARY_DIR;
+    return places.binary_dir;
+}
+
+char *in_source(const char *below)
+{
+    return format_string("%s/%s", places.source_dir, below);
+}
+
+char *in_build(const char *below)
+{
+    return format_string("%s/%s", places.binary_dir, below);
 }
 
 static char *own_folder(void)
@@ -42,16 +55,16 @@ int course_locate(void)
 {
     char resolved[PATH_MAX];
     char *folder = own_folder();
-    char *lessons = format_string("%s/lessons", WARPWISE_SOURCE_DIR);
+    char *lessons = format_string("%s/lessons", places.source_dir);
     int trouble = EXIT_PASS;
-    if (folder && (!realpath(WARPWISE_BINARY_DIR, resolved) || strcmp(resolved, folder) != 0)) {
+    if (folder && (!realpath(places.binary_dir, resolved) || strcmp(resolved, folder) != 0)) {
         trouble = complain("this build folder was made as %s and is now %s; paths in it no longer hold. "
                            "Configure it anew: cmake -S %s -B %s --fresh",
-                           WARPWISE_BINARY_DIR, folder, WARPWISE_SOURCE_DIR, folder);
+                           places.binary_dir, folder, places.source_dir, folder);
     } else if (!is_folder(lessons)) {
         trouble = complain("the course's files are no longer in %s (no folder lessons/ there). "
                            "Move them back, or configure a new build folder where they are now.",
-                           WARPWISE_SOURCE_DIR);
+                           places.source_dir);
     }
     free(lessons);
     free(folder);
@@ -76,7 +89,7 @@ const struct lesson_folder *course_lessons(size_t *count)
     static size_t found;
     *count = found;
     if (found) return lessons;
-    char *path = format_string("%s/lessons", WARPWISE_SOURCE_DIR);
+    char *path = format_string("%s/lessons", places.source_dir);
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && found < MAX_LESSONS && (entry = readdir(folder));) {
         char *inside = format_string("%s/%s", path, entry->d_name);
@@ -125,7 +138,7 @@ static const struct lesson_folder *unknown_lesson(const char *word)
         complain("there is no lesson \"%s\". Lessons are %s to %s; a number or a topic names one.", word,
                  lessons[0].name, lessons[count - 1].name);
     } else {
-        complain("there are no lessons in %s/lessons.", WARPWISE_SOURCE_DIR);
+        complain("there are no lessons in %s/lessons.", places.source_dir);
     }
     return NULL;
 }
@@ -142,7 +155,7 @@ const struct lesson_folder *course_find_lesson(const char *word)
 
 char *course_kernel_path(const struct lesson_folder *lesson, int solution)
 {
-    return format_string("%s/%s/%s/%s.cu", WARPWISE_SOURCE_DIR, solution ? "solutions" : "lessons",
+    return format_string("%s/%s/%s/%s.cu", places.source_dir, solution ? "solutions" : "lessons",
                          lesson->name, lesson->topic);
 }
 

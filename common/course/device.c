@@ -1,13 +1,17 @@
 /**
  * @file device.c
- * @brief Which devices are here. What the GPU is and can do is asked of the program `ceilings`, so that this
+ * @brief Which devices are here. What the GPU is and can do is asked of the program `device_limits`, so that this
  *        one needs no CUDA and cannot be brought down by a broken driver.
  */
+#include "device.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "course.h"
-#include "warpwise_config.h"
+#include "base/process.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "places.h"
 
 enum { PROBE_SECONDS = 60, MEASURE_SECONDS = 180 };
 
@@ -18,7 +22,7 @@ const char *device_name(enum device device)
 
 static int was_built_for(enum device device)
 {
-    const char *list = WARPWISE_DEVICES;
+    const char *list = places.devices;
     int found = 0;
     for (char *word; (word = next_word(&list, ';')); free(word)) {
         found = found || strcmp(word, device_name(device)) == 0;
@@ -41,15 +45,15 @@ static void read_facts(const char *lines, struct device_facts *facts)
     }
 }
 
-static int run_ceilings(const char *option, int seconds, struct device_facts *facts)
+static int run_device_limits(const char *option, int seconds, struct device_facts *facts)
 {
     struct process_end end;
-    char *program = format_string("%s/bin/ceilings", WARPWISE_BINARY_DIR);
+    char *program = format_string("%s/bin/device_limits", places.binary_dir);
     const char *arguments[] = {program, option, NULL};
     process_run(&(struct process){.arguments = arguments, .seconds = seconds}, &end);
     read_facts(end.output.data, facts);
     if (!facts->reason && end.start_error) {
-        facts->reason = format_string("%s is missing: run cmake --build %s", program, WARPWISE_BINARY_DIR);
+        facts->reason = format_string("%s is missing: run cmake --build %s", program, places.binary_dir);
     } else if (!facts->reason && end.timed_out) {
         facts->reason = format_string("the GPU did not answer within %d s", seconds);
     } else if (!facts->reason && end.exit_code != EXIT_PASS) {
@@ -74,7 +78,7 @@ const struct device_facts *device_probe(enum device device)
     } else if (device == DEVICE_SIMT) {
         facts->usable = 1;
     } else {
-        facts->usable = run_ceilings("--probe", PROBE_SECONDS, facts);
+        facts->usable = run_device_limits("--probe", PROBE_SECONDS, facts);
     }
     return facts;
 }
@@ -86,7 +90,7 @@ const struct device_facts *device_measure(void)
     if (asked) return &facts;
     asked = 1;
     show_progress("measuring the limits of the GPU …");
-    if (!run_ceilings(NULL, MEASURE_SECONDS, &facts)) {
+    if (!run_device_limits(NULL, MEASURE_SECONDS, &facts)) {
         complain(
             "the limits of this GPU could not be measured (%s); times are shown without a share of them.",
             facts.reason ? facts.reason : "no reason given");

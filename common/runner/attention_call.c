@@ -2,7 +2,7 @@
  * @file attention_call.c
  * @brief Runner's side of the attention lessons: an item's numbers become struct attention_args.
  */
-#include "attention_cases.h"
+#include "attention_call.h"
 #include "attention_parts.h"
 
 void attention_args_of(const struct wire_case *item, void *const *buffers, struct attention_args *args)

@@ -5,7 +5,7 @@
 #ifndef WARPWISE_RUNNER_ATTENTION_PARTS_H
 #define WARPWISE_RUNNER_ATTENTION_PARTS_H
 
-#include "attention_cases.h"
+#include "attention_call.h"
 #include "runner.h"
 
 /** @brief The student's entry points. */

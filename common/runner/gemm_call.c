@@ -2,7 +2,7 @@
  * @file gemm_call.c
  * @brief Runner's side of the matrix product lessons: an item's numbers become struct gemm_args.
  */
-#include "gemm_cases.h"
+#include "gemm_call.h"
 
 void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gemm_args *args)
 {

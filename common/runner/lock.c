@@ -1,7 +1,7 @@
 /**
  * @file lock.c
  * @brief A system call filter that the runner sets for itself before it calls a stranger's kernel, on top of
- *        the one it was started under (common/checker/sandbox_filter.c): threads, but no processes and no
+ *        the one it was started under (common/sandbox/sandbox_filter.c): threads, but no processes and no
  *        programs; and nothing any more of what a GPU's driver needed only to open its device.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "file_calls.h"
+#include "protocol/file_calls.h"
 #include "lock.h"
 
 #if defined(__x86_64__)

@@ -7,11 +7,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernel_status.h"
+#include "contracts/kernel_status.h"
 #include "lock.h"
-#include "wire.h"
+#include "protocol/wire.h"
 
-/* ---- given by the lesson (tests/lessons/NN_topic.c, compiled with -DWARPWISE_RUNNER) ------------------- */
+/* ---- given by the lesson (runner/lessons/NN_topic.c) ----------------------------------------------- */
 
 /** @brief Calls the student's entry point that @p item stands for. */
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream);

@@ -8,7 +8,7 @@ foreach(figure IN LISTS FIGURES)
     set(program ${WORK}/${name})
     string(SUBSTRING ${name} 3 -1 topic)
     set(solution ${SOURCE}/solutions/${name}/${topic}.cu)
-    file(GLOB sources ${figure} ${solution} ${SOURCE}/docs/figures/figure.h ${SOURCE}/common/*.h ${SOURCE}/lessons/${name}/*.h ${LIBRARY} ${SIMTCC})
+    file(GLOB sources ${figure} ${solution} ${SOURCE}/docs/figures/figure.h ${SOURCE}/common/contracts/*.h ${SOURCE}/common/decode/*.h ${SOURCE}/lessons/${name}/*.h ${LIBRARY} ${SIMTCC})
     set(stale NO)
     foreach(source IN LISTS sources)
         if(NOT EXISTS ${program} OR ${source} IS_NEWER_THAN ${program})
@@ -16,7 +16,7 @@ foreach(figure IN LISTS FIGURES)
         endif()
     endforeach()
     if(stale)
-        execute_process(COMMAND ${SIMTCC} -Og -I${SOURCE}/solutions/${name} -I${SOURCE}/lessons/${name} -I${SOURCE}/common
+        execute_process(COMMAND ${SIMTCC} -Og -I${SOURCE}/solutions/${name} -I${SOURCE}/lessons/${name} -I${SOURCE}/common/contracts -I${SOURCE}/common/decode
                                 -I${SOURCE}/docs/site -I${SOURCE}/docs/figures -o ${program} ${figure} ${LIBRARY}
                         COMMAND_ERROR_IS_FATAL ANY)
     endif()

@@ -1,6 +1,8 @@
 /* Takes the place of build_untrusted.c where the compilers are shell scripts, whose output is no object file that
  * could be looked into. What build_untrusted() refuses is tested with real compilers. */
-#include "../../common/course/course.h"
+#include "build/build.h"
+#include "course/course.h"
+#include "course/device.h"
 
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
                      struct build *build)

@@ -1,20 +1,12 @@
-# build_warpwise(GENERATED PROGRAM): a warpwise for another place than the build's own. Only the files that hold paths
-# (they include warpwise_config.h, found in GENERATED) are compiled; the others come from the library PARTS. With TRUSTING,
-# submissions are built as the user's own files are: stub compilers make no object files to look into.
-function(build_warpwise generated program)
-    set(placed "")
-    file(GLOB sources ${SOURCE_DIR}/common/course/*.c ${SOURCE_DIR}/common/checker/sandbox*.c)
+# build_warpwise(PLACES PROGRAM): a warpwise for another place than the build's own. PLACES is its places.c, the one file that
+# says where things lie; all else comes from the libraries in folder PARTS. With TRUSTING, submissions are built as the
+# user's own files are: stub compilers make no object files to look into.
+function(build_warpwise places program)
     if(TRUSTING)
-        list(FILTER sources EXCLUDE REGEX "/build_untrusted.c$")
-        list(APPEND placed ${SOURCE_DIR}/tests/course/build_trusting.c)
+        list(APPEND places ${SOURCE_DIR}/tests/course/build_trusting.c)
     endif()
-    foreach(source IN LISTS sources)
-        file(STRINGS ${source} found REGEX "#include \"warpwise_config.h\"" LIMIT_COUNT 1)
-        if(found OR NOT PARTS)
-            list(APPEND placed ${source})
-        endif()
-    endforeach()
-    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${generated} -I${SOURCE_DIR}/common/checker
-                            ${placed} ${PARTS} -o ${program} -lm
+    execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${SOURCE_DIR}/common ${places} -L${PARTS}
+                            -lwarpwise_parts -lcompanion -lgrading -ljudging -lbuild -lcourse -lsandbox -lbase
+                            -o ${program} -pthread -lm
                     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

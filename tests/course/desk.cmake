@@ -26,8 +26,8 @@ set(PROJECT_SOURCE_DIR ${root})
 set(PROJECT_BINARY_DIR ${build})
 set(WARPWISE_RUNNER_DEVICES simt)
 set(CMAKE_CXX_COMPILER ${CXX_COMPILER})
-configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-build_warpwise(${build}/generated ${warpwise})
+configure_file(${SOURCE_DIR}/common/course/places.c.in ${build}/generated/places.c @ONLY)
+build_warpwise(${build}/generated/places.c ${warpwise})
 
 # The skeleton may be somebody's work by now: begin with one whose regions are all TODO.
 set(kernel ${root}/lessons/01_naive_attention/naive_attention.cu)

@@ -43,6 +43,6 @@ foreach(pair IN ITEMS "01_naive_attention.build=run" "01_naive_attention.bad_inp
         message(SEND_ERROR "${name} is not ${status} in:\n${junit}")
     endif()
 endforeach()
-if(NOT output MATCHES "<CTestMeasurement[^>]*points[^>]*>15" OR NOT output MATCHES "BUILD_ERROR")
+if(NOT output MATCHES "<CTestMeasurement[^>]*points[^>]*>[1-9]" OR NOT output MATCHES "BUILD_ERROR")
     message(SEND_ERROR "points or a reason are missing:\n${output}")
 endif()

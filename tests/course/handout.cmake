@@ -13,7 +13,7 @@ foreach(gone IN ITEMS solutions tests/mutants tests/variants tests/exploits test
     endif()
 endforeach()
 foreach(there IN ITEMS README.md lessons/README.md lessons/01_naive_attention/naive_attention.cu common/simt/machine/arena.c
-        tests/lessons/01_naive_attention.c reference/attention.c)
+        common/checker/lessons/01_naive_attention.c reference/attention.c)
     if(NOT EXISTS ${tree}/${there})
         message(SEND_ERROR "${there} is not in the students' tree")
     endif()

@@ -1,7 +1,7 @@
 # A course of two small lessons whose compilers, checker and GPU are shell scripts, so that every fault that the
 # program warpwise has to explain can be made to happen.
 #   SOURCE_DIR  the project      WORK  a folder of our own      C_COMPILER  to build warpwise for the sandbox
-#   PARTS       the library course_parts; without it all of warpwise is compiled
+#   PARTS       the folder of the libraries warpwise is made of
 # What the scripts do is written in the kernel file: a line "verdict: PASS" and the like.
 include(${CMAKE_CURRENT_LIST_DIR}/build_warpwise.cmake)
 set(root ${WORK}/sandbox)
@@ -62,8 +62,8 @@ fi
 verdict=$(sed -n 's/.*verdict: //p' "$runner")
 echo "order ${SIMT_ORDER:-none}, limits$limits"
 columns=lesson,part,case,group,shape,device,state,points,points_max,median_us,flop,min_bytes,load_sectors,store_sectors
-columns=$columns,bank_conflicts,shared_load_wavefronts,shared_store_wavefronts
-row() { echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5" >>"$csv"; }
+columns=$columns,bank_conflicts,shared_load_wavefronts,shared_store_wavefronts,finding
+row() { echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5,$finding" >>"$csv"; }
 numbers=,,,,,,,
 [ "$bench" ] && [ "$device" = gpu ] && numbers=100,1e9,4e8,,,,,
 [ "$bench" ] && [ "$device" = simt ] && numbers=,1e9,3200,300,100,1234567,7,8
@@ -71,7 +71,7 @@ case $verdict in
 LIES) exit 0 ;;
 DIES) kill -SEGV $$ ;;
 BREAKS) echo "checker: no shared memory"; exit 2 ;;
-FINDS) echo "simt: shared-race: tile[3]" ;;
+FINDS) echo "simt: shared-race: tile[3]"; finding=shared-race ;;
 esac
 says() {
     printf '  %-11s %-11s   0.0/5 points, 0 of 1 cases\n' all "$1"
@@ -88,7 +88,7 @@ MISCOUNTS) row basic basic FAIL 0 ,,,,,,,; exit 0 ;;
 esac
 ]=])
 
-set(ceilings_script [=[
+set(limits_script [=[
 if [ -e "$(dirname "$0")/no_gpu" ]; then
     echo "reason,the NVIDIA driver is too old"
     exit 77
@@ -170,11 +170,11 @@ function(make_sandbox)
         file(WRITE ${build}/lib/librunner_${lesson}_simt.a "simt")
         file(WRITE ${build}/lib/librunner_${lesson}_gpu.a "gpu")
     endforeach()
-    file(WRITE ${root}/common/kernel_status.h "/* status */\n")
+    file(WRITE ${root}/common/contracts/kernel_status.h "/* status */\n")
     file(WRITE ${build}/lib/libsimt.a "simt")
     write_script(${build}/bin/simtcc "${compiler_script}")
     write_script(${build}/bin/checker "${checker_script}")
-    write_script(${build}/bin/ceilings "${ceilings_script}")
+    write_script(${build}/bin/device_limits "${limits_script}")
     write_script(${root}/tools/c++ "echo stub 1.0\n")
     write_script(${root}/tools/nvcc "${compiler_script}")
 
@@ -185,8 +185,8 @@ function(make_sandbox)
     set(CMAKE_CXX_COMPILER ${root}/tools/c++)
     set(CMAKE_CUDA_COMPILER ${root}/tools/nvcc)
     set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
-    configure_file(${SOURCE_DIR}/common/course/warpwise_config.h.in ${build}/generated/warpwise_config.h @ONLY)
-    build_warpwise(${build}/generated ${warpwise})
+    configure_file(${SOURCE_DIR}/common/course/places.c.in ${build}/generated/places.c @ONLY)
+    build_warpwise(${build}/generated/places.c ${warpwise})
 endfunction()
 
 # expect(CODE TEXT COMMAND...): runs it; the exit code must be CODE and TEXT, a regular expression, in the output.

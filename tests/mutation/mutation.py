@@ -132,7 +132,7 @@ def run(arguments, seconds, **more):
 class Judge:
     def __init__(self, build, lesson):
         self.build, self.lesson = pathlib.Path(build).resolve(), lesson
-        self.includes = ["-I", str(ROOT / "lessons" / lesson), "-I", str(ROOT / "common")]
+        self.includes = ["-I", str(ROOT / "lessons" / lesson), "-I", str(ROOT / "common" / "contracts"), "-I", str(ROOT / "common" / "decode")]
         self.lines = code_lines(lesson)
         self.same = self.machine_code("\n".join(self.lines) + "\n")
 

@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attention_cases.h"
-#include "bound.h"
-#include "compare.h"
-#include "judge.h"
+#include "checker/cases/attention_cases.h"
+#include "checker/numbers/bound.h"
+#include "checker/verdict/compare.h"
+#include "checker/verdict/judge.h"
 #include "judged_case.h"
-#include "storage.h"
-#include "options.h"
-#include "report.h"
+#include "checker/numbers/storage.h"
+#include "checker/options.h"
+#include "checker/report/report.h"
 
 static int failures;
 

@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "attention.h"
-#include "attention_cases.h"
-#include "attention_inputs.h"
-#include "bound.h"
-#include "compare.h"
-#include "options.h"
+#include "checker/cases/attention_cases.h"
+#include "checker/cases/attention_inputs.h"
+#include "checker/numbers/bound.h"
+#include "checker/verdict/compare.h"
+#include "checker/options.h"
 
 static int failures;
 static int told;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-#include "gemm_cases.h"
-#include "gemm_inputs.h"
+#include "checker/verdict/compare.h"
+#include "checker/cases/gemm_cases.h"
+#include "checker/cases/gemm_inputs.h"
 #include "judged_case.h"
 
 static int failures;

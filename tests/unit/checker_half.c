@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention_cases.h"
+#include "checker/cases/attention_cases.h"
 #include "judged_case.h"
-#include "parallel.h"
+#include "base/parallel.h"
 
 static int failures;
 

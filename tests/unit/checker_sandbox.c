@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sandbox.h"
+#include "sandbox/sandbox.h"
 
 enum { NEVER, ALLOWED, UNLESS_WRAPPED, UNLESS_ISOLATED };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bound.h"
+#include "checker/numbers/bound.h"
 #include "judged_case.h"
 
 static int failures;

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "case_table.h"
-#include "check.h"
+#include "checker/cases/case_table.h"
+#include "checker/verdict/check.h"
 
 static int failures;
 

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/course/companion.h"
+#include "base/layout.h"
+#include "base/line_diff.h"
+#include "base/text.h"
 
 static int failures;
 

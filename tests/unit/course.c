@@ -5,8 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../common/checker/record_columns.h"
-#include "../../common/course/course.h"
+#include "base/process.h"
+#include "base/sha256.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "judging/results.h"
+#include "protocol/record_columns.h"
 
 static int failures;
 

@@ -3,7 +3,7 @@
  * @brief A runner with no kernel in it that misbehaves as the environment variable SIMT_FAKE says.
  *
  * It knows how to merge softmax pairs (lesson 03, part "merge"), so that "good" passes; every other behaviour
- * does one thing wrong. tests/unit/checker_process.c holds what the checker must make of it.
+ * does one thing wrong. tests/unit/checker_child.c holds what the checker must make of it.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel_status.h"
-#include "wire.h"
+#include "contracts/kernel_status.h"
+#include "protocol/wire.h"
 
 static int is(const char *behaviour)
 {

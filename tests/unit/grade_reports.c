@@ -6,8 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../common/course/escape.h"
-#include "../../common/course/grade.h"
+#include "base/escape.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "course/device.h"
+#include "grading/grade.h"
+#include "grading/journal.h"
 
 static int failures;
 

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../common/course/escape.h"
-#include "../../common/course/journal.h"
+#include "base/escape.h"
+#include "base/text.h"
+#include "grading/journal.h"
 
 static int failures;
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-#include "judge.h"
+#include "checker/verdict/compare.h"
+#include "checker/verdict/judge.h"
 
 static void find_case(struct judged_case *c, const char *name)
 {

@@ -5,7 +5,7 @@
 #ifndef WARPWISE_UNIT_JUDGED_CASE_H
 #define WARPWISE_UNIT_JUDGED_CASE_H
 
-#include "session.h"
+#include "checker/verdict/session.h"
 
 struct judged_case {
     struct check *check;

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lock.h"
+#include "runner/lock.h"
 
 static int try_socket(const char *argument)
 {

@@ -222,3 +222,20 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function)
     }
     return sum;
 }
+
+/* The record that the rewriter puts beside a shared variable `tile` is called `simt_shape_of_tile`, and is of the same
+ * function. NULL: there is none. */
+const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol)
+{
+    static const char record[] = "simt_shape_of_";
+    char name[1024], own[128];
+    const size_t length = strlen(symbol->name);
+    snprintf(own, sizeof own, "%zu%s", length, symbol->name);
+    const char *at = NULL;
+    for (const char *next = strstr(symbol->linker_name, own); next != NULL; next = strstr(next + 1, own))
+        at = next;
+    if (at == NULL) return simt_image_record(strcat(strcpy(name, record), symbol->name));
+    snprintf(name, sizeof name, "%.*s%zu%s%s", (int)(at - symbol->linker_name), symbol->linker_name,
+             sizeof record - 1 + length, record, at + strlen(own) - length);
+    return simt_image_record(name);
+}

@@ -60,23 +60,6 @@ char *simt_plain_name(const char *linker_name)
 
 /* ---- elements ----------------------------------------------------------------------------------------- */
 
-/* The record that the rewriter puts beside a shared variable `tile` is called `simt_shape_of_tile`, and is of the same
- * function. NULL: there is none. */
-const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol)
-{
-    static const char record[] = "simt_shape_of_";
-    char name[1024], own[128];
-    const size_t length = strlen(symbol->name);
-    snprintf(own, sizeof own, "%zu%s", length, symbol->name);
-    const char *at = NULL;
-    for (const char *next = strstr(symbol->linker_name, own); next != NULL; next = strstr(next + 1, own))
-        at = next;
-    if (at == NULL) return simt_image_record(strcat(strcpy(name, record), symbol->name));
-    snprintf(name, sizeof name, "%.*s%zu%s%s", (int)(at - symbol->linker_name), symbol->linker_name,
-             sizeof record - 1 + length, record, at + strlen(own) - length);
-    return simt_image_record(name);
-}
-
 /* "[2][5]" of a variable, "[2,5]" of a buffer. The first index may be one that is not there. */
 static size_t print_index(char *text, size_t size, const struct simt_shape *shape, size_t element,
                           const char *between)

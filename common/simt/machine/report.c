@@ -5,6 +5,7 @@
  * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are
  * therefore merged twice: by address while the kernel runs, by line when they are printed.
  */
+#include "findings.h"
 #include "internal.h"
 
 #include <stdlib.h>
@@ -177,11 +178,21 @@ static void print_actor(const struct finding *f, int which, const struct simt_la
     fputc('\n', stderr);
 }
 
+/* A kind that findings.h does not list would be no finding to those who read reports. */
+static void begin_finding(const char *kind)
+{
+    char line[64];
+    snprintf(line, sizeof line, "simt: %s: ", kind);
+    if (simt_finding_kind(line) == NULL) simt_die("findings.h does not list %s", kind);
+    fputs(line, stderr);
+}
+
 static void print_finding(const struct finding *f, const struct simt_launch *launch)
 {
     char text[TEXT];
     describe_place(f, launch, text);
-    fprintf(stderr, "simt: %s: %s in kernel %s\n", f->kind, text, launch->kernel);
+    begin_finding(f->kind);
+    fprintf(stderr, "%s in kernel %s\n", text, launch->kernel);
     for (int i = 0; i < 2; i++)
         if (f->actor[i].access != 0) print_actor(f, i, launch);
     if (f->remark != NULL) fprintf(stderr, "  %s\n", f->remark);
@@ -275,7 +286,7 @@ void simt_finding(const char *kind, const struct simt_site *site, const char *fo
     va_start(arguments, format);
     if (site != NULL) found = simt_site_found(site);
     flockfile(stderr);
-    fprintf(stderr, "simt: %s: ", kind);
+    begin_finding(kind);
     vfprintf(stderr, format, arguments);
     if (site != NULL) fprintf(stderr, "\n  at %s:%d", found.file, found.line);
     fputc('\n', stderr);

@@ -5,7 +5,7 @@
  */
 #include "../testing.h"
 
-#include "../../../common/decode_kernels.h"
+#include "../../../common/decode/decode_kernels.h"
 
 static unsigned seed = 7;
 

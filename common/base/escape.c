@@ -1,0 +1,195 @@
+/**
+ * @file escape.c
+ * @brief Names and messages as visible text, and that text in the notations of the reports.
+ */
+#include "escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sha256.h"
+#include "text.h"
+
+/* ---- visible text -------------------------------------------------------------------------------------- */
+
+/* The code point at @p at and how many bytes it takes; 0 bytes if there is no valid one (RFC 3629: no longer
+ * form than needed, no surrogate, nothing above U+10FFFF). */
+static size_t decode(const unsigned char *at, unsigned *point)
+{
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = at[0] < 0x80 ? 1 : at[0] >> 5 == 6 ? 2 : at[0] >> 4 == 14 ? 3 : at[0] >> 3 == 30 ? 4 : 0;
+    if (length == 0) return 0;
+    *point = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if (at[i] >> 6 != 2) return 0; /* also the zero at the end of the string */
+        *point = *point << 6 | (at[i] & 0x3f);
+    }
+    int surrogate = *point >= 0xd800 && *point <= 0xdfff;
+    return *point < least[length] || *point > 0x10ffff || surrogate ? 0 : length;
+}
+
+/* Control characters, marks of direction, separators of lines, blanks without width, and what is no
+ * character. */
+static int is_unseen(unsigned point)
+{
+    static const struct {
+        unsigned first, last;
+    } ranges[] = {{0x00, 0x1f},       {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+                  {0x180e, 0x180e},   {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+                  {0xfdd0, 0xfdef},   {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff},
+                  {0xf0000, 0x10ffff}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (point >= ranges[i].first && point <= ranges[i].last) return 1;
+    }
+    return (point & 0xfffe) == 0xfffe;
+}
+
+char *escape_visible(const char *string, enum escape_lines lines)
+{
+    struct text out = {0};
+    const unsigned char *at = (const unsigned char *)string;
+    text_append(&out, "", 0);
+    while (*at) {
+        unsigned point;
+        size_t length = decode(at, &point);
+        if (length == 0 || point < 0x20) {
+            if (lines == ESCAPE_MANY_LINES && *at == '\n') {
+                text_append(&out, "\n", 1);
+            } else if (lines == ESCAPE_MANY_LINES && *at == '\t') {
+                text_append(&out, "    ", 4);
+            } else {
+                text_print(&out, "\\x%02x", *at);
+            }
+            at++;
+            continue;
+        }
+        if (is_unseen(point)) {
+            text_print(&out, point < 0x100 ? "\\x%02x" : "\\u{%x}", point);
+        } else {
+            text_append(&out, (const char *)at, length);
+        }
+        at += length;
+    }
+    return out.data;
+}
+
+/* ---- file names ---------------------------------------------------------------------------------------- */
+
+enum { LONGEST_NAME = 60, SUM_DIGITS = 10 };
+
+static int is_portable(char letter)
+{
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '_' || letter == '.';
+}
+
+char *escape_folder_name(const char *name)
+{
+    struct text out = {0};
+    size_t length = strlen(name);
+    /* A name with a hyphen always gets a sum, so that no name can be chosen to be another's with its sum. */
+    int plain = length > 0 && length <= LONGEST_NAME && name[0] != '.';
+    for (size_t i = 0; i < length && out.length < LONGEST_NAME; i++) {
+        char letter = is_portable(name[i]) && (i > 0 || name[0] != '.') ? name[i] : '_';
+        plain = plain && letter == name[i];
+        text_append(&out, &letter, 1);
+    }
+    if (plain) return out.data;
+    char digits[65];
+    struct sha256 hash;
+    sha256_begin(&hash);
+    sha256_add(&hash, name, length);
+    sha256_end(&hash, digits);
+    text_print(&out, "-%.*s", SUM_DIGITS, digits);
+    return out.data;
+}
+
+/* ---- notations ----------------------------------------------------------------------------------------- */
+
+static int is_number(const char *string)
+{
+    size_t sign = *string == '-' || *string == '+';
+    size_t digits = strspn(string + sign, "0123456789."), length = strlen(string);
+    return digits > 0 && sign + digits == length;
+}
+
+void put_csv(struct text *out, const char *string)
+{
+    char *visible = escape_visible(string, ESCAPE_ONE_LINE);
+    /* Programs also take the wide forms of these signs, and look behind leading blanks. */
+    const char *first = visible + strspn(visible, " ");
+    static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d", "\uff20"};
+    int formula = *first && strchr("=+-@|%", *first) && !is_number(visible);
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
+        formula = formula || strncmp(first, wide[i], strlen(wide[i])) == 0;
+    }
+    int quoted = formula || strpbrk(visible, ",;\"'") || *visible == ' ';
+    if (quoted) text_append(out, "\"", 1);
+    if (formula) text_append(out, "'", 1);
+    for (const char *at = visible; *at; at++) {
+        if (*at == '"') text_append(out, "\"", 1);
+        text_append(out, at, 1);
+    }
+    if (quoted) text_append(out, "\"", 1);
+    free(visible);
+}
+
+void put_json(struct text *out, const char *string)
+{
+    char *visible = escape_visible(string, ESCAPE_MANY_LINES);
+    text_append(out, "\"", 1);
+    for (const char *at = visible; *at; at++) {
+        if (*at == '\n') {
+            text_append(out, "\\n", 2);
+            continue;
+        }
+        if (*at == '"' || *at == '\\') text_append(out, "\\", 1);
+        text_append(out, at, 1);
+    }
+    text_append(out, "\"", 1);
+    free(visible);
+}
+
+void put_xml(struct text *out, const char *string)
+{
+    char *visible = escape_visible(string, ESCAPE_MANY_LINES);
+    for (const char *at = visible; *at; at++) {
+        const char *entity = *at == '&'    ? "&amp;"
+                             : *at == '<'  ? "&lt;"
+                             : *at == '>'  ? "&gt;"
+                             : *at == '"'  ? "&quot;"
+                             : *at == '\'' ? "&#39;"
+                                           : NULL;
+        text_append(out, entity ? entity : at, entity ? strlen(entity) : 1);
+    }
+    free(visible);
+}
+
+void put_markdown(struct text *out, const char *string)
+{
+    char *visible = escape_visible(string, ESCAPE_ONE_LINE);
+    for (const char *at = visible; *at; at++) {
+        if (*at == '<') {
+            text_append(out, "&lt;", 4); /* some readers pass on HTML after a backslash */
+            continue;
+        }
+        if (strchr("\\`*_{}[]()#+-.!|>~&$@:", *at)) text_append(out, "\\", 1);
+        text_append(out, at, 1);
+    }
+    free(visible);
+}
+
+void put_markdown_block(struct text *out, const char *string)
+{
+    char *visible = escape_visible(string, ESCAPE_MANY_LINES);
+    size_t longest = 2, run = 0, length = strlen(visible);
+    for (const char *at = visible; *at; at++) {
+        run = *at == '`' ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    for (size_t i = 0; i <= longest; i++) text_append(out, "`", 1);
+    text_print(out, "text\n%s%s", visible, length && visible[length - 1] == '\n' ? "" : "\n");
+    for (size_t i = 0; i <= longest; i++) text_append(out, "`", 1);
+    text_append(out, "\n", 1);
+    free(visible);
+}

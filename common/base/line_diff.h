@@ -1,0 +1,14 @@
+/**
+ * @file line_diff.h
+ * @brief Which lines of two texts are the same.
+ */
+#ifndef WARPWISE_BASE_LINE_DIFF_H
+#define WARPWISE_BASE_LINE_DIFF_H
+
+#include "text.h"
+
+/** @brief Appends the differences from @p old to @p new as a unified diff, without file names. Returns how
+ *         many lines differ, 0 for none. */
+size_t line_diff(const char *old_text, const char *new_text, struct text *out);
+
+#endif

@@ -1,0 +1,380 @@
+/**
+ * @file build.c
+ * @brief From a kernel file to a runner, once for each content.
+ *
+ * A runner is kept as build/kernels/<sum>/runner, where <sum> covers everything that went into it: the kernel
+ * file, the headers it may include, the libraries, the compiler and its flags. It is built in a folder of its
+ * own and renamed into place when it is whole, so that tests running side by side neither wait for each other
+ * nor see half a file.
+ */
+#include "build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "base/sha256.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "build_recipe.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "course/places.h"
+
+enum { BUILD_SECONDS = 300, MOST_ERROR_LINES = 12, KEEP_DAYS = 14, MOST_TRIES = 3 };
+
+/* ---- what a build depends on -------------------------------------------------------------------------- */
+
+static void add_words(struct sha256 *hash, const struct argument_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) sha256_add(hash, list->items[i], strlen(list->items[i]) + 1);
+}
+
+static void add_content(struct sha256 *hash, const char *path)
+{
+    struct text content = {0};
+    int error = read_file(path, &content);
+    sha256_add(hash, path, strlen(path) + 1);
+    sha256_add(hash, &error, sizeof error);
+    sha256_add(hash, &content.length, sizeof content.length);
+    sha256_add(hash, content.data, content.length);
+    text_free(&content);
+}
+
+/* Libraries and compilers are large: their time and size stand for them. */
+static void add_stamp(struct sha256 *hash, const char *path)
+{
+    struct stat status;
+    sha256_add(hash, path, strlen(path) + 1);
+    if (stat(path, &status) != 0) return;
+    long long stamp[3] = {(long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                          (long long)status.st_size};
+    sha256_add(hash, stamp, sizeof stamp);
+}
+
+static void add_files(struct sha256 *hash, const char *folder, const char *pattern,
+                      void (*add)(struct sha256 *, const char *))
+{
+    glob_t found;
+    char *path = format_string("%s/%s", folder, pattern);
+    if (glob(path, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) add(hash, found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free(path);
+}
+
+/* ---- the two compilers -------------------------------------------------------------------------------- */
+
+/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. */
+static char *code_for_this_gpu(void)
+{
+    int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
+    const char *list = places.cuda_architectures;
+    for (char *word; (word = next_word(&list, ';')); free(word)) {
+        int value = atoi(word);
+        if (value > newest) newest = value;
+        known = known || value == arch;
+    }
+    if (known || newest == 0) return format_string("-gencode=arch=compute_%d,code=sm_%d", arch, arch);
+    if (arch > newest) return format_string("-gencode=arch=compute_%d,code=compute_%d", newest, newest);
+    return format_string("-arch=native");
+}
+
+static void add_compiler_arguments(struct recipe *recipe)
+{
+    struct argument_list *list = &recipe->compile;
+    const char *level = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
+    argument_add(list, recipe->compiler);
+    if (recipe->device == DEVICE_SIMT && level && strncmp(level, "-O", 2) == 0) {
+        argument_add(list, level);
+        argument_add(list, "-fno-var-tracking"); /* what only a debugger would ask for */
+    }
+    if (recipe->device == DEVICE_GPU) {
+        const char *less = getenv("WARPWISE_GPU_OPTIMISE"); /* likewise: nvcc's flags instead of these */
+        argument_add_words(list, "-std=c++17 -cudart static");
+        argument_add_words(list, less && *less ? less : "-O3 -lineinfo");
+        argument_add(list, code_for_this_gpu());
+        if (*places.cuda_host) {
+            argument_add(list, "-ccbin");
+            argument_add(list, places.cuda_host);
+        }
+    }
+    argument_add(list, "-I");
+    argument_add(list, format_string("%s/lessons/%s", places.source_dir, recipe->lesson->name));
+    argument_add(list, "-I");
+    argument_add(list, in_source("common/contracts"));
+    argument_add(list, "-I");
+    argument_add(list, in_source("common/decode"));
+    argument_add(&recipe->link, recipe->library);
+    argument_add_words(&recipe->link,
+                       recipe->device == DEVICE_GPU ? places.gpu_link_flags : places.simt_link_flags);
+}
+
+void recipe_name(const struct recipe *recipe, const char *way, char digits[65])
+{
+    struct sha256 hash;
+    char *slash = strrchr(recipe->kernel, '/');
+    char *beside = format_string("%.*s", (int)(slash - recipe->kernel), recipe->kernel);
+    char *contract = format_string("%s/lessons/%s", places.source_dir, recipe->lesson->name);
+    sha256_begin(&hash);
+    sha256_add(&hash, way, strlen(way) + 1);
+    add_words(&hash, &recipe->compile);
+    add_words(&hash, &recipe->link);
+    add_content(&hash, recipe->kernel);
+    add_files(&hash, beside, "*.h", add_content);
+    add_files(&hash, beside, "*.cuh", add_content);
+    add_files(&hash, contract, "*.h", add_content);
+    add_files(&hash, in_source("common/contracts"), "*.h", add_content);
+    add_files(&hash, in_source("common/decode"), "*.h", add_content);
+    add_stamp(&hash, recipe->compiler);
+    add_stamp(&hash, recipe->library);
+    if (recipe->device == DEVICE_SIMT) {
+        add_stamp(&hash, places.cxx);
+        add_stamp(&hash, in_build("lib/libsimt.a"));
+        add_files(&hash, in_source("common/simt/include"), "*.h", add_stamp);
+    }
+    sha256_end(&hash, digits);
+    free(contract);
+    free(beside);
+}
+
+/* Complains and returns EXIT_TROUBLE if something that the build needs is not there. */
+static int find_tools(struct recipe *recipe)
+{
+    const char *simtcc = in_build("bin/simtcc");
+    int gpu = recipe->device == DEVICE_GPU;
+    const char *compiler = gpu ? places.nvcc : places.cxx;
+    char *found = find_program(compiler);
+    if (!found) {
+        return complain("the %s compiler (%s) that this build was configured with is missing. Install it, or "
+                        "configure anew: cmake -S %s -B %s --fresh",
+                        gpu ? "CUDA" : "C++", *compiler ? compiler : "none", places.source_dir,
+                        places.binary_dir);
+    }
+    recipe->compiler = gpu ? found : find_program(simtcc);
+    recipe->library = format_string("%s/lib/librunner_%s_%s.a", places.binary_dir, recipe->lesson->name,
+                                    device_name(recipe->device));
+    const char *missing = !recipe->compiler                    ? simtcc
+                          : access(recipe->library, R_OK) != 0 ? recipe->library
+                                                               : NULL;
+    if (!missing) return EXIT_PASS;
+    return complain("%s is missing: run cmake --build %s", missing, places.binary_dir);
+}
+
+/* ---- what went wrong ---------------------------------------------------------------------------------- */
+
+/* The compilers' own words for a full disk differ; writing a file of the size of a runner does not. */
+int build_disk_is_full(const char *folder)
+{
+    static char megabyte[1 << 20];
+    char *path = format_string("%s/space", folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), error = file < 0 ? errno : 0;
+    memset(megabyte, 1, sizeof megabyte); /* blocks of zeros may cost nothing on some file systems */
+    for (int i = 0; i < 16 && !error; i++) {
+        errno = 0;
+        if (write(file, megabyte, sizeof megabyte) != (ssize_t)sizeof megabyte)
+            error = errno ? errno : ENOSPC;
+    }
+    if (file >= 0) close(file);
+    unlink(path);
+    free(path);
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+static int is_error_line(const char *line)
+{
+    return strstr(line, "error:") || strstr(line, ": error") || strstr(line, "undefined reference") ||
+           strstr(line, "multiple definition") || strstr(line, "ptxas fatal") || strstr(line, "ptxas error");
+}
+
+/* Keeps the first messages, with the source folder's name taken off where that leaves a valid path. */
+void build_pick_errors(const char *log, struct text *errors)
+{
+    int lines = 0, following = 0;
+    char here[4096];
+    char *prefix = format_string("%s/", getcwd(here, sizeof here) ? here : "//");
+    for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')); free(line)) {
+        following =
+            is_error_line(line) ? 3 : following - 1; /* g++ shows the source line and a mark below it */
+        if (following <= 0) continue;
+        char *place = strstr(line, prefix);
+        if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
+        text_print(errors, "  %s\n", line);
+        lines++;
+    }
+    free(prefix);
+}
+
+/* True unless the messages are about the compiler itself: no assembler, killed for its memory, no header. */
+static int is_about_kernel(const char *log, const char *kernel)
+{
+    return strstr(log, strrchr(kernel, '/') + 1) || strstr(log, "undefined reference") ||
+           strstr(log, "multiple definition") || strstr(log, "ptxas");
+}
+
+/* Says what stopped the compiler: the kernel file (then nothing is complained about) or this machine. */
+static enum build_state explain_failure(const struct recipe *recipe, const char *folder,
+                                        const struct process_end *end, struct build *build)
+{
+    const char *log = end->output.data;
+    if (process_interrupted() || end->given_up) return BUILD_IMPOSSIBLE;
+    if (end->start_error) {
+        complain("%s cannot be started: %s.", recipe->compiler, strerror(end->start_error));
+    } else if (build_disk_is_full(folder)) {
+        complain("the disk is full: no room to build in %s. Free some space and try again.",
+                 places.binary_dir);
+    } else if (end->signal && !end->timed_out) {
+        complain("the compiler was ended by signal %d (%s); is there enough memory?", end->signal,
+                 strsignal(end->signal));
+    } else if (!end->timed_out && !is_about_kernel(log, recipe->kernel)) {
+        complain("the compiler does not work here: %.*s. See: warpwise doctor", (int)strcspn(log, "\n"), log);
+    } else {
+        if (end->timed_out) text_print(&build->errors, "  the compiler took more than %d s\n", BUILD_SECONDS);
+        build_pick_errors(log, &build->errors);
+        if (!build->errors.length) text_print(&build->errors, "%.2000s", log);
+        return BUILD_BROKEN;
+    }
+    return BUILD_IMPOSSIBLE;
+}
+
+/* ---- building ----------------------------------------------------------------------------------------- */
+
+/* Runs the compiler in @p folder, where its temporary files go too: whatever happens, one removal
+ * cleans up. */
+static enum build_state compile(const struct recipe *recipe, const char *folder, struct build *build)
+{
+    struct argument_list arguments = {0};
+    struct process_end end;
+    char *program = format_string("%s/runner", folder);
+    char *temporary = format_string("TMPDIR=%s", folder);
+    const char *environment[] = {temporary, format_string("CXX=%s", places.cxx), NULL};
+    for (size_t i = 0; i < recipe->compile.count; i++) argument_add(&arguments, recipe->compile.items[i]);
+    argument_add(&arguments, recipe->kernel);
+    for (size_t i = 0; i < recipe->link.count; i++) argument_add(&arguments, recipe->link.items[i]);
+    argument_add(&arguments, "-o");
+    argument_add(&arguments, program);
+    struct process process = {
+        .arguments = arguments.items, .environment = environment, .seconds = BUILD_SECONDS};
+    process_run(&process, &end);
+    build->log = end.output;
+    char *made = end.exit_code == 0 ? find_program(program) : NULL;
+    enum build_state state = made ? BUILD_READY : explain_failure(recipe, folder, &end, build);
+    free(made);
+    free(temporary);
+    free(program);
+    free(arguments.items);
+    return state;
+}
+
+/* Old builds go when nobody has used them for a while. */
+void build_remove_old(const char *kernels)
+{
+    glob_t found;
+    struct stat status;
+    char *pattern = format_string("%s/*", kernels);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            int old = stat(found.gl_pathv[i], &status) == 0 &&
+                      difftime(time(NULL), status.st_mtime) > KEEP_DAYS * 86400.0;
+            if (old) remove_tree(found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+}
+
+/* Builds what @p digits stands for into @p place. Returns 1 if a file was saved meanwhile: what was built then is
+ * not what the name says, and is thrown away. */
+static int build_anew(const struct recipe *recipe, const char *digits, const char *place, struct build *build)
+{
+    char now[65], *folder = format_string("%s.%ld", place, (long)getpid());
+    int error = make_folders(folder);
+    build->state = BUILD_IMPOSSIBLE;
+    if (error)
+        complain("%s cannot be created: %s.", folder, strerror(error));
+    else
+        build->state = compile(recipe, folder, build);
+    recipe_name(recipe, "trusted", now);
+    int changed = !error && !process_interrupted() && strcmp(now, digits) != 0;
+    /* Another test may have been quicker with the same build: then ours goes, theirs is as good. */
+    if (build->state == BUILD_READY && !changed && rename(folder, place) != 0 && errno != EEXIST &&
+        errno != ENOTEMPTY) {
+        complain("%s cannot be created: %s.", place, strerror(errno));
+        build->state = BUILD_IMPOSSIBLE;
+    }
+    remove_tree(folder);
+    free(folder);
+    return changed;
+}
+
+int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
+                   struct recipe *recipe)
+{
+    *recipe = (struct recipe){.lesson = lesson, .device = device, .kernel = realpath(kernel, NULL)};
+    if (!recipe->kernel) return complain("%s cannot be found: %s.", kernel, strerror(errno));
+    if (find_tools(recipe) != EXIT_PASS) return EXIT_TROUBLE;
+    add_compiler_arguments(recipe);
+    return EXIT_PASS;
+}
+
+/* Finds the build of what the files hold now, or makes it. Returns 1 if it was made in vain, see build_anew(). */
+static int find_or_build(const struct recipe *recipe, struct build *build)
+{
+    char digits[65];
+    recipe_name(recipe, "trusted", digits);
+    char *place = format_string("%s/kernels/%.32s", places.binary_dir, digits);
+    int in_vain = 0;
+    *build = (struct build){.state = BUILD_READY, .runner = format_string("%s/runner", place)};
+    build->cached = access(build->runner, X_OK) == 0;
+    if (build->cached)
+        utimensat(AT_FDCWD, place, NULL, 0); /* used today: keep it */
+    else
+        in_vain = build_anew(recipe, digits, place, build);
+    free(place);
+    return in_vain;
+}
+
+void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
+                  struct build *build)
+{
+    struct recipe recipe;
+    *build = (struct build){.state = BUILD_IMPOSSIBLE};
+    if (recipe_prepare(lesson, kernel, device, &recipe) != EXIT_PASS) return;
+    build_remove_old(in_build("kernels"));
+    for (int tries = 1; find_or_build(&recipe, build); tries++) {
+        if (tries == MOST_TRIES) {
+            complain("%s, or a header, is saved again and again while it is built.", kernel);
+            build->state = BUILD_IMPOSSIBLE;
+            return;
+        }
+        free(build->runner);
+        text_free(&build->errors);
+        text_free(&build->log);
+    }
+}
+
+int build_kernel_file_usable(const char *path)
+{
+    struct text content = {0};
+    size_t length = strlen(path);
+    if (is_folder(path)) {
+        return complain("%s is a folder; --kernel takes one kernel file that ends in .cu.", path);
+    }
+    int error = read_file(path, &content);
+    int blank = !error && strspn(content.data, " \t\r\n") == content.length;
+    text_free(&content);
+    if (error) return complain("the kernel file %s cannot be read: %s.", path, strerror(error));
+    if (blank) return complain("the kernel file %s is empty.", path);
+    if (length < 4 || strcmp(path + length - 3, ".cu") != 0) {
+        return complain("%s is not a kernel file: its name does not end in .cu.", path);
+    }
+    return EXIT_PASS;
+}

@@ -1,0 +1,36 @@
+/**
+ * @file build_recipe.h
+ * @brief How a kernel file becomes a runner: what the two ways of building, build.c and build_untrusted.c, share.
+ */
+#ifndef WARPWISE_COURSE_BUILD_RECIPE_H
+#define WARPWISE_COURSE_BUILD_RECIPE_H
+
+#include "base/process.h"
+#include "base/text.h"
+#include "course/course.h"
+#include "course/device.h"
+
+struct recipe {
+    const struct lesson_folder *lesson;
+    enum device device;
+    char *kernel;                 /**< full path */
+    char *compiler;               /**< full path of simtcc or nvcc */
+    char *library;                /**< the runner library of the lesson */
+    struct argument_list compile; /**< the compiler, its flags, where headers lie */
+    struct argument_list link;    /**< the library, and flags for the linker */
+};
+
+/** @brief Fills @p recipe; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
+int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
+                   struct recipe *recipe);
+/** @brief A sum over all that goes into the build, and @p way, how it is built. */
+void recipe_name(const struct recipe *recipe, const char *way, char digits[65]);
+
+/** @brief 1 if nothing of the size of a runner can be written in @p folder. */
+int build_disk_is_full(const char *folder);
+/** @brief Keeps the first messages of a compiler's log. */
+void build_pick_errors(const char *log, struct text *errors);
+/** @brief Removes builds in folder @p kernels that nobody has used for a while. */
+void build_remove_old(const char *kernels);
+
+#endif

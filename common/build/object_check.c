@@ -1,0 +1,468 @@
+/**
+ * @file object_check.c
+ * @brief A reader of relocatable ELF files that believes no offset in them, and the rules for what it finds.
+ */
+#include "object_check.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "course/device.h"
+
+enum { MOST_BYTES = 256 << 20 };
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#else
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+struct object {
+    unsigned char *data;
+    size_t bytes;
+    const Elf64_Shdr *section;
+    size_t section_count;
+    const Elf64_Sym *symbol;
+    size_t symbol_count;
+    const char *names; /* of symbols */
+    size_t names_bytes;
+    const char *section_names;
+    size_t section_names_bytes;
+};
+
+static int holds(const struct object *object, uint64_t offset, uint64_t bytes)
+{
+    return offset <= object->bytes && bytes <= object->bytes - offset && offset % 1 == 0;
+}
+
+/* A string of a table, "" if it does not lie in it. */
+static const char *string_at(const char *table, size_t bytes, uint32_t at)
+{
+    return at < bytes && memchr(table + at, '\0', bytes - at) ? table + at : "";
+}
+
+static const char *symbol_name(const struct object *object, const Elf64_Sym *symbol)
+{
+    return string_at(object->names, object->names_bytes, symbol->st_name);
+}
+
+static const char *section_name(const struct object *object, const Elf64_Shdr *section)
+{
+    return string_at(object->section_names, object->section_names_bytes, section->sh_name);
+}
+
+static const Elf64_Shdr *section_at(const struct object *object, size_t index)
+{
+    return index < object->section_count ? &object->section[index] : NULL;
+}
+
+static int string_table(const struct object *object, size_t index, const char **table, size_t *bytes)
+{
+    const Elf64_Shdr *section = section_at(object, index);
+    if (!section || section->sh_type != SHT_STRTAB || !holds(object, section->sh_offset, section->sh_size))
+        return 0;
+    *table = (const char *)object->data + section->sh_offset;
+    *bytes = section->sh_size;
+    return 1;
+}
+
+static int read_symbols(struct object *object)
+{
+    for (size_t i = 0; i < object->section_count; i++) {
+        const Elf64_Shdr *section = &object->section[i];
+        if (section->sh_type != SHT_SYMTAB) continue;
+        if (object->symbol || section->sh_entsize != sizeof(Elf64_Sym) || section->sh_offset % 8 != 0 ||
+            !holds(object, section->sh_offset, section->sh_size))
+            return 0;
+        object->symbol = (const Elf64_Sym *)(const void *)(object->data + section->sh_offset);
+        object->symbol_count = section->sh_size / sizeof(Elf64_Sym);
+        if (!string_table(object, section->sh_link, &object->names, &object->names_bytes)) return 0;
+    }
+    return object->symbol != NULL;
+}
+
+/* 1 if it is an object for this machine in which every table lies where it says. */
+static int parse(struct object *object)
+{
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)object->data;
+    if (object->bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return 0;
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return 0;
+    if (header->e_type != ET_REL || header->e_machine != OWN_MACHINE) return 0;
+    if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff % 8 != 0) return 0;
+    if (!holds(object, header->e_shoff, sizeof(Elf64_Shdr))) return 0;
+    object->section = (const Elf64_Shdr *)(const void *)(object->data + header->e_shoff);
+    object->section_count = header->e_shnum ? header->e_shnum : object->section[0].sh_size;
+    if (object->section_count > object->bytes / sizeof(Elf64_Shdr) ||
+        !holds(object, header->e_shoff, object->section_count * sizeof(Elf64_Shdr)))
+        return 0;
+    size_t names = header->e_shstrndx == SHN_XINDEX ? object->section[0].sh_link : header->e_shstrndx;
+    return string_table(object, names, &object->section_names, &object->section_names_bytes) &&
+           read_symbols(object);
+}
+
+static int read_object(const char *path, struct object *object)
+{
+    struct stat status;
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), whole = 0;
+    if (file < 0) return 0;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size < MOST_BYTES) {
+        object->data = must_allocate((size_t)status.st_size);
+        while (object->bytes < (size_t)status.st_size) {
+            ssize_t got = read(file, object->data + object->bytes, (size_t)status.st_size - object->bytes);
+            if (got <= 0) break;
+            object->bytes += (size_t)got;
+        }
+        whole = object->bytes == (size_t)status.st_size;
+    }
+    close(file);
+    return whole;
+}
+
+/* ---- the lists ----------------------------------------------------------------------------------------- */
+
+/* With and without the f of float: functions that compute and nothing else. */
+static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p pow sqrt cbrt hypot sin cos "
+                                  "tan asin acos atan atan2 sinh cosh tanh"
+                                  " asinh acosh atanh fabs fmin fmax fma fmod remainder remquo floor ceil "
+                                  "round rint nearbyint trunc ldexp frexp"
+                                  " scalbn scalbln logb ilogb erf erfc tgamma lgamma copysign nextafter "
+                                  "nexttoward fdim modf lround llround lrint"
+                                  " llrint sincos nan rsqrt normcdf j0 j1 y0 y1 ";
+/* Memory of the file's own, copies, words to the reader; and what compilers ask for by themselves. */
+static const char common_names[] =
+    " malloc calloc realloc free memcpy memmove memset abs labs llabs printf "
+    "puts putchar"
+    " fprintf fputs fputc fwrite stdout stderr __assert_fail __printf_chk __fprintf_chk "
+
+    " __memcpy_chk __memset_chk __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "
+    "__gxx_personality_v0"
+    " _Unwind_Resume __stack_chk_fail _GLOBAL_OFFSET_TABLE_ _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm"
+    " __cxa_pure_virtual __tls_get_addr ";
+/* What a launcher may ask of CUDA: launches, limits, work on streams, graphs. Nothing that allocates,
+ * waits, reads back or changes the device for others. */
+static const char cuda_names[] =
+    " cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString cudaLaunchKernel "
+    "cudaLaunchKernelExC"
+    " cudaLaunchCooperativeKernel cudaFuncSetAttribute cudaFuncGetAttributes cudaFuncSetCacheConfig "
+    "cudaGetDevice"
+    " cudaDeviceGetAttribute cudaGetDeviceProperties cudaGetDeviceProperties_v2 cudaPointerGetAttributes"
+    " cudaOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"
+    " cudaOccupancyMaxPotentialBlockSize cudaOccupancyAvailableDynamicSMemPerBlock"
+    " cudaMemsetAsync cudaMemset2DAsync cudaMemcpyAsync cudaMemcpyToSymbolAsync"
+    " cudaGetSymbolAddress cudaGetSymbolSize"
+    " cudaStreamBeginCapture cudaStreamEndCapture cudaStreamIsCapturing cudaStreamGetCaptureInfo"
+    " cudaStreamGetCaptureInfo_v2 cudaStreamGetCaptureInfo_v3 cudaStreamUpdateCaptureDependencies"
+    " cudaStreamWaitEvent cudaStreamCreate cudaStreamCreateWithFlags cudaStreamCreateWithPriority "
+    "cudaStreamDestroy"
+    " cudaStreamGetFlags cudaStreamGetPriority cudaStreamQuery cudaThreadExchangeStreamCaptureMode"
+    " cudaEventCreate cudaEventCreateWithFlags cudaEventRecord cudaEventRecordWithFlags cudaEventDestroy"
+    " cudaEventQuery cudaGraphCreate cudaGraphClone cudaGraphDestroy cudaGraphInstantiate "
+    "cudaGraphInstantiateWithFlags"
+    " cudaGraphLaunch cudaGraphUpload cudaGraphExecDestroy cudaGraphExecUpdate cudaGraphAddKernelNode"
+    " cudaGraphAddMemsetNode cudaGraphAddEmptyNode"
+    " cudaGraphAddDependencies cudaGraphAddChildGraphNode cudaGraphGetNodes cudaGraphGetRootNodes "
+    "cudaGraphGetEdges"
+    " cudaGraphNodeGetType cudaGraphKernelNodeGetParams cudaGraphKernelNodeSetParams "
+    "cudaGraphExecKernelNodeSetParams"
+    " cudaGraphExecMemsetNodeSetParams ";
+/* What nvcc's own code asks for. */
+static const char nvcc_names[] =
+    " __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"
+    " __cudaRegisterVar __cudaPushCallConfiguration"
+    " __cudaPopCallConfiguration __cudaGetKernel __cudaLaunchKernel __cudaLaunchKernel_ptsz atexit "
+    "__dso_handle ";
+
+static int in_list(const char *list, const char *name, size_t length)
+{
+    for (const char *at = list; (at = strstr(at, " ")) && at[1]; at++) {
+        if (strncmp(at + 1, name, length) == 0 && at[1 + length] == ' ') return 1;
+    }
+    return 0;
+}
+
+static int is_mathematics(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 1 && (in_list(mathematics, name, length) ||
+                          (name[length - 1] == 'f' && in_list(mathematics, name, length - 1)));
+}
+
+/* 1 if @p text has @p name as a word, and, if asked so, as that of a function. */
+static int is_word_of(const char *text, const char *name, int function)
+{
+    size_t length = strlen(name);
+    for (const char *at = text; length > 0 && (at = strstr(at, name)); at++) {
+        const char *after = at + length;
+        int begins = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        int ends = !(isalnum((unsigned char)*after) || *after == '_');
+        if (begins && ends && (!function || after[strspn(after, " \t\n")] == '(')) return 1;
+    }
+    return 0;
+}
+
+/* Names of C++ that only this file can mean: none of the language's own library or of operator new. */
+static int is_own_cpp_name(const char *name)
+{
+    static const char *const library[] = {"_ZSt",  "_ZNSt", "_ZNKSt", "_ZTVN10__", "_ZTIN10__", "_Znw",
+                                          "_Zna",  "_Zdl",  "_Zda",   "_ZN10__",   "_ZN9__gnu", "_ZNSi",
+                                          "_ZNSo", "_ZTv",  "_ZThn",  NULL};
+    if (strncmp(name, "_Z", 2) != 0) return 0;
+    for (size_t i = 0; library[i]; i++) {
+        if (strncmp(name, library[i], strlen(library[i])) == 0) return 0;
+    }
+    return 1;
+}
+
+static int may_refer_to(const struct object_rules *rules, const char *name)
+{
+    size_t length = strlen(name);
+    if (in_list(common_names, name, length) || is_mathematics(name) || in_list(cuda_names, name, length))
+        return 1;
+    if (is_word_of(rules->contract, name, 1)) return 1;
+    if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
+    if (strncmp(name, "__tsan_", 7) == 0) return 1;
+    return strncmp(name, "simt_", 5) == 0 && is_word_of(rules->device_headers, name, 0);
+}
+
+/* ---- the rules ----------------------------------------------------------------------------------------- */
+
+/* What the source calls a symbol: of a C++ name the first plain part. */
+static char *source_name(const char *name)
+{
+    const char *digits = name;
+    if (strncmp(name, "_GLOBAL__sub_I_", 15) == 0) return source_name(name + 15);
+    if (strncmp(name, "_Z", 2) != 0) return copy_string(name);
+    while (*digits && !isdigit((unsigned char)*digits)) digits++;
+    size_t length = strtoul(digits, (char **)&digits, 10);
+    return length > 0 && length < strlen(digits) + 1 ? format_string("%.*s", (int)length, digits)
+                                                     : copy_string(name);
+}
+
+static int refuse(struct object_finding *finding, const char *symbol, const char *format, const char *name)
+{
+    finding->symbol = symbol ? source_name(symbol) : NULL;
+    struct text message = {0};
+    for (const char *at = format; *at; at++) {
+        if (*at == '%')
+            text_print(&message, "%s", name);
+        else
+            text_append(&message, at, 1);
+    }
+    finding->message = message.data;
+    return 0;
+}
+
+static int check_defined(const struct object_rules *rules, const Elf64_Sym *symbol, const char *name,
+                         struct object_finding *finding)
+{
+    if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) return 1;
+    if (symbol->st_shndx == SHN_COMMON || symbol->st_shndx == SHN_ABS)
+        return refuse(finding, name, "defines % for everybody to see: make it static", name);
+    if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;
+    if (strncmp(name, "DW.ref.", 7) == 0) return 1; /* the compiler's, for exceptions */
+    return refuse(finding, name,
+                  "defines %, which is none of the contract's functions: make it static, or leave it out",
+                  name);
+}
+
+static int check_symbols(const struct object *object, const struct object_rules *rules,
+                         struct object_finding *finding)
+{
+    for (size_t i = 1; i < object->symbol_count; i++) {
+        const Elf64_Sym *symbol = &object->symbol[i];
+        const char *name = symbol_name(object, symbol);
+        unsigned type = ELF64_ST_TYPE(symbol->st_info);
+        if (type == STT_GNU_IFUNC)
+            return refuse(finding, name, "has % chosen by code that runs before main", name);
+        if (type == STT_FILE || type == STT_SECTION) continue;
+        if (symbol->st_shndx != SHN_UNDEF) {
+            if (!check_defined(rules, symbol, name, finding)) return 0;
+        } else if (*name && !may_refer_to(rules, name)) {
+            return refuse(finding, name, "calls or uses %, which a kernel file has no use for", name);
+        }
+    }
+    return 1;
+}
+
+/* What a relocation points to: a section and a place in it; and the name, if it is a symbol's. */
+static int target_of(const struct object *object, const Elf64_Rela *relocation, size_t *section, uint64_t *at,
+                     const char **name)
+{
+    size_t index = ELF64_R_SYM(relocation->r_info);
+    if (index >= object->symbol_count) return 0;
+    const Elf64_Sym *symbol = &object->symbol[index];
+    *section = symbol->st_shndx;
+    *at = symbol->st_value + (uint64_t)relocation->r_addend;
+    *name = symbol_name(object, symbol);
+    return 1;
+}
+
+/* The name of the function that begins at a place, "" if there is none. */
+static const char *function_at(const struct object *object, size_t section, uint64_t at)
+{
+    for (size_t i = 1; i < object->symbol_count; i++) {
+        const Elf64_Sym *symbol = &object->symbol[i];
+        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx == section &&
+            symbol->st_value == at)
+            return symbol_name(object, symbol);
+    }
+    return "";
+}
+
+/* The one function that each compiler itself has run at the start: nvcc's registers the kernels, the
+ * other's says that accesses are reported. */
+static int is_compilers_own(enum device device, const char *function)
+{
+    if (device == DEVICE_GPU) return strstr(function, "__sti____cudaRegisterAll") != NULL;
+    return strncmp(function, "_sub_I_00099_", 13) == 0 || strcmp(function, "tsan.module_ctor") == 0;
+}
+
+static int check_start_list(const struct object *object, const Elf64_Shdr *list,
+                            const struct object_rules *rules, int *entries, struct object_finding *finding)
+{
+    size_t number = (size_t)(list - object->section);
+    for (size_t i = 0; i < object->section_count; i++) {
+        const Elf64_Shdr *section = &object->section[i];
+        if ((section->sh_type != SHT_RELA && section->sh_type != SHT_REL) || section->sh_info != number)
+            continue;
+        if (section->sh_type != SHT_RELA || section->sh_entsize != sizeof(Elf64_Rela) ||
+            section->sh_offset % 8 != 0 || !holds(object, section->sh_offset, section->sh_size))
+            return refuse(finding, NULL, "has relocations that cannot be read", "");
+        const Elf64_Rela *relocation = (const Elf64_Rela *)(const void *)(object->data + section->sh_offset);
+        for (size_t r = 0; r < section->sh_size / sizeof *relocation; r++) {
+            size_t where;
+            uint64_t at;
+            const char *name;
+            if (!target_of(object, &relocation[r], &where, &at, &name))
+                return refuse(finding, NULL, "has relocations that cannot be read", "");
+            const char *function = function_at(object, where, at);
+            if (is_compilers_own(rules->device, function) && ++*entries == 1) continue;
+            return refuse(finding, *function ? function : NULL,
+                          "has code that runs before main (%): no constructors and no objects that need one",
+                          *function ? function : "unnamed");
+        }
+    }
+    return list->sh_size <= 8 * (size_t)*entries ||
+           refuse(finding, NULL, "has code that runs before main: no constructors", "");
+}
+
+static int begins(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+/* A linker gives some sections a meaning by their name alone. */
+static int check_section_name(const char *name, struct object_finding *finding)
+{
+    static const char *const usual[] = {".text",
+                                        ".data",
+                                        ".bss",
+                                        ".rodata",
+                                        ".tdata",
+                                        ".tbss",
+                                        ".rela.",
+                                        ".symtab",
+                                        ".strtab",
+                                        ".shstrtab",
+                                        ".group",
+                                        ".comment",
+                                        ".note.",
+                                        ".debug_",
+                                        ".eh_frame",
+                                        ".gcc_except_table",
+                                        ".nv_fatbin",
+                                        ".nvFatBinSegment",
+                                        "__nv_relfatbin",
+                                        "__nv_module_id",
+                                        ".tm_clone_table",
+                                        "simt_device",
+                                        "simt_constant",
+                                        ".symtab_shndx",
+                                        ".llvm_addrsig",
+                                        ".lbss",
+                                        ".lrodata",
+                                        ".ldata",
+                                        ".llvm.",
+                                        NULL};
+    for (size_t i = 0; usual[i]; i++) {
+        if (begins(name, usual[i])) return 1;
+    }
+    return *name == '\0' || refuse(finding, NULL, "has a section % that no compiler makes by itself", name);
+}
+
+static int check_sections(const struct object *object, const struct object_rules *rules,
+                          struct object_finding *finding)
+{
+    int entries = 0;
+    for (size_t i = 1; i < object->section_count; i++) {
+        const Elf64_Shdr *section = &object->section[i];
+        const char *name = section_name(object, section);
+        int starts =
+            section->sh_type == SHT_INIT_ARRAY || begins(name, ".init_array") || begins(name, ".ctors");
+        if (starts && section->sh_type != SHT_RELA) {
+            if (!check_start_list(object, section, rules, &entries, finding)) return 0;
+        } else if (section->sh_type == SHT_FINI_ARRAY || section->sh_type == SHT_PREINIT_ARRAY ||
+                   begins(name, ".fini") || begins(name, ".preinit_array") || begins(name, ".dtors") ||
+                   strcmp(name, ".init") == 0) {
+            /* The software device's compiler lists nothing here; nvcc uses atexit. */
+            return refuse(finding, NULL, "has code that runs before or after main (section %)", name);
+        } else if (!starts && !check_section_name(name, finding)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* nvcc's own start code calls atexit; nobody else may. */
+static int check_atexit(const struct object *object, struct object_finding *finding)
+{
+    const Elf64_Sym *own = NULL;
+    for (size_t i = 1; i < object->symbol_count; i++) {
+        if (strstr(symbol_name(object, &object->symbol[i]), "__sti____cudaRegisterAll"))
+            own = &object->symbol[i];
+    }
+    for (size_t i = 1; i < object->section_count; i++) {
+        const Elf64_Shdr *section = &object->section[i];
+        if (section->sh_type != SHT_RELA || section->sh_offset % 8 != 0 ||
+            !holds(object, section->sh_offset, section->sh_size))
+            continue;
+        const Elf64_Rela *relocation = (const Elf64_Rela *)(const void *)(object->data + section->sh_offset);
+        for (size_t r = 0; r < section->sh_size / sizeof *relocation; r++) {
+            size_t where;
+            uint64_t at;
+            const char *name;
+            if (!target_of(object, &relocation[r], &where, &at, &name) || strcmp(name, "atexit") != 0)
+                continue;
+            uint64_t from = relocation[r].r_offset;
+            if (!own || section->sh_info != own->st_shndx || from < own->st_value ||
+                from - own->st_value >= own->st_size)
+                return refuse(finding, "atexit", "calls %, which a kernel file has no use for", "atexit");
+        }
+    }
+    return 1;
+}
+
+int object_check(const char *path, const struct object_rules *rules, struct object_finding *finding)
+{
+    struct object object = {0};
+    *finding = (struct object_finding){0};
+    int fine = read_object(path, &object) && parse(&object);
+    if (!fine) {
+        refuse(finding, NULL, "did not compile to an object file that can be read", "");
+    } else {
+        fine = check_sections(&object, rules, finding) && check_symbols(&object, rules, finding) &&
+               (rules->device != DEVICE_GPU || check_atexit(&object, finding));
+    }
+    free(object.data);
+    return fine;
+}

@@ -1,0 +1,37 @@
+/**
+ * @file object_check.h
+ * @brief What a stranger's object file defines and asks for, read by a small ELF reader of our own.
+ *
+ * A linker does not stop an object that defines malloc or brings a constructor. So before it is linked, an
+ * object may define the contract's functions and things of its own that no other object can see or mistake
+ * for its own (C++ names), may ask for the functions on a list, and may bring no code that runs by itself,
+ * but for what the compiler puts there for its own ends.
+ */
+#ifndef WARPWISE_COURSE_OBJECT_CHECK_H
+#define WARPWISE_COURSE_OBJECT_CHECK_H
+
+#include "course/command.h"
+#include "course/device.h"
+
+/** @brief What an object is held against. */
+struct object_rules {
+    enum device device;
+    const char *contract; /**< text of the lesson's header: functions that are named in it may be defined */
+    const char
+        *device_headers; /**< text of the device's headers: what of the device they name may be asked for */
+};
+
+/** @brief What was found. */
+struct object_finding {
+    char *
+        symbol; /**< as it should be looked for in the source: "malloc"; NULL if the sentence has no symbol */
+    char *message; /**< "defines malloc, which …" */
+};
+
+/**
+ * @brief Checks the object file at @p path, which must be a plain file.
+ * @return 1 if it may be linked; 0 with @p finding filled
+ */
+int object_check(const char *path, const struct object_rules *rules, struct object_finding *finding);
+
+#endif

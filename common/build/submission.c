@@ -1,0 +1,230 @@
+/**
+ * @file submission.c
+ * @brief Finds and reads the one file of a submission that counts, without trusting a single name in it.
+ */
+#include "submission.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "build.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "course/places.h"
+
+enum { LOG_BYTES = 64 << 10, STEPS = 3 };
+
+const char *submission_state_name(enum submission_state state)
+{
+    static const char *const names[] = {"READY",       "NOT_STARTED", "REFUSED",
+                                        "BUILD_ERROR", "TIMEOUT",     "TROUBLE"};
+    return names[state];
+}
+
+static void settle(struct submission *submission, enum submission_state state, char *sentence)
+{
+    free(submission->sentence);
+    submission->state = state;
+    submission->sentence = sentence;
+}
+
+/* ---- finding it ---------------------------------------------------------------------------------------- */
+
+static int is_absent(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
+static const char *kind_of(mode_t mode)
+{
+    return S_ISLNK(mode)    ? "a link, which is not followed"
+           : S_ISDIR(mode)  ? "a folder"
+           : S_ISFIFO(mode) ? "a pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+/* What stands at @p name, which could not be opened as it should: settled as refused, or as our trouble. */
+static void explain_entry(int folder, const char *name, const char *path, int error,
+                          struct submission *submission)
+{
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode)) {
+        if (!S_ISDIR(status.st_mode) || error == EISDIR) {
+            settle(submission, SUBMISSION_REFUSED, format_string("%s is %s", path, kind_of(status.st_mode)));
+            return;
+        }
+    }
+    settle(submission, SUBMISSION_TROUBLE, format_string("%s cannot be read: %s", path, strerror(error)));
+}
+
+/* Opens the kernel file at @p step[0]/step[1]/... below @p folder, one name at a time, so that no link is
+ * followed. Returns the descriptor; -1 if there is no such file; -2 if the state is settled. */
+static int open_below(int folder, const char *const *step, struct submission *submission)
+{
+    struct text path = {0};
+    int at = dup(folder), found = -2;
+    while (at >= 0 && found == -2) {
+        int last = step[1] == NULL;
+        text_print(&path, "%s%s", path.length ? "/" : "", *step);
+        /* O_NONBLOCK: a pipe must not keep us waiting for its other end. */
+        int next =
+            openat(at, *step, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (last ? 0 : O_DIRECTORY));
+        int error = next < 0 ? errno : 0;
+        struct stat status;
+        if (next >= 0 && last && fstat(next, &status) != 0) error = errno;
+        if (next >= 0 && last && !error && !S_ISREG(status.st_mode)) error = EISDIR;
+        if (error == ENOTDIR && fstatat(at, *step, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISLNK(status.st_mode))
+            error = ELOOP;
+        if (error && is_absent(error)) found = -1;
+        if (error && !is_absent(error)) explain_entry(at, *step, path.data, error, submission);
+        if (error && next >= 0) close(next);
+        close(at);
+        at = error ? -1 : next;
+        if (!error && last) {
+            submission->found = copy_string(path.data);
+            found = next;
+        }
+        step++;
+    }
+    text_free(&path);
+    return found;
+}
+
+/* ---- reading it ---------------------------------------------------------------------------------------- */
+
+/* 0, or errno. At most one byte more than is taken is read, whatever the file's size claims to be. */
+static int read_bounded(int file, struct text *content)
+{
+    char buffer[65536];
+    text_append(content, "", 0);
+    while (content->length <= SUBMISSION_BYTES) {
+        ssize_t got = read(file, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno;
+        if (got == 0) return 0;
+        text_append(content, buffer, (size_t)got);
+    }
+    return 0;
+}
+
+static void judge_content(const struct text *content, struct submission *submission)
+{
+    struct sha256 hash;
+    sha256_begin(&hash);
+    sha256_add(&hash, content->data, content->length);
+    sha256_end(&hash, submission->sha256);
+    if (content->length > SUBMISSION_BYTES) {
+        submission->sha256[0] = '\0'; /* of a part of it only */
+        settle(submission, SUBMISSION_REFUSED,
+               format_string("%s is larger than 1 MB, which no kernel file is", submission->found));
+    } else if (memchr(content->data, '\0', content->length) != NULL) {
+        settle(submission, SUBMISSION_REFUSED, format_string("%s is not text", submission->found));
+    } else if (strspn(content->data, " \t\r\n\f\v") == content->length) {
+        settle(submission, SUBMISSION_NOT_STARTED, format_string("%s is empty", submission->found));
+    }
+}
+
+/* Our copy lies in a folder of its own, named for its content and for the lesson. */
+static void keep_copy(const struct text *content, const struct lesson_folder *lesson,
+                      struct submission *submission)
+{
+    char *folder =
+        format_string("%s/submitted/%.32s/%s", course_binary_dir(), submission->sha256, lesson->name);
+    submission->kernel = format_string("%s/%s.cu", folder, lesson->topic);
+    int error = make_folders(folder);
+    if (!error) error = write_file(submission->kernel, content->data, content->length);
+    if (!error && (chmod(folder, 0755) != 0 || chmod(submission->kernel, 0644) != 0))
+        error = errno; /* for guests */
+    if (error) {
+        settle(submission, SUBMISSION_TROUBLE,
+               format_string("%s cannot be written: %s", submission->kernel, strerror(error)));
+    }
+    free(folder);
+}
+
+void submission_find(const char *folder, const struct lesson_folder *lesson, struct submission *submission)
+{
+    *submission = (struct submission){.state = SUBMISSION_READY, .sentence = copy_string("")};
+    text_append(&submission->log, "", 0);
+    char *name = format_string("%s.cu", lesson->topic);
+    const char *const places[][STEPS + 1] = {
+        {"lessons", lesson->name, name, NULL}, {lesson->name, name, NULL}, {name, NULL}};
+    int below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), file = -1;
+    if (below < 0) {
+        settle(submission, SUBMISSION_TROUBLE,
+               format_string("%s cannot be opened: %s", folder, strerror(errno)));
+        free(name);
+        return;
+    }
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && file == -1; i++)
+        file = open_below(below, places[i], submission);
+    close(below);
+    if (file == -1) settle(submission, SUBMISSION_NOT_STARTED, format_string("there is no file %s", name));
+    if (file >= 0) {
+        struct text content = {0};
+        int error = read_bounded(file, &content);
+        close(file);
+        if (error) {
+            settle(submission, SUBMISSION_TROUBLE,
+                   format_string("%s cannot be read: %s", submission->found, strerror(error)));
+        } else {
+            judge_content(&content, submission);
+            if (submission->state == SUBMISSION_READY) keep_copy(&content, lesson, submission);
+        }
+        text_free(&content);
+    }
+    free(name);
+}
+
+/* ---- building it --------------------------------------------------------------------------------------- */
+
+void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
+                      struct submission *submission)
+{
+    static const enum submission_state states[] = {[BUILD_READY] = SUBMISSION_READY,
+                                                   [BUILD_BROKEN] = SUBMISSION_BUILD_ERROR,
+                                                   [BUILD_IMPOSSIBLE] = SUBMISSION_TROUBLE,
+                                                   [BUILD_REFUSED] = SUBMISSION_REFUSED,
+                                                   [BUILD_LATE] = SUBMISSION_TIMEOUT};
+    struct build build;
+    submission_find(folder, lesson, submission);
+    if (submission->state != SUBMISSION_READY) return;
+    complaints_keep(1);
+    build_untrusted(lesson, submission->kernel, device, &build);
+    complaints_keep(0);
+    const struct text *said = build.state == BUILD_BROKEN ? &build.errors : &build.log;
+    text_append(&submission->log, said->data ? said->data : "",
+                said->length < LOG_BYTES ? said->length : LOG_BYTES);
+    if (build.state == BUILD_READY) {
+        submission->runner = copy_string(build.runner);
+    } else {
+        settle(submission, states[build.state],
+               copy_string(build.sentence                ? build.sentence
+                           : build.state == BUILD_BROKEN ? "it does not compile"
+                           : *complaint_kept()           ? complaint_kept()
+                                                         : "interrupted"));
+    }
+    text_free(&build.log);
+    text_free(&build.errors);
+    free(build.runner);
+    free(build.sentence);
+}
+
+void submission_free(struct submission *submission)
+{
+    free(submission->found);
+    free(submission->kernel);
+    free(submission->runner);
+    free(submission->sentence);
+    text_free(&submission->log);
+    *submission = (struct submission){0};
+}

@@ -1,0 +1,66 @@
+/**
+ * @file submission.h
+ * @brief One lesson of one student's submission: which file counts, may it be built at all, and the runner
+ * made        of it.
+ *
+ * A submission is a folder that somebody else has filled. Of all that lies in it one file a lesson is
+ * looked at, the first of
+ *
+ *     lessons/NN_topic/topic.cu      NN_topic/topic.cu      topic.cu
+ *
+ * and it is read once: what is summed, checked and built is that copy, over the tree of this course. Nothing
+ * below the folder is followed if it is a link, nothing but a plain file is opened.
+ */
+#ifndef WARPWISE_COURSE_SUBMISSION_H
+#define WARPWISE_COURSE_SUBMISSION_H
+
+#include "base/text.h"
+#include "course/course.h"
+#include "course/device.h"
+
+enum submission_state {
+    SUBMISSION_READY,       /**< the runner is built */
+    SUBMISSION_NOT_STARTED, /**< nothing was handed in for this lesson, or an empty file */
+    SUBMISSION_REFUSED, /**< a link, a folder, no text, too large, or a program that does what it may not */
+    SUBMISSION_BUILD_ERROR, /**< it does not compile */
+    SUBMISSION_TIMEOUT,     /**< the compiler took too much time or memory over it */
+    SUBMISSION_TROUBLE      /**< not the student's doing (full disk, no compiler, no permission to read) */
+};
+
+/** @brief "READY", "NOT_STARTED", "REFUSED", "BUILD_ERROR", "TIMEOUT", "TROUBLE". */
+const char *submission_state_name(enum submission_state state);
+
+/** @brief What became of one lesson of a submission. Free it with submission_free(). */
+struct submission {
+    enum submission_state state;
+    char *found;     /**< the file's path below the submission's folder, NULL if there is none */
+    char sha256[65]; /**< of the file's bytes; "" if it could not be read */
+    char *kernel;    /**< our copy of it, in the build folder; NULL if it was not read */
+    char *runner;    /**< the program, if ready; else NULL */
+    char *sentence;  /**< why it is not ready, without the full stop; "" if it is */
+    struct text log; /**< what the compiler said, at most 64 KB; untrusted text */
+};
+
+/** @brief Largest kernel file that is taken. */
+enum { SUBMISSION_BYTES = 1 << 20 };
+
+/**
+ * @brief Looks for the kernel file of @p lesson in @p folder and reads it; builds nothing.
+ *
+ * The state is then READY although there is no runner yet, NOT_STARTED, REFUSED or TROUBLE.
+ */
+void submission_find(const char *folder, const struct lesson_folder *lesson, struct submission *submission);
+
+/**
+ * @brief submission_find(), then builds what was found as a runner for @p device, as untrusted as it is.
+ *
+ * Prints nothing. The same content is not built twice: a runner, once built, is kept by the sum of what
+ * went in.
+ */
+void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
+                      struct submission *submission);
+
+/** @brief Frees what @p submission holds. */
+void submission_free(struct submission *submission);
+
+#endif

@@ -1,0 +1,90 @@
+/**
+ * @file gemm_cases.h
+ * @brief The cases that every matrix product lesson has, their inputs, oracle and bounds.
+ *
+ * A lesson file says which products it computes (struct gemm_family) and gets the rest from here.
+ */
+#ifndef WARPWISE_CHECKER_GEMM_CASES_H
+#define WARPWISE_CHECKER_GEMM_CASES_H
+
+#include "contracts/gemm_args.h"
+#include "protocol/gemm_items.h"
+#include "gemm_inputs.h"
+#include "lesson.h"
+
+/** @brief lesson_case.extent: what the buffers are made for. Up to GEMM_DTYPE_OUT as in enum gemm_value. */
+enum gemm_extent {
+    GEMM_EX_FLAGS = GEMM_DTYPE_OUT + 1, /* set of enum gemm_family_flags */
+    GEMM_EX_CHOICES                     /* 256 * first + last */
+};
+
+enum gemm_family_flags {
+    GEMM_GENERAL = 1,
+    GEMM_TENSOR_CORES = 2,
+    GEMM_CHOOSES_STAGES = 4,
+    GEMM_CHOOSES_TILE = 8,
+    GEMM_SAME_LAYOUTS = 16,  /* struct gemm_family's same_layouts */
+    GEMM_PROPERTY_SHIFT = 8, /* bits from here on: which property a case is, see gemm_cases.c */
+};
+
+/** @brief What a caller may choose beside the product itself; every choice must give the same bits. */
+enum gemm_choice {
+    GEMM_NO_CHOICE,
+    GEMM_STAGES, /* args->stages */
+    GEMM_TILE    /* which tile is used: for a lesson whose entry point takes it */
+};
+
+/**
+ * @brief Which products a part of a lesson computes.
+ *
+ * A plain family is C = A * B: nothing transposed, alpha 1, beta 0, k >= 1; anything else has to be refused as
+ * gemm_args_check_plain() does. A general one takes all that struct gemm_args can say.
+ */
+struct gemm_family {
+    int part;                       /**< index of the part */
+    const char *name;               /**< its name, which its cases begin with; NULL for "product" */
+    enum dtype dtype_in, dtype_out; /**< how a and b, and c, are stored */
+    int general;                    /**< 1: transposes, alpha, beta and k = 0 as well */
+    enum gemm_choice choice; /**< what the caller chooses, from first_choice to last_choice. The cases take
+                                         turns; other values have to be refused as ::KERNEL_INVALID_CONFIG */
+    int first_choice, last_choice;
+    int tensor_cores; /**< 1: sums are made on tensor cores, or may be */
+    int same_layouts; /**< 1: the same bits whatever the layout, the distance of rows and the alignment as well */
+};
+
+/** @brief Appends the cases of @p family to @p cases, of which @p count are there; returns the new count. */
+int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity);
+
+/**
+ * @brief One more good case, alpha 1 and beta 0, for a lesson that needs a shape of its own.
+ *
+ * What it returns may be changed: value (and extent, where both have it) and real. @p name is without the part.
+ */
+struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
+                             unsigned devices, int m, int n, int k);
+
+void gemm_vary(struct lesson_case *item, int index, struct rng *rng);
+int gemm_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void gemm_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+size_t gemm_units(const struct lesson_case *item);
+size_t gemm_unit_elems(const struct lesson_case *item);
+void gemm_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                 struct lesson_expectation *expectation);
+int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
+                  const double *allowed, uint64_t seed, char *reason, size_t size);
+int gemm_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+               double *value, char *message, size_t size);
+int gemm_trait(const struct lesson_case *item, int index, const char **message);
+const char *gemm_purpose(const struct lesson_case *item);
+void gemm_cost(const struct lesson_case *item, struct lesson_cost *cost);
+size_t gemm_workspace_bytes(const struct lesson_case *item);
+void gemm_describe(const struct lesson_case *item, char *text, size_t size);
+
+/** @brief The members of struct lesson that are the same for every matrix product lesson. */
+#define GEMM_CALLBACKS                                                                                       \
+    .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
+    .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity,                         \
+    .stale = "is c read although beta is 0?", .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,    \
+    .describe = gemm_describe, .purpose = gemm_purpose, .distributions = GEMM_DISTRIBUTIONS
+
+#endif

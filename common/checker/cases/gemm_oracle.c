@@ -1,0 +1,254 @@
+/**
+ * @file gemm_oracle.c
+ * @brief Oracle and error bounds of products, one row of C at a time, and the identity for large ones.
+ *
+ * Element (i, j) is alpha * sum of k products + beta * C[i, j], so by bound.h it may be off by
+ *
+ *     u_out |ref| + c u sqrt(k) (|alpha| sum |a b| + |beta C|)
+ *
+ * and the largest of the sums on the way count as bound.h has it, with one rounding per product:
+ * that of the addition. The product's own is no larger than u |a b|.
+ * The maximum-norm check sets the largest error beside that of a plain computation. Where sums may be made on
+ * tensor cores, that is the less exact of two: one rounding to nearest after every product, or what tensor
+ * cores do: a few products are added exactly and what does not fit a float is cut off, not rounded
+ * (Fasi, Higham, Mikaitis and Pranesh 2021, Numerical behavior of NVIDIA tensor cores).
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checker/numbers/bound.h"
+#include "gemm_cases.h"
+#include "gemm_inputs.h"
+#include "base/wide.h"
+
+enum {
+    COLUMNS = 64,      /* of a row that are worked on at a time, so that B is read along its rows */
+    CORE_PRODUCTS = 4, /* that a tensor core adds before it cuts off; later ones add more */
+    FREIVALDS_TURNS = 3
+};
+
+/* Hoeffding: a row of right results exceeds its limit with probability 2 exp(-8^2 / 2), about 3e-14. */
+#define FREIVALDS_DEVIATIONS 8.0
+
+/** One row of C in plain float arithmetic: both ways of adding. */
+struct plain_row {
+    float rounded[COLUMNS], cut[COLUMNS];
+    double squares[COLUMNS]; /* sum_t R_t S_t^2 of bound.h */
+};
+
+/* The float next to @p value that is not larger in magnitude. */
+static float cut_off(double value)
+{
+    float nearest = (float)value;
+    uint32_t bits;
+    if (!(fabs((double)nearest) > fabs(value)) || isinf(nearest)) return nearest;
+    memcpy(&bits, &nearest, sizeof bits);
+    bits--;
+    memcpy(&nearest, &bits, sizeof nearest);
+    return nearest;
+}
+
+/** Where op(A)[i, p] is a[p * a_step] and op(B)[p, j] is b[p * b_step + j * b_across]. */
+struct operands {
+    const float *a, *b;
+    size_t a_step, b_step, b_across;
+};
+
+static struct operands operands_of(const struct ref_gemm_shape *shape, const float *const *data, size_t i,
+                                   size_t first)
+{
+    size_t lda = (size_t)shape->lda, ldb = (size_t)shape->ldb;
+    return (struct operands){.a = data[GEMM_A] + (shape->transpose_a ? i : i * lda),
+                             .b = data[GEMM_B] + (shape->transpose_b ? first * ldb : first),
+                             .a_step = shape->transpose_a ? lda : 1,
+                             .b_step = shape->transpose_b ? 1 : ldb,
+                             .b_across = shape->transpose_b ? ldb : 1};
+}
+
+/* S_t is looked at after every third product: often enough, and not in step with data that come in pairs. */
+WIDE static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum, double *squares)
+{
+    enum { STEPS = 3 };
+    for (size_t p = 0; p < k; p++) {
+        float a = o->a[p * o->a_step];
+        const float *b = o->b + p * o->b_step;
+        for (size_t j = 0; j < columns; j++) sum[j] += a * b[j * o->b_across];
+        if (p % STEPS != STEPS - 1 && p + 1 < k) continue;
+        for (size_t j = 0; j < columns; j++) squares[j] += STEPS * (double)sum[j] * (double)sum[j];
+    }
+}
+
+WIDE static void add_cut(const struct operands *o, size_t k, size_t columns, float *sum)
+{
+    for (size_t p = 0; p < k; p += CORE_PRODUCTS) {
+        double exact[COLUMNS];
+        for (size_t j = 0; j < columns; j++) exact[j] = (double)sum[j];
+        for (size_t q = p; q < p + CORE_PRODUCTS && q < k; q++) {
+            double a = (double)o->a[q * o->a_step];
+            const float *b = o->b + q * o->b_step;
+            for (size_t j = 0; j < columns; j++) exact[j] += a * (double)b[j * o->b_across];
+        }
+        for (size_t j = 0; j < columns; j++) sum[j] = cut_off(exact[j]);
+    }
+}
+
+/* Which of two results is further from the truth. */
+static double worse(double one, double other, double truth)
+{
+    return fabs(one - truth) > fabs(other - truth) ? one : other;
+}
+
+/* Fills span->plain, and span->floor with what the sums on the way may lose. */
+static void plain_row(const struct lesson_case *item, const float *const *data, size_t i,
+                      struct lesson_span *span)
+{
+    struct ref_gemm_shape shape = gemm_shape(item);
+    float alpha = (float)shape.alpha, beta = (float)shape.beta;
+    enum storage storage = gemm_storage(item, GEMM_C);
+    int cores = item->extent[GEMM_EX_FLAGS] & GEMM_TENSOR_CORES;
+    size_t n = (size_t)shape.n, k = alpha != 0.0f ? (size_t)shape.k : 0;
+    for (size_t first = 0; first < n; first += COLUMNS) {
+        size_t columns = n - first < COLUMNS ? n - first : COLUMNS;
+        struct operands operands = operands_of(&shape, data, i, first);
+        struct plain_row row = {0};
+        add_rounded(&operands, k, columns, row.rounded, row.squares);
+        if (cores) add_cut(&operands, k, columns, row.cut);
+        for (size_t j = 0; j < columns; j++) {
+            size_t at = first + j;
+            float kept = beta != 0.0f ? beta * data[GEMM_C][i * (size_t)shape.ldc + at] : 0.0f;
+            double rounded = (double)storage_round(storage, alpha * row.rounded[j] + kept);
+            double cut = (double)storage_round(storage, alpha * row.cut[j] + kept);
+            span->plain[at] = cores ? worse(rounded, cut, span->expected[at]) : rounded;
+            span->floor[at] = fabs((double)alpha) * bound_running(row.squares[j]);
+        }
+    }
+}
+
+/* On data of size 1 results are of this size, and what no bound may exceed is in proportion. */
+static double unit_size(const struct ref_gemm_shape *shape)
+{
+    return fmax(1.0, fabs(shape->alpha) * sqrt((double)shape->k) + fabs(shape->beta));
+}
+
+void gemm_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                 struct lesson_expectation *e)
+{
+    struct ref_gemm_shape shape = gemm_shape(item);
+    enum storage storage = gemm_storage(item, GEMM_C);
+    struct lesson_span *span = &e->span[0];
+    double terms = shape.k + (shape.beta != 0.0) + (shape.k == 0);
+    double cap = item->flags & CASE_UNIT_SCALE ? bound_unit(storage) * unit_size(&shape) : (double)INFINITY;
+    e->span_count = 1;
+    span->buffer = GEMM_C;
+    span->first = unit * (size_t)shape.ldc;
+    span->count = (size_t)shape.n;
+    ref_gemm_row(&shape, (int)unit, data[GEMM_A], data[GEMM_B], data[GEMM_C], span->expected, e->scratch);
+    /* What is too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
+    for (size_t j = 0; j < span->count && storage == STORAGE_F16; j++)
+        if (fabs(span->expected[j]) >= 65520.0)
+            span->expected[j] = copysign((double)INFINITY, span->expected[j]);
+    plain_row(item, data, unit, span);
+    for (size_t j = 0; j < span->count; j++) {
+        double stored = bound_stored_as(storage, span->expected[j]), magnitude = e->scratch[j];
+        /* A NaN or an infinity must come out as such. */
+        int finite = isfinite(magnitude);
+        span->bound[j] = finite ? fmin(stored + bound_sum(terms, magnitude), cap) : 0.0;
+        span->floor[j] = finite ? stored + fmax(bound_floor(magnitude), span->floor[j]) : 0.0;
+    }
+}
+
+size_t gemm_units(const struct lesson_case *item)
+{
+    return (size_t)item->extent[GEMM_M];
+}
+
+size_t gemm_unit_elems(const struct lesson_case *item)
+{
+    return (size_t)item->extent[GEMM_N];
+}
+
+/* ---- all elements at once -------------------------------------------------------------------------------- */
+
+/* C without what lies between its rows: as it is if nothing does, else a copy to be freed. */
+static float *dense_copy(const struct ref_gemm_shape *shape, const float *c)
+{
+    size_t m = (size_t)shape->m, n = (size_t)shape->n;
+    float *copy = malloc(m * n * sizeof *copy);
+    for (size_t i = 0; copy != NULL && i < m; i++)
+        memcpy(copy + i * n, c + i * (size_t)shape->ldc, n * sizeof *copy);
+    return copy;
+}
+
+/* First row whose residual is too large, -1 if there is none; @p wrong counts them. */
+static int64_t first_wrong(const double *residual, int m, double limit, size_t *wrong)
+{
+    int64_t first = -1;
+    for (int i = 0; i < m; i++) {
+        if (residual[i] <= limit) continue;
+        if (first < 0) first = i;
+        (*wrong)++;
+    }
+    return first;
+}
+
+/*
+ * Freivalds: C x = alpha op(A) (op(B) x) + beta C0 x for any x; here three x from [-1, 1)^n that nobody can
+ * foresee. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j e_j^2) = t E sqrt(n) but for one time in
+ * exp(t^2 / 2) / 2 (Hoeffding). E, the root mean square of a row's errors, is allowed to be twice that of a plain
+ * computation in the rows that were compared element by element, plus the floor. Where n = k = 4096 that is some
+ * 1e-4 of a typical element, so a single wrong element among the 4096 of its row shows from about a twentieth
+ * of its size on, unless all three x_j happen to be small, and a wrong row or tile shows in any case.
+ */
+int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
+                  const double *allowed, uint64_t seed, char *reason, size_t size)
+{
+    struct ref_gemm_shape shape = gemm_shape(item);
+    size_t m = (size_t)shape.m, scratch_elems = (size_t)shape.n + (size_t)shape.k;
+    double limit = FREIVALDS_DEVIATIONS * allowed[GEMM_C] * sqrt((double)shape.n);
+    double *scratch = calloc(scratch_elems + m, sizeof *scratch);
+    float *copy = shape.ldc != shape.n ? dense_copy(&shape, got[GEMM_C]) : NULL;
+    const float *claimed = shape.ldc != shape.n ? copy : got[GEMM_C];
+    int right = scratch != NULL && claimed != NULL;
+    if (!right) snprintf(reason, size, "no memory for Freivalds' identity");
+    for (int turn = 0; turn < FREIVALDS_TURNS && right; turn++) {
+        struct ref_gemm_freivalds_rows rows = {.residual = scratch + scratch_elems};
+        size_t wrong = 0;
+        ref_gemm_freivalds(&shape, data[GEMM_A], data[GEMM_B], data[GEMM_C], claimed,
+                           rng_mix(seed, (uint64_t)turn), scratch, &rows);
+        int64_t first = first_wrong(rows.residual, shape.m, limit, &wrong);
+        if (first < 0) continue;
+        right = 0;
+        snprintf(
+            reason, size,
+            "C x is not A (B x) for a random x: off by %.3g in row %lld, allowed are %.3g; %zu of %zu rows "
+            "are wrong (Freivalds' identity)",
+            rows.residual[first], (long long)first, limit, wrong, m);
+    }
+    free(copy);
+    free(scratch);
+    return right;
+}
+
+/* ---- cost ------------------------------------------------------------------------------------------------ */
+
+void gemm_cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    double m = item->extent[GEMM_M], n = item->extent[GEMM_N], k = item->extent[GEMM_K];
+    double in = (double)storage_bytes(gemm_storage(item, GEMM_A));
+    double out = (double)storage_bytes(gemm_storage(item, GEMM_C));
+    *cost = (struct lesson_cost){
+        .flop = 2.0 * m * n * k,
+        .min_bytes = in * (m * k + k * n) + out * m * n * (item->real[GEMM_BETA] != 0.0 ? 2.0 : 1.0),
+        .oracle_ops = 12.0 * m * n * k, /* the product, its magnitude, plain computations */
+        .tensor_cores = (item->extent[GEMM_EX_FLAGS] & GEMM_TENSOR_CORES) != 0,
+    };
+}
+
+size_t gemm_workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return 0;
+}

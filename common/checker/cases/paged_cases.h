@@ -1,0 +1,84 @@
+/**
+ * @file paged_cases.h
+ * @brief Inputs, oracle and bounds of decode attention over a paged cache: what checker/lessons/06_paged_attention.c
+ *        makes its cases of.
+ *
+ * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page lies.
+ * What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a kernel would
+ * notice if it used it: NaN or large numbers.
+ */
+#ifndef WARPWISE_CHECKER_PAGED_CASES_H
+#define WARPWISE_CHECKER_PAGED_CASES_H
+
+#include "protocol/paged_items.h"
+#include "lesson.h"
+
+/* lesson_case.extent, behind the first eight. */
+enum { EX_LENGTHS = 8, EX_PAGES, EX_BREAK, EX_STATUS };
+
+/** @brief How long the sequences are. */
+enum lengths { FULL, MIXED, AROUND_PAGES, AROUND_PARTITIONS, ALL_EMPTY, SOME_EMPTY };
+/** @brief Where pages lie. */
+enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN, REVERSED, FIRST_TWICE };
+/** @brief What is wrong with table or lengths. */
+enum fault {
+    SOUND,
+    ENTRY_NEGATIVE,
+    ENTRY_ONE_TOO_HIGH,
+    ENTRY_HUGE,
+    LAST_ENTRY_LOWEST,
+    ENTRY_IN_THE_MIDDLE,
+    ENTRY_ANYWHERE,
+    LENGTH_NEGATIVE,
+    LENGTH_TOO_LONG,
+    LENGTH_HUGE,   /* of the first sequence */
+    LENGTH_LOWEST, /* of one in the middle */
+    LENGTH_ANYWHERE,
+    FAULTS
+};
+/** @brief What the data are like. */
+enum distribution {
+    NORMAL,
+    LARGE,
+    EQUAL,
+    RISING,
+    FALLING,
+    DOMINANT,
+    BELOW, /* all scores near -20,000 */
+    FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
+    NAN_KEY,
+    NAN_VALUE,
+    NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
+    INFINITE_KEY,
+    NAN_REST,
+    CHEAP
+};
+enum { SPARE_PAGES = 3, PARTITION_LEAST = 64, MOST_HEAD_DIM = 128 };
+
+/** @brief Where everything lies: made anew from the item's seed by whoever needs it. */
+struct paged_plan {
+    int *length; /**< [batch], as they should be */
+    int *table;  /**< [batch, max_blocks], as it should be; -1 where it is not used */
+};
+
+/** @brief Fills @p plan, to be dropped again; returns the number of table entries. */
+int paged_plan_make(const struct lesson_case *item, struct paged_plan *plan);
+void paged_plan_drop(struct paged_plan *plan);
+
+/** @brief Pages that @p length tokens take. */
+int paged_pages_of(const struct lesson_case *item, int length);
+
+/** @brief The callbacks of struct lesson of the same names. */
+int paged_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void paged_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+size_t paged_units(const struct lesson_case *item);
+size_t paged_unit_elems(const struct lesson_case *item);
+void paged_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                  struct lesson_expectation *expectation);
+int paged_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                const float *const *got_before, char *reason, size_t size);
+void paged_cost(const struct lesson_case *item, struct lesson_cost *cost);
+int paged_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                double *value, char *message, size_t size);
+
+#endif

@@ -1,0 +1,629 @@
+/**
+ * @file 03_online_softmax.c
+ * @brief Lesson 03: the merge of two pairs, softmax of rows, and attention one query row at a time.
+ */
+#include "checker/cases/attention_cases.h"
+#include "protocol/online_softmax_items.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checker/numbers/bound.h"
+#include "checker/cases/case_table.h"
+#include "softmax.h"
+
+enum distribution {
+    NORMAL,
+    LARGE,
+    LOW,
+    EQUAL,
+    RISING,
+    FALLING,
+    DOMINANT,
+    WITH_NAN,
+    WITH_EMPTY,
+    WITH_NAN_AND_EMPTY, /* NaN, and -infinity beside it */
+    WITH_INFINITY,
+    EXTREME, /* 2^123 or -2^123, all of a row or a pair alike */
+    FAINT,   /* -85 ... 0, so that exp is anything down to 1e-37 */
+    CAN_BE_ANY,
+    PLACED /* normal; buffers begin elsewhere in every item */
+};
+
+enum row_flags {
+    TWO_STREAMS = 1,
+    NO_LSE = 2,
+    IN_OFFSET = 4 /* `in` begins 4 bytes behind a multiple of 16 */
+};
+
+/** A case of the first two parts. */
+struct table_row {
+    const char *name;
+    enum case_group group;
+    int part;
+    unsigned devices;
+    int rows, cols; /* merge: count, 1 */
+    enum distribution distribution;
+    int repeat;
+    unsigned flags; /* set of enum row_flags */
+};
+
+static const struct table_row TABLE[] = {
+    {"merge/one", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1, 1, NORMAL, 1, 0},
+    {"merge/pairs_1000", GROUP_BASIC, PART_MERGE, DEVICE_ANY, 1000, 1, NORMAL, 1, 0},
+    {"merge/pairs_31", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 31, 1, NORMAL, 1, 0},
+    {"merge/pairs_257", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 257, 1, NORMAL, 1, 0},
+    {"merge/pairs_5000", GROUP_EDGES, PART_MERGE, DEVICE_ANY, 5000, 1, NORMAL, 1, 0},
+    {"merge/pairs_16800001", GROUP_EDGES, PART_MERGE, DEVICE_GPU, 16800001, 1, NORMAL, 1, 0},
+    {"merge/empty", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_EMPTY, 1, 0},
+    {"merge/large", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LARGE, 1, 0},
+    {"merge/low", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, LOW, 1, 0},
+    {"merge/equal", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EQUAL, 1, 0},
+    {"merge/nan", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_NAN, 1, 0},
+    {"merge/nan_and_empty", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_NAN_AND_EMPTY, 1, 0},
+    {"merge/infinite", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, WITH_INFINITY, 1, 0},
+    {"merge/extreme", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, EXTREME, 1, 0},
+    {"merge/faint", GROUP_NUMERICS, PART_MERGE, DEVICE_ANY, 300, 1, FAINT, 1, 0},
+    {"merge/property_random", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100, 0},
+    {"merge/alignments", GROUP_PROPERTIES, PART_MERGE, DEVICE_ANY, 10, 1, PLACED, 6, 0},
+
+    {"rows/one", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 1, 1, NORMAL, 1, 0},
+    {"rows/tiny", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 3, 5, NORMAL, 1, 0},
+    {"rows/40x256", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 40, 256, NORMAL, 1, 0},
+    {"rows/7x1000", GROUP_BASIC, PART_ROWS, DEVICE_ANY, 7, 1000, NORMAL, 1, 0},
+    {"rows/cols_31", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 31, NORMAL, 1, 0},
+    {"rows/cols_32", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 32, NORMAL, 1, 0},
+    {"rows/cols_33", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 33, NORMAL, 1, 0},
+    {"rows/cols_63", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 63, NORMAL, 1, 0},
+    {"rows/cols_64", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 64, NORMAL, 1, 0},
+    {"rows/cols_65", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 65, NORMAL, 1, 0},
+    {"rows/cols_127", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 127, NORMAL, 1, 0},
+    {"rows/cols_128", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 128, NORMAL, 1, 0},
+    {"rows/cols_129", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 9, 129, NORMAL, 1, 0},
+    {"rows/cols_1023", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1023, NORMAL, 1, 0},
+    {"rows/cols_1025", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 3, 1025, NORMAL, 1, 0},
+    {"rows/cols_4099", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 4099, NORMAL, 1, 0},
+    {"rows/cols_9001", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 2, 9001, NORMAL, 1, 0},
+    {"rows/cols_12289", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 12289, NORMAL, 1, 0},
+    {"rows/cols_16384", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 16384, NORMAL, 1, 0},
+    {"rows/cols_16385", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 16385, NORMAL, 1, 0},
+    {"rows/cols_32771", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 32771, NORMAL, 1, 0},
+    {"rows/cols_40000", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 40000, NORMAL, 1, 0},
+    {"rows/cols_66003", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1, 66003, NORMAL, 1, 0},
+    {"rows/long_rows_7", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 7, 16385, NORMAL, 1, 0},
+    {"rows/many_rows", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 1031, 3, NORMAL, 1, 0},
+    {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 5, NORMAL, 1, 0},
+    {"rows/wide_rows_70001", GROUP_EDGES, PART_ROWS, DEVICE_GPU, 70001, 8, NORMAL, 1, 0},
+    {"rows/no_lse", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 100, NORMAL, 1, NO_LSE},
+    {"rows/two_streams", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 20, 300, NORMAL, 1, TWO_STREAMS},
+    {"rows/offset_4_bytes", GROUP_EDGES, PART_ROWS, DEVICE_ANY, 5, 260, NORMAL, 1, IN_OFFSET},
+    {"rows/large", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LARGE, 1, 0},
+    {"rows/low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 9, 300, LOW, 1, 0},
+    {"rows/equal", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 9000, EQUAL, 1, 0},
+    {"rows/rising", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, RISING, 1, 0},
+    {"rows/falling", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, FALLING, 1, 0},
+    {"rows/dominant", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 5, 1100, DOMINANT, 1, 0},
+    {"rows/nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_NAN, 1, 0},
+    {"rows/nothing_to_see", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_EMPTY, 1, 0},
+    {"rows/nan_and_nothing", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_NAN_AND_EMPTY, 1, 0},
+    {"rows/infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 12, 300, WITH_INFINITY, 1, 0},
+    {"rows/extreme", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 6, 300, EXTREME, 1, 0},
+    {"rows/faint", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 6, 300, FAINT, 1, 0},
+    {"rows/long_low", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, LOW, 1, 0},
+    {"rows/long_nan", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_NAN, 1, 0},
+    {"rows/long_nothing", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_EMPTY, 1, 0},
+    {"rows/long_nan_and_none", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, WITH_NAN_AND_EMPTY, 1, 0},
+    {"rows/long_infinite", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, WITH_INFINITY, 1, 0},
+    {"rows/long_extreme", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 2, 16400, EXTREME, 1, 0},
+    {"rows/long_faint", GROUP_NUMERICS, PART_ROWS, DEVICE_ANY, 1, 16400, FAINT, 1, 0},
+    {"rows/property_softmax", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 1, CAN_BE_ANY, 100, 0},
+    {"rows/alignments", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 4, 260, PLACED, 9, 0},
+    {"rows/long_row_alignments", GROUP_PROPERTIES, PART_ROWS, DEVICE_ANY, 1, 16392, PLACED, 6, 0},
+    {"rows/16384x8192", GROUP_SPEED, PART_ROWS, DEVICE_GPU, 16384, 8192, NORMAL, 1, 0},
+    {"rows/64x1024", GROUP_SPEED, PART_ROWS, DEVICE_ANY, 64, 1024, NORMAL, 1, 0},
+};
+
+/** A wrong argument of the first two parts. */
+struct bad_row {
+    const char *name;
+    int part, at, value, null_buffer, misaligned_buffer, misalignment;
+    enum kernel_status expected;
+};
+
+static const struct bad_row BAD[] = {
+    {"merge/null_a", PART_MERGE, -1, 0, MERGE_A, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/null_b", PART_MERGE, -1, 0, MERGE_B, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/null_out", PART_MERGE, -1, 0, MERGE_OUT, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/count_zero", PART_MERGE, ON_COUNT, 0, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"merge/count_negative", PART_MERGE, ON_COUNT, -7, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"merge/misaligned_a", PART_MERGE, -1, 0, -1, MERGE_A, 4, KERNEL_ALIGNMENT_ERROR},
+    {"merge/misaligned_b", PART_MERGE, -1, 0, -1, MERGE_B, 4, KERNEL_ALIGNMENT_ERROR},
+    {"merge/misaligned_out", PART_MERGE, -1, 0, -1, MERGE_OUT, 2, KERNEL_ALIGNMENT_ERROR},
+    {"rows/null_in", PART_ROWS, -1, 0, ROWS_IN, -1, 0, KERNEL_INVALID_CONFIG},
+    {"rows/null_out", PART_ROWS, -1, 0, ROWS_OUT, -1, 0, KERNEL_INVALID_CONFIG},
+    {"rows/rows_zero", PART_ROWS, ON_ROWS, 0, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/rows_negative", PART_ROWS, ON_ROWS, -1, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/cols_zero", PART_ROWS, ON_COLS, 0, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/cols_negative", PART_ROWS, ON_COLS, -300, -1, -1, 0, KERNEL_INVALID_DIMENSION},
+    {"rows/misaligned_in", PART_ROWS, -1, 0, -1, ROWS_IN, 2, KERNEL_ALIGNMENT_ERROR},
+    {"rows/misaligned_out", PART_ROWS, -1, 0, -1, ROWS_OUT, 1, KERNEL_ALIGNMENT_ERROR},
+    {"rows/misaligned_lse", PART_ROWS, -1, 0, -1, ROWS_LSE, 2, KERNEL_ALIGNMENT_ERROR},
+
+    /* Two faults at once: the first that the contract names decides. */
+    {"merge/null_b_and_no_pairs", PART_MERGE, ON_COUNT, 0, MERGE_B, -1, 0, KERNEL_INVALID_CONFIG},
+    {"merge/null_a_and_misaligned_b", PART_MERGE, -1, 0, MERGE_A, MERGE_B, 4, KERNEL_INVALID_CONFIG},
+    {"merge/no_pairs_and_misaligned_a", PART_MERGE, ON_COUNT, 0, -1, MERGE_A, 4, KERNEL_INVALID_DIMENSION},
+    {"rows/null_out_and_no_rows", PART_ROWS, ON_ROWS, 0, ROWS_OUT, -1, 0, KERNEL_INVALID_CONFIG},
+    {"rows/null_in_and_misaligned_out", PART_ROWS, -1, 0, ROWS_IN, ROWS_OUT, 2, KERNEL_INVALID_CONFIG},
+    {"rows/no_cols_and_misaligned_in", PART_ROWS, ON_COLS, 0, -1, ROWS_IN, 2, KERNEL_INVALID_DIMENSION},
+};
+
+static void start_case(struct lesson_case *item, const char *name, int part, int rows, int cols)
+{
+    *item = (struct lesson_case){.weight = 1,
+                                 .part = part,
+                                 .devices = DEVICE_ANY,
+                                 .extent = {rows, cols},
+                                 .value = {rows, cols},
+                                 .null_buffer = -1,
+                                 .misaligned_buffer = -1,
+                                 .group = GROUP_BAD_INPUT,
+                                 .repeat = 1};
+    snprintf(item->name, sizeof item->name, "%s", name);
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    static const struct attention_family family = {.part = {-1, -1, -1, PART_ATTENTION}, .max_head_dim = 256};
+    int count = 0;
+    for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        start_case(item, TABLE[i].name, TABLE[i].part, TABLE[i].rows, TABLE[i].cols);
+        item->group = TABLE[i].group;
+        item->weight = 2;
+        item->devices = TABLE[i].devices;
+        item->distribution = TABLE[i].distribution;
+        item->repeat = TABLE[i].repeat;
+        if (TABLE[i].distribution == NORMAL) item->flags |= CASE_UNIT_SCALE;
+        if (TABLE[i].flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+        if (TABLE[i].flags & NO_LSE) item->null_buffer = ROWS_LSE;
+        if (!(TABLE[i].flags & IN_OFFSET)) continue;
+        item->misaligned_buffer = ROWS_IN;
+        item->misalignment = 4;
+    }
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        start_case(item, BAD[i].name, BAD[i].part, 6, BAD[i].part == PART_ROWS ? 40 : 1);
+        if (BAD[i].at >= 0) item->value[BAD[i].at] = BAD[i].value;
+        item->null_buffer = BAD[i].null_buffer;
+        item->misaligned_buffer = BAD[i].misaligned_buffer;
+        item->misalignment = BAD[i].misalignment;
+        item->expected = BAD[i].expected;
+    }
+    static const char *const refused[][2] = {{"merge/one", "launch_refused"},
+                                             {"rows/one", "launch_refused"},
+                                             {"rows/long_low", "long_launch_refused"}};
+    for (int i = 0; i < 3; i++)
+        count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, refused[i][0]),
+                                       refused[i][1]);
+    return attention_cases(&family, cases, count, capacity);
+}
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    if (item->part == PART_ATTENTION) {
+        attention_vary(item, index, rng);
+        return;
+    }
+    if (item->distribution == PLACED) {
+        struct lesson_buffer buffer[WIRE_BUFFERS];
+        case_table_place(item, index, buffer, buffers(item, buffer));
+        return;
+    }
+    int wide = item->devices == DEVICE_GPU;
+    item->seed = rng_next(rng);
+    item->extent[0] = rng_between(rng, 1, item->part == PART_MERGE ? 300 : wide ? 64 : 4);
+    item->extent[1] = item->part == PART_MERGE ? 1 : rng_between(rng, 1, wide ? 5000 : 300);
+    item->value[ON_ROWS] = item->extent[0];
+    item->value[ON_COLS] = item->extent[1];
+    item->distribution = rng_between(rng, NORMAL, CAN_BE_ANY - 1);
+}
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
+{
+    if (item->part == PART_ATTENTION) return attention_buffers(item, buffers);
+    size_t rows = (size_t)item->extent[0], cols = (size_t)item->extent[1];
+    if (item->part == PART_ROWS) {
+        buffers[ROWS_IN] = (struct lesson_buffer){"in", WIRE_IN, 2, {rows, cols}, {0}, STORAGE_F32};
+        buffers[ROWS_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, cols}, {0}, STORAGE_F32};
+        buffers[ROWS_LSE] = (struct lesson_buffer){"lse", WIRE_OUT, 1, {rows}, {0}, STORAGE_F32};
+        return ROWS_LSE + 1;
+    }
+    buffers[MERGE_A] = (struct lesson_buffer){"a", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
+    buffers[MERGE_B] = (struct lesson_buffer){"b", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
+    buffers[MERGE_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
+    for (int b = MERGE_A; b <= MERGE_OUT; b++) buffers[b].extent[LESSON_ALIGN] = 8;
+    return MERGE_OUT + 1;
+}
+
+/* Element `at` of `count`, in a row or in a list of maxima. */
+static float value_of(const struct lesson_case *item, size_t at, size_t count, double noise)
+{
+    double place = (double)at;
+    switch (item->distribution) {
+    case LARGE:
+        return (float)(1e4 * noise);
+    case LOW:
+        return (float)(-1e4 + noise);
+    case EQUAL:
+        return 2.5f;
+    case RISING:
+        return (float)(0.05 * place + 0.01 * noise);
+    case FALLING:
+        return (float)(0.05 * ((double)count - place) + 0.01 * noise);
+    case DOMINANT:
+        return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
+    case EXTREME:
+        return 0x1p123f; /* times log2(e) it is as exact, for kernels with powers of 2 */
+    case FAINT: /* one largest value, and what is 1 to 80 below it all over the row */
+        return (float)(at == count / 2 ? 5.0 : 4.0 - (double)(at * 31 % 80) + 0.01 * noise);
+    default:
+        return (float)noise;
+    }
+}
+
+static void fill_pairs(const struct lesson_case *item, int index, size_t count, struct rng *rng, float *data)
+{
+    for (size_t i = 0; i < count; i++, data += 2) {
+        data[0] = value_of(item, i, count, rng_normal(rng));
+        data[1] = (float)(1.0 + 99.0 * rng_uniform(rng));
+        if (item->distribution == EXTREME && i % 2 == 0) data[0] = -data[0];
+        /* Of ten million values that are 15 to 34 below the largest of the other piece something is left. */
+        if (item->distribution == FAINT) {
+            int far_below = index == (int)(i % 2);
+            data[0] = (float)(far_below ? -15.0 - (double)(i % 20) : 0.0);
+            data[1] = far_below ? 1e7f : 1.0f;
+        }
+        /* In turn the first, the second, both or neither of a pair of pairs. */
+        int chosen = (i >> index & 1) != 0;
+        int empty = item->distribution == WITH_EMPTY || item->distribution == WITH_NAN_AND_EMPTY;
+        if (empty && chosen) {
+            data[0] = -INFINITY;
+            data[1] = 0.0f;
+        }
+        int nan =
+            item->distribution == WITH_NAN ? chosen : item->distribution == WITH_NAN_AND_EMPTY && !chosen;
+        if (nan && i % 3 == 0) data[i % 2] = NAN;
+        if (item->distribution == WITH_INFINITY && chosen) data[0] = INFINITY;
+    }
+}
+
+static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    if (item->part == PART_ATTENTION) {
+        attention_fill(item, index, elems, rng, data);
+        return;
+    }
+    if (item->part == PART_MERGE) {
+        fill_pairs(item, index, elems / 2, rng, data);
+        return;
+    }
+    size_t cols = (size_t)item->extent[1];
+    for (size_t row = 0; row < elems / cols; row++)
+        for (size_t col = 0; col < cols; col++) {
+            float value = value_of(item, col, cols, rng_normal(rng));
+            if (item->distribution == WITH_EMPTY && (row % 3 == 1 || col % 4 == 2)) value = -INFINITY;
+            if (item->distribution == WITH_NAN && row % 3 == 1 && col == cols / 2) value = NAN;
+            if (item->distribution == WITH_NAN_AND_EMPTY)
+                value = row % 3 == 1 && col == cols / 2 ? NAN : -INFINITY;
+            if (item->distribution == WITH_INFINITY && row % 3 == 0 && col == cols / 2) value = INFINITY;
+            if (item->distribution == EXTREME && row % 2 == 1) value = -value;
+            data[row * cols + col] = value;
+        }
+}
+
+static size_t units(const struct lesson_case *item)
+{
+    return item->part == PART_ATTENTION ? attention_units(item) : (size_t)item->extent[0];
+}
+
+static size_t unit_elems(const struct lesson_case *item)
+{
+    return item->part == PART_ATTENTION ? attention_unit_elems(item) : (size_t)item->extent[1] + 2;
+}
+
+/* m is one of the two inputs, bit for bit. l is a sum of two products with an exp each, whose argument is
+ * rounded. Where a NaN makes l NaN, m means nothing: any m will do. */
+static void expect_merge(const struct lesson_case *item, const float *const *data, size_t unit,
+                         struct lesson_expectation *e)
+{
+    const float *a = data[MERGE_A] + 2 * unit, *b = data[MERGE_B] + 2 * unit;
+    struct lesson_span *span = &e->span[0];
+    double m, l;
+    (void)item;
+    ref_softmax_merge((double)a[0], (double)a[1], (double)b[0], (double)b[1], &m, &l);
+    float plain_m = fmaxf(a[0], b[0]);
+    float plain_l = plain_m == -INFINITY ? 0.0f : a[1] * expf(a[0] - plain_m) + b[1] * expf(b[0] - plain_m);
+    double below = isfinite(a[0]) && isfinite(b[0]) ? fmin(fabs((double)a[0] - (double)b[0]), 100.0) : 0.0;
+    double error = bound_floor(l * (2.0 + below));
+    span->buffer = MERGE_OUT;
+    span->first = 2 * unit;
+    span->count = isnan(l) ? 1 : 2;
+    int at = isnan(l) ? 0 : 1;
+    if (isnan(l)) span->first++;
+    span->expected[0] = m;
+    span->bound[0] = span->floor[0] = 0.0;
+    span->plain[0] = (double)plain_m;
+    span->expected[at] = l;
+    span->plain[at] = (double)plain_l;
+    span->bound[at] = span->floor[at] = bound_stored(l) + error;
+    e->span_count = 1;
+}
+
+/* See attention_oracle.c: p_j moves by p_j (e_j - sum p_k e_k), e_j being the rounding of x_j - max. */
+static void expect_rows(const struct lesson_case *item, const float *in, size_t row,
+                        struct lesson_expectation *e)
+{
+    size_t cols = (size_t)item->extent[1];
+    struct lesson_span *out = &e->span[0], *lse = &e->span[1];
+    double max = (double)-INFINITY, mean = 0.0;
+    float plain_max = -INFINITY, plain_sum = 0.0f;
+    for (size_t j = 0; j < cols; j++) {
+        out->expected[j] = (double)in[row * cols + j];
+        max = fmax(max, out->expected[j]);
+        plain_max = fmaxf(plain_max, in[row * cols + j]);
+    }
+    for (size_t j = 0; j < cols; j++) {
+        e->scratch[j] = fabs(out->expected[j] - max);
+        plain_sum += expf(in[row * cols + j] - plain_max);
+    }
+    lse->expected[0] = ref_softmax_row(out->expected, (int64_t)cols);
+    for (size_t j = 0; j < cols; j++)
+        if (out->expected[j] > 0.0) mean += out->expected[j] * e->scratch[j];
+    struct bound_weights weights = {0};
+    for (size_t j = 0; j < cols; j++) bound_weights_add(&weights, out->expected[j]);
+    double running = bound_weights_running(&weights), alike = bound_weights_alike(&weights);
+    for (size_t j = 0; j < cols; j++) {
+        double p = out->expected[j], off = p > 0.0 ? p * (e->scratch[j] + mean) : 0.0;
+        out->plain[j] = (double)(expf(in[row * cols + j] - plain_max) / plain_sum);
+        out->bound[j] = bound_stored(p) + bound_sum((double)cols, p) + bound_floor(off) + p * alike;
+        out->floor[j] = bound_stored(p) + bound_floor(p + off) + p * (running + alike);
+    }
+    lse->plain[0] = (double)(plain_max + logf(plain_sum));
+    double stored = bound_stored(lse->expected[0]) + bound_base_2(max);
+    lse->bound[0] = stored + bound_sum((double)cols, 1.0) + bound_floor(mean) + alike;
+    lse->floor[0] = stored + bound_floor(1.0 + mean) + running + alike;
+    out->buffer = ROWS_OUT;
+    out->first = row * cols;
+    out->count = cols;
+    lse->buffer = ROWS_LSE;
+    lse->first = row;
+    lse->count = 1;
+    e->span_count = 2;
+}
+
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *e)
+{
+    switch (item->part) {
+    case PART_MERGE:
+        expect_merge(item, data, unit, e);
+        break;
+    case PART_ROWS:
+        expect_rows(item, data[ROWS_IN], unit, e);
+        break;
+    default:
+        attention_expect(item, data, unit, e);
+        break;
+    }
+    for (int s = 0; item->part == PART_ROWS && (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++)
+        for (size_t i = 0; i < e->span[s].count; i++)
+            e->span[s].bound[i] = fmin(e->span[s].bound[i], BOUND_UNIT_F32);
+}
+
+/* How far the probabilities of a row may sum up to something else than 1: each by its own rounding, and all together by
+ * that of the sum they were divided by. */
+static double row_slack(const float *in, size_t cols)
+{
+    struct bound_weights weights = {0};
+    double max = (double)-INFINITY;
+    for (size_t j = 0; j < cols; j++) max = fmax(max, (double)in[j]);
+    for (size_t j = 0; j < cols && isfinite(max); j++) bound_weights_add(&weights, exp((double)in[j] - max));
+    return bound_sum((double)cols, 1.0) + bound_floor(1.0) + bound_weights_running(&weights) +
+           bound_weights_alike(&weights);
+}
+
+/* Softmax rows are in [0, 1] (0 where exp underflows), sum to 1 and keep the order of the scores. */
+static int row_holds(const float *in, const float *out, size_t cols, char *reason, size_t size)
+{
+    for (size_t j = 0; j < cols; j++)
+        if (isnan(in[j]) || in[j] == INFINITY) return 1; /* NaN throughout, says the oracle */
+    double sum = 0.0, slack = row_slack(in, cols);
+    int nothing = 1;
+    for (size_t j = 0; j < cols; j++) {
+        nothing = nothing && in[j] == -INFINITY;
+        sum += (double)out[j];
+        if (!(out[j] >= 0.0f && (double)out[j] <= 1.0 + slack))
+            return snprintf(reason, size, "a probability is %g, outside [0, 1]", (double)out[j]) < 0;
+        if (j > 0 && in[j] > in[j - 1] && out[j] < out[j - 1])
+            return snprintf(reason, size, "a larger score has a smaller probability (column %zu)", j) < 0;
+    }
+    if (!nothing && !(fabs(sum - 1.0) <= slack)) return snprintf(reason, size, "a row sums to %.9g", sum) < 0;
+    return 1;
+}
+
+static int holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                 const float *const *got_before, char *reason, size_t size)
+{
+    if (item->part == PART_ATTENTION) return attention_holds(item, got, before, got_before, reason, size);
+    if (item->part == PART_MERGE) return 1;
+    size_t cols = (size_t)item->extent[1];
+    for (size_t row = 0; row < (size_t)item->extent[0]; row++)
+        if (!row_holds(got[ROWS_IN] + row * cols, got[ROWS_OUT] + row * cols, cols, reason, size)) return 0;
+    return 1;
+}
+
+/* The sum of a row that so many threads share, element by element, each of which forgets to rescale. */
+static double unscaled_sum(const float *in, int cols, int threads)
+{
+    double largest = (double)-INFINITY, all = 0.0;
+    for (int j = 0; j < cols; j++) largest = fmax(largest, (double)in[j]);
+    for (int thread = 0; thread < threads && thread < cols; thread++) {
+        double max = (double)-INFINITY, sum = 0.0;
+        for (int j = thread; j < cols; j += threads) {
+            max = fmax(max, (double)in[j]);
+            sum += exp((double)in[j] - max);
+        }
+        all += sum * exp(max - largest);
+    }
+    return all * exp(largest);
+}
+
+/* Rows that go on behind their end with zeros, up to a multiple of something; or whose sums are not rescaled. */
+static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                      double *value, char *message, size_t size)
+{
+    enum { TILES = 7, CROWDS = 6 };
+    static const int tiles[TILES] = {4, 32, 64, 128, 256, 512, 1024}, crowds[CROWDS] = {1, 32, 128, 256, 512, 1024};
+    if (index >= TILES + CROWDS) return -1;
+    int cols = item->extent[1], over = index < TILES ? cols % tiles[index] : 1;
+    if (over == 0 || (buffer != ROWS_OUT && buffer != ROWS_LSE)) return 0;
+    size_t row = buffer == ROWS_LSE ? at : at / (size_t)cols;
+    const float *in = data[ROWS_IN] + row * (size_t)cols;
+    double sum = 0.0;
+    if (index < TILES) {
+        for (int j = 0; j < cols; j++) sum += exp((double)in[j]);
+        sum += tiles[index] - over;
+        snprintf(message, size,
+                 "what lies past the end of a row counts as values of 0, as if cols were rounded up to a multiple of %d",
+                 tiles[index]);
+    } else {
+        int threads = crowds[index - TILES];
+        if (cols <= threads) return 0;
+        sum = unscaled_sum(in, cols, threads);
+        snprintf(message, size,
+                 "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s a row)",
+                 threads, threads > 1 ? "s" : "");
+    }
+    *value = buffer == ROWS_LSE ? log(sum) : exp((double)data[ROWS_IN][at]) / sum;
+    return 1;
+}
+
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size)
+{
+    if (item->part == PART_ATTENTION)
+        return attention_guess(item, data, index, buffer, at, value, message, size);
+    if (item->part == PART_ROWS) return rows_guess(item, data, index, buffer, at, value, message, size);
+    static const char *const messages[] = {
+        "only one of the two sums is rescaled to the common maximum",
+        "only one of the two sums is rescaled to the common maximum",
+        "the two sums are added without being rescaled to the common maximum"};
+    if (item->part != PART_MERGE || index > 2) return -1;
+    const float *a = data[MERGE_A] + 2 * (at / 2), *b = data[MERGE_B] + 2 * (at / 2);
+    if (at % 2 == 0) return 0;
+    snprintf(message, size, "%s", messages[index]);
+    double max = fmax((double)a[0], (double)b[0]);
+    double from_a = (double)a[1] * (index == 0 ? exp((double)a[0] - max) : 1.0);
+    double from_b = (double)b[1] * (index == 1 ? exp((double)b[0] - max) : 1.0);
+    *value = from_a + from_b;
+    return 1;
+}
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only rows longer than 32 fail: does the reduction reach every warp?",
+        "only rows longer than 256 fail", "only rows longer than 1024 fail"};
+    static const int limit[] = {32, 256, 1024};
+    if (item->part == PART_ATTENTION) return attention_trait(item, index, message);
+    if (index > 2) return -1;
+    *message = messages[index];
+    return item->part == PART_ROWS && item->extent[1] > limit[index];
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    if (item->part == PART_ATTENTION) return attention_purpose(item);
+    switch (item->distribution) {
+    case LARGE:
+        return "values of magnitude 1e4: exp overflows unless the maximum is subtracted first";
+    case LOW:
+        return "all values are far below zero: does the maximum begin at -infinity?";
+    case RISING:
+        return "values rise along the row: is the sum rescaled whenever the maximum grows?";
+    case WITH_NAN:
+        return "an input holds a NaN: it must come out where it belongs and nowhere else";
+    case WITH_NAN_AND_EMPTY:
+        return "a NaN beside -infinity: it is no empty piece";
+    case WITH_INFINITY:
+        return "some values are +infinity, and infinity - infinity is NaN";
+    case EXTREME:
+        return "all values are 2^123 or -2^123: does the maximum begin at -infinity?";
+    case FAINT:
+        return "what is far below the maximum is small and not 0";
+    case WITH_EMPTY:
+        return item->part == PART_MERGE
+                   ? "some pieces are empty, (-infinity, 0): merging them changes nothing"
+                   : "some elements are -infinity, and some rows nothing else";
+    default:
+        return NULL;
+    }
+}
+
+static void cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    if (item->part == PART_ATTENTION) {
+        attention_cost(item, cost);
+        return;
+    }
+    double rows = item->extent[0], elems = rows * item->extent[1];
+    if (item->part == PART_MERGE)
+        *cost = (struct lesson_cost){.flop = 7.0 * rows, .min_bytes = 24.0 * rows, .oracle_ops = 50.0 * rows};
+    else
+        *cost = (struct lesson_cost){
+            .flop = 5.0 * elems, .min_bytes = 8.0 * elems + 4.0 * rows, .oracle_ops = 50.0 * elems};
+}
+
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return SIZE_MAX;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    if (item->part == PART_ATTENTION)
+        attention_describe(item, text, size);
+    else if (item->part == PART_MERGE)
+        snprintf(text, size, "count %lld, f32", (long long)item->value[ON_COUNT]);
+    else
+        snprintf(text, size, "rows %lld, cols %lld, f32", (long long)item->value[ON_ROWS],
+                 (long long)item->value[ON_COLS]);
+}
+
+const struct lesson lesson_03_online_softmax = {
+    .number = 3,
+    .topic = "online_softmax",
+    .title = "softmax in one pass",
+    .part_count = 3,
+    .part = {{"merge", 20}, {"rows", 40}, {"attention", 40}},
+    .distributions = DIST_COUNT, /* of the attention cases; merge and rows have fewer */
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
+    .holds = holds,
+    .guess = guess,
+    .trait = trait,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+    .purpose = purpose,
+};

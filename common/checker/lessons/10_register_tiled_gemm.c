@@ -1,0 +1,48 @@
+/**
+ * @file 10_register_tiled_gemm.c
+ * @brief Lesson 10: C = alpha op(A) op(B) + beta C on CUDA cores, in f32 and in f16 storage, credited apart.
+ */
+#include "checker/cases/gemm_cases.h"
+
+enum { PART_F32, PART_F16 };
+
+/* The values of enum gemm_tile, which is CUDA's side of the lesson. */
+enum { TILE_AUTO = 0, TILE_LARGE = 2 };
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    static const struct gemm_family f32 = {.part = PART_F32,
+                                           .name = "f32",
+                                           .dtype_in = DTYPE_F32,
+                                           .dtype_out = DTYPE_F32,
+                                           .general = 1,
+                                           .same_layouts = 1,
+                                           .choice = GEMM_TILE,
+                                           .first_choice = TILE_AUTO,
+                                           .last_choice = TILE_LARGE};
+    static const struct gemm_family f16 = {.part = PART_F16,
+                                           .name = "f16",
+                                           .dtype_in = DTYPE_F16,
+                                           .dtype_out = DTYPE_F16,
+                                           .general = 1,
+                                           .same_layouts = 1,
+                                           .choice = GEMM_TILE,
+                                           .first_choice = TILE_AUTO,
+                                           .last_choice = TILE_LARGE};
+    int count = gemm_cases(&f32, cases, 0, capacity);
+    count = gemm_cases(&f16, cases, count, capacity);
+    for (int i = 0; i < count; i++) /* what is timed is what a caller gets who does not choose */
+        if (cases[i].group == GROUP_SPEED) cases[i].value[GEMM_CHOICE] = TILE_AUTO;
+    return count;
+}
+
+const struct lesson lesson_10_register_tiled_gemm = {
+    .number = 10,
+    .topic = "register_tiled_gemm",
+    .title = "a matrix product in registers, every layout",
+    .part_count = 2,
+    .part = {{"f32", 60}, {"f16", 40}},
+    .same_bits_anywhere = 1,
+    GEMM_CALLBACKS,
+    .cases = cases,
+};

@@ -1,0 +1,169 @@
+/**
+ * @file storage.c
+ * @brief Conversions by the bits, the same on every host.
+ */
+#include "storage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/wide.h"
+
+enum {
+    F32_FRACTION = 23,
+    F32_BIAS = 127,
+    F16_FRACTION = 10,
+    F16_BIAS = 15,
+    F16_INFINITY = 0x7C00,
+    F16_QUIET = 0x0200,
+    CUT = F32_FRACTION - F16_FRACTION /* bits that a half has no room for */
+};
+
+const char *storage_name(enum storage storage)
+{
+    static const char *const names[] = {"f32", "f16", "int32"};
+    return names[storage];
+}
+
+size_t storage_bytes(enum storage storage)
+{
+    return storage == STORAGE_F16 ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/*
+ * All three ways that a value can go are gone, and the right one is taken: so a compiler can convert many at
+ * once. A carry out of the fraction adds one to the exponent, which is what it should do, up to infinity.
+ */
+uint16_t storage_half_of(float value)
+{
+    const uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
+    const uint32_t bias = (uint32_t)(F32_BIAS - F16_BIAS) << F32_FRACTION, infinity = UINT32_C(0x7F800000);
+    /* Normal: the bits that there is no room for round to nearest, ties to even. */
+    uint32_t odd = magnitude >> CUT & 1, normal = (magnitude - bias + (1u << (CUT - 1)) - 1 + odd) >> CUT;
+    /* Subnormal: beside 0.5 the last bit of a float is worth 2^-24, and adding rounds to it. */
+    uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
+    uint32_t finite = magnitude < bits_of(0x1p-14f) ? subnormal : normal;
+    uint32_t special =
+        magnitude > infinity ? F16_INFINITY | F16_QUIET | (magnitude >> CUT & 0x3FF) : F16_INFINITY;
+    return (uint16_t)(sign | (magnitude >= bits_of(0x1p16f) ? special : finite));
+}
+
+/* Moved into place, exponent and fraction are those of a number 2^112 times too small; subnormals too. */
+float storage_of_half(uint16_t half)
+{
+    uint32_t magnitude = (uint32_t)(half & 0x7FFF) << CUT, sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t bits = bits_of(float_of(magnitude) * 0x1p112f);
+    uint32_t special = (half & F16_INFINITY) == F16_INFINITY ? UINT32_C(0x7F800000) | magnitude : 0;
+    return float_of(sign | bits | special);
+}
+
+/* NaN has no whole number; what it becomes is of no importance. */
+static int32_t whole_of(float value)
+{
+    if (isnan(value)) return 0;
+    if (value >= 0x1p31f) return INT32_MAX;
+    if (value <= -0x1p31f) return INT32_MIN;
+    return (int32_t)rintf(value);
+}
+
+float storage_get(enum storage storage, const void *data, size_t at)
+{
+    uint32_t bits = storage_bits(storage, data, at);
+    float value;
+    if (storage == STORAGE_F16) return storage_of_half((uint16_t)bits);
+    if (storage == STORAGE_I32) return (float)(int32_t)bits;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void storage_put(enum storage storage, void *data, size_t at, float value)
+{
+    unsigned char *element = (unsigned char *)data + at * storage_bytes(storage);
+    if (storage == STORAGE_F16) {
+        uint16_t half = storage_half_of(value);
+        memcpy(element, &half, sizeof half);
+    } else if (storage == STORAGE_I32) {
+        int32_t whole = whole_of(value);
+        memcpy(element, &whole, sizeof whole);
+    } else {
+        memcpy(element, &value, sizeof value);
+    }
+}
+
+float storage_round(enum storage storage, float value)
+{
+    uint32_t element = 0;
+    storage_put(storage, &element, 0, value);
+    return storage_get(storage, &element, 0);
+}
+
+/* One loop a type, so that each can be done many elements at a time. */
+WIDE void storage_put_all(enum storage storage, void *data, float *values, size_t count)
+{
+    if (storage == STORAGE_F32) {
+        memcpy(data, values, count * sizeof *values);
+    } else if (storage == STORAGE_F16) {
+        enum { BLOCK = 4096 }; /* so much stays in the nearest cache from one loop to the next */
+        for (size_t first = 0; first < count; first += BLOCK) {
+            size_t here = count - first < BLOCK ? count - first : BLOCK;
+            uint16_t *half = (uint16_t *)data + first;
+            for (size_t i = 0; i < here; i++) half[i] = storage_half_of(values[first + i]);
+            for (size_t i = 0; i < here; i++) values[first + i] = storage_of_half(half[i]);
+        }
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            storage_put(storage, data, i, values[i]);
+            values[i] = storage_get(storage, data, i);
+        }
+    }
+}
+
+WIDE void storage_get_all(enum storage storage, const void *data, float *values, size_t count)
+{
+    const uint16_t *half = data;
+    for (size_t i = 0; i < count && storage == STORAGE_F16; i++) values[i] = storage_of_half(half[i]);
+    for (size_t i = 0; i < count && storage != STORAGE_F16; i++) values[i] = storage_get(storage, data, i);
+}
+
+uint32_t storage_bits(enum storage storage, const void *data, size_t at)
+{
+    const unsigned char *element = (const unsigned char *)data + at * storage_bytes(storage);
+    uint16_t half;
+    uint32_t word;
+    if (storage == STORAGE_F16) {
+        memcpy(&half, element, sizeof half);
+        return half;
+    }
+    memcpy(&word, element, sizeof word);
+    return word;
+}
+
+uint32_t storage_poison(enum storage storage, int run, uint64_t secret)
+{
+    uint32_t random = (uint32_t)(run == 0 ? secret : secret >> 32);
+    if (storage != STORAGE_F16)
+        return run == 0 ? 0x7FC00000u | (random & 0x3FFFFF) : 0x44800000u | (random & 0x7FFFFF);
+    /* The last bit makes the two halves of the word differ. */
+    uint32_t low = run == 0 ? 0x7E00u | (random & 0x1FE) : 0x7000u | (random & 0x7FE);
+    uint32_t high = run == 0 ? 0x7E01u | (random >> 16 & 0x1FE) : 0x7001u | (random >> 16 & 0x7FE);
+    return high << 16 | low;
+}
+
+uint32_t storage_poison_bits(enum storage storage, uint32_t poison, size_t at)
+{
+    return storage == STORAGE_F16 ? poison >> 16 * (at % 2) & 0xFFFF : poison;
+}

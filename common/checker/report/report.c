@@ -1,0 +1,305 @@
+/**
+ * @file report.c
+ * @brief The report for people.
+ */
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "checker/verdict/diagnose.h"
+
+enum { SHOWN_IN_FULL = 3, SHOWN_CAUSES = 24, NAMED = 6, SHOWN_LINES = 14 };
+
+const char *report_group(enum case_group group)
+{
+    static const char *const names[GROUP_COUNT] = {"basic",     "edges",      "numerics",
+                                                   "bad_input", "properties", "speed"};
+    return names[group];
+}
+
+static const char *device_name(enum device device)
+{
+    return device == DEVICE_GPU ? "gpu" : "simt";
+}
+
+void report_untrusted(const char *text)
+{
+    int lines = 0;
+    for (const char *c = text; *c != '\0' && lines < SHOWN_LINES; lines++) {
+        printf("    | ");
+        for (; *c != '\0' && *c != '\n'; c++) {
+            unsigned char byte = (unsigned char)*c;
+            putchar(byte == '<'                ? '('
+                    : byte == '>'              ? ')'
+                    : byte == '\t'             ? ' '
+                    : byte < ' ' || byte > 126 ? '?'
+                                               : byte);
+        }
+        putchar('\n');
+        if (*c == '\n') c++;
+    }
+}
+
+void report_again(const struct check *check, int index, char *text, size_t size)
+{
+    const struct options *options = &check->options;
+    char seed[40] = "";
+    if (options->seed_given) snprintf(seed, sizeof seed, " --seed %llu", (unsigned long long)options->seed);
+    const char *secret = options->secret_seed_file;
+    snprintf(text, size, "build/bin/warpwise check %02d%s%s%s%s --case %s --device %s",
+             options->lesson->number, options->again != NULL ? options->again : "", seed,
+             secret != NULL ? " --secret-seed-file " : "", secret != NULL ? secret : "",
+             check->cases[index].name, device_name(options->device));
+}
+
+static void report_case(const struct check *check, int index)
+{
+    const struct lesson *lesson = check->options.lesson;
+    const struct lesson_case *item = &check->cases[index];
+    const struct verdict *verdict = &check->verdicts[index];
+    printf("  %-11s case %s: %s\n", state_name(verdict->state), item->name, verdict->shape);
+    printf("    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", verdict->headline);
+    if (verdict->pattern[0] != '\0') printf("    %-12s %s\n", "pattern", verdict->pattern);
+    /* Told by the last case, and not about it; but for what was made and left in one call. */
+    int at_the_end =
+        strncmp(verdict->detail, "simt: leak:", 11) == 0 && strstr(verdict->detail, "of this call") == NULL;
+    const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
+    if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
+    if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
+    if (verdict->sampled > 0)
+        printf("    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
+               lesson->identity != NULL ? ", and all elements by an identity" : "");
+    if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
+    char again[VERDICT_TEXT];
+    report_again(check, index, again, sizeof again);
+    printf("    %-12s %s\n", "again", again);
+}
+
+/* One line about one part. */
+static void report_part(const struct check *check, int part)
+{
+    const struct lesson *lesson = check->options.lesson;
+    int cases = 0, passed = 0, sampled = 0;
+    double points = 0.0, share = 0.0;
+    for (int i = 0; i < check->case_count; i++) {
+        if (!check->chosen[i] || check->cases[i].part != part) continue;
+        cases++;
+        passed += check->verdicts[i].state == STATE_PASS;
+        sampled += check->verdicts[i].sampled > 0;
+        points += check_points(check, i);
+        if (check->verdicts[i].budget_share > share) share = check->verdicts[i].budget_share;
+    }
+    if (cases == 0) return;
+    printf("  %-11s %-11s %5.1f/%d points, %d of %d cases", lesson->part[part].name,
+           state_name(check_state(check, part)), points, lesson->part[part].points, passed, cases);
+    if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
+    if (sampled > 0) printf(", %d sampled", sampled);
+    if (points > 0.0 && check_values_wrong(check, part)) printf("; they count half until every value is right");
+    putchar('\n');
+}
+
+/* What a failing case says of its cause: the device's finding with its place, what both runs tell together, or the pattern
+ * of its values up to the first number in it. Cases that say the same are told once. Returns how much it says. */
+static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t size)
+{
+    /* The first line says what was accessed, which is another element in every case. */
+    const char *below = strchr(verdict->detail, '\n'), *place = below != NULL ? strstr(below, " at ") : NULL;
+    if (strncmp(verdict->detail, "simt: ", 6) == 0 && place != NULL) {
+        snprintf(cause, size, "%.*s%.*s", (int)strcspn(verdict->detail + 6, ":"), verdict->detail + 6,
+                 (int)(4 + strcspn(place + 4, " \n,")), place);
+        return PATTERN_CAUSE;
+    }
+    static const char *const headlines[] = {"never written: ", "depends on what ", "differs from run to run: "};
+    for (size_t i = 0; i < sizeof headlines / sizeof headlines[0] && verdict->pattern[0] == '\0'; i++) {
+        if (strncmp(verdict->headline, headlines[i], strlen(headlines[i])) != 0) continue;
+        snprintf(cause, size, "%.*s", (int)strcspn(verdict->headline, ":"), verdict->headline);
+        return PATTERN_CAUSE;
+    }
+    snprintf(cause, size, "%.*s", (int)strcspn(verdict->pattern, "0123456789"), verdict->pattern);
+    return verdict->pattern_kind;
+}
+
+static int has_failed(const struct check *check, int index, int part)
+{
+    enum state state = check->verdicts[index].state;
+    if (!check->chosen[index] || check->cases[index].part != part) return 0;
+    if (state == STATE_NOT_STARTED) return check_state(check, part) != STATE_NOT_STARTED;
+    return state != STATE_PASS && state != STATE_NO_DEVICE;
+}
+
+/** Names of cases on one line, as many as fit. */
+struct names {
+    const char *title;
+    int count;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->count++ >= NAMED) return;
+    if (names->count == 1)
+        printf("  %s: %s", names->title, name);
+    else
+        printf(", %s", name);
+}
+
+static void end_names(const struct names *names)
+{
+    if (names->count > NAMED) printf(" and %d more (--verbose names them)", names->count - NAMED);
+    if (names->count > 0) putchar('\n');
+}
+
+/** What has been told so far, over all parts. */
+struct told {
+    int cases[CHECK_CASES];
+    int count;
+    char cause[SHOWN_CAUSES][VERDICT_TEXT];
+};
+
+static int told_before(const struct told *told, const char *cause)
+{
+    for (int i = 0; i < told->count; i++)
+        if (strcmp(told->cause[i], cause) == 0) return 1;
+    return 0;
+}
+
+/* The names of the part's cases with this cause. */
+static void report_same(const struct check *check, int part, const char *title, const char *cause, struct told *told)
+{
+    char other[VERDICT_TEXT];
+    struct names same = {title, 0};
+    for (int i = 0; i < check->case_count && cause[0] != '\0'; i++) {
+        if (told->cases[i] || !has_failed(check, i, part)) continue;
+        cause_of(&check->verdicts[i], other, sizeof other);
+        if (strcmp(cause, other) != 0) continue;
+        told->cases[i] = 1;
+        add_name(&same, check->cases[i].name);
+    }
+    end_names(&same);
+}
+
+/* One case in full, the simplest of those with its cause, then the names of the others. A cause that an earlier part
+ * has shown is not shown again. */
+static void report_cause(const struct check *check, int index, const char *cause, struct told *told)
+{
+    int part = check->cases[index].part;
+    if (cause[0] != '\0' && told_before(told, cause)) {
+        report_same(check, part, "as above", cause, told);
+        return;
+    }
+    report_case(check, index);
+    told->cases[index] = 1;
+    report_same(check, part, "  the same in", cause, told);
+    if (told->count < SHOWN_CAUSES) snprintf(told->cause[told->count++], VERDICT_TEXT, "%s", cause);
+}
+
+/* Cases that name a cause come first, in the order of the table, which goes from simple to involved. Those that only say
+ * where, or nothing, are shown where none says more. The rest is counted. */
+static void report_failures(const struct check *check, int part, struct told *told)
+{
+    char common[VERDICT_TEXT], cause[VERDICT_TEXT];
+    int shown = 0;
+    for (int named = PATTERN_CAUSE; named >= PATTERN_NONE && shown == 0; named--)
+        for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
+            if (told->cases[i] || !has_failed(check, i, part)) continue;
+            if ((int)cause_of(&check->verdicts[i], cause, sizeof cause) != named) continue;
+            report_cause(check, i, cause, told);
+            shown++;
+        }
+    struct names rest = {"also failing", 0};
+    for (int i = 0; i < check->case_count; i++)
+        if (!told->cases[i] && has_failed(check, i, part)) add_name(&rest, check->cases[i].name);
+    end_names(&rest);
+    diagnose_part(check, part, common, sizeof common);
+    if (common[0] != '\0') printf("  in common    %s\n", common);
+}
+
+static void report_every_case(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        const struct verdict *verdict = &check->verdicts[i];
+        if (!check->chosen[i] || item->part != part) continue;
+        printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
+        if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
+            printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
+            if (verdict->sampled > 0)
+                printf(", sampled %zu of %zu rows%s", verdict->sampled, verdict->units,
+                       check->options.lesson->identity != NULL ? " and all elements by an identity" : "");
+            if (item->repeat > 1) printf(", %d random inputs", item->repeat);
+        }
+        putchar('\n');
+    }
+}
+
+static void report_left_out(const struct check *check)
+{
+    int count = 0, last = 0;
+    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0; i++) {
+        if (check->cases[i].devices & (unsigned)check->options.device) continue;
+        count++;
+        last = i;
+    }
+    if (count == 1) printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
+    if (count > 1)
+        printf("  left out on %s: %d cases, such as %s (check %02d --list names them)\n",
+               device_name(check->options.device), count, check->cases[last].name, check->options.lesson->number);
+    if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
+}
+
+/* How many cases were begun and are not right. */
+static int count_failed(const struct check *check)
+{
+    int count = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        enum state state = check->verdicts[i].state;
+        count += check->chosen[i] && state != STATE_PASS && state != STATE_NOT_STARTED;
+    }
+    return count;
+}
+
+void report_text(const struct check *check)
+{
+    struct told told = {.count = 0};
+    const struct lesson *lesson = check->options.lesson;
+    enum state state = check_state(check, -1);
+    double points = 0.0, most = 0.0;
+    printf("%02d %s on %s: %s\n", lesson->number, lesson->topic, device_name(check->options.device),
+           lesson->title);
+    for (int part = 0; part < lesson->part_count; part++) {
+        report_part(check, part);
+        if (check->options.verbose) report_every_case(check, part);
+        report_failures(check, part, &told);
+    }
+    report_left_out(check);
+    if (check->broken[0] != '\0') printf("  %s\n", check->broken);
+    for (int i = 0; i < check->case_count; i++) {
+        points += check_points(check, i);
+        if (check->chosen[i]) most += check_points_max(check, i);
+    }
+    printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic, state_name(state), points,
+           most);
+    if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
+    if (state == STATE_BROKEN && check->broken[0] != '\0') printf(": %s", check->broken);
+    if (state == STATE_FAIL && !count_failed(check)) printf(": what is written passes");
+    if (state == STATE_NOT_STARTED)
+        printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);
+    putchar('\n');
+}
+
+void report_list(const struct check *check)
+{
+    const struct lesson *lesson = check->options.lesson;
+    for (int i = 0; i < check->case_count; i++) {
+        char shape[160];
+        const struct lesson_case *item = &check->cases[i];
+        lesson->describe(item, shape, sizeof shape);
+        printf("%-42s %-10s %5.2f points  %s", item->name, report_group(item->group),
+               check_points_max(check, i), shape);
+        if (item->repeat > 1) printf("; %d random inputs", item->repeat);
+        if (item->expected != KERNEL_OK) printf("; expects %s", kernel_status_name(item->expected));
+        if (!(item->devices & (unsigned)check->options.device))
+            printf("; not on %s", device_name(check->options.device));
+        putchar('\n');
+    }
+}

@@ -1,0 +1,128 @@
+/**
+ * @file child.c
+ * @brief Starting, listening to and ending a runner.
+ */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 20, VARIABLES_MOST = 64, PATH_BYTES = 4096 };
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void close_end(int *descriptor)
+{
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+}
+
+/* What every program in the sandbox is given, but with the file for counters that this runner is to use. */
+static void make_environment(enum sandbox_isolation isolation, const char *counters, const char **list)
+{
+    static char entry[PATH_BYTES];
+    size_t count = 0;
+    for (const char *const *given = sandbox_environment(isolation);
+         *given != NULL && count < VARIABLES_MOST - 2; given++)
+        if (strncmp(*given, "SIMT_COUNTERS=", 14) != 0) list[count++] = *given;
+    if (counters != NULL) {
+        snprintf(entry, sizeof entry, "SIMT_COUNTERS=%s", counters);
+        list[count++] = entry;
+    }
+    list[count] = NULL;
+}
+
+int child_start(struct child *child, const struct child_start *start)
+{
+    int control[2] = {-1, -1}, replies[2] = {-1, -1};
+    const char *environment[VARIABLES_MOST];
+    int locked = start->isolation == SANDBOX_ISOLATED && !sandbox_is_without("lock");
+    const char *arguments[] = {start->path, locked ? "--locked-session" : "--session", "3", "4", "5", NULL};
+    make_environment(start->isolation, start->counters, environment);
+    *child =
+        (struct child){.control = -1, .replies = -1, .box = {.keeper = -1, .leash = -1, .output = -1}};
+    if (pipe2(control, O_CLOEXEC) != 0) return -1;
+    if (pipe2(replies, O_CLOEXEC) != 0) {
+        close_end(&control[0]);
+        close_end(&control[1]);
+        return -1;
+    }
+    struct sandbox sandbox = {.arguments = arguments,
+                              .environment = environment,
+                              .writable_file = start->counters,
+                              .isolation = start->isolation,
+                              .kind = SANDBOX_RUNNER,
+                              .gpu = start->gpu,
+                              .descriptor = {start->image, control[0], replies[1]},
+                              .limits = start->limits};
+    int failed = sandbox_start(&sandbox, &child->box) != 0, error = errno;
+    close_end(&control[0]);
+    close_end(&replies[1]);
+    child->control = control[1];
+    child->replies = replies[0];
+    fcntl(child->replies, F_SETFL, O_NONBLOCK);
+    fcntl(child->control, F_SETFL, O_NONBLOCK);
+    errno = error;
+    return failed ? -1 : 0;
+}
+
+int child_send(struct child *child, uint32_t kind, uint32_t index)
+{
+    struct wire_message message = {kind, index};
+    return write(child->control, &message, sizeof message) == (ssize_t)sizeof message ? 0 : -1;
+}
+
+/* 1 if the expected message came, 0 if nothing did yet, -1 if the other end is closed. Others are ignored. */
+static int collect_reply(struct child *child, uint32_t kind, uint32_t index)
+{
+    for (;;) {
+        struct wire_message message;
+        ssize_t got = read(child->replies, &message, sizeof message);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return 0;
+        if (got == 0) return -1;
+        if (got == (ssize_t)sizeof message && message.kind == kind && message.index == index) return 1;
+    }
+}
+
+enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds)
+{
+    double until = now_seconds() + seconds, look = 0.0;
+    int closed = 0;
+    for (;;) {
+        int ended = sandbox_has_ended(&child->box); /* before reading, so that a last reply is not missed */
+        int reply = closed ? -1 : collect_reply(child, kind, index);
+        sandbox_collect(&child->box);
+        if (reply > 0) return CHILD_REPLY;
+        if (ended) return CHILD_ENDED;
+        closed = reply < 0;
+        double left = until - now_seconds();
+        if (left <= 0.0) return CHILD_LATE;
+        struct pollfd wait[2] = {{closed ? -1 : child->replies, POLLIN, 0},
+                                 {child->box.output, POLLIN, 0}};
+        /* An end without a closed pipe (a child of it may hold the pipe) wakes nobody, nor does memory. */
+        poll(wait, 2, left * 1000.0 < LOOK_MS ? (int)(left * 1000.0) + 1 : LOOK_MS);
+        if (look == 0.0) look = now_seconds() + LOOK_MS * 1e-3; /* most cases are done by then */
+        if (now_seconds() < look) continue;
+        if (sandbox_is_greedy(&child->box)) return CHILD_GREEDY;
+        look = now_seconds() + LOOK_MS * 1e-3;
+    }
+}
+
+void child_end(struct child *child, double seconds)
+{
+    close_end(&child->control);
+    sandbox_finish(&child->box, seconds);
+    close_end(&child->replies);
+}

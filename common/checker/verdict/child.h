@@ -1,0 +1,47 @@
+/**
+ * @file child.h
+ * @brief A runner as a child process that is trusted with nothing: a program in the sandbox, and two pipes.
+ */
+#ifndef WARPWISE_VERDICT_CHILD_H
+#define WARPWISE_VERDICT_CHILD_H
+
+#include "sandbox/sandbox.h"
+#include "protocol/wire.h"
+
+/** @brief A running or ended runner. */
+struct child {
+    struct sandboxed box;
+    int control, replies; /**< our ends of the pipes, -1 when closed */
+    size_t text_at_end;   /**< how much text was there when its work was done */
+};
+
+enum child_event { CHILD_REPLY, CHILD_ENDED, CHILD_LATE, CHILD_GREEDY };
+
+/** @brief How a runner is started. */
+struct child_start {
+    const char *path;
+    int image;
+    const char *counters; /**< file for the software device's counters, or NULL */
+    int gpu;
+    enum sandbox_isolation isolation;
+    struct sandbox_limits limits;
+};
+
+/**
+ * @brief Starts `path --session IMAGE CONTROL REPLY`, or `--locked-session` if it is to be isolated.
+ * @return 0, or -1 with errno set
+ */
+int child_start(struct child *child, const struct child_start *start);
+
+/** @brief Sends a message; 0 or -1. A runner that is gone is no error here: the wait will tell. */
+int child_send(struct child *child, uint32_t kind, uint32_t index);
+
+/** @brief Waits for a message of @p kind and @p index, at most @p seconds; meanwhile collects output and
+ *         watches how much memory is used. */
+enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds);
+
+/** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left
+ *         behind. */
+void child_end(struct child *child, double seconds);
+
+#endif

@@ -1,0 +1,611 @@
+/**
+ * @file compare.c
+ * @brief Bits first (guards, inputs, both runs), then values against the oracle.
+ */
+#include "compare.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checker/numbers/bound.h"
+#include "base/parallel.h"
+#include "remember.h"
+
+/* Above this many operations the oracle looks at chosen rows only. */
+#define ORACLE_OPS 2e9
+/* Of chosen rows, fewer where each costs a great deal: about so many operations. */
+#define SAMPLED_OPS 4e9
+/* Units are asked for in pieces of about so many operations, some 10 ms, each by one thread. */
+#define PIECE_OPS 2e7
+enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8 };
+
+static int is_input(enum wire_role role)
+{
+    return role == WIRE_IN || role == WIRE_INOUT;
+}
+
+static int is_output(enum wire_role role)
+{
+    return role == WIRE_OUT || role == WIRE_INOUT;
+}
+
+/* ---- the data -------------------------------------------------------------------------------------------- */
+
+/* Where elements are floats already, what came back is looked at where it lies. An input is what was given, or
+ * compare_untouched() says that it is not. */
+static const float *as_floats(const struct item *item, int b, const void *raw)
+{
+    const struct lesson_buffer *buffer = &item->buffer[b];
+    size_t elems = lesson_elems(buffer);
+    if (buffer->storage == STORAGE_F32) return raw;
+    if (buffer->role == WIRE_IN) return item->input[b];
+    float *floats = parallel_memory(elems * sizeof *floats);
+    if (floats != NULL) storage_get_all(buffer->storage, raw, floats, elems);
+    return floats;
+}
+
+int judged_open(struct judged *judged, const struct session *session, int index)
+{
+    const struct item *item = &session->item[index];
+    *judged = (struct judged){.session = session, .index = index, .item = item};
+    for (int b = 0; b < item->buffer_count; b++) {
+        enum wire_role role = item->buffer[b].role;
+        for (int run = 0; run < 2 && role != WIRE_WORKSPACE; run++) {
+            judged->raw[run][b] = session_copy(session, index, b, is_output(role) ? run : 0);
+            judged->got[run][b] = as_floats(item, b, judged->raw[run][b]);
+            if (judged->got[run][b] == NULL) return -1;
+        }
+        judged->inputs[b] = item->input[b];
+        if (is_input(role) && judged->inputs[b] == NULL) return -1;
+    }
+    return 0;
+}
+
+void judged_close(struct judged *judged)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++) {
+        for (int run = 0; run < 2; run++) {
+            const void *floats = judged->got[run][b];
+            if (floats != judged->raw[run][b] && floats != judged->inputs[b]) free((void *)floats);
+        }
+        free(judged->buffer[b].first);
+    }
+}
+
+void compare_name(const struct lesson_buffer *buffer, size_t at, char *text, size_t size)
+{
+    size_t index[LESSON_RANK];
+    for (int axis = buffer->rank - 1; axis >= 0; axis--) {
+        index[axis] = at % buffer->extent[axis];
+        at /= buffer->extent[axis];
+    }
+    int used = snprintf(text, size, "%s[", buffer->name);
+    for (int axis = 0; axis < buffer->rank && used > 0 && (size_t)used < size; axis++) {
+        const char *field =
+            axis == buffer->rank - 1 && index[axis] < LESSON_COLUMNS ? buffer->column[index[axis]] : NULL;
+        const char *end = axis == buffer->rank - 1 ? "]" : ",";
+        if (axis == buffer->rank - 2 && buffer->column[0] != NULL) end = "].";
+        used += field != NULL ? snprintf(text + used, size - (size_t)used, "%s", field)
+                              : snprintf(text + used, size - (size_t)used, "%zu%s", index[axis], end);
+    }
+}
+
+/* ---- bits ------------------------------------------------------------------------------------------------ */
+
+/* Offset of the first byte of a guard zone that is not as it was, -1 if there is none. */
+static ptrdiff_t first_change(uint64_t seed, unsigned zone, const unsigned char *bytes, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (bytes[at] != wire_guard_byte(seed, zone, at)) return (ptrdiff_t)at;
+    return -1;
+}
+
+static int guards_of(const struct judged *judged, int b, int run, char *reason, size_t size)
+{
+    const struct item *item = judged->item;
+    const struct lesson_buffer *buffer = &item->buffer[b];
+    const struct wire_case *wire = session_case(judged->session, judged->index);
+    size_t guard = session_guard_bytes(judged->session), bytes = lesson_bytes(buffer);
+    if (guard == 0 || item->settled.null_buffer == b || lesson_elems(buffer) == 0) return 1;
+    const uint64_t asked = wire->result.workspace_asked < bytes ? wire->result.workspace_asked : bytes;
+    if (buffer->role == WIRE_WORKSPACE && asked == 0) return 1;
+    const unsigned char *contents = session_copy(judged->session, judged->index, b, run);
+    int kept = buffer->role != WIRE_WORKSPACE || judged->session->check->options.dump;
+    ptrdiff_t front = first_change(item->guard_seed, 2 * (unsigned)b, contents - guard, guard);
+    ptrdiff_t behind =
+        first_change(item->guard_seed, 2 * (unsigned)b + 1, contents + (kept ? bytes : 0), guard);
+    if (front >= 0)
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes before the start of %s",
+                 (ptrdiff_t)guard - front, buffer->name);
+    else if (behind >= 0 && buffer->role == WIRE_WORKSPACE)
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%llu bytes)", behind,
+                 buffer->name, (unsigned long long)asked);
+    else if (behind >= 0)
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%zu elements)", behind,
+                 buffer->name, lesson_elems(buffer));
+    return front < 0 && behind < 0;
+}
+
+/* The bits that element `at` of an input had. */
+static uint32_t bits_given(const struct judged *judged, int b, size_t at)
+{
+    enum storage storage = judged->item->buffer[b].storage;
+    uint32_t element = 0;
+    storage_put(storage, &element, 0, judged->inputs[b][at]);
+    return storage_bits(storage, &element, 0);
+}
+
+enum { BLOCK = 1024, BLOCKS_A_PIECE = 256 };
+
+/** Looks for the first element of an input that is not what was given. */
+struct searching {
+    const struct judged *judged;
+    int buffer;
+    atomic_size_t first;
+};
+
+/* A block that differs is looked through one by one. */
+static void search_piece(void *context, size_t first_block, size_t last_block)
+{
+    struct searching *searching = context;
+    const struct judged *judged = searching->judged;
+    int b = searching->buffer;
+    enum storage storage = judged->item->buffer[b].storage;
+    size_t elems = lesson_elems(&judged->item->buffer[b]), bytes = storage_bytes(storage);
+    const unsigned char *raw = judged->raw[0][b];
+    float values[BLOCK];
+    uint32_t given[BLOCK];
+    for (size_t at = first_block * BLOCK; at < elems && at < last_block * BLOCK; at += BLOCK) {
+        size_t count = elems - at < BLOCK ? elems - at : BLOCK, same = 0;
+        memcpy(values, judged->inputs[b] + at, count * sizeof *values);
+        storage_put_all(storage, given, values, count);
+        if (memcmp(given, raw + at * bytes, count * bytes) == 0) continue;
+        while (storage_bits(storage, raw, at + same) == bits_given(judged, b, at + same)) same++;
+        size_t known = searching->first;
+        while (at + same < known && !atomic_compare_exchange_weak(&searching->first, &known, at + same)) {
+        }
+        return;
+    }
+}
+
+/* Its number of elements if all are as they were given. */
+static size_t first_modified(const struct judged *judged, int b)
+{
+    size_t elems = lesson_elems(&judged->item->buffer[b]);
+    struct searching searching = {judged, b, elems};
+    parallel_for(elems / BLOCK + 1, BLOCKS_A_PIECE, search_piece, &searching);
+    return searching.first;
+}
+
+int compare_untouched(const struct judged *judged, char *reason, size_t size)
+{
+    const struct item *item = judged->item;
+    for (int b = 0; b < item->buffer_count; b++) {
+        enum wire_role role = item->buffer[b].role;
+        for (int run = 0; run < (role == WIRE_IN ? 1 : 2); run++)
+            if (!guards_of(judged, b, run, reason, size)) return 0;
+        if (role != WIRE_IN || item->settled.null_buffer == b) continue;
+        size_t at = first_modified(judged, b);
+        if (at == lesson_elems(&item->buffer[b])) continue;
+        char name[96];
+        compare_name(&item->buffer[b], at, name, sizeof name);
+        snprintf(reason, size, "input modified: %s is not what it was", name);
+        return 0;
+    }
+    return 1;
+}
+
+/* The bits that element `at` of an output had before run `run`. */
+static uint32_t bits_before(const struct judged *judged, int b, int run, size_t at)
+{
+    const struct item *item = judged->item;
+    if (item->buffer[b].role == WIRE_INOUT) return bits_given(judged, b, at);
+    return storage_poison_bits(item->buffer[b].storage, session_poison(item, b, run), at);
+}
+
+static uint32_t bits_after(const struct judged *judged, int b, int run, size_t at)
+{
+    return storage_bits(judged->item->buffer[b].storage, judged->raw[run][b], at);
+}
+
+/* 1 if output `b` is as it was before the call; else 0 with the reason. */
+static int left_alone(const struct judged *judged, int b, const char *why, char *reason, size_t size)
+{
+    const struct lesson_buffer *buffer = &judged->item->buffer[b];
+    for (int run = 0; run < 2; run++)
+        for (size_t at = 0; at < lesson_elems(buffer); at++) {
+            if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
+            char name[96];
+            compare_name(buffer, at, name, sizeof name);
+            snprintf(reason, size, "%s, yet %s was written", why, name);
+            return 0;
+        }
+    return 1;
+}
+
+/* 1 if the kernel is given output `b`. */
+static int has_output(const struct judged *judged, int b)
+{
+    return is_output(judged->item->buffer[b].role) && judged->item->settled.null_buffer != b;
+}
+
+int compare_refused(const struct judged *judged, char *reason, size_t size)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        if (has_output(judged, b) && !left_alone(judged, b, "the call was refused", reason, size)) return 0;
+    return 1;
+}
+
+/* 1 if nothing between the rows of output `b` was written; else 0 with the reason. */
+static int rows_kept(const struct judged *judged, int b, char *reason, size_t size)
+{
+    const struct lesson_buffer *buffer = &judged->item->buffer[b];
+    size_t columns = buffer->extent[buffer->rank - 1];
+    if (buffer->extent[LESSON_ROW] == 0 || buffer->extent[LESSON_ROW] == columns) return 1;
+    for (int run = 0; run < 2; run++)
+        for (size_t at = 0; at < lesson_elems(buffer); at++) {
+            if (!lesson_between_rows(buffer, at)) continue;
+            if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
+            char name[96];
+            compare_name(buffer, at, name, sizeof name);
+            snprintf(
+                reason, size,
+                "%s was written: it lies behind the end of its row, which has %zu elements; the next row "
+                "begins %zu further on",
+                name, buffer->extent[LESSON_ROW], columns - at % columns);
+            return 0;
+        }
+    return 1;
+}
+
+/* Which element is looked at decides what is told: never written, different from run to run, or made of what the memory
+ * held before: NaN in the first run, numbers in the second. */
+static int runs_of(const struct judged *judged, int b, char *reason, size_t size)
+{
+    const struct lesson_buffer *buffer = &judged->item->buffer[b];
+    const float *one = judged->got[0][b], *two = judged->got[1][b];
+    size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, poisoned = 0, first = 0;
+    if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
+    for (size_t at = 0; at < elems; at++) {
+        if (bits_after(judged, b, 0, at) == bits_after(judged, b, 1, at) ||
+            (isnan(one[at]) && isnan(two[at])) || lesson_between_rows(buffer, at))
+            continue;
+        if (unwritten + different == 0) first = at;
+        if (buffer->role == WIRE_OUT && bits_after(judged, b, 0, at) == bits_before(judged, b, 0, at) &&
+            bits_after(judged, b, 1, at) == bits_before(judged, b, 1, at)) {
+            unwritten++;
+        } else {
+            different++;
+            poisoned += buffer->role == WIRE_OUT && isnan(one[at]) && !isnan(two[at]);
+        }
+    }
+    if (unwritten + different == 0) return 1;
+    char name[96];
+    compare_name(buffer, first, name, sizeof name);
+    if (unwritten > 0 && different == 0)
+        snprintf(reason, size, "never written: %zu of %zu elements of %s, the first is %s", unwritten, elems,
+                 buffer->name, name);
+    else if (poisoned == different)
+        snprintf(reason, size,
+                 "depends on what %s held before the call: %zu of %zu elements, the first is %s; %s",
+                 buffer->name, different, elems, name,
+                 judged->session->check->options.lesson->stale != NULL
+                     ? judged->session->check->options.lesson->stale
+                     : "is it, or memory that goes into it, read before it is written?");
+    else
+        snprintf(reason, size,
+                 "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, memory read "
+                 "before it is written, or floats added by atomicAdd, whose order is another each time",
+                 different, elems, buffer->name, name);
+    return 0;
+}
+
+/* The first element of output `b` that is not the same in the item before; SIZE_MAX if all are. Rows have as many
+ * elements in both, but need not be as far apart. */
+static size_t first_other_bits(const struct judged *judged, const struct judged *before, int b)
+{
+    const struct lesson_buffer *now = &judged->item->buffer[b], *then = &before->item->buffer[b];
+    size_t pitch = now->extent[now->rank - 1], pitch_then = then->extent[then->rank - 1];
+    size_t elems = lesson_elems(now);
+    for (size_t at = 0; at < elems; at++) {
+        if (lesson_between_rows(now, at)) continue;
+        size_t at_then = at / pitch * pitch_then + at % pitch;
+        if (bits_after(judged, b, 0, at) == bits_after(before, b, 0, at_then)) continue;
+        if (!isnan(judged->got[0][b][at]) || !isnan(before->got[0][b][at_then])) return at;
+    }
+    return SIZE_MAX;
+}
+
+int compare_same_bits(const struct judged *judged, const struct judged *before, char *reason, size_t size)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *now = &judged->item->buffer[b], *then = &before->item->buffer[b];
+        if (!has_output(judged, b)) continue;
+        size_t at = first_other_bits(judged, before, b);
+        if (at == SIZE_MAX) continue;
+        size_t pitch = now->extent[now->rank - 1], pitch_then = then->extent[then->rank - 1];
+        char name[96], shape[160];
+        compare_name(now, at, name, sizeof name);
+        lesson->describe(&before->item->settled, shape, sizeof shape);
+        snprintf(reason, size, "not the same bits: %s is %.9g, and %.9g for the same problem with %s", name,
+                 (double)judged->got[0][b][at],
+                 (double)before->got[0][b][at / pitch * pitch_then + at % pitch], shape);
+        return 0;
+    }
+    return 1;
+}
+
+int compare_runs(const struct judged *judged, char *reason, size_t size)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        if (!has_output(judged, b)) continue;
+        int right = judged->item->settled.untouched >> b & 1
+                        ? left_alone(judged, b, "this output had to stay as it was", reason, size)
+                        : rows_kept(judged, b, reason, size) && runs_of(judged, b, reason, size);
+        if (!right) return 0;
+    }
+    return 1;
+}
+
+int compare_timed(const struct judged *judged, char *reason, size_t size)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *buffer = &judged->item->buffer[b];
+        if (!has_output(judged, b)) continue;
+        const void *timed = session_copy(judged->session, judged->index, b, 2);
+        if (memcmp(timed, judged->raw[0][b], lesson_bytes(buffer)) == 0) continue;
+        snprintf(reason, size, "what the timing loop left in %s is not the checked result", buffer->name);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+int compare_element(double got, double expected, double bound)
+{
+    if (isnan(expected)) return isnan(got);
+    if (isinf(expected)) return got == expected;
+    return fabs(got - expected) <= bound;
+}
+
+double compare_norm_share(const struct buffer_comparison *buffer)
+{
+    double allowed = 2.0 * buffer->largest_plain_error + buffer->largest_floor;
+    return allowed > 0.0 ? buffer->largest_error / allowed : 0.0;
+}
+
+double compare_allowed_mean(const struct buffer_comparison *buffer)
+{
+    double count = fmax(1.0, (double)buffer->compared);
+    return 2.0 * sqrt(buffer->plain_squares / count) + sqrt(buffer->floor_squares / count);
+}
+
+static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wrong)
+{
+    if (buffer->first == NULL) buffer->first = malloc(WRONG_KEPT * sizeof *buffer->first);
+    if (buffer->first != NULL && buffer->wrong < WRONG_KEPT) buffer->first[buffer->wrong] = *wrong;
+    if (buffer->first != NULL) buffer->wrong++;
+}
+
+/* As fmax() for @p most, which is never a NaN, but without a call. */
+static double larger(double most, double value)
+{
+    return value > most ? value : most;
+}
+
+static void compare_span(const struct judged *judged, const struct lesson_span *span,
+                         struct buffer_comparison *buffer)
+{
+    enum storage storage = judged->item->buffer[span->buffer].storage;
+    if (judged->item->settled.null_buffer == span->buffer) return;
+    for (size_t i = 0; i < span->count; i++) {
+        double got = (double)judged->got[0][span->buffer][span->first + i];
+        struct wrong element = {span->first + i, got, span->expected[i], span->bound[i]};
+        buffer->compared++;
+        if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;
+        if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
+        if (!isfinite(element.expected) || !isfinite(got)) continue;
+        double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
+        buffer->share = larger(buffer->share, bound_share(storage, element.expected, error, element.bound));
+        buffer->largest_error = larger(buffer->largest_error, error);
+        if (isfinite(plain)) buffer->largest_plain_error = larger(buffer->largest_plain_error, plain);
+        buffer->largest_floor = larger(buffer->largest_floor, span->floor[i]);
+        buffer->plain_squares += isfinite(plain) ? plain * plain : 0.0;
+        buffer->floor_squares += span->floor[i] * span->floor[i];
+    }
+}
+
+/* Adds what was found in a later piece to what was found before it. */
+static void add_comparison(struct buffer_comparison *sum, struct buffer_comparison *piece)
+{
+    size_t kept = piece->wrong < WRONG_KEPT ? piece->wrong : WRONG_KEPT;
+    if (sum->first == NULL) {
+        sum->first = piece->first;
+        piece->first = NULL;
+    } else if (piece->first != NULL) {
+        for (size_t i = 0; i < kept && sum->wrong + i < WRONG_KEPT; i++)
+            sum->first[sum->wrong + i] = piece->first[i];
+    }
+    sum->compared += piece->compared;
+    sum->wrong += piece->wrong;
+    sum->unbounded += piece->unbounded;
+    sum->share = fmax(sum->share, piece->share);
+    sum->largest_error = fmax(sum->largest_error, piece->largest_error);
+    sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);
+    sum->largest_floor = fmax(sum->largest_floor, piece->largest_floor);
+    sum->plain_squares += piece->plain_squares;
+    sum->floor_squares += piece->floor_squares;
+    free(piece->first);
+}
+
+/* Units to look at: edges of tiles and one unit of every stratum. They come from the secret seed, so that a
+ * kernel cannot know them. */
+static size_t sampled_unit(size_t units, size_t sample, size_t strata, struct rng *rng)
+{
+    static const size_t tile[] = {16, 32, 64, 128};
+    if (sample == 0) return 0;
+    if (sample == 1) return units - 1;
+    if (sample < SAMPLED_EDGES) {
+        size_t size = tile[sample % 4];
+        size_t edge = (rng_next(rng) % (units / size + 1)) * size + rng_next(rng) % 2;
+        return edge == 0 || edge > units ? units - 1 : edge - 1;
+    }
+    size_t stratum = sample - SAMPLED_EDGES;
+    size_t low = units * stratum / strata, high = units * (stratum + 1) / strata;
+    return low + rng_next(rng) % (high > low ? high - low : 1);
+}
+
+/** What is shared by those who ask the oracle: which units, and what came of each piece of them. */
+struct asking {
+    const struct judged *judged;
+    const size_t *chosen; /* NULL: all, in order */
+    size_t units_a_piece;
+    struct buffer_comparison *found; /* [pieces, WIRE_BUFFERS] */
+    struct remembered *remembered;
+    atomic_int failed;
+};
+
+/* What the oracle said of this piece in an earlier check. */
+static void recall_piece(const struct asking *asking, size_t piece)
+{
+    struct lesson_span span;
+    for (size_t at = 0; remembered_next(asking->remembered, piece, &at, &span);)
+        compare_span(asking->judged, &span, &asking->found[piece * WIRE_BUFFERS + (size_t)span.buffer]);
+}
+
+/* Pieces hold the same units however many threads there are, and are added up in their order. */
+static void ask_piece(void *context, size_t first, size_t last)
+{
+    struct asking *asking = context;
+    const struct judged *judged = asking->judged;
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    const struct lesson_case *settled = &judged->item->settled;
+    size_t piece = first / asking->units_a_piece;
+    struct buffer_comparison *found = asking->found + piece * WIRE_BUFFERS;
+    struct lesson_expectation expectation = {0};
+    struct remembered_piece kept = {0};
+    if (asking->remembered->map != NULL) {
+        recall_piece(asking, piece);
+        return;
+    }
+    double *memory = compare_expectation(&expectation, lesson->unit_elems(settled));
+    if (memory == NULL) asking->failed = 1;
+    for (size_t turn = first; turn < last && memory != NULL; turn++) {
+        lesson->expect(settled, judged->inputs, asking->chosen != NULL ? asking->chosen[turn] : turn,
+                       &expectation);
+        for (int s = 0; s < expectation.span_count; s++) {
+            compare_span(judged, &expectation.span[s], &found[expectation.span[s].buffer]);
+            remembered_keep(asking->remembered, &kept, &expectation.span[s]);
+        }
+    }
+    remembered_put(asking->remembered, piece, &kept);
+    free(memory);
+}
+
+/* Output elements that units are compared by. */
+static double compared_elems(const struct judged *judged, size_t turns)
+{
+    double elems = 0.0;
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        if (is_output(judged->item->buffer[b].role)) elems += (double)lesson_elems(&judged->item->buffer[b]);
+    return judged->units > 0 ? elems * (double)turns / (double)judged->units : 0.0;
+}
+
+static size_t *choose_units(const struct judged *judged)
+{
+    struct rng rng = {rng_mix(judged->item->settled.seed, 1000)};
+    size_t *chosen = malloc(judged->sampled * sizeof *chosen);
+    for (size_t turn = 0; chosen != NULL && turn < judged->sampled; turn++)
+        chosen[turn] = sampled_unit(judged->units, turn, judged->sampled - SAMPLED_EDGES, &rng);
+    return chosen;
+}
+
+/* 0, or -1 if memory is short. */
+static int compare_units(struct judged *judged, double ops_a_unit)
+{
+    size_t turns = judged->sampled > 0 ? judged->sampled : judged->units;
+    size_t together = ops_a_unit < PIECE_OPS ? (size_t)(PIECE_OPS / fmax(ops_a_unit, 1.0)) : 1;
+    size_t pieces = turns / together + 1;
+    size_t *chosen = judged->sampled > 0 ? choose_units(judged) : NULL;
+    struct remembered remembered;
+    remembered_open(&remembered, judged->session->check, judged->item, pieces, compared_elems(judged, turns),
+                    ops_a_unit * (double)turns);
+    struct asking asking = {.judged = judged,
+                            .chosen = chosen,
+                            .units_a_piece = together,
+                            .found = calloc(pieces * WIRE_BUFFERS, sizeof *asking.found),
+                            .remembered = &remembered};
+    if (asking.found == NULL || (judged->sampled > 0 && chosen == NULL)) asking.failed = 1;
+    if (!asking.failed) parallel_for(turns, together, ask_piece, &asking);
+    remembered_close(&remembered, !asking.failed);
+    for (size_t i = 0; i < pieces * WIRE_BUFFERS && asking.found != NULL; i++)
+        add_comparison(&judged->buffer[i % WIRE_BUFFERS], &asking.found[i]);
+    free(asking.found);
+    free(chosen);
+    return asking.failed ? -1 : 0;
+}
+
+double *compare_expectation(struct lesson_expectation *expectation, size_t elems)
+{
+    double *memory = calloc((4 * LESSON_SPANS + 1) * (elems + 1), sizeof *memory), *next = memory;
+    for (int s = 0; s < LESSON_SPANS && memory != NULL; s++) {
+        struct lesson_span *span = &expectation->span[s];
+        span->expected = next;
+        span->bound = next + elems;
+        span->plain = next + 2 * elems;
+        span->floor = next + 3 * elems;
+        next += 4 * elems;
+    }
+    expectation->scratch = next;
+    return memory;
+}
+
+static size_t sampled_strata(double ops_a_unit)
+{
+    double affordable = SAMPLED_OPS / ops_a_unit;
+    if (affordable >= SAMPLED_STRATA) return SAMPLED_STRATA;
+    return affordable > SAMPLED_STRATA_LEAST ? (size_t)affordable : SAMPLED_STRATA_LEAST;
+}
+
+int compare_identity(const struct judged *judged, char *reason, size_t size)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    double allowed[WIRE_BUFFERS];
+    if (judged->sampled == 0 || lesson->identity == NULL) return 1;
+    for (int b = 0; b < WIRE_BUFFERS; b++) allowed[b] = compare_allowed_mean(&judged->buffer[b]);
+    return lesson->identity(&judged->item->settled, judged->inputs, judged->got[0], allowed,
+                            rng_mix(judged->item->settled.seed, 2000), reason, size);
+}
+
+int compare_values(struct judged *judged, char *broken, size_t size)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    const struct lesson_case *settled = &judged->item->settled;
+    struct lesson_cost cost;
+    broken[0] = '\0';
+    lesson->cost(settled, &cost);
+    judged->units = lesson->units(settled);
+    if (cost.oracle_ops > ORACLE_OPS && judged->units > SAMPLED_STRATA + SAMPLED_EDGES)
+        judged->sampled = sampled_strata(cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
+    if (compare_units(judged, judged->units > 0 ? cost.oracle_ops / (double)judged->units : 0.0) != 0) {
+        snprintf(broken, size, "no memory to compare the result");
+        return 0;
+    }
+    int right = 1;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        struct buffer_comparison *buffer = &judged->buffer[b];
+        double norm = compare_norm_share(buffer);
+        if (buffer->unbounded > 0)
+            snprintf(broken, size,
+                     "the checker found no error bound for %zu elements of %s; please report this",
+                     buffer->unbounded, judged->item->buffer[b].name);
+        judged->share = fmax(judged->share, fmax(buffer->share, norm));
+        right = right && buffer->wrong == 0 && !(norm > 1.0);
+    }
+    return right;
+}

@@ -1,0 +1,591 @@
+/**
+ * @file session.c
+ * @brief Lays out the image, fills it, and leads runners through its cases.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/parallel.h"
+#include "simt/findings.h"
+
+enum {
+    GUARD_BYTES = 4096, /* of each guard zone on a GPU */
+    WARM_UP = 5,
+    END_SECONDS = 10,
+    DEATHS_BEFORE_READY = 3, /* then no more runners are started */
+    LATE_CASES = 2,          /* of a part, then no more of it are tried: each costs the whole time limit */
+    KILLED_MOST = 2,         /* runners killed by somebody else that are replaced */
+    PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
+};
+
+/* From here on pages of 4 KB would cost more than what is done with them. */
+#define LARGE_IMAGE_BYTES (UINT64_C(16) << 20)
+/* Room for findings and counters, far from enough to fill a disk. */
+#define FILE_BYTES (UINT64_C(64) << 20)
+/* Written between timed calls: twice the largest L2 there is. */
+#define FLUSH_BYTES (UINT64_C(256) << 20)
+/* Memory of the host that a runner may use beside what its cases need: CUDA's own is large. */
+#define GPU_HOST_BYTES (UINT64_C(8) << 30)
+#define SIMT_HOST_BYTES (UINT64_C(2) << 30)
+/* CPU seconds after which the software device calls a case endless: many times what the solutions need, of which the
+ * slowest take 2e-6 s for an operation, and most a tenth of that. */
+#define PATIENCE_SECONDS 5.0
+#define PATIENCE_PER_FLOP 20e-6
+/* It speaks before the real time is over, after which it is killed. */
+#define PATIENCE_SHARE 0.8
+
+static int has_contents(enum wire_role role)
+{
+    return role == WIRE_IN || role == WIRE_INOUT;
+}
+
+static uint64_t buffer_bytes(const struct item *item, int buffer)
+{
+    return lesson_bytes(&item->buffer[buffer]);
+}
+
+uint64_t session_guard_bytes(const struct session *session)
+{
+    return session->check->options.device == DEVICE_GPU ? GUARD_BYTES : 0;
+}
+
+static int keeps_workspace(const struct session *session)
+{
+    return session->check->options.dump;
+}
+
+/* Inputs come back once, outputs after each run, and after the timing loop. */
+static int copies_of(const struct session *session, enum wire_role role)
+{
+    if (role == WIRE_IN) return 1;
+    return session->timed > 0 ? 3 : 2;
+}
+
+static uint64_t copy_bytes(const struct session *session, const struct item *item, int buffer)
+{
+    enum wire_role role = item->buffer[buffer].role;
+    int contents = role != WIRE_WORKSPACE || keeps_workspace(session);
+    return wire_round((contents ? buffer_bytes(item, buffer) : 0) + 2 * session_guard_bytes(session));
+}
+
+uint64_t session_item_bytes(const struct session *session, const struct item *item)
+{
+    uint64_t bytes = wire_round(sizeof(struct wire_case));
+    for (int i = 0; i < item->buffer_count; i++) {
+        enum wire_role role = item->buffer[i].role;
+        if (has_contents(role)) bytes += wire_round(buffer_bytes(item, i));
+        bytes += (uint64_t)copies_of(session, role) * copy_bytes(session, item, i);
+    }
+    return bytes;
+}
+
+struct wire_case *session_case(const struct session *session, int index)
+{
+    return wire_case_at(session->header, (uint32_t)index);
+}
+
+/** An input on its way into the image. */
+struct storing {
+    enum storage storage;
+    unsigned char *image;
+    float *data;
+};
+
+static void store_piece(void *context, size_t first, size_t last)
+{
+    const struct storing *storing = context;
+    storage_put_all(storing->storage, storing->image + first * storage_bytes(storing->storage),
+                    storing->data + first, last - first);
+}
+
+/* Every input as the kernel is to find it. */
+static void store_input(struct session *session, struct item *item, int buffer, void *to)
+{
+    const struct lesson *lesson = session->check->options.lesson;
+    struct rng rng = {rng_mix(item->settled.seed, (uint64_t)buffer + 1)};
+    size_t elems = lesson_elems(&item->buffer[buffer]);
+    float *data = parallel_memory(elems * sizeof *data);
+    if (data == NULL) {
+        snprintf(session->check->broken, sizeof session->check->broken, "no memory for the inputs");
+        return;
+    }
+    lesson->fill(&item->settled, buffer, elems, &rng, data);
+    struct storing storing = {item->buffer[buffer].storage, to, data};
+    parallel_for(elems, 1 << 18, store_piece, &storing);
+    item->input[buffer] = data;
+}
+
+uint32_t session_poison(const struct item *item, int buffer, int run)
+{
+    return storage_poison(item->buffer[buffer].storage, run, item->poison_secret);
+}
+
+static void choose_secrets(struct item *item)
+{
+    for (int i = 0; i < 2; i++) item->nonce[i] = rng_unforeseen();
+    item->poison_secret = rng_unforeseen();
+    item->guard_seed = rng_unforeseen();
+}
+
+/*
+ * Memory that is aligned better than the contract asks hides kernels that rely on it. The cases of the groups basic and
+ * edges are well aligned, so that the fastest paths meet every edge. Of the items of numerics and properties a quarter
+ * is; in half of them no buffer is, in a quarter all but one. The name of the case settles in which, so that a case is
+ * the same whatever else runs. Where the same bits are promised at any alignment, the first run is always well aligned
+ * and the second one is not.
+ */
+static int is_barely_aligned(const struct item *item, int index, int always)
+{
+    uint64_t choice = rng_mix(rng_mix_text(0, item->settled.name), (uint64_t)item->item_index);
+    uint64_t one = choice / 4 % (uint64_t)item->buffer_count;
+    int group = (int)item->settled.group;
+    if (!always && (choice % 4 == 0 || group == GROUP_BASIC || group == GROUP_EDGES)) return 0;
+    return choice % 4 < 3 || one == (uint64_t)index;
+}
+
+/* An odd multiple of what the contract asks, or of a larger power of two: who looks for 16 bytes and uses 32 is only found
+ * at 16. */
+static uint64_t barely_aligned_lead(const struct item *item, int index)
+{
+    uint64_t align = lesson_align(&item->buffer[index]), classes = 1;
+    uint64_t choice =
+        rng_mix(rng_mix_text(1, item->settled.name), (uint64_t)(item->item_index * WIRE_BUFFERS + index));
+    if (align >= WIRE_ALIGNMENT / 2) return 0;
+    while (align << classes <= WIRE_ALIGNMENT / 4) classes++;
+    align <<= choice % classes;
+    return align * (1 + choice / 64 % 4 * 2);
+}
+
+/* 1 if the case itself says where its buffers begin, or needs as much memory as there is. */
+static int says_where(const struct lesson_case *settled)
+{
+    int says = settled->misaligned_buffer >= 0 || (settled->flags & CASE_LAUNCH_ONLY);
+    for (int i = 0; i < LESSON_STARTS; i++) says |= settled->start[i] != 0 || settled->apart[i] != 0;
+    return says;
+}
+
+static uint64_t lead_of(const struct session *session, const struct item *item, int index, int run)
+{
+    const struct lesson_case *settled = &item->settled, *from = &session->check->cases[item->case_index];
+    int anywhere = session->check->options.lesson->same_bits_anywhere;
+    uint64_t misalignment = settled->misaligned_buffer == index ? (uint64_t)settled->misalignment : 0;
+    if (index < LESSON_STARTS)
+        misalignment += (uint64_t)settled->start[index] * storage_bytes(item->buffer[index].storage);
+    /* What is measured is measured at its best; what is refused is refused for one reason. */
+    if (says_where(settled) || settled->expected != KERNEL_OK || settled->group == GROUP_SPEED ||
+        session->timed > 0 || session->counters != NULL)
+        return misalignment;
+    if (anywhere ? run == 0 : (from->flags & CASE_SAME_BITS) != 0) return 0;
+    return is_barely_aligned(item, index, anywhere) ? barely_aligned_lead(item, index) : 0;
+}
+
+/* How far the rows of the buffer are apart on the device. */
+static void place_rows(const struct item *item, int index, struct wire_buffer *buffer)
+{
+    const struct lesson_buffer *from = &item->buffer[index];
+    uint64_t elem_bytes = storage_bytes(from->storage);
+    if (item->settled.apart[index] == 0) return;
+    buffer->row_bytes = from->extent[from->rank - 1] * elem_bytes;
+    buffer->pitch = (uint64_t)item->settled.apart[index] * elem_bytes;
+}
+
+static void lay_out_buffer(struct session *session, struct item *item, struct wire_case *wire, int index,
+                           uint64_t *at)
+{
+    enum wire_role role = item->buffer[index].role;
+    struct wire_buffer *buffer = &wire->buffer[index];
+    *buffer = (struct wire_buffer){
+        .role = role, .null = item->settled.null_buffer == index, .bytes = buffer_bytes(item, index)};
+    snprintf(buffer->name, sizeof buffer->name, "%s", item->buffer[index].name);
+    const struct lesson_buffer *described = &item->buffer[index];
+    buffer->rank = role == WIRE_WORKSPACE ? 0 : (uint32_t)described->rank;
+    buffer->elem_bytes = role == WIRE_WORKSPACE ? 1 : (uint32_t)storage_bytes(described->storage);
+    for (uint32_t axis = 0; axis < buffer->rank; axis++) buffer->extent[axis] = described->extent[axis];
+    if (described->extent[LESSON_ROW] > 0) {
+        buffer->own_row = described->extent[LESSON_ROW] * storage_bytes(described->storage);
+        buffer->row_stride = described->extent[described->rank - 1] * storage_bytes(described->storage);
+    }
+    for (int run = 0; run < 2; run++) buffer->lead[run] = lead_of(session, item, index, run);
+    if (buffer->lead[0] != buffer->lead[1]) wire->flags |= WIRE_TWO_PLACES;
+    if (index < LESSON_STARTS) place_rows(item, index, buffer);
+    for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
+    if (has_contents(role)) {
+        buffer->contents = *at;
+        store_input(session, item, index, (unsigned char *)session->header + *at);
+        *at += wire_round(buffer->bytes);
+    }
+    item->copies[index] = *at;
+    for (int copy = 0; copy < copies_of(session, role); copy++) {
+        buffer->copy[copy] = *at;
+        *at += copy_bytes(session, item, index);
+    }
+}
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double patience_with(const struct session *session, const struct item *item)
+{
+    const struct options *options = &session->check->options;
+    struct lesson_cost cost = {0};
+    double most = PATIENCE_SHARE * options->time_limit;
+    if (options->time_limit_given) return most;
+    if (item->settled.expected == KERNEL_OK) options->lesson->cost(&item->settled, &cost);
+    double seconds = PATIENCE_SECONDS + PATIENCE_PER_FLOP * cost.flop;
+    return seconds < most ? seconds : most;
+}
+
+static void lay_out(struct session *session, int index, uint64_t *at)
+{
+    struct item *item = &session->item[index];
+    struct wire_case *wire = session_case(session, index);
+    choose_secrets(item);
+    wire->part = (uint32_t)item->settled.part;
+    memcpy(wire->value, item->settled.value, sizeof wire->value);
+    memcpy(wire->real, item->settled.real, sizeof wire->real);
+    memcpy(wire->nonce, item->nonce, sizeof wire->nonce);
+    wire->guard_bytes = session_guard_bytes(session);
+    wire->guard_seed = item->guard_seed;
+    if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
+    if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
+    if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
+    if (item->settled.flags & CASE_REFUSE_LAUNCHES) wire->flags |= WIRE_REFUSE_LAUNCHES;
+    if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
+    /* The software device tells reads of a workspace that was never written; poison would hide them. */
+    wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);
+    if (session->timed > 0) {
+        wire->warm_up = WARM_UP;
+        wire->timed = (uint32_t)session->timed;
+        wire->flush_bytes = FLUSH_BYTES;
+    }
+    wire->patience = patience_with(session, item);
+    wire->buffer_count = (uint32_t)item->buffer_count;
+    for (int i = 0; i < item->buffer_count; i++) lay_out_buffer(session, item, wire, i, at);
+}
+
+static int broken(struct session *session, const char *what)
+{
+    snprintf(session->check->broken, sizeof session->check->broken, "%s: %s", what, strerror(errno));
+    return -1;
+}
+
+/* The size is sealed: a runner that could cut the file short could kill the checker with SIGBUS. */
+int session_open(struct session *session)
+{
+    uint64_t at = wire_round(sizeof(struct wire_header)) +
+                  (uint64_t)session->count * wire_round(sizeof(struct wire_case));
+    session->bytes = wire_round(sizeof(struct wire_header));
+    for (int i = 0; i < session->count; i++) session->bytes += session_item_bytes(session, &session->item[i]);
+    session->image = memfd_create("warpwise", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (session->image < 0) return broken(session, "no memory file for the inputs");
+    if (ftruncate(session->image, (off_t)session->bytes) != 0 ||
+        fcntl(session->image, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return broken(session, "no memory for the inputs");
+    void *image = mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->image, 0);
+    if (image == MAP_FAILED) return broken(session, "no memory for the inputs");
+    if (session->bytes >= LARGE_IMAGE_BYTES) (void)madvise(image, session->bytes, MADV_HUGEPAGE);
+    session->header = image;
+    session->header->magic = WIRE_MAGIC;
+    session->header->image_bytes = session->bytes;
+    session->header->case_count = (uint32_t)session->count;
+    for (int i = 0; i < session->count; i++) lay_out(session, i, &at);
+    return 0;
+}
+
+void session_close(struct session *session)
+{
+    if (session->header != NULL) munmap(session->header, session->bytes);
+    if (session->image >= 0) close(session->image);
+    session->header = NULL;
+    session->image = -1;
+    for (int i = 0; i < session->count; i++)
+        for (int b = 0; b < WIRE_BUFFERS; b++) {
+            free(session->item[i].input[b]);
+            session->item[i].input[b] = NULL;
+        }
+}
+
+int session_save(const struct session *session, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) return -1;
+    size_t written = fwrite(session->header, 1, session->bytes, file);
+    return fclose(file) == 0 && written == session->bytes ? 0 : -1;
+}
+
+const void *session_copy(const struct session *session, int index, int buffer, int run)
+{
+    const struct item *item = &session->item[index];
+    /* The item's own note: offsets in the image may have been changed by the runner. */
+    return (const unsigned char *)session->header + item->copies[buffer] +
+           (uint64_t)run * copy_bytes(session, item, buffer) + session_guard_bytes(session);
+}
+
+/* ---- leading the runners --------------------------------------------------------------------------------- */
+
+/* Where the next finding begins, or the end. */
+static const char *next_finding(const char *text)
+{
+    const char *next = strstr(text, "\nsimt: ");
+    return next != NULL ? next + 1 : text + strlen(text);
+}
+
+/* A kernel is launched twice, and the software device finds the same twice: what is known is left out. */
+static void keep_text(struct item *item, const char *text)
+{
+    size_t used = 0;
+    item->text[0] = '\0';
+    for (const char *end, *piece = text; *piece != '\0'; piece = end) {
+        char *to = item->text + used;
+        end = next_finding(piece);
+        int length = snprintf(to, sizeof item->text - used, "%.*s", (int)(end - piece), piece);
+        const char *same = strstr(item->text, to);
+        used = same < to ? used : used + (size_t)length;
+        if (same < to) *to = '\0';
+        if (used >= sizeof item->text) break;
+    }
+    for (const char *line = text; line != NULL && !item->finding; line = strchr(line, '\n')) {
+        if (*line == '\n') line++;
+        item->finding = simt_finding_kind(line) != NULL;
+        if (*line == '\0') break;
+    }
+}
+
+static struct child_start start_of(const struct session *session)
+{
+    const struct options *options = &session->check->options;
+    int gpu = options->device == DEVICE_GPU;
+    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
+    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    double seconds = options->time_limit * (double)(session->count + 1) * (double)(cores + 3);
+    return (struct child_start){.path = options->runner,
+                                  .image = session->image,
+                                  .counters = session->counters,
+                                  .gpu = gpu,
+                                  .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
+                                  .limits = {.cpu_seconds = seconds,
+                                             .resident_bytes = own + 4 * session->bytes,
+                                             .file_bytes = FILE_BYTES,
+                                             .processes = PROCESSES + 2 * cores}};
+}
+
+static void note_device(struct session *session)
+{
+    struct check *check = session->check;
+    const struct wire_header *header = session->header;
+    snprintf(check->device_name, sizeof check->device_name, "%.*s", (int)sizeof header->device - 1,
+             header->device);
+    check->device_memory = header->memory_bytes;
+    check->threads_per_sm = header->threads_per_sm;
+    check->multiprocessors = header->multiprocessors;
+}
+
+/* In isolation it may be the sandbox that keeps the driver from its device: a grader has to know which. */
+static void explain_absence(struct check *check)
+{
+    if (!check->options.isolated || check->options.device != DEVICE_GPU) return;
+    size_t used = strlen(check->device_name), room = sizeof check->device_name - used;
+    snprintf(check->device_name + used, room,
+             "; in isolation: %s. Is it there without --submission? See "
+             "WARPWISE_SANDBOX_WITHOUT in docs/security.md",
+             sandbox_describe("/usr"));
+}
+
+static enum item_end end_of(enum child_event event)
+{
+    switch (event) {
+    case CHILD_REPLY:
+        return ITEM_ANSWERED;
+    case CHILD_LATE:
+        return ITEM_LATE;
+    case CHILD_GREEDY:
+        return ITEM_GREEDY;
+    default:
+        return ITEM_CRASHED;
+    }
+}
+
+/* The software device has stopped it and said where it is. */
+static int says_endless(const char *text)
+{
+    const char *at = strstr(text, "simt: endless:");
+    return at != NULL && (at == text || at[-1] == '\n');
+}
+
+/* One item in a running runner; 1 if the runner can go on with the next. */
+static int run_item(struct session *session, struct child *child, int index)
+{
+    struct item *item = &session->item[index];
+    size_t text_before = child->box.text_used;
+    double begin = now_seconds();
+    child_send(child, WIRE_RUN, (uint32_t)index);
+    enum child_event event =
+        child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
+    item->host_seconds = now_seconds() - begin;
+    item->end = end_of(event);
+    child->box.text[child->box.text_used] = '\0';
+    keep_text(item, child->box.text + text_before);
+    if (event == CHILD_ENDED && says_endless(item->text)) item->end = ITEM_LATE;
+    int going = event == CHILD_REPLY && session_case(session, index)->result.cuda_error == 0;
+    if (going && session->on_answer != NULL) {
+        item->judged = 1;
+        going = session->on_answer(session, index);
+    }
+    return going;
+}
+
+/* The software device exits with this code if it found anything. */
+enum { EXIT_FINDINGS = 86 };
+
+static int findings_known(const struct session *session, int first, int last)
+{
+    for (int i = first; i <= last; i++)
+        if (session->item[i].finding || session_case(session, i)->result.findings > 0) return 1;
+    return 0;
+}
+
+/* What the runner had to say at its end, a leak for one, belongs to the last item it worked on. */
+static void close_runner(struct session *session, struct child *child, int first, int last)
+{
+    struct item *item = &session->item[last];
+    child_end(child, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
+    item->exit_code = child->box.exit_code;
+    item->signal = child->box.signal;
+    if (item->end == ITEM_CRASHED && item->signal == SIGXCPU)
+        item->end = ITEM_LATE; /* our limit, as the other */
+    if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, child->box.text);
+    if (item->end == ITEM_ANSWERED && child->box.exit_code == EXIT_FINDINGS &&
+        !findings_known(session, first, last)) {
+        keep_text(item, child->box.text + child->text_at_end);
+        item->finding = 1;
+        item->judged = 0;
+    }
+}
+
+/* 1 if the item is not tried any more: its part has had its time, or the whole check has. */
+static int leave_out(struct session *session, int index)
+{
+    struct check *check = session->check;
+    struct item *item = &session->item[index];
+    double limit = check->options.total_limit;
+    if (limit > 0.0 && now_seconds() - check->begin > limit) check->overdue = 1;
+    if (!check->overdue && check->late[item->settled.part] < LATE_CASES) return 0;
+    item->end = ITEM_LATE;
+    return 1;
+}
+
+/* Runs items from `first` on with one runner; returns the first it did not get to. A runner that never was
+ * ready gets to none. */
+static int run_with_one(struct session *session, struct child *child, int first)
+{
+    struct child_start start = start_of(session);
+    const struct options *options = &session->check->options;
+    if (child_start(child, &start) != 0) {
+        broken(session, "the runner cannot be started");
+        return session->count;
+    }
+    enum child_event event = child_await(child, WIRE_READY, 0, options->time_limit);
+    if (event != CHILD_REPLY) {
+        session->item[first].end = end_of(event);
+        close_runner(session, child, first, first);
+        return first;
+    }
+    note_device(session);
+    if (session->header->no_device) {
+        explain_absence(session->check);
+        child_end(child, END_SECONDS);
+        return session->count;
+    }
+    int next = first, last = first;
+    for (int going = 1; going && next < session->count; next++) {
+        if (leave_out(session, next)) continue;
+        last = next;
+        going = run_item(session, child, next);
+    }
+    child->text_at_end = child->box.text_used;
+    close_runner(session, child, first, last);
+    return last + 1;
+}
+
+/* Items that are not tried any more share the fate of `fate`. */
+static void give_up(struct session *session, int next, const struct item *fate)
+{
+    for (; next < session->count; next++) {
+        struct item *item = &session->item[next];
+        item->end = fate->end;
+        item->exit_code = fate->exit_code;
+        item->signal = fate->signal;
+        memcpy(item->text, fate->text, sizeof item->text);
+    }
+}
+
+/* Our own limits end a runner otherwise: by the keeper, which says so, or by SIGXCPU. So a SIGKILL, or a keeper that is
+ * gone, comes from outside: an administrator, or a machine out of memory. A kernel has not earned that. */
+static int killed_by_others(const struct item *item)
+{
+    return item->end == ITEM_CRASHED &&
+           (item->signal == SIGKILL || (item->signal == 0 && item->exit_code < 0));
+}
+
+/* 1 if the item is to be tried again; else, if there were too many such deaths, there is no verdict. */
+static int try_again(struct session *session, int index)
+{
+    struct check *check = session->check;
+    struct item *item = &session->item[index];
+    if (!killed_by_others(item)) return 0;
+    if (check->killed++ < KILLED_MOST) {
+        nanosleep(&(struct timespec){0, 300000000}, NULL); /* memory may be free again then */
+        item->end = ITEM_NOT_RUN;
+        item->signal = 0;
+        item->text[0] = '\0';
+        memset(&session_case(session, index)->result, 0, sizeof session_case(session, index)->result);
+        return 1;
+    }
+    snprintf(
+        check->broken, sizeof check->broken,
+        "the runner was killed %d times by something outside this check (out of memory?), last in case %s",
+        check->killed, item->settled.name);
+    return 0;
+}
+
+/* A runner that dies before it is ready costs an item, and after a few such deaths none is started any more. */
+void session_run(struct session *session)
+{
+    struct child *child = malloc(sizeof *child);
+    struct check *check = session->check;
+    int next = 0, deaths = 0;
+    while (child != NULL && next < session->count && check->broken[0] == '\0') {
+        if (leave_out(session, next)) {
+            next++;
+            continue;
+        }
+        int reached = run_with_one(session, child, next), ready = reached > next;
+        int at = ready ? reached - 1 : next;
+        const struct item *last = &session->item[at];
+        next = at + 1;
+        if (try_again(session, at)) {
+            next = at;
+            continue;
+        }
+        if (session->on_answer != NULL) break; /* all are done, or one is wrong */
+        check->late[last->settled.part] += last->end == ITEM_LATE;
+        deaths += !ready;
+        if (deaths < DEATHS_BEFORE_READY && (ready || last->end != ITEM_LATE)) continue;
+        give_up(session, next, last);
+        next = session->count;
+    }
+    free(child);
+}

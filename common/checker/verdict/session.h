@@ -1,0 +1,77 @@
+/**
+ * @file session.h
+ * @brief A group of items, the image they travel in, and the runners that worked on it.
+ */
+#ifndef WARPWISE_CHECKER_SESSION_H
+#define WARPWISE_CHECKER_SESSION_H
+
+#include "check.h"
+#include "child.h"
+
+enum { ITEM_TEXT = 2000 };
+
+enum item_end { ITEM_NOT_RUN, ITEM_ANSWERED, ITEM_CRASHED, ITEM_LATE, ITEM_GREEDY };
+
+/** @brief One item on its way through a runner. */
+struct item {
+    struct lesson_case settled;
+    int case_index, item_index;
+    int buffer_count;
+    struct lesson_buffer buffer[WIRE_BUFFERS];
+    enum item_end end;
+    int exit_code, signal; /**< of the runner that crashed on it */
+    int judged;            /**< 1: on_answer() has judged it while the runner was still there */
+    int finding;           /**< 1: the software device printed a finding while it ran */
+    double host_seconds;
+    char text[ITEM_TEXT]; /**< what was printed while it ran */
+    uint64_t nonce[2];
+    uint64_t poison_secret;
+    uint64_t guard_seed;
+    /* What no runner can reach: the inputs as they were given, rounded to their storage type, by buffer (NULL
+     * for other roles), and where the copies of each buffer begin in the image. */
+    float *input[WIRE_BUFFERS];
+    uint64_t copies[WIRE_BUFFERS];
+};
+
+/** @brief Items that share an image. */
+struct session {
+    struct check *check;
+    struct item *item;
+    int count;
+    int image; /**< descriptor of the memory file */
+    struct wire_header *header;
+    size_t bytes;
+    const char *counters; /**< file for the software device's counters, or NULL */
+    int timed;            /**< launches to time, 0 for none */
+    /** Called after each answer, if not NULL: judges the item, and returns 0 if
+     *  no further one is wanted; nor is one after an item without an answer. */
+    int (*on_answer)(struct session *session, int index);
+};
+
+/** @brief Bytes of image that @p item needs beside the header. */
+uint64_t session_item_bytes(const struct session *session, const struct item *item);
+
+/** @brief Makes the image and fills in cases and inputs. 0, or -1 with check->broken set. */
+int session_open(struct session *session);
+
+/** @brief Runs all items, with as many runners as it takes. All of them are gone when it returns. */
+void session_run(struct session *session);
+
+/** @brief Writes the image to @p path, for `runner --case-file`. 0 or -1. */
+int session_save(const struct session *session, const char *path);
+
+void session_close(struct session *session);
+
+/** @brief The case of item @p index in the image. */
+struct wire_case *session_case(const struct session *session, int index);
+
+/** @brief Size of each guard zone; 0 where the device watches the borders itself. */
+uint64_t session_guard_bytes(const struct session *session);
+
+/** @brief The word that @p buffer of @p item is filled with before run @p run. */
+uint32_t session_poison(const struct item *item, int buffer, int run);
+
+/** @brief What came back of @p buffer in run @p run: its contents in its storage type, between the guard zones. */
+const void *session_copy(const struct session *session, int index, int buffer, int run);
+
+#endif

@@ -1,0 +1,85 @@
+/**
+ * @file catalogue.c
+ * @brief Which cases a lesson has and what they cost, known before anything runs. The checker is asked, since only
+ *        it knows.
+ */
+#include "catalogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/process.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "course/command.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "judging/results.h"
+
+enum { ASK_SECONDS = 60, COLUMNS = 9 };
+
+static void read_case(const char *line, struct catalogue *catalogue)
+{
+    char *field[COLUMNS];
+    size_t count = 0;
+    const char *at = line;
+    while (at && count < COLUMNS) field[count++] = csv_field(&at);
+    if (count < COLUMNS) return;
+    struct known_case *cases = must_allocate((catalogue->count + 1) * sizeof *cases);
+    if (catalogue->count) memcpy(cases, catalogue->cases, catalogue->count * sizeof *cases);
+    free(catalogue->cases);
+    catalogue->cases = cases;
+    cases[catalogue->count++] =
+        (struct known_case){.part = field[1],
+                            .name = field[2],
+                            .group = field[3],
+                            .shape = field[4],
+                            .on = {[DEVICE_SIMT] = atoi(field[5]), [DEVICE_GPU] = atoi(field[6])},
+                            .flop = atof(field[7]),
+                            .min_bytes = atof(field[8])};
+}
+
+int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalogue)
+{
+    struct process_end end;
+    char *checker = format_string("%s/bin/checker", course_binary_dir());
+    const char *arguments[] = {checker, "--lesson", lesson->name, "--costs", NULL};
+    *catalogue = (struct catalogue){0};
+    process_run(&(struct process){.arguments = arguments, .seconds = ASK_SECONDS}, &end);
+    const char *rest = end.exit_code == 0 ? end.output.data : NULL;
+    int heading = 1;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        if (!heading) read_case(line, catalogue);
+        heading = 0;
+    }
+    text_free(&end.output);
+    free(checker);
+    if (catalogue->count) return EXIT_PASS;
+    return complain("the checker does not know the cases of lesson %s: run cmake --build %s", lesson->number,
+                    course_binary_dir());
+}
+
+const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
+                                        const char *name, enum device device)
+{
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct known_case *item = &catalogue->cases[i];
+        const char *slash = strchr(item->name, '/');
+        int meant = name ? strcmp(item->name, name) == 0 || (slash && strcmp(slash + 1, name) == 0)
+                         : item->on[device] && strcmp(item->group, "speed") == 0;
+        if (meant) return item;
+    }
+    const char **names = must_allocate((catalogue->count + 1) * sizeof *names);
+    for (size_t i = 0; i < catalogue->count; i++) names[i] = catalogue->cases[i].name;
+    const char *near = name ? nearest_name(name, names) : NULL;
+    if (!name) {
+        complain("lesson %s has no case that is measured on %s.", lesson->number, device_name(device));
+    } else if (near) {
+        complain("lesson %s has no such case: \"%s\". Did you mean %s?", lesson->number, name, near);
+    } else {
+        complain("lesson %s has no such case: \"%s\". %s check %s --list names them.", lesson->number, name,
+                 program_name(), lesson->number);
+    }
+    free(names);
+    return NULL;
+}

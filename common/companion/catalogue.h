@@ -1,0 +1,30 @@
+/**
+ * @file catalogue.h
+ * @brief Cases and what they cost, asked of the checker.
+ */
+#ifndef WARPWISE_COMPANION_CATALOGUE_H
+#define WARPWISE_COMPANION_CATALOGUE_H
+
+#include "course/course.h"
+#include "course/device.h"
+
+struct known_case {
+    char *part, *name, *group, *shape;
+    int on[DEVICE_COUNT];
+    double flop, min_bytes;
+};
+
+struct catalogue {
+    struct known_case *cases;
+    size_t count;
+};
+
+/** @brief The cases of a lesson that have a cost, from the checker; EXIT_PASS, or EXIT_TROUBLE after a complaint.
+ */
+int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalogue);
+/** @brief The case called @p name ("part/name" or "name"), or the first one of group "speed" on @p device if
+ *         @p name is NULL; complains and returns NULL if there is none. */
+const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
+                                        const char *name, enum device device);
+
+#endif

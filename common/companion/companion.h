@@ -1,0 +1,18 @@
+/**
+ * @file companion.h
+ * @brief The commands that accompany a student. Each is a file of its name, status.c holds `next` as well.
+ */
+#ifndef WARPWISE_COMPANION_COMPANION_H
+#define WARPWISE_COMPANION_COMPANION_H
+
+#include "course/command.h"
+
+/* about working */
+extern const struct command status_command, next_command, check_command, watch_command, hint_command, diff_command,
+    reset_command;
+/* about measuring */
+extern const struct command bench_command, predict_command, profile_command, roofline_command, runner_command,
+    tour_command;
+extern const struct command doctor_command;
+
+#endif

@@ -1,0 +1,170 @@
+/**
+ * @file page.c
+ * @brief Reads a lesson's page, as far as this program speaks from it, and the regions of a kernel file.
+ */
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "course/course.h"
+
+char *page_path(const struct lesson_folder *lesson)
+{
+    return format_string("%s/lessons/%s/README.md", course_source_dir(), lesson->name);
+}
+
+/* The text of section "## TITLE", up to the next "## ", copied; NULL if there is none. */
+static char *page_section(const struct lesson_folder *lesson, const char *title)
+{
+    struct text page = {0}, section = {0};
+    char *path = page_path(lesson), *heading = format_string("## %s", title);
+    int inside = 0, found = 0;
+    const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        if (strncmp(line, "## ", 3) == 0) {
+            inside = strcmp(line, heading) == 0;
+            found = found || inside;
+        } else if (inside) {
+            text_print(&section, "%s\n", line);
+        }
+    }
+    free(heading);
+    free(path);
+    text_free(&page);
+    if (found && !section.data) text_append(&section, "", 0);
+    return section.data;
+}
+
+/* ---- hints -------------------------------------------------------------------------------------------- */
+
+static char *trimmed(const char *text, size_t length)
+{
+    while (length && strchr(" \n\r\t", *text)) text++, length--;
+    while (length && strchr(" \n\r\t", text[length - 1])) length--;
+    return format_string("%.*s", (int)length, text);
+}
+
+static void add_hint(struct hints *hints, const char *summary, const char *answer)
+{
+    struct hint *items = must_allocate((hints->count + 1) * sizeof *items);
+    const char *colon = strstr(summary, ": ");
+    if (hints->count) memcpy(items, hints->items, hints->count * sizeof *items);
+    free(hints->items);
+    hints->items = items;
+    items[hints->count++] =
+        (struct hint){.region = colon ? trimmed(summary, (size_t)(colon - summary)) : copy_string(""),
+                      .question = copy_string(colon ? colon + 2 : summary),
+                      .answer = copy_string(answer)};
+}
+
+/* Lines of a paragraph are joined, so that they can be broken again to fit; code and lists keep theirs. */
+static char *joined_paragraphs(const char *markdown)
+{
+    struct text out = {0};
+    int fenced = 0, open_line = 0;
+    text_append(&out, "", 0);
+    for (char *line; (line = next_word(&markdown, '\n')); free(line)) {
+        int fence = strncmp(line, "```", 3) == 0;
+        int own = fenced || strncmp(line, "    ", 4) == 0 || strncmp(line, "- ", 2) == 0 || *line == '|';
+        if (fence) fenced = !fenced;
+        if (fence) continue;
+        if (!*line || own) {
+            text_print(&out, "%s%s%s%s", open_line ? "\n" : "", fenced ? "    " : "", line,
+                       own && *line != '-' ? "\n" : "");
+            if (!*line && !fenced) text_append(&out, "\n", 1);
+            open_line = own && *line == '-';
+        } else {
+            text_print(&out, "%s%s", open_line ? " " : "", line + strspn(line, " "));
+            open_line = 1;
+        }
+    }
+    char *whole = trimmed(out.data, out.length);
+    text_free(&out);
+    return whole;
+}
+
+void page_hints(const struct lesson_folder *lesson, struct hints *hints)
+{
+    static const char opening[] = "<summary>", middle[] = "</summary>", closing[] = "</details>";
+    char *section = page_section(lesson, "Hints");
+    *hints = (struct hints){0};
+    for (const char *at = section; at && (at = strstr(at, opening));) {
+        const char *summary = at + strlen(opening), *end = strstr(summary, middle);
+        const char *close = end ? strstr(end, closing) : NULL;
+        if (!close) break;
+        const char *body = end + strlen(middle);
+        char *question = trimmed(summary, (size_t)(end - summary));
+        char *text = format_string("%.*s", (int)(close - body), body), *answer = joined_paragraphs(text);
+        add_hint(hints, question, answer);
+        free(answer);
+        free(text);
+        free(question);
+        at = close;
+    }
+    free(section);
+}
+
+char *page_goal(const struct lesson_folder *lesson)
+{
+    char *section = page_section(lesson, "Goal");
+    if (!section) return NULL;
+    char *joined = joined_paragraphs(section);
+    char *end = strchr(joined, '\n');
+    if (end) *end = '\0';
+    free(section);
+    return joined;
+}
+
+/* ---- regions ------------------------------------------------------------------------------------------ */
+
+size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS])
+{
+    static const char opening[] = "// [student: ", closing[] = "// [/student]";
+    size_t count = 0;
+    int inside = 0, number = 0;
+    for (char *line; (line = next_word(&source, '\n')); free(line)) {
+        const char *text = line + strspn(line, " \t");
+        number++;
+        if (strncmp(text, opening, strlen(opening)) == 0 && count < MAX_REGIONS) {
+            const char *name = text + strlen(opening);
+            regions[count++] =
+                (struct region){.name = format_string("%.*s", (int)strcspn(name, "]"), name), .line = number};
+            inside = 1;
+        } else if (strncmp(text, closing, strlen(closing)) == 0) {
+            inside = 0;
+        } else if (inside && strstr(text, "TODO")) {
+            regions[count - 1].todo = 1;
+        }
+    }
+    return count;
+}
+
+/* The head comment is the student's as well, and says nothing about how far the work is. */
+int kernel_is_skeleton(const char *source)
+{
+    struct region regions[MAX_REGIONS];
+    size_t count = kernel_regions(source, regions);
+    int work = 0, left = 0;
+    for (size_t i = 0; i < count; i++) {
+        int head = strcmp(regions[i].name, "head") == 0;
+        work += !head;
+        left += !head && regions[i].todo;
+        free(regions[i].name);
+    }
+    return work > 0 && left == work;
+}
+
+char *kernel_regions_left(const char *kernel)
+{
+    struct text source = {0}, names = {0};
+    struct region regions[MAX_REGIONS];
+    size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (regions[i].todo) text_print(&names, "%s%s", names.length ? ", " : "", regions[i].name);
+        free(regions[i].name);
+    }
+    text_free(&source);
+    return names.data;
+}

@@ -1,0 +1,45 @@
+/**
+ * @file page.h
+ * @brief What a lesson's page and its kernel file say: the goal, the hints, the regions.
+ */
+#ifndef WARPWISE_COMPANION_PAGE_H
+#define WARPWISE_COMPANION_PAGE_H
+
+#include <stddef.h>
+#include "course/course.h"
+
+struct hint {
+    char *region;   /**< "softmax": what stands before the colon */
+    char *question; /**< what stands after it */
+    char *answer;   /**< paragraphs, Markdown */
+};
+
+struct hints {
+    struct hint *items;
+    size_t count;
+};
+
+/** @brief The hints of a lesson's page, in its order; none if there is no page. */
+void page_hints(const struct lesson_folder *lesson, struct hints *hints);
+/** @brief The first paragraph of a lesson's goal, on one line, or NULL. */
+char *page_goal(const struct lesson_folder *lesson);
+/** @brief lessons/NN_topic/README.md */
+char *page_path(const struct lesson_folder *lesson);
+
+/** @brief One `[student: NAME]` of a kernel file. */
+struct region {
+    char *name;
+    int todo; /**< 1 if a TODO is in it */
+    int line;
+};
+
+enum { MAX_REGIONS = 32 };
+
+/** @brief The regions in @p source; returns how many there are, at most MAX_REGIONS. */
+size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS]);
+/** @brief 1 if @p source is as it was handed out: it has regions, and each of them says TODO. */
+int kernel_is_skeleton(const char *source);
+/** @brief "scores_kernel, block_max": the regions of a file that still say TODO; NULL if none does. */
+char *kernel_regions_left(const char *kernel);
+
+#endif

@@ -1,0 +1,400 @@
+/**
+ * @file profile.c
+ * @brief warpwise profile: the few counters that matter for a lesson, kernel by kernel, and what they mean.
+ *
+ * On the software device they are exact; on a GPU Nsight Compute measures them. Where both are to be had they
+ * stand side by side, and where they agree, the cheaper one can be trusted next time.
+ */
+#include "profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/layout.h"
+#include "base/process.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "build/build.h"
+#include "catalogue.h"
+#include "companion.h"
+#include "course/command.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "progress.h"
+
+enum { CALLS = 2, PROFILE_SECONDS = 600, TITLE_WIDTH = 26, NUMBER_WIDTH = 15 };
+
+/* What each lesson is about. A lesson that is not here gets everything. */
+static const struct {
+    const char *topic, *titles[8];
+} lesson_metrics[] = {
+    {"naive_attention",
+     {"time", "load requests", "load sectors", "sectors a load request", "L1 hit rate, %", "L2 hit rate, %",
+      "DRAM read, bytes"}},
+    {"tiled_attention",
+     {"time", "load sectors", "sectors a load request", "shared wavefronts", "bank conflicts",
+      "L2 hit rate, %", "SM busy, %"}},
+    {"online_softmax",
+     {"time", "load sectors", "store sectors", "DRAM read, bytes", "DRAM busy, %", "L2 hit rate, %"}},
+    {"flash_attention_1",
+     {"time", "load sectors", "store sectors", "bank conflicts", "L2 hit rate, %", "DRAM read, bytes",
+      "DRAM written, bytes", "warps resident, %"}},
+    {"flash_attention_2",
+     {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "SM busy, %",
+      "warps resident, %"}},
+    {"paged_attention",
+     {"time", "load sectors", "sectors a load request", "L2 hit rate, %", "DRAM read, bytes", "DRAM busy, %",
+      "warps resident, %"}},
+    {"cuda_graph", {"time", "load sectors", "DRAM busy, %", "SM busy, %", "L2 hit rate, %"}},
+    {"wmma_gemm",
+     {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "tensor pipe, %",
+      "DRAM busy, %"}},
+    {"pipelined_gemm",
+     {"time", "shared wavefronts", "bank conflicts", "tensor pipe, %", "L2 hit rate, %",
+      "warps resident, %"}},
+    {"register_tiled_gemm",
+     {"time", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %", "L2 hit rate, %",
+      "warps resident, %"}},
+};
+
+/* One line of the printout: a metric, or a ratio of two. */
+struct line_of_table {
+    const char *title, *meaning;
+    size_t metric, divisor; /* divisor: profile_metric_count for none */
+};
+
+static size_t metric_called(const char *title)
+{
+    size_t i = 0;
+    while (i < profile_metric_count && strcmp(profile_metrics[i].title, title) != 0) i++;
+    return i;
+}
+
+static struct line_of_table line_called(const char *title)
+{
+    size_t metric = metric_called(title);
+    if (metric < profile_metric_count)
+        return (struct line_of_table){title, profile_metrics[metric].meaning, metric, profile_metric_count};
+    return (struct line_of_table){
+        title, "4: neighbouring lanes read neighbouring floats; 32: every lane its own sector",
+        metric_called("load sectors"), metric_called("load requests")};
+}
+
+/* The lines for @p topic; returns how many. */
+static size_t choose_lines(const char *topic, int all, struct line_of_table lines[MOST_METRICS])
+{
+    size_t count = 0;
+    for (size_t i = 0; !all && i < sizeof lesson_metrics / sizeof lesson_metrics[0]; i++) {
+        if (strcmp(lesson_metrics[i].topic, topic) != 0) continue;
+        for (size_t j = 0; j < 8 && lesson_metrics[i].titles[j]; j++)
+            lines[count++] = line_called(lesson_metrics[i].titles[j]);
+    }
+    if (count) return count;
+    for (size_t i = 0; i < profile_metric_count; i++) lines[count++] = line_called(profile_metrics[i].title);
+    lines[count++] = line_called("sectors a load request");
+    return count;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------------ */
+
+struct request {
+    const struct lesson_folder *lesson;
+    const char *kernel, *test_case;
+};
+
+/* The runner and its saved case as words; EXIT_PASS, or the exit code after what was said. */
+static int prepare(const struct request *request, enum device device, struct argument_list *arguments)
+{
+    struct build build;
+    build_runner(request->lesson, request->kernel, device, &build);
+    if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
+    if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
+    char *saved = runner_save_case(request->lesson, request->test_case, device);
+    if (!saved) return EXIT_TROUBLE;
+    argument_add(arguments, build.runner);
+    argument_add(arguments, "--case-file");
+    argument_add(arguments, saved);
+    return EXIT_PASS;
+}
+
+/* A kernel that returned no KERNEL_OK has counters nobody wants. */
+static int check_status(const char *output)
+{
+    const char *status = strstr(output, "runner: status ");
+    if (!status || strncmp(status + 15, "KERNEL_OK", 9) == 0) return EXIT_PASS;
+    const char *word = status + 15;
+    int length = (int)strcspn(word, "\n");
+    if (strncmp(word, "KERNEL_NOT_STARTED", 18) == 0) {
+        printf("NOT_STARTED   there is nothing to profile yet; the solution: --solution\n");
+        return EXIT_SKIPPED;
+    }
+    complain("the kernel returned %.*s; check it first.", length, word);
+    return EXIT_FAIL;
+}
+
+static int profile_on_simt(const struct request *request, struct profile *profile)
+{
+    struct argument_list arguments = {0};
+    struct process_end end;
+    struct text content = {0};
+    int code = prepare(request, DEVICE_SIMT, &arguments);
+    if (code != EXIT_PASS) return code;
+    char *path = format_string("%s/counters.%ld.csv", course_binary_dir(), (long)getpid());
+    char *counters = format_string("SIMT_COUNTERS=%s", path);
+    const char *environment[] = {counters, NULL};
+    show_progress("counting on simt ...");
+    process_run(&(struct process){.arguments = arguments.items,
+                                  .environment = environment,
+                                  .seconds = PROFILE_SECONDS},
+                &end);
+    show_progress(NULL);
+    code = check_status(end.output.data);
+    if (code == EXIT_PASS &&
+        (read_file(path, &content) != 0 || profile_read_simt(content.data, CALLS, profile) <= 0))
+        code = complain("the software device counted nothing: %.*s", (int)strcspn(end.output.data, "\n"),
+                        end.output.data);
+    unlink(path);
+    free(counters);
+    free(path);
+    text_free(&content);
+    text_free(&end.output);
+    return code;
+}
+
+static int read_ncu(const char *content, const char *from, struct profile *profile)
+{
+    int launches = profile_read_ncu(content, CALLS, profile);
+    if (launches > 0) return EXIT_PASS;
+    const char *error = strstr(content, "==ERROR==");
+    if (error)
+        return complain("%s: %.*s%s", from, (int)strcspn(error, "\n"), error,
+                        strstr(error, "ERR_NVGPUCTRPERM")
+                            ? " (reading counters needs permission on this machine: "
+                              "NVIDIA's page on ERR_NVGPUCTRPERM says how to give it)"
+                            : "");
+    return complain("%s has no profile in it: ncu --csv --page raw writes one.", from);
+}
+
+static int profile_on_gpu(const struct request *request, const char *ncu, struct profile *profile)
+{
+    struct argument_list arguments = {0};
+    struct process_end end;
+    char *metrics = profile_metric_list();
+    argument_add(&arguments, ncu);
+    argument_add_words(&arguments, "--csv --page raw --print-units base --clock-control none --metrics");
+    argument_add(&arguments, metrics);
+    int code = prepare(request, DEVICE_GPU, &arguments);
+    if (code != EXIT_PASS) return code;
+    show_progress("profiling with ncu ...");
+    process_run(&(struct process){.arguments = arguments.items, .seconds = PROFILE_SECONDS}, &end);
+    show_progress(NULL);
+    code = check_status(end.output.data);
+    if (code == EXIT_PASS) code = read_ncu(end.output.data, "ncu", profile);
+    text_free(&end.output);
+    free(metrics);
+    return code;
+}
+
+static int profile_from_file(const char *path, struct profile *profile)
+{
+    struct text content = {0};
+    int error = read_file(path, &content);
+    if (error) return complain("%s cannot be read: %s.", path, strerror(error));
+    int code = read_ncu(content.data, path, profile);
+    text_free(&content);
+    return code;
+}
+
+/* ---- telling -------------------------------------------------------------------------------------------------- */
+
+static double line_value(const struct line_of_table *line, const struct profiled_kernel *kernel)
+{
+    if (!kernel) return NAN;
+    double value = kernel->value[line->metric];
+    return line->divisor < profile_metric_count ? value / kernel->value[line->divisor] : value;
+}
+
+static void format_value(const struct line_of_table *line, double value, char text[32])
+{
+    int is_time = strcmp(line->title, "time") == 0;
+    if (!isfinite(value)) {
+        snprintf(text, 32, "-");
+    } else if (is_time) {
+        snprintf(text, 32, value < 1e6 ? "%.2f us" : "%.3f ms", value < 1e6 ? value / 1e3 : value / 1e6);
+    } else if (line->divisor < profile_metric_count || strchr(line->title, '%')) {
+        snprintf(text, 32, "%.1f", value);
+    } else {
+        grouped_number(text, value);
+    }
+}
+
+static const struct profiled_kernel *find_kernel(const struct profile *profile, const char *name)
+{
+    for (size_t i = 0; i < profile->count; i++)
+        if (strcmp(profile->kernels[i].name, name) == 0) return &profile->kernels[i];
+    return NULL;
+}
+
+static void print_kernel(const char *name, const struct profile *const *columns, const char *const *titles,
+                         size_t column_count, const struct line_of_table *lines, size_t count)
+{
+    const struct profiled_kernel *kernels[DEVICE_COUNT];
+    int launches = 0;
+    for (size_t i = 0; i < column_count; i++) {
+        kernels[i] = find_kernel(columns[i], name);
+        if (kernels[i]) launches = kernels[i]->launches;
+    }
+    int narrow = layout_width() < TITLE_WIDTH + 2 + (int)column_count * NUMBER_WIDTH;
+    int title_width = narrow ? TITLE_WIDTH - 4 : TITLE_WIDTH, number_width = narrow ? 14 : NUMBER_WIDTH;
+    printf("\n%s%s%s", colour_on(COLOUR_BOLD), name, colour_off());
+    if (launches > 1) printf(", %d launches", launches);
+    printf("\n");
+    if (!narrow || column_count == 1) {
+        printf("  %-*s", title_width, "");
+        for (size_t i = 0; i < column_count; i++) printf("%*s", number_width, titles[i]);
+        printf("\n");
+    }
+    for (size_t l = 0; l < count; l++) {
+        int known = 0;
+        for (size_t i = 0; i < column_count; i++)
+            known = known || isfinite(line_value(&lines[l], kernels[i]));
+        if (!known) continue;
+        printf("  %-*s", title_width, lines[l].title);
+        for (size_t i = 0; i < column_count; i++) {
+            char text[32];
+            format_value(&lines[l], line_value(&lines[l], kernels[i]), text);
+            if (narrow && column_count > 1) { /* one under the other */
+                printf("\n    %s%*s", titles[i], number_width, text);
+            } else {
+                printf("%*s", number_width, text);
+            }
+        }
+        printf("\n");
+    }
+}
+
+static void print_meanings(const struct profile *const *columns, size_t column_count,
+                           const struct line_of_table *lines, size_t count)
+{
+    printf("\nwhat they mean\n");
+    for (size_t l = 0; l < count; l++) {
+        int known = 0;
+        for (size_t i = 0; i < column_count; i++)
+            for (size_t k = 0; k < columns[i]->count; k++)
+                known = known || isfinite(line_value(&lines[l], &columns[i]->kernels[k]));
+        if (!known) continue;
+        printf("  %-*s", TITLE_WIDTH, lines[l].title);
+        layout_paragraph(lines[l].meaning, TITLE_WIDTH + 2, layout_width() >= 70 ? TITLE_WIDTH + 2 : 4);
+    }
+}
+
+/* Columns that differ are the interesting ones; say how to read them. */
+static void print_columns(const struct profile *simt, const struct profile *gpu,
+                          const struct line_of_table *lines, size_t count)
+{
+    const struct profile *columns[DEVICE_COUNT];
+    const char *titles[DEVICE_COUNT];
+    size_t column_count = 0;
+    if (simt->count) {
+        columns[column_count] = simt;
+        titles[column_count++] = "simt";
+    }
+    if (gpu->count) {
+        columns[column_count] = gpu;
+        titles[column_count++] = "gpu";
+    }
+    for (size_t i = 0; i < column_count; i++) {
+        for (size_t k = 0; k < columns[i]->count; k++) {
+            const char *name = columns[i]->kernels[k].name;
+            if (i > 0 && find_kernel(columns[0], name)) continue; /* printed already */
+            print_kernel(name, columns, titles, column_count, lines, count);
+        }
+    }
+    print_meanings(columns, column_count, lines, count);
+    if (column_count == 2)
+        layout_paragraph(
+            "\nsimt counts exactly what the C++ compiler's code asks for. Where the columns differ, nvcc has "
+            "merged or left out loads, or hardware counted other traffic too: docs/counters.md",
+            0, 0);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
+
+/* Fills what can be filled; says why where it cannot. Any column is enough. */
+static int measure(const struct command_line *line, const struct request *request,
+                   const struct device_choice *choice, struct profile *simt, struct profile *gpu)
+{
+    const char *from = option_value(line, "--from");
+    char *ncu = find_program("ncu");
+    int code = EXIT_PASS;
+    if (choice->wanted[DEVICE_SIMT] && device_probe(DEVICE_SIMT)->usable)
+        code = profile_on_simt(request, simt);
+    if (code != EXIT_PASS) return code;
+    if (from) return profile_from_file(from, gpu);
+    if (!choice->wanted[DEVICE_GPU]) return EXIT_PASS;
+    const struct device_facts *facts = device_probe(DEVICE_GPU);
+    if (facts->usable && ncu) {
+        code = profile_on_gpu(request, ncu, gpu);
+    } else {
+        char *why = format_string("no column for the gpu: %s",
+                                  facts->usable ? "ncu (Nsight Compute) is not on the PATH" : facts->reason);
+        layout_paragraph(why, 0, 2);
+        free(why);
+        code = simt->count ? EXIT_PASS : EXIT_SKIPPED;
+    }
+    free(ncu);
+    return code;
+}
+
+static int run_profile(const struct command_line *line)
+{
+    static struct profile simt, gpu;
+    struct device_choice choice;
+    struct catalogue catalogue;
+    struct line_of_table lines[MOST_METRICS];
+    const char *given = option_value(line, "--kernel");
+    const struct lesson_folder *lesson = lesson_or_next(line->operand);
+    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
+    enum device device = choice.wanted[DEVICE_SIMT] ? DEVICE_SIMT : DEVICE_GPU;
+    const struct known_case *test_case =
+        catalogue_case(&catalogue, lesson, option_value(line, "--case"), device);
+    char *kernel =
+        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    if (!test_case || build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
+    struct request request = {lesson, kernel, test_case->name};
+    printf("%s%s %s%s, case %s: ", colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(),
+           test_case->name);
+    layout_paragraph(test_case->shape, (int)(strlen(lesson->topic) + strlen(test_case->name)) + 12, 2);
+    int code = measure(line, &request, &choice, &simt, &gpu);
+    if (code != EXIT_PASS) return code;
+    size_t count = choose_lines(lesson->topic, option_value(line, "--all") != NULL, lines);
+    print_columns(&simt, &gpu, lines, count);
+    free(kernel);
+    return EXIT_PASS;
+}
+
+static const struct option_description options[] = {
+    {"--case", "NAME", "this case; without it, the first that is measured on simt", 0},
+    {"--device", "gpu|simt|both", "where to count; without it, wherever it can be", 0},
+    {"--from", "FILE.csv", "the gpu column from a profile made elsewhere by ncu --csv --page raw", 0},
+    {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
+    {"--solution", NULL, "the course's own solution", 0},
+    {"--all", NULL, "every counter, not only the lesson's", 0},
+    {0},
+};
+
+const struct command profile_command = {
+    .name = "profile",
+    .operand = "[NN]",
+    .summary = "the counters that matter, kernel by kernel, and what they mean",
+    .details =
+        "On simt exact counters; on a GPU with Nsight Compute (ncu) what hardware counts, caches too.\n"
+        "Where both are to be had, side by side. Nothing is judged.\n"
+        "Exit 0, 1 if the kernel does not build or run, 77 not started or nothing to count with.",
+    .options = options,
+    .run = run_profile,
+};

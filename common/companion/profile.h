@@ -1,0 +1,49 @@
+/**
+ * @file profile.h
+ * @brief What Nsight Compute and the software device write about kernels, read into one form; and the case that is profiled.
+ */
+#ifndef WARPWISE_COMPANION_PROFILE_H
+#define WARPWISE_COMPANION_PROFILE_H
+
+#include <stddef.h>
+#include "course/course.h"
+#include "course/device.h"
+
+enum { MOST_METRICS = 24, MOST_KERNELS = 64 };
+
+/** @brief One kernel of a profile: all its launches together. */
+struct profiled_kernel {
+    char *name;
+    int launches;
+    double value[MOST_METRICS]; /**< NaN where it was not measured */
+};
+
+struct profile {
+    struct profiled_kernel kernels[MOST_KERNELS];
+    size_t count;
+};
+
+/** @brief A metric that is asked for. */
+struct metric {
+    const char *ncu;  /**< Nsight Compute's name */
+    const char *simt; /**< the software device's column, or NULL */
+    const char *title;
+    const char *meaning;
+    int is_rate; /**< 1: the mean over launches counts, 0: the sum */
+};
+
+extern const struct metric profile_metrics[];
+extern const size_t profile_metric_count;
+/** @brief The --metrics argument for ncu. */
+char *profile_metric_list(void);
+/** @brief Reads what `ncu --csv --page raw` wrote about @p calls calls of the lesson; the profile is that of one.
+ *         Returns how many launches were found, -1 if it is none of that. */
+int profile_read_ncu(const char *content, int calls, struct profile *profile);
+/** @brief The same for what SIMT_COUNTERS wrote. */
+int profile_read_simt(const char *content, int calls, struct profile *profile);
+
+
+/** @brief Saves a case of a lesson for `runner --case-file`; its path, or NULL after a complaint (runner.c). */
+char *runner_save_case(const struct lesson_folder *lesson, const char *test_case, enum device device);
+
+#endif

@@ -1,0 +1,302 @@
+/**
+ * @file progress.c
+ * @brief What is remembered of a student's work: verdicts, hints, cases that failed.
+ *
+ * It lies outside the tree and outside the build folder: `git pull` and `git clean` never see it, and a build
+ * made anew knows what was passed. One small file a lesson, lines of "name value". Two trees on one machine
+ * have a folder each, named after where they lie. Nothing is lost with it but convenience: every command
+ * works without.
+ */
+#include "progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "judging/judging.h"
+#include "judging/results.h"
+#include "page.h"
+
+/* ---- where ---------------------------------------------------------------------------------------------- */
+
+/* Readable, and different for every place a tree can lie in. */
+static char *name_of_tree(void)
+{
+    struct sha256 hash;
+    char digits[65];
+    const char *path = course_source_dir(), *slash = strrchr(path, '/');
+    sha256_begin(&hash);
+    sha256_add(&hash, path, strlen(path));
+    sha256_end(&hash, digits);
+    return format_string("%s-%.12s", slash ? slash + 1 : path, digits);
+}
+
+static char *preferred_folder(void)
+{
+    const char *own = getenv("WARPWISE_STATE"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char *name = name_of_tree(), *folder = NULL;
+    if (own && *own) {
+        folder = copy_string(own);
+    } else if (state && *state == '/') {
+        folder = format_string("%s/warpwise/%s", state, name);
+    } else if (home && *home == '/') {
+        folder = format_string("%s/.local/state/warpwise/%s", home, name);
+    }
+    free(name);
+    return folder;
+}
+
+const char *progress_folder(void)
+{
+    static char *folder;
+    if (folder) return folder;
+    folder = preferred_folder();
+    if (folder && make_folders(folder) == 0 && access(folder, W_OK) == 0) return folder;
+    free(folder); /* a home that cannot be written to: better forgotten with the build than not kept at all */
+    folder = format_string("%s/state", course_binary_dir());
+    make_folders(folder);
+    return folder;
+}
+
+/* ---- reading and writing ---------------------------------------------------------------------------------- */
+
+static char *file_of(const struct lesson_folder *lesson)
+{
+    return format_string("%s/%s", progress_folder(), lesson->name);
+}
+
+static void read_check(const char *value, struct past_check *check)
+{
+    struct past_check read = {0};
+    int fields = sscanf(value, "%15s %lf %lf %64s %15s", read.state, &read.points, &read.points_max, read.sum,
+                        read.date);
+    if (fields == 5) *check = read;
+}
+
+static void read_hints(const char *value, struct progress *progress)
+{
+    for (char *word; (word = next_word(&value, ',')); free(word)) {
+        int number = atoi(word);
+        if (number > 0 && number <= MOST_HINTS) progress->hint_shown[number - 1] = 1;
+    }
+}
+
+static void read_line(const char *name, const char *value, struct progress *progress)
+{
+    if (strcmp(name, "check.simt") == 0) read_check(value, &progress->check[DEVICE_SIMT]);
+    if (strcmp(name, "check.gpu") == 0) read_check(value, &progress->check[DEVICE_GPU]);
+    if (strcmp(name, "passed") == 0) snprintf(progress->passed, sizeof progress->passed, "%s", value);
+    if (strcmp(name, "hints") == 0) read_hints(value, progress);
+    if (strcmp(name, "failed") == 0 && progress->failed_count < MOST_FAILED)
+        progress->failed[progress->failed_count++] = copy_string(value);
+}
+
+void progress_read(const struct lesson_folder *lesson, struct progress *progress)
+{
+    struct text content = {0};
+    char *path = file_of(lesson);
+    *progress = (struct progress){0};
+    const char *rest = read_file(path, &content) == 0 ? content.data : NULL;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        char *blank = strchr(line, ' ');
+        if (!blank) continue;
+        *blank = '\0';
+        read_line(line, blank + 1, progress);
+    }
+    text_free(&content);
+    free(path);
+}
+
+void progress_write(const struct lesson_folder *lesson, const struct progress *progress)
+{
+    static int complained;
+    struct text content = {0};
+    char *path = file_of(lesson);
+    text_append(&content, "", 0);
+    for (int device = 0; device < DEVICE_COUNT; device++) {
+        const struct past_check *check = &progress->check[device];
+        if (!*check->state) continue;
+        text_print(&content, "check.%s %s %.3f %.3f %s %s\n", device_name((enum device)device), check->state,
+                   check->points, check->points_max, check->sum, check->date);
+    }
+    if (*progress->passed) text_print(&content, "passed %s\n", progress->passed);
+    const char *before = "hints ";
+    for (int i = 0; i < MOST_HINTS; i++) {
+        if (!progress->hint_shown[i]) continue;
+        text_print(&content, "%s%d", before, i + 1);
+        before = ",";
+    }
+    if (*before == ',') text_print(&content, "\n");
+    for (size_t i = 0; i < progress->failed_count; i++)
+        text_print(&content, "failed %s\n", progress->failed[i]);
+    int error = write_file(path, content.data, content.length);
+    if (error && !complained++)
+        complain("%s cannot be written (%s), so this is not remembered.", path, strerror(error));
+    text_free(&content);
+    free(path);
+}
+
+/* Two commands at once must not undo each other's notes. Without the lock, which may fail, they rarely do. */
+static int lock_notes(void)
+{
+    char *path = format_string("%s/lock", progress_folder());
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file >= 0) flock(file, LOCK_EX);
+    free(path);
+    return file;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------- */
+
+void progress_sum(const char *path, char digits[65])
+{
+    struct sha256 hash;
+    struct text content = {0};
+    digits[0] = '\0';
+    if (read_file(path, &content) == 0) {
+        sha256_begin(&hash);
+        sha256_add(&hash, content.data, content.length);
+        sha256_end(&hash, digits);
+    }
+    text_free(&content);
+}
+
+static void today(char date[16])
+{
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(date, 16, "%Y-%m-%d", gmtime_r(&now, &parts));
+}
+
+static void take_failed(const struct judgement *judgement, struct progress *progress)
+{
+    if (judgement->results.count == 0) return;
+    progress->failed_count = 0;
+    for (size_t i = 0; i < judgement->results.count && progress->failed_count < MOST_FAILED; i++) {
+        const struct result_row *row = &judgement->results.rows[i];
+        if (state_is_failure(row->state)) progress->failed[progress->failed_count++] = row->test_case;
+    }
+}
+
+void progress_note_failures(const struct lesson_folder *lesson, const struct judgement *judgement)
+{
+    struct progress progress;
+    int lock = lock_notes();
+    progress_read(lesson, &progress);
+    take_failed(judgement, &progress);
+    progress_write(lesson, &progress);
+    if (lock >= 0) close(lock);
+}
+
+void progress_note_check(const struct lesson_folder *lesson, enum device device,
+                         const struct judgement *judgement)
+{
+    struct progress progress;
+    if (strcmp(judgement->state, "NOTHING_RAN") == 0 || strcmp(judgement->state, "NO_DEVICE") == 0) return;
+    char *kernel = course_kernel_path(lesson, 0);
+    int lock = lock_notes();
+    progress_read(lesson, &progress);
+    struct past_check *check = &progress.check[device];
+    double most = 0;
+    snprintf(check->state, sizeof check->state, "%s", judgement->state);
+    check->points = results_points(&judgement->results, &most);
+    if (most > 0) check->points_max = most; /* a file that does not compile says nothing about it */
+    progress_sum(kernel, check->sum);
+    today(check->date);
+    if (strcmp(check->state, "PASS") == 0 && !*progress.passed) today(progress.passed);
+    take_failed(judgement, &progress);
+    progress_write(lesson, &progress);
+    if (lock >= 0) close(lock);
+    free(kernel);
+}
+
+/* ---- where a lesson stands ---------------------------------------------------------------------------------- */
+
+static int better_check(const struct past_check *a, const struct past_check *b)
+{
+    int a_passes = strcmp(a->state, "PASS") == 0, b_passes = strcmp(b->state, "PASS") == 0;
+    return a_passes != b_passes ? a_passes : a->points > b->points;
+}
+
+/* One that is still about the file as it is; of two, the better. Else the one there is, and "edited". */
+static const struct past_check *check_that_counts(const struct progress *progress, const char *sum,
+                                                  struct standing *standing)
+{
+    const struct past_check *best = NULL;
+    for (int pass = 0; pass < 2 && !best; pass++) {
+        for (int device = 0; device < DEVICE_COUNT; device++) {
+            const struct past_check *check = &progress->check[device];
+            if (!*check->state || (pass == 0 && strcmp(check->sum, sum) != 0)) continue;
+            if (best && !better_check(check, best)) continue;
+            best = check;
+            standing->device = (enum device)device;
+            standing->edited = pass;
+        }
+    }
+    return best;
+}
+
+void standing_of(const struct lesson_folder *lesson, struct standing *standing)
+{
+    static const char *const states[] = {"PASS",        "FAIL",    "NOT_STARTED", "CRASH",
+                                         "BUILD_ERROR", "TIMEOUT", "REFUSED"};
+    struct progress progress;
+    struct text source = {0};
+    char sum[65], *kernel = course_kernel_path(lesson, 0);
+    *standing = (struct standing){.state = "NOT_STARTED"};
+    progress_read(lesson, &progress);
+    progress_sum(kernel, sum);
+    int skeleton = read_file(kernel, &source) == 0 && kernel_is_skeleton(source.data);
+    const struct past_check *check = check_that_counts(&progress, sum, standing);
+    if (check) {
+        standing->checked = 1;
+        standing->points = check->points;
+        standing->points_max = check->points_max;
+        for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+            if (strcmp(check->state, states[i]) == 0) standing->state = states[i];
+        }
+    }
+    if (skeleton) { /* whatever was there before: it has been reset */
+        standing->state = "NOT_STARTED";
+        standing->points = 0;
+        standing->edited = 0;
+    } else if (!check) {
+        standing->edited = 1;
+    }
+    text_free(&source);
+    free(kernel);
+}
+
+const struct lesson_folder *standing_next(void)
+{
+    size_t count;
+    struct standing standing;
+    const struct lesson_folder *lessons = course_lessons(&count);
+    for (size_t i = 0; i < count; i++) {
+        standing_of(&lessons[i], &standing);
+        if (strcmp(standing.state, "PASS") != 0 || standing.edited) return &lessons[i];
+    }
+    return NULL;
+}
+
+const struct lesson_folder *lesson_or_next(const char *word)
+{
+    size_t count;
+    if (word) return course_find_lesson(word);
+    const struct lesson_folder *next = standing_next();
+    if (next) return next;
+    const struct lesson_folder *lessons = course_lessons(&count);
+    if (count) return &lessons[count - 1];
+    complain("there are no lessons in %s/lessons.", course_source_dir());
+    return NULL;
+}

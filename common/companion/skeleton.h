@@ -1,0 +1,16 @@
+/**
+ * @file skeleton.h
+ * @brief The kernel file as it was handed out.
+ */
+#ifndef WARPWISE_COMPANION_SKELETON_H
+#define WARPWISE_COMPANION_SKELETON_H
+
+#include "base/text.h"
+#include "course/course.h"
+
+/** @brief Keeps a copy of the lesson's kernel file if it still is the skeleton, for a later reset. */
+void skeleton_keep(const struct lesson_folder *lesson);
+/** @brief The skeleton: the newest in git's history, else the kept copy. 0, or -1 if there is neither. */
+int skeleton_find(const struct lesson_folder *lesson, struct text *source);
+
+#endif

@@ -1,0 +1,229 @@
+/**
+ * @file table.c
+ * @brief The tables that tour and bench print, at most 100 columns wide.
+ *
+ * On a GPU a time is set against what this very device was measured to reach in the same run. On the software
+ * device there is no time worth printing; its counters are exact, and are set against the sectors that
+ * have to be moved at the least: every input read once, every output written once, 32 bytes a sector.
+ */
+#include "table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "judging/judging.h"
+#include "judging/results.h"
+
+enum { SECTOR_BYTES = 32, NAME_WIDTH = 34, TABLE_WIDTH = 100 };
+
+void print_device_heading(enum device device)
+{
+    if (device == DEVICE_SIMT) {
+        printf("%ssimt%s   software device, not a GPU time: exact counters, the same on every machine\n"
+               "       (cuBLAS, row 0 of the matrix products on a GPU, is absent here)\n",
+               colour_on(COLOUR_BOLD), colour_off());
+        return;
+    }
+    const struct device_facts *probe = device_probe(device), *limits = device_measure();
+    printf("%sgpu%s    %s, sm_%d\n", colour_on(COLOUR_BOLD), colour_off(), probe->model, probe->arch);
+    if (limits->count == 0) return;
+    printf("       measured in this run: copy %.0f GB/s, reading %.0f GB/s, launch %.1f us",
+           device_fact(limits, "copy_gbps"), device_fact(limits, "read_gbps"),
+           device_fact(limits, "launch_us"));
+    if (device_fact(limits, "f32_tflops") > 0) {
+        printf(",\n       cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s", device_fact(limits, "f32_tflops"),
+               device_fact(limits, "f16_tflops"));
+    }
+    printf("\n");
+}
+
+void print_table_head(enum device device)
+{
+    if (device == DEVICE_GPU) {
+        printf("\n%-*s %11s %9s %9s %19s %12s\n", NAME_WIDTH, "lesson, case", "time", "TFLOP/s", "GB/s",
+               "of measured limit", "lesson before");
+    } else {
+        printf("\n%-*s %14s %13s %11s %12s %10s\n", NAME_WIDTH, "lesson, case", "load sectors",
+               "store sectors", "conflicts", "wavefronts", "minimum is");
+    }
+}
+
+void print_table_foot(enum device device)
+{
+    if (device == DEVICE_GPU) {
+        printf("of measured limit: of the one that allows the least speed; (latency): the problem is too "
+               "small for\n"
+               "either. lesson before: how many times as fast as the same problem in an earlier lesson.\n");
+    } else {
+        printf("minimum is: the sectors that have to be moved at the least (inputs once, outputs once), as a "
+               "share\n"
+               "of the sectors that are moved. A sector is 32 bytes.\n");
+    }
+}
+
+/* Shortens from the left, where cases of one lesson are alike. */
+static const char *fitting_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > NAME_WIDTH - 3 ? name + length - (NAME_WIDTH - 3) : name;
+}
+
+/* What of the limits holds this kernel back: the one that allows the least speed. */
+static void describe_limit(const struct result_row *row, char *text, size_t size)
+{
+    const struct device_facts *limits = device_measure();
+    int half = strstr(row->shape, "f16") != NULL; /* f16 or bf16 */
+    double copy = device_fact(limits, "copy_gbps");
+    double product = device_fact(limits, half ? "f16_tflops" : "f32_tflops");
+    double memory_us = copy > 0 ? row->min_bytes / copy * 1e-3 : 0;
+    double compute_us = product > 0 ? row->flop / product * 1e-6 : 0;
+    double least_us = memory_us > compute_us ? memory_us : compute_us;
+    if (!(least_us > 0)) {
+        snprintf(text, size, "-");
+    } else if (least_us < 2 * device_fact(limits, "launch_us")) {
+        snprintf(text, size, "%.0f%% (latency)", 100 * least_us / row->median_us);
+    } else {
+        snprintf(text, size, "%.0f%% of %s", 100 * least_us / row->median_us,
+                 memory_us > compute_us ? "copy rate"
+                 : half                 ? "cuBLAS f16"
+                                        : "cuBLAS f32");
+    }
+}
+
+/* The same problem in an earlier lesson, the latest of them; NULL if there is none. */
+static const struct result_row *same_problem(const struct result_row *row, const struct results *before)
+{
+    for (size_t i = before ? before->count : 0; i-- > 0;) {
+        const struct result_row *other = &before->rows[i];
+        if (strcmp(other->lesson, row->lesson) != 0 && strcmp(other->shape, row->shape) == 0 &&
+            other->median_us > 0) { /* what it is called there does not matter: "attention", "f32" */
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static void print_time_row(const char *name, const struct result_row *row, const char *ratio)
+{
+    char limit[32], time[32];
+    describe_limit(row, limit, sizeof limit);
+    if (row->median_us < 1000) {
+        snprintf(time, sizeof time, "%.2f us", row->median_us);
+    } else {
+        snprintf(time, sizeof time, "%.3f ms", row->median_us / 1000);
+    }
+    printf("   %-*.*s %11s %9.2f %9.1f %19s %12s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, name, time,
+           row->flop / row->median_us * 1e-6, row->min_bytes / row->median_us * 1e-3, limit, ratio);
+}
+
+/* Row 0: what this GPU's libraries take for the same case, which `device_limits` measured as NAME_us@CASE. */
+static void print_library_rows(const struct result_row *row)
+{
+    const struct device_facts *facts = device_measure();
+    for (size_t i = 0; i < facts->count; i++) {
+        const char *at = strstr(facts->name[i], "_us@");
+        if (!at || strcmp(at + 4, row->test_case) != 0) continue;
+        struct result_row library = *row;
+        char name[NAME_WIDTH];
+        library.median_us = atof(facts->value[i]);
+        snprintf(name, sizeof name, "%.*s, the case below", (int)(at - facts->name[i]), facts->name[i]);
+        for (char *c = name; *c; c++)
+            if (*c == '_') *c = ' ';
+        if (library.median_us > 0) print_time_row(name, &library, "-");
+    }
+}
+
+static void print_time(const struct result_row *row, const struct results *before)
+{
+    char ratio[32] = "-";
+    const struct result_row *other = same_problem(row, before);
+    if (other) snprintf(ratio, sizeof ratio, "%.2fx", other->median_us / row->median_us);
+    print_library_rows(row);
+    print_time_row(fitting_name(row->test_case), row, ratio);
+}
+
+static void print_counters(const struct result_row *row)
+{
+    char loads[32], stores[32], conflicts[32], wavefronts[32], least[32];
+    double moved = row->load_sectors + row->store_sectors;
+    snprintf(least, sizeof least, "%.1f%%", 100 * row->min_bytes / SECTOR_BYTES / moved);
+    printf("   %-*.*s %14s %13s %11s %12s %10s\n", NAME_WIDTH - 3, NAME_WIDTH - 3,
+           fitting_name(row->test_case), grouped_number(loads, row->load_sectors),
+           grouped_number(stores, row->store_sectors), grouped_number(conflicts, row->bank_conflicts),
+           grouped_number(wavefronts, row->shared_load_wavefronts + row->shared_store_wavefronts), least);
+}
+
+static int is_measured(const struct result_row *row, enum device device)
+{
+    if (strcmp(row->state, "PASS") != 0) return 0;
+    return device == DEVICE_GPU ? row->median_us > 0 : row->load_sectors + row->store_sectors > 0;
+}
+
+/* The checker names the cases that this device is too slow for; the table names them too. */
+static void print_left_out(const struct text *report)
+{
+    static const char mark[] = "  left out on simt: ";
+    const char *found = report->data ? strstr(report->data, mark) : NULL;
+    if (!found) return;
+    const char *rest = found + strlen(mark);
+    char *names = next_word(&rest, '\n');
+    const char *left = names;
+    for (char *name; (name = next_word(&left, ',')); free(name)) {
+        printf("   %-*s left out: too large for the software device\n", NAME_WIDTH - 3,
+               name + strspn(name, " "));
+    }
+    free(names);
+}
+
+void print_lesson_rows(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
+                       const struct judgement *bench, const struct results *before)
+{
+    if (check) {
+        double points_max, points = results_points(&check->results, &points_max);
+        printf("%s%s %-*s%s %s%s%s   %.1f of %.0f points, %zu cases\n", colour_on(COLOUR_BOLD),
+               lesson->number, NAME_WIDTH - 3, lesson->topic, colour_off(),
+               colour_on(state_colour(check->state)), check->state, colour_off(), points, points_max,
+               check->results.count);
+    }
+    for (size_t i = 0; bench && i < bench->results.count; i++) {
+        const struct result_row *row = &bench->results.rows[i];
+        if (!is_measured(row, device)) {
+            printf("   %-*.*s %s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, fitting_name(row->test_case),
+                   strcmp(row->state, "PASS") == 0 ? "not measured" : row->state);
+        } else if (device == DEVICE_GPU) {
+            print_time(row, before);
+        } else {
+            print_counters(row);
+        }
+    }
+    if (bench && device == DEVICE_SIMT) print_left_out(&bench->report);
+}
+
+static int shown_before(const struct results *results, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(results->rows[i].test_case, results->rows[index].test_case) == 0 &&
+            strcmp(results->rows[i].shape, results->rows[index].shape) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void print_shapes(const struct results *results)
+{
+    int printed = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result_row *row = &results->rows[i];
+        if (shown_before(results, i)) continue;
+        if (!printed++) printf("\nshapes\n");
+        int wide = NAME_WIDTH + 1 + (int)strlen(row->shape) > TABLE_WIDTH;
+        printf("   %-*.*s%s%.*s\n", wide ? 0 : NAME_WIDTH - 2, NAME_WIDTH - 3, fitting_name(row->test_case),
+               wide ? "\n      " : "", TABLE_WIDTH - 6, row->shape);
+    }
+}

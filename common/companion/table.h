@@ -1,0 +1,19 @@
+/**
+ * @file table.h
+ * @brief The tables that tour and bench print, at most 100 columns wide.
+ */
+#ifndef WARPWISE_COMPANION_TABLE_H
+#define WARPWISE_COMPANION_TABLE_H
+
+#include "judging/judging.h"
+
+void print_device_heading(enum device device);
+void print_table_head(enum device device);
+void print_table_foot(enum device device);
+/** @brief One line for the lesson's verdict, then one for each timed or counted case. */
+void print_lesson_rows(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
+                       const struct judgement *bench, const struct results *before);
+/** @brief What the names of the cases stand for. */
+void print_shapes(const struct results *results);
+
+#endif

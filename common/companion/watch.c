@@ -1,0 +1,339 @@
+/**
+ * @file watch.c
+ * @brief warpwise watch: every save is built and checked, and the screen says what to look at first.
+ *
+ * A round goes from quick to thorough, so that an answer is there within a second or two: the cases that
+ * failed last, then the basic ones, then all. The first picture comes with the first failure; the thorough
+ * check goes on behind it and brings the points. Whatever runs is stopped when the file is saved again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "build/build.h"
+#include "companion.h"
+#include "course/command.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "judging/judging.h"
+#include "judging/results.h"
+#include "page.h"
+#include "progress.h"
+#include "screen.h"
+#include "skeleton.h"
+#include "watched.h"
+
+enum { QUICK_CASES = 3 };
+
+static const char keys_line[] = "saves are checked; h hint, r again, q quit";
+
+struct watch {
+    const struct lesson_folder *lesson;
+    enum device device;
+    struct watched file;
+    int keys, quit;
+    int reading;   /* a hint is on the screen: it stays until the next save */
+    char *picture; /* what is on the screen otherwise */
+};
+
+static double now_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void show_hint(struct watch *watch);
+
+/* Asked again and again while something runs: is that still wanted? */
+static int is_over(void *context)
+{
+    struct watch *watch = context;
+    struct watched peek = watch->file; /* the loop shall see the change too */
+    int key = screen_key();
+    if (key == 'q') watch->quit = 1;
+    if (key == 'h') show_hint(watch);
+    return watch->quit || watched_changed(&peek);
+}
+
+/* ---- the picture -------------------------------------------------------------------------------------------- */
+
+static int begins_case(const char *line)
+{
+    static const char *const states[] = {"FAIL", "CRASH", "TIMEOUT", "NOT_STARTED", "REFUSED"};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        char *mark = format_string("  %-11s case ", states[i]);
+        int found = strncmp(line, mark, strlen(mark)) == 0;
+        free(mark);
+        if (found) return 1;
+    }
+    return 0;
+}
+
+/* "  scores      FAIL   1.2/25 points, 3 of 51 cases, ..." without the points, which a quick round cannot know. */
+static void describe_part(const char *line, struct text *out)
+{
+    const char *points = strstr(line, " points, "), *number = points;
+    if (strncmp(line, "  ", 2) != 0 || line[2] == ' ' || !points) return;
+    while (number > line && number[-1] != ' ') number--; /* "1.2/25" */
+    int length = (int)(number - line);
+    while (length > 0 && line[length - 1] == ' ') length--;
+    const char *cases = points + strlen(" points, ");
+    text_print(out, "%-25.*s %.*s\n", length, line, (int)strcspn(cases, ",;"), cases);
+}
+
+/* Of the checker's report: the first case that failed and no other, then how far each part is. */
+static void describe_report(const char *report, struct text *out)
+{
+    struct text parts = {0}, first = {0};
+    int inside = 0, cases = 0;
+    for (char *line; (line = next_word(&report, '\n')); free(line)) {
+        if (begins_case(line)) {
+            inside = cases++ == 0;
+        } else if (strncmp(line, "    ", 4) != 0) {
+            inside = 0;
+        }
+        if (inside) text_print(&first, "%s\n", line);
+        describe_part(line, &parts);
+    }
+    text_print(out, "%s%s%s", first.data ? first.data : "", first.data ? "\n" : "",
+               parts.data ? parts.data : "");
+    text_free(&parts);
+    text_free(&first);
+}
+
+/* Of what the compiler said: the first error, with the line it shows. */
+static void describe_build_error(const char *report, struct text *out)
+{
+    int errors = 0;
+    const char *heading = strchr(report, '\n'), *rest = heading ? heading + 1 : NULL;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        errors += strstr(line, "error:") != NULL || strstr(line, "undefined reference") != NULL;
+        if (*line && errors <= 1) text_print(out, "%s\n", line);
+    }
+    if (errors > 1) text_print(out, "  and %d more, which may go away with the first\n", errors - 1);
+}
+
+/* No part has come far enough to be checked: what is still to be written for that? */
+static void describe_beginning(const struct watch *watch, struct text *out)
+{
+    struct text source = {0};
+    char *page = page_path(watch->lesson), *left = kernel_regions_left(watch->file.path);
+    int skeleton = read_file(watch->file.path, &source) == 0 && kernel_is_skeleton(source.data);
+    text_print(out, skeleton ? "  nothing is written yet\n\n"
+                             : "  no part can be checked yet: it still says NOT_STARTED\n\n");
+    if (skeleton) text_print(out, "  read  %s\n", course_short_path(page));
+    text_print(out, "  write %s\n", course_short_path(watch->file.path));
+    if (left) text_print(out, "  left  %s\n", left);
+    text_free(&source);
+    free(left);
+    free(page);
+}
+
+static void describe_verdict(const struct watch *watch, const struct judgement *judgement, int whole,
+                             struct text *out)
+{
+    double most, points = results_points(&judgement->results, &most);
+    const char *state = judgement->state;
+    if (whole && most > 0) {
+        text_print(out, "%s%s%s   %.1f of %.0f points\n", colour_on(state_colour(state)), state, colour_off(),
+                   points, most);
+    } else {
+        text_print(out, "%s%s%s%s\n", colour_on(state_colour(state)), state, colour_off(),
+                   strcmp(state, "BUILD_ERROR") == 0 ? "   it does not compile"
+                   : state_is_failure(state)         ? "   checking the rest ..."
+                                                     : "");
+    }
+    if (strcmp(state, "BUILD_ERROR") == 0) {
+        describe_build_error(judgement->report.data, out);
+    } else if (strcmp(state, "NOT_STARTED") == 0) {
+        describe_beginning(watch, out);
+    } else {
+        describe_report(judgement->report.data, out);
+    }
+    if (whole && strcmp(state, "PASS") == 0) {
+        const struct lesson_folder *next = standing_next();
+        text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n",
+                   program_name(), watch->lesson->number, watch->lesson->number, watch->lesson->number);
+        if (next) text_print(out, "  next: %s watch %s\n", program_name(), next->number);
+    }
+}
+
+static void redraw(const struct watch *watch)
+{
+    char *more = format_string("%s check %s", program_name(), watch->lesson->number);
+    screen_show(watch->picture, more);
+    free(more);
+}
+
+static void show(struct watch *watch, const struct judgement *judgement, int whole, double seconds)
+{
+    struct text out = {0};
+    text_print(&out, "%s%s %s%s on %s, after %.1f s\n\n", colour_on(COLOUR_BOLD), watch->lesson->number,
+               watch->lesson->topic, colour_off(), device_name(watch->device), seconds);
+    describe_verdict(watch, judgement, whole, &out);
+    if (watch->keys) text_print(&out, "\n%s%s%s", colour_on(COLOUR_DIM), keys_line, colour_off());
+    free(watch->picture);
+    watch->picture = out.data;
+    if (!watch->reading) redraw(watch);
+}
+
+/* ---- a round ------------------------------------------------------------------------------------------------ */
+
+/* 1 if there is a verdict, 0 if the round is over without one. */
+static int judge_some(struct watch *watch, const struct argument_list *which, struct judgement *judgement)
+{
+    struct judgement_request request = {.lesson = watch->lesson,
+                                        .kernel = watch->file.path,
+                                        .device = watch->device,
+                                        .checker_arguments = *which};
+    judge(&request, judgement);
+    return !process_interrupted() && !is_over(watch) && judgement->exit_code != EXIT_TROUBLE;
+}
+
+/* The cases that failed last, then the basic ones; 1 if a failure has been shown, -1 to end the round. */
+static int quick_rounds(struct watch *watch, double begin)
+{
+    struct progress progress;
+    struct judgement judgement;
+    struct argument_list failed = {0}, basic = {0};
+    progress_read(watch->lesson, &progress);
+    for (size_t i = 0; i < progress.failed_count && i < QUICK_CASES; i++) {
+        argument_add(&failed, "--case");
+        argument_add(&failed, progress.failed[i]);
+    }
+    argument_add(&basic, "--group");
+    argument_add(&basic, "basic");
+    for (int turn = failed.count ? 0 : 1; turn < 2; turn++) {
+        if (!judge_some(watch, turn ? &basic : &failed, &judgement)) return -1;
+        if (!state_is_failure(judgement.state)) continue;
+        int broken = strcmp(judgement.state, "BUILD_ERROR") == 0;
+        if (broken) progress_note_check(watch->lesson, watch->device, &judgement);
+        if (!broken) progress_note_failures(watch->lesson, &judgement);
+        show(watch, &judgement, 0, now_seconds() - begin);
+        return broken ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Few cases run as fast with little optimisation, and the compiler takes half the time. */
+static int quick_rounds_built_fast(struct watch *watch, double begin)
+{
+    static const char level[] = "WARPWISE_SIMT_OPTIMISE"; /* as build.c reads it */
+    int given = getenv(level) != NULL;
+    if (!given) setenv(level, "-Og", 1);
+    int quick = quick_rounds(watch, begin);
+    if (!given) unsetenv(level);
+    return quick;
+}
+
+static void run_round(struct watch *watch)
+{
+    struct judgement judgement;
+    struct argument_list all = {0};
+    double begin = now_seconds();
+    watch->reading = 0;
+    if (build_kernel_file_usable(watch->file.path) != EXIT_PASS) return;
+    process_give_up_when(is_over, watch);
+    int quick = quick_rounds_built_fast(watch, begin);
+    if (quick >= 0 && judge_some(watch, &all, &judgement)) {
+        progress_note_check(watch->lesson, watch->device, &judgement);
+        show(watch, &judgement, 1, now_seconds() - begin);
+    }
+    process_give_up_when(NULL, NULL);
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------------------- */
+
+static void show_hint(struct watch *watch)
+{
+    struct command_line line = {.operand = watch->lesson->number};
+    watch->reading = 1;
+    show_progress(NULL);
+    screen_show("", "");
+    hint_command.run(&line);
+    printf("\n%s%s%s\n", colour_on(COLOUR_DIM), keys_line, colour_off());
+    fflush(stdout);
+}
+
+/* 0 when it is to end. */
+static int take_key(struct watch *watch, int key)
+{
+    if (key == 'h') show_hint(watch);
+    if (key == 'r') run_round(watch);
+    return key != 'q' && !watch->quit;
+}
+
+static void watch_until_stopped(struct watch *watch)
+{
+    run_round(watch);
+    int going = !watch->quit;
+    while (going && !process_interrupted()) {
+        if (screen_changed() && watch->picture && !watch->reading) redraw(watch);
+        int key = screen_key();
+        if (key) {
+            going = take_key(watch, key);
+        } else if (watched_changed(&watch->file)) {
+            run_round(watch);
+            going = !watch->quit;
+        } else {
+            watched_wait(&watch->file, watch->keys);
+        }
+    }
+}
+
+/* simt answers soonest, and finds what a GPU says nothing about. */
+static int choose_device(const struct command_line *line, enum device *device)
+{
+    struct device_choice choice;
+    if (device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    *device = choice.wanted[DEVICE_SIMT] && device_probe(DEVICE_SIMT)->usable ? DEVICE_SIMT : DEVICE_GPU;
+    if (choice.wanted[*device] && device_probe(*device)->usable) return EXIT_PASS;
+    printf("NO_DEVICE   %s: %s\n", device_name(*device), device_probe(*device)->reason);
+    return EXIT_SKIPPED;
+}
+
+static int run_watch(const struct command_line *line)
+{
+    struct watch watch = {.lesson = lesson_or_next(line->operand)};
+    const char *way = getenv("WARPWISE_WATCH");
+    if (!watch.lesson) return EXIT_TROUBLE;
+    int code = choose_device(line, &watch.device);
+    if (code != EXIT_PASS) return code;
+    char *kernel = course_kernel_path(watch.lesson, 0);
+    if (access(kernel, R_OK) != 0) return build_kernel_file_usable(kernel);
+    skeleton_keep(watch.lesson);
+    watched_open(&watch.file, kernel, option_value(line, "--poll") ? "poll" : way);
+    watch.keys = screen_open();
+    printf("watching %s; ^C ends\n", course_short_path(kernel));
+    fflush(stdout);
+    watch_until_stopped(&watch);
+    screen_close();
+    watched_close(&watch.file);
+    free(kernel);
+    return EXIT_PASS;
+}
+
+static const struct option_description options[] = {
+    {"--device", "gpu|simt", "where to run; without it, on simt", 0},
+    {"--poll", NULL, "look at the file instead of waiting for the system to tell (also WARPWISE_WATCH=poll)",
+     0},
+    {0},
+};
+
+const struct command watch_command = {
+    .name = "watch",
+    .operand = "[NN]",
+    .summary = "build and check on every save; without NN the lesson that is next",
+    .details =
+        "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
+        "first wrong case is on the screen within a second or two. Keys: h hint, r again, q quit.\n"
+        "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
+    .options = options,
+    .run = run_watch,
+};

@@ -1,0 +1,42 @@
+/**
+ * @file device.h
+ * @brief Which devices are here, and what they can do.
+ */
+#ifndef WARPWISE_COURSE_DEVICE_H
+#define WARPWISE_COURSE_DEVICE_H
+
+#include <stddef.h>
+
+enum device { DEVICE_SIMT, DEVICE_GPU, DEVICE_COUNT };
+
+const char *device_name(enum device device);
+
+enum { MAX_LIMITS = 64 };
+
+/** @brief What `device_limits` says about the GPU, as names and values. */
+struct device_facts {
+    int usable;   /**< 1 if kernels can run on it */
+    char *reason; /**< why not, one sentence without its full stop */
+    char *model;  /**< "NVIDIA H200" */
+    int arch;     /**< 90 for sm_90 */
+    size_t count; /**< facts below */
+    char *name[MAX_LIMITS];
+    char *value[MAX_LIMITS];
+};
+
+/** @brief Whether kernels can run on @p device here and now; asked once for each device. */
+const struct device_facts *device_probe(enum device device);
+/** @brief Measures the limits of the GPU, once. The result has no facts if that did not work. */
+const struct device_facts *device_measure(void);
+/** @brief The fact called @p name, or 0. */
+double device_fact(const struct device_facts *facts, const char *name);
+
+/** @brief The devices that --device asks for. */
+struct device_choice {
+    int wanted[DEVICE_COUNT];
+    int explicitly; /**< named by the user: missing it is an end, not a note */
+};
+/** @brief Reads "gpu", "simt", "both" or NULL (both); EXIT_PASS or EXIT_TROUBLE. */
+int device_choose(const char *word, struct device_choice *choice);
+
+#endif

@@ -1,0 +1,17 @@
+/**
+ * @file peers.h
+ * @brief What the files of `device_limits` know of each other.
+ */
+#ifndef WARPWISE_CEILINGS_PEERS_H
+#define WARPWISE_CEILINGS_PEERS_H
+
+#include <cublas_v2.h>
+#include <stddef.h>
+
+/** @brief Fills @p count elements of device memory with random numbers; @p type is CUDA_R_16F or CUDA_R_32F. */
+void fill(void *data, cudaDataType_t type, size_t count);
+
+/** @brief Prints cuBLAS's time for every timed case of the matrix product lessons, as "NAME_us@CASE". */
+void measure_gemm_peers(cublasHandle_t handle);
+
+#endif

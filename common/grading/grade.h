@@ -1,0 +1,240 @@
+/**
+ * @file grade.h
+ * @brief Grading a class: what the parts of `warpwise grade` share.
+ *
+ *     grade.c            the command: options, the order of things, exit codes
+ *     grade_students.c   whose folders there are, and what each holds for a lesson
+ *     grade_book.c       everything that is known about a class, and how the journal keeps it
+ *     grade_unit.c       one lesson of one student on one device, in a process of its own
+ *     grade_schedule.c   many of them at once: jobs, GPUs, progress
+ *     grade_score.c      points, from the checker's rows and the lesson's rubric
+ *     grade_reports.c    which files are written, and grades.csv
+ *     grade_gradescope.c results.json     grade_junit.c    junit.xml
+ *     grade_student.c    report.md, log.txt   grade_summary.c  summary.html
+ *
+ * The journal (journal.h) is the only thing that is kept; every report is made from it anew. So a class that
+ * was interrupted, sharded or regraded in part comes to the same bytes as one that was graded in one go.
+ */
+#ifndef WARPWISE_COURSE_GRADE_H
+#define WARPWISE_COURSE_GRADE_H
+
+#include "base/text.h"
+#include "course/command.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "journal.h"
+
+/* ---- what is known about a class (grade_book.c) -------------------------------------------------------- */
+
+/** @brief One case of the checker. */
+struct grade_row {
+    char *part, *test_case, *group, *state, *shape, *finding, *headline, *pattern;
+    double points, points_max;
+};
+
+/** @brief What was measured of one case; NaN for what was not. */
+struct grade_measure {
+    char *test_case, *state;
+    char *refused;              /**< why the time is not to be believed, or "" */
+    double sectors;             /**< of loads and stores, by the software device */
+    double min_bytes;           /**< what has to be moved at the least */
+    double time_us;             /**< on a GPU */
+    double before_us, after_us; /**< the course's solution, in the same run on the same GPU */
+};
+
+/** @brief What came of one lesson of one student on one device. The student "" is the course's own solution.
+ * */
+struct grade_result {
+    char *student, *lesson;
+    enum device device;
+    int graded;           /**< 0: it could not be, through no fault of the student's */
+    char *key;            /**< sum of all that the verdict depends on */
+    char *state;          /**< PASS, FAIL, … */
+    char *sentence;       /**< why it was not run, or not graded; "" otherwise */
+    char *file;           /**< below the student's folder */
+    char *sha256;         /**< of the file */
+    char *model, *driver; /**< of the device */
+    char *at;             /**< when, UTC */
+    double seconds;       /**< how long it took */
+    char *log;            /**< untrusted text */
+    size_t row_count, measure_count;
+    struct grade_row *rows;
+    struct grade_measure *measures;
+};
+
+/** @brief Adds a row or a measure and returns it, all zero; NaN where it holds numbers. */
+struct grade_row *grade_add_row(struct grade_result *result);
+struct grade_measure *grade_add_measure(struct grade_result *result);
+/** @brief The measure of case @p test_case, or NULL. */
+const struct grade_measure *grade_measure_of(const struct grade_result *result, const char *test_case);
+
+enum { GRADE_PARTS = 16 };
+
+/** @brief What a lesson is worth, as `checker --rubric` says. */
+struct grade_lesson {
+    char *name, *number, *title; /**< "04_flash_attention_1", "04", … */
+    size_t part_count;
+    char *part[GRADE_PARTS];
+    double part_points[GRADE_PARTS];
+    double clean_points, speed_points, speed_none, speed_full;
+};
+
+/** @brief A class: who, which lessons, what came of it. */
+struct grade_book {
+    struct grade_lesson *lessons; /**< of this run, by number */
+    size_t lesson_count;
+    char **students; /**< names of folders, sorted by their bytes */
+    size_t student_count;
+    int devices[DEVICE_COUNT]; /**< 1: graded on it */
+    int speed;                 /**< 1: speed is measured */
+    char *seed;                /**< sum of the secret seed */
+    char *version;             /**< of the program that graded it */
+    char *shard;               /**< "2/5", or "" for the whole class */
+    char *isolation;           /**< of builds and runs, as sandbox_describe() has it */
+    struct grade_result *results;
+    size_t result_count;
+    char *class_line; /**< the journal's latest word on all but the results */
+};
+
+/** @brief Takes in one record of a journal; a ::journal_reader, @p book is a struct grade_book. */
+void grade_book_read(void *book, const struct record *record);
+/** @brief Adds @p result, in place of an earlier one for the same student, lesson and device. */
+void grade_book_put(struct grade_book *book, const struct grade_result *result);
+/** @brief The result, graded or not, or NULL. */
+const struct grade_result *grade_book_find(const struct grade_book *book, const char *student,
+                                           const char *lesson, enum device device);
+/** @brief The journal's line for a class, and for a result. */
+void grade_class_line(const struct grade_book *book, struct text *line);
+void grade_result_line(const struct grade_result *result, struct text *line);
+/** @brief Reads the line of a result; 0, or -1. */
+int grade_result_parse(const char *line, struct grade_result *result);
+
+/* ---- whose folders there are (grade_students.c) -------------------------------------------------------- */
+
+/** @brief What a student's folder holds for a lesson. */
+struct grade_find {
+    char *refused;     /**< why nothing below this folder is looked at, or NULL */
+    char *fingerprint; /**< changes with what would be graded */
+};
+
+/** @brief The names of the folders in @p folder, sorted; what is no folder of a student's is told on stderr.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_collect(const char *folder, char ***students, size_t *count);
+/** @brief Looks at what @p student has handed in for @p lesson. */
+void grade_find(const char *folder, const char *student, const struct lesson_folder *lesson,
+                struct grade_find *find);
+/** @brief The shard, from 1 to @p shards, that a student belongs to, whoever else is in the class. */
+unsigned grade_shard_of(const char *student, unsigned shards);
+
+/* ---- one unit of work (grade_unit.c) ------------------------------------------------------------------- */
+
+/** @brief All that the units of a run have in common. */
+struct grade_plan {
+    const char *submissions;
+    const char *out;
+    char *seed_file;
+    int speed;
+    int jobs;
+    int gpus;
+    int lock; /**< descriptor that keeps other graders out */
+};
+
+/** @brief One lesson of one student on one device. */
+struct grade_unit {
+    const char *student; /**< "" for the course's own solution */
+    const struct lesson_folder *lesson;
+    enum device device;
+    char key[65];
+    char *refused; /**< see struct grade_find */
+};
+
+/** @brief The sum of all that the verdict on a unit depends on, with @p fingerprint of what was handed in. */
+void grade_key(const struct grade_unit *unit, const struct grade_book *book, const char *fingerprint,
+               char key[65]);
+/** @brief Grades one unit. Runs in a process of its own, with stderr going nowhere. */
+void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit,
+                    struct grade_result *result);
+
+/* ---- many of them (grade_schedule.c) ------------------------------------------------------------------- */
+
+/** @brief Told every result as it comes, in the order of completion; not 0: stop. */
+typedef int (*grade_taker)(void *context, const struct grade_unit *unit, struct grade_result *result);
+
+/**
+ * @brief Runs @p units, so many at a time as @p plan says.
+ * @return EXIT_PASS, EXIT_TROUBLE if the taker stopped it or it was interrupted
+ */
+int grade_schedule(const struct grade_plan *plan, const struct grade_unit *units, size_t count,
+                   grade_taker taker, void *context);
+/** @brief How many GPUs units may use at once. */
+int grade_count_gpus(void);
+
+/* ---- points (grade_score.c) ---------------------------------------------------------------------------- */
+
+enum grade_group_kind { GRADE_CASES, GRADE_CLEAN, GRADE_SPEED };
+
+/** @brief What one group of cases of a lesson earned. */
+struct grade_group {
+    const char *name; /**< "basic", "edges", …, "clean", "speed" */
+    enum grade_group_kind kind;
+    double points, points_max;
+    double withheld; /**< points that could not be decided on, neither given nor refused */
+    size_t cases, failed;
+    struct text note; /**< what there is to say about it, or empty */
+};
+
+enum { GRADE_GROUPS = 10 };
+
+/** @brief What a lesson earned. */
+struct grade_score {
+    const char *state;                 /**< of the device that decides; NOT_GRADED if there is no verdict */
+    const struct grade_result *result; /**< of the device that decides: the one with fewer points; or NULL */
+    double points, points_max, withheld;
+    size_t group_count;
+    struct grade_group group[GRADE_GROUPS];
+    double speed_ratio; /**< the solution's cost over the student's, NaN if unknown */
+    enum device speed_device;
+};
+
+#define GRADE_NOT_GRADED "NOT_GRADED"
+
+/** @brief 1 if the solution took the same time before and after this measurement was made. */
+int grade_is_steady(const struct grade_measure *measure);
+
+/** @brief Points of @p student at @p lesson. Free it with grade_score_free(). */
+void grade_score(const struct grade_book *book, const char *student, const struct grade_lesson *lesson,
+                 struct grade_score *score);
+void grade_score_free(struct grade_score *score);
+
+/* ---- reports ------------------------------------------------------------------------------------------- */
+
+/** @brief One student's scores, in the order of the book's lessons. */
+struct grade_sheet {
+    const char *student;
+    char *shown;  /**< the name as visible text */
+    char *folder; /**< the name of the student's folder below students/ */
+    double points, points_max, withheld, seconds;
+    int graded; /**< 1 if every lesson is */
+    struct grade_score *scores;
+};
+
+/** @brief Writes all reports below @p out. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_reports(const struct grade_book *book, const char *out);
+
+void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+void grade_gradescope(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
+void grade_junit(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
+void grade_student_report(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
+void grade_student_log(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
+void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+
+/** @brief What is wrong with a case, in one line: headline, finding, pattern. */
+void grade_put_row(const struct grade_row *row, struct text *out);
+
+/** @brief What a group is called where people read it: "edges", "real sizes", "clean of findings". */
+const char *grade_group_title(const char *group);
+
+/** @brief `warpwise grade` and `warpwise handout`. */
+extern const struct command grade_command, handout_command;
+
+#endif

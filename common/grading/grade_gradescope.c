@@ -1,0 +1,97 @@
+/**
+ * @file grade_gradescope.c
+ * @brief results.json, as Gradescope's autograders write it: one test a lesson and group of cases.
+ *
+ * A student with a lesson that could not be graded gets a file without any score: Gradescope then reports a
+ * failed autograder to the instructor, where a score would silently be a zero.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/text.h"
+#include "grade.h"
+
+enum { CASES_TOLD = 8, LOG_TOLD = 6000 };
+
+/* The failed cases of a group, a line each, or why the lesson was not run. */
+static void tell_group(const struct grade_score *score, const struct grade_group *group, int first,
+                       struct text *out)
+{
+    const struct grade_result *result = score->result;
+    size_t told = 0, failed = 0;
+    if (group->note.length) text_print(out, "%s\n", group->note.data);
+    if (group->withheld > 0) text_print(out, "%.2f points are withheld\n", group->withheld);
+    if (group->kind != GRADE_CASES) return;
+    if (*result->sentence) text_print(out, "%s: %s\n", result->state, result->sentence);
+    for (size_t i = 0; i < result->row_count; i++) {
+        const struct grade_row *row = &result->rows[i];
+        if (strcmp(row->group, group->name) != 0 || strcmp(row->state, "PASS") == 0) continue;
+        if (failed++ >= CASES_TOLD) continue;
+        text_print(out, "%s %s: ", row->state, row->test_case);
+        grade_put_row(row, out);
+        text_print(out, "\n");
+        told++;
+    }
+    if (failed > told) text_print(out, "and %zu more\n", failed - told);
+    if (first && result->row_count == 0 && *result->log) text_print(out, "%.*s\n", LOG_TOLD, result->log);
+}
+
+static void put_test(const struct grade_lesson *lesson, const struct grade_score *score, size_t index,
+                     struct text *out)
+{
+    const struct grade_group *group = &score->group[index];
+    struct text told = {0}, name = {0};
+    text_append(&told, "", 0);
+    tell_group(score, group, index == 0, &told);
+    text_print(&name, "%s: %s", lesson->name, grade_group_title(group->name));
+    text_print(out, "    {\"number\": \"%d.%zu\", \"name\": ", atoi(lesson->number), index + 1);
+    put_json(out, name.data);
+    text_print(out, ", \"score\": %.2f, \"max_score\": %.2f, \"status\": \"%s\",\n", group->points,
+               group->points_max, group->failed || group->withheld > 0 ? "failed" : "passed");
+    text_print(out, "     \"output\": ");
+    put_json(out, told.data);
+    text_print(out, ", \"output_format\": \"text\", \"tags\": [\"%s\", \"%s\"], \"visibility\": \"visible\"}",
+               lesson->number, group->name);
+    text_free(&told);
+    text_free(&name);
+}
+
+static void put_tests(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
+{
+    int some = 0;
+    text_print(out, "  \"score\": %.2f,\n  \"tests\": [", sheet->points);
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        for (size_t group = 0; group < sheet->scores[i].group_count; group++) {
+            text_print(out, some++ ? ",\n" : "\n");
+            put_test(&book->lessons[i], &sheet->scores[i], group, out);
+        }
+    }
+    text_print(out, "\n  ],\n");
+}
+
+void grade_gradescope(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
+{
+    struct text told = {0};
+    if (!sheet->graded) text_print(&told, "This submission could not be graded in full:\n");
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        const struct grade_score *score = &sheet->scores[i];
+        int graded = strcmp(score->state, GRADE_NOT_GRADED) != 0;
+        text_print(&told, "%s: %s", book->lessons[i].name, score->state);
+        if (graded) text_print(&told, ", %.2f of %.2f points", score->points, score->points_max);
+        if (!graded && score->result) text_print(&told, " (%s)", score->result->sentence);
+        if (score->withheld > 0) text_print(&told, ", %.2f withheld", score->withheld);
+        text_print(&told, "\n");
+    }
+    text_print(out, "{\n");
+    if (sheet->graded) put_tests(book, sheet, out);
+    text_print(out, "  \"execution_time\": %ld,\n  \"output\": ", (long)(sheet->seconds + 0.5));
+    put_json(out, told.data ? told.data : "");
+    text_print(out, ",\n  \"output_format\": \"text\",\n  \"visibility\": \"visible\",\n"
+                    "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ");
+    put_json(out, sheet->shown);
+    text_print(out, ", \"version\": ");
+    put_json(out, book->version);
+    text_print(out, "}\n}\n");
+    text_free(&told);
+}

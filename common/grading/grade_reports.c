@@ -1,0 +1,130 @@
+/**
+ * @file grade_reports.c
+ * @brief Which files a class comes to, and grades.csv.
+ *
+ * All are made from the book alone, in an order that is the book's own: the same verdicts give the same
+ * bytes, whatever happened on the way to them. A file is written beside its place and renamed into it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "course/device.h"
+#include "grade.h"
+
+/* ---- sheets -------------------------------------------------------------------------------------------- */
+
+static void make_sheet(const struct grade_book *book, const char *student, struct grade_sheet *sheet)
+{
+    *sheet = (struct grade_sheet){.student = student,
+                                  .shown = escape_visible(student, ESCAPE_ONE_LINE),
+                                  .folder = escape_folder_name(student),
+                                  .graded = 1,
+                                  .scores = must_allocate(book->lesson_count * sizeof *sheet->scores)};
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        struct grade_score *score = &sheet->scores[i];
+        grade_score(book, student, &book->lessons[i], score);
+        sheet->points += score->points;
+        sheet->points_max += score->points_max;
+        sheet->withheld += score->withheld;
+        sheet->graded = sheet->graded && strcmp(score->state, GRADE_NOT_GRADED) != 0;
+        for (int device = 0; device < DEVICE_COUNT; device++) {
+            const struct grade_result *result =
+                grade_book_find(book, student, book->lessons[i].name, (enum device)device);
+            if (result && book->devices[device]) sheet->seconds += result->seconds;
+        }
+    }
+}
+
+static void free_sheet(const struct grade_book *book, struct grade_sheet *sheet)
+{
+    for (size_t i = 0; i < book->lesson_count; i++) grade_score_free(&sheet->scores[i]);
+    free(sheet->scores);
+    free(sheet->shown);
+    free(sheet->folder);
+}
+
+/* ---- grades.csv ---------------------------------------------------------------------------------------- */
+
+/* Neither times nor dates stand here: a class graded again is the same file. */
+void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    text_print(out, "student,folder,points,points_max,withheld");
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        const char *number = book->lessons[i].number;
+        text_print(out, ",%s_state,%s_points,%s_max", number, number, number);
+    }
+    text_print(out, "\n");
+    for (size_t s = 0; s < book->student_count; s++) {
+        const struct grade_sheet *sheet = &sheets[s];
+        put_csv(out, sheet->student);
+        text_print(out, ",%s,", sheet->folder);
+        if (sheet->graded) text_print(out, "%.2f", sheet->points);
+        text_print(out, ",%.2f,%.2f", sheet->points_max, sheet->withheld);
+        for (size_t i = 0; i < book->lesson_count; i++) {
+            const struct grade_score *score = &sheet->scores[i];
+            text_print(out, ",%s,", score->state);
+            if (strcmp(score->state, GRADE_NOT_GRADED) != 0) text_print(out, "%.2f", score->points);
+            text_print(out, ",%.2f", score->points_max);
+        }
+        text_print(out, "\n");
+    }
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+/* A file that holds these bytes already is left alone, with its date. */
+static int write_report(const char *folder, const char *name, struct text *content)
+{
+    struct text there = {0};
+    char *path = format_string("%s/%s", folder, name);
+    int error = read_file(path, &there);
+    int same =
+        !error && there.length == content->length && memcmp(there.data, content->data, content->length) == 0;
+    error = same ? 0 : write_file(path, content->data, content->length);
+    int code = error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
+    text_free(&there);
+    text_free(content);
+    free(path);
+    return code;
+}
+
+static int write_sheet(const struct grade_book *book, const struct grade_sheet *sheet, const char *out)
+{
+    static const struct {
+        const char *name;
+        void (*make)(const struct grade_book *, const struct grade_sheet *, struct text *);
+    } reports[] = {{"results.json", grade_gradescope},
+                   {"junit.xml", grade_junit},
+                   {"report.md", grade_student_report},
+                   {"log.txt", grade_student_log}};
+    char *folder = format_string("%s/students/%s", out, sheet->folder);
+    int error = make_folders(folder), code = EXIT_PASS;
+    if (error) code = complain("%s cannot be made: %s.", folder, strerror(error));
+    for (size_t i = 0; i < sizeof reports / sizeof reports[0] && code == EXIT_PASS; i++) {
+        struct text content = {0};
+        reports[i].make(book, sheet, &content);
+        code = write_report(folder, reports[i].name, &content);
+    }
+    free(folder);
+    return code;
+}
+
+int grade_reports(const struct grade_book *book, const char *out)
+{
+    struct text csv = {0}, summary = {0};
+    struct grade_sheet *sheets = must_allocate(book->student_count * sizeof *sheets);
+    int code = EXIT_PASS;
+    for (size_t i = 0; i < book->student_count; i++) make_sheet(book, book->students[i], &sheets[i]);
+    for (size_t i = 0; i < book->student_count && code == EXIT_PASS; i++)
+        code = write_sheet(book, &sheets[i], out);
+    grade_csv(book, sheets, &csv);
+    grade_summary(book, sheets, &summary);
+    if (code == EXIT_PASS) code = write_report(out, "summary.html", &summary);
+    if (code == EXIT_PASS) code = write_report(out, "grades.csv", &csv); /* last: it says that all is there */
+    for (size_t i = 0; i < book->student_count; i++) free_sheet(book, &sheets[i]);
+    free(sheets);
+    return code;
+}

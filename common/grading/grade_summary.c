@@ -1,0 +1,364 @@
+/**
+ * @file grade_summary.c
+ * @brief summary.html: the class on one page, for the instructor.
+ *
+ * The page stands alone: no script, no font, no picture is loaded, so it can be mailed or kept. States are
+ * told by words, colours only repeat them; tables have headings that a screen reader announces; light and
+ * dark follow the reader's setting.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/text.h"
+#include "course/device.h"
+#include "grade.h"
+
+enum { BINS = 10, KERNELS_TOLD = 5, MISTAKES_TOLD = 15, PLOT_HEIGHT = 120, BAR_STEP = 60 };
+
+static const char style[] =
+    ":root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#57606a;--line:#d0d7de;--head:#f3f5f7;"
+    "--bar:#2f6fb3;--pass:#d5f0dc;--some:#fff0c2;--fail:#fbd9d5;--none:#e8ebee;--mine:#e6dcf7}\n"
+    "@media(prefers-color-scheme:dark){:root{--back:#14181d;--text:#e4e8ec;--soft:#a2acb6;--line:#38414a;"
+    "--head:#1d2329;--bar:#6ea8e5;--pass:#173f26;--some:#463a10;--fail:#54211c;--none:#272d34;--mine:#3a2c57}"
+    "}\n"
+    "*{box-sizing:border-box}body{margin:0 auto;max-width:90rem;padding:1.5rem;background:var(--back);"
+    "color:var(--text);font:16px/1.5 system-ui,sans-serif}\n"
+    "h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.2rem;margin:2rem 0 .6rem}p{margin:.3rem 0}"
+    ".soft{color:var(--soft)}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}"
+    "caption{text-align:left;color:var(--soft);padding:.2rem 0}"
+    "th,td{border:1px solid var(--line);padding:.25rem .55rem;text-align:left;vertical-align:top}"
+    "thead th{background:var(--head);position:sticky;top:0}td.n{text-align:right;"
+    "font-variant-numeric:tabular-nums}tbody th{font-weight:600;white-space:nowrap}tbody "
+    "th.s{max-width:20rem;white-space:normal;overflow-wrap:anywhere}\n"
+    ".pass{background:var(--pass)}.some{background:var(--some)}.fail{background:var(--fail)}"
+    ".none{background:var(--none)}.mine{background:var(--mine)}\n"
+    "td small{display:block;color:var(--soft);font-variant-numeric:tabular-nums}\n"
+    "svg{max-width:100%;height:auto}svg rect{fill:var(--bar)}svg text{fill:var(--text);font:12px system-ui,"
+    "sans-serif;text-anchor:middle}svg line{stroke:var(--line)}\n"
+    "ul.key{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.4rem;margin:.4rem 0}"
+    "ul.key li{padding:.1rem .5rem;border:1px solid var(--line);font-size:.85rem}\n"
+    "code{font-family:ui-monospace,monospace}@media print{thead th{position:static}}\n";
+
+/* ---- the matrix ---------------------------------------------------------------------------------------- */
+
+static const char *class_of(const struct grade_score *score)
+{
+    if (strcmp(score->state, GRADE_NOT_GRADED) == 0) return "mine";
+    if (strcmp(score->state, "PASS") == 0) return "pass";
+    if (strcmp(score->state, "NOT_STARTED") == 0) return "none";
+    return score->points > 0 ? "some" : "fail";
+}
+
+static void put_cell(const struct grade_score *score, struct text *out)
+{
+    text_print(out, "<td class=\"%s\">", class_of(score));
+    put_xml(out, score->state);
+    if (strcmp(score->state, GRADE_NOT_GRADED) != 0) {
+        text_print(out, "<small>%.1f", score->points);
+        if (score->withheld > 0) text_print(out, " (%.1f withheld)", score->withheld);
+        text_print(out, "</small>");
+    }
+    text_print(out, "</td>");
+}
+
+static void put_matrix(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    text_print(out, "<h2 id=\"matrix\">Students and lessons</h2>\n<ul class=\"key\">"
+                    "<li class=\"pass\">PASS: all of it</li><li class=\"some\">wrong, with some points</li>"
+                    "<li class=\"fail\">wrong, no points</li><li class=\"none\">NOT_STARTED</li>"
+                    "<li class=\"mine\">NOT_GRADED: not the student's doing</li></ul>\n"
+                    "<div class=\"wide\" role=\"region\" aria-labelledby=\"matrix\" tabindex=\"0\"><table>\n"
+                    "<caption>State and points of each lesson; names lead to the student's report"
+                    "</caption>\n<thead><tr><th scope=\"col\">student</th><th scope=\"col\">points</th>");
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        text_print(out, "<th scope=\"col\"><abbr title=\"");
+        put_xml(out, book->lessons[i].title);
+        text_print(out, "\">%s</abbr></th>", book->lessons[i].name);
+    }
+    text_print(out, "</tr></thead>\n<tbody>\n");
+    for (size_t s = 0; s < book->student_count; s++) {
+        const struct grade_sheet *sheet = &sheets[s];
+        text_print(out, "<tr><th class=\"s\" scope=\"row\"><a href=\"students/%s/report.md\">",
+                   sheet->folder);
+        put_xml(out, sheet->shown);
+        text_print(out, "</a></th><td class=\"n\">");
+        if (sheet->graded) {
+            text_print(out, "%.1f", sheet->points);
+        } else {
+            text_print(out, "not complete");
+        }
+        text_print(out, "</td>");
+        for (size_t i = 0; i < book->lesson_count; i++) put_cell(&sheet->scores[i], out);
+        text_print(out, "</tr>\n");
+    }
+    text_print(out, "</tbody></table></div>\n");
+}
+
+/* ---- the distribution ---------------------------------------------------------------------------------- */
+
+static void put_distribution(const struct grade_book *book, const struct grade_sheet *sheets,
+                             struct text *out)
+{
+    size_t bin[BINS] = {0}, most = 1, counted = 0;
+    for (size_t s = 0; s < book->student_count; s++) {
+        if (!sheets[s].graded || !(sheets[s].points_max > 0)) continue;
+        int at = (int)(BINS * sheets[s].points / sheets[s].points_max);
+        at = at < 0 ? 0 : at >= BINS ? BINS - 1 : at;
+        if (++bin[at] > most) most = bin[at];
+        counted++;
+    }
+    text_print(out,
+               "<h2 id=\"scores\">Scores</h2>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\" "
+               "aria-label=\"Number of students in each tenth of the points:",
+               BINS * BAR_STEP, PLOT_HEIGHT + 50, BINS * BAR_STEP);
+    for (int i = 0; i < BINS; i++) text_print(out, " %d to %d%%: %zu.", 10 * i, 10 * i + 10, bin[i]);
+    text_print(out, "\">\n");
+    for (int i = 0; i < BINS; i++) {
+        double height = (double)PLOT_HEIGHT * (double)bin[i] / (double)most;
+        double top = 20 + PLOT_HEIGHT - height;
+        text_print(out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/>", i * BAR_STEP + 4, top,
+                   BAR_STEP - 8, height);
+        if (bin[i]) {
+            text_print(out, "<text x=\"%d\" y=\"%.1f\">%zu</text>", i * BAR_STEP + BAR_STEP / 2, top - 4,
+                       bin[i]);
+        }
+        text_print(out, "<text x=\"%d\" y=\"%d\">%d–%d%%</text>\n", i * BAR_STEP + BAR_STEP / 2,
+                   PLOT_HEIGHT + 40, 10 * i, 10 * i + 10);
+    }
+    text_print(out, "<line x1=\"0\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/></svg>\n", PLOT_HEIGHT + 20,
+               BINS * BAR_STEP, PLOT_HEIGHT + 20);
+    text_print(out,
+               "<p class=\"soft\">%zu students whose lessons are all graded; share of the points that "
+               "there are.</p>\n",
+               counted);
+}
+
+/* ---- the slowest and the fastest ----------------------------------------------------------------------- */
+
+struct ranked {
+    const struct grade_sheet *sheet;
+    double ratio;
+    enum device device;
+};
+
+static int by_ratio(const void *a, const void *b)
+{
+    const struct ranked *one = a, *other = b;
+    if (one->ratio != other->ratio) return one->ratio > other->ratio ? -1 : 1;
+    return strcmp(one->sheet->student, other->sheet->student);
+}
+
+static void put_ranked(const struct ranked *ranked, size_t first, size_t last, struct text *out)
+{
+    text_print(out, "<td>");
+    for (size_t i = first; i < last; i++) {
+        text_print(out, "%s%.2f× ", i > first ? "<br>" : "", ranked[i].ratio);
+        put_xml(out, ranked[i].sheet->shown);
+    }
+    text_print(out, last > first ? "</td>" : "–</td>");
+}
+
+static void put_speeds(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    struct ranked *ranked = must_allocate((book->student_count + 1) * sizeof *ranked);
+    text_print(out,
+               "<h2 id=\"speed\">Fastest and slowest kernels</h2>\n<div class=\"wide\"><table>\n"
+               "<caption>Right results only. 1× is the course's solution in the same run: its time over the "
+               "student's on a GPU, its memory sectors over the student's on the software device; the mean "
+               "over the lesson's measured cases.</caption>\n<thead><tr><th scope=\"col\">lesson</th>"
+               "<th scope=\"col\">measured</th><th scope=\"col\">median</th><th scope=\"col\">fastest</th>"
+               "<th scope=\"col\">slowest</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        size_t count = 0;
+        for (size_t s = 0; s < book->student_count; s++) {
+            const struct grade_score *score = &sheets[s].scores[i];
+            if (!(score->speed_ratio > 0)) continue;
+            ranked[count++] = (struct ranked){&sheets[s], score->speed_ratio, score->speed_device};
+        }
+        if (count) qsort(ranked, count, sizeof *ranked, by_ratio);
+        text_print(out, "<tr><th scope=\"row\">%s</th><td>", book->lessons[i].name);
+        if (count) text_print(out, "%zu, by %s", count, ranked[0].device == DEVICE_GPU ? "time" : "sectors");
+        text_print(out, count ? "</td><td class=\"n\">%.2f×</td>" : "</td><td>–</td>",
+                   count ? ranked[count / 2].ratio : 0);
+        size_t told = count < KERNELS_TOLD ? count : KERNELS_TOLD;
+        size_t slow = count > 2 * KERNELS_TOLD ? count - KERNELS_TOLD : told;
+        put_ranked(ranked, 0, told, out);
+        put_ranked(ranked, slow, count, out);
+        text_print(out, "</tr>\n");
+    }
+    text_print(out, "</tbody></table></div>\n");
+    free(ranked);
+}
+
+/* ---- mistakes ------------------------------------------------------------------------------------------ */
+
+struct mistake {
+    char *pattern; /* with digits taken out, so that "0.5 times" and "2 times" are one */
+    char *shown;
+    const char *lesson;
+    size_t students;
+    const char *last; /* the student it was last seen with */
+};
+
+struct mistakes {
+    struct mistake *list;
+    size_t count, capacity;
+};
+
+/* What a failed case looks like: what the device found, else the diagnosed pattern, else the state. */
+static const char *pattern_of(const struct grade_row *row)
+{
+    return *row->finding                     ? row->finding
+           : *row->pattern                   ? row->pattern
+           : strcmp(row->state, "FAIL") == 0 ? "wrong, in no way that has a name"
+                                             : row->state;
+}
+
+static char *without_numbers(const char *pattern)
+{
+    struct text out = {0};
+    text_append(&out, "", 0);
+    for (const char *at = pattern; *at; at++) {
+        int digit = (*at >= '0' && *at <= '9') || *at == '.' || (*at == '-' && at[1] >= '0' && at[1] <= '9');
+        if (!digit) text_append(&out, at, 1);
+    }
+    return out.data;
+}
+
+static void note_mistake(struct mistakes *mistakes, const char *lesson, const char *student,
+                         const char *shown)
+{
+    char *pattern = without_numbers(shown);
+    struct mistake *found = NULL;
+    for (size_t i = 0; i < mistakes->count && !found; i++) {
+        struct mistake *mistake = &mistakes->list[i];
+        if (strcmp(mistake->lesson, lesson) == 0 && strcmp(mistake->pattern, pattern) == 0) found = mistake;
+    }
+    if (!found) {
+        if (mistakes->count == mistakes->capacity) {
+            mistakes->capacity = 2 * mistakes->capacity + 64;
+            struct mistake *more = must_allocate(mistakes->capacity * sizeof *more);
+            if (mistakes->count) memcpy(more, mistakes->list, mistakes->count * sizeof *more);
+            free(mistakes->list);
+            mistakes->list = more;
+        }
+        found = &mistakes->list[mistakes->count++];
+        *found = (struct mistake){.pattern = pattern, .shown = copy_string(shown), .lesson = lesson};
+    } else {
+        free(pattern);
+    }
+    if (found->last && strcmp(found->last, student) == 0) return;
+    found->last = student;
+    found->students++;
+}
+
+static int by_students(const void *a, const void *b)
+{
+    const struct mistake *one = a, *other = b;
+    if (one->students != other->students) return one->students > other->students ? -1 : 1;
+    int order = strcmp(one->lesson, other->lesson);
+    return order ? order : strcmp(one->pattern, other->pattern);
+}
+
+/* Every kind of mistake counts once a student and lesson, however many cases show it. */
+static void put_mistakes(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    struct mistakes mistakes = {0};
+    for (size_t s = 0; s < book->student_count; s++) {
+        for (size_t i = 0; i < book->lesson_count; i++) {
+            const struct grade_score *score = &sheets[s].scores[i];
+            const char *lesson = book->lessons[i].name;
+            if (!score->result || strcmp(score->state, GRADE_NOT_GRADED) == 0) continue;
+            if (score->result->row_count == 0 && strcmp(score->state, "NOT_STARTED") != 0)
+                note_mistake(&mistakes, lesson, sheets[s].student, score->state);
+            for (size_t r = 0; r < score->result->row_count; r++) {
+                const struct grade_row *row = &score->result->rows[r];
+                int told = strcmp(row->finding, "seen-before") == 0; /* by an earlier case */
+                if (told || strcmp(row->state, "PASS") == 0 || strcmp(row->state, "NOT_STARTED") == 0)
+                    continue;
+                note_mistake(&mistakes, lesson, sheets[s].student, pattern_of(row));
+            }
+        }
+    }
+    text_print(out, "<h2 id=\"mistakes\">Most common mistakes</h2>\n");
+    if (mistakes.count == 0) {
+        text_print(out, "<p>None was seen.</p>\n");
+        return;
+    }
+    qsort(mistakes.list, mistakes.count, sizeof *mistakes.list, by_students);
+    text_print(out,
+               "<div class=\"wide\"><table>\n<caption>As diagnosed from the wrong values; each counts once a "
+               "student</caption>\n<thead><tr><th scope=\"col\">students</th><th scope=\"col\">lesson</th>"
+               "<th scope=\"col\">what it looks like</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < mistakes.count && i < MISTAKES_TOLD; i++) {
+        text_print(out, "<tr><td class=\"n\">%zu</td><th scope=\"row\">%s</th><td>",
+                   mistakes.list[i].students, mistakes.list[i].lesson);
+        put_xml(out, mistakes.list[i].shown);
+        text_print(out, "</td></tr>\n");
+    }
+    text_print(out, "</tbody></table></div>\n");
+    for (size_t i = 0; i < mistakes.count; i++) {
+        free(mistakes.list[i].pattern);
+        free(mistakes.list[i].shown);
+    }
+    free(mistakes.list);
+}
+
+/* ---- the page ------------------------------------------------------------------------------------------ */
+
+/* First of all what the instructor has to act on. */
+static void put_ungraded(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < book->student_count; s++) {
+        for (size_t i = 0; i < book->lesson_count; i++) {
+            const struct grade_score *score = &sheets[s].scores[i];
+            if (strcmp(score->state, GRADE_NOT_GRADED) != 0) continue;
+            if (count++ == 0) {
+                text_print(out,
+                           "<h2 id=\"ungraded\">Not graded</h2>\n<p>Through no fault of the students'. The "
+                           "same command tries these again.</p>\n<ul>\n");
+            }
+            text_print(out, "<li>");
+            put_xml(out, sheets[s].shown);
+            text_print(out, ", %s: ", book->lessons[i].name);
+            put_xml(out, score->result ? score->result->sentence : "it has not been tried");
+            text_print(out, "</li>\n");
+        }
+    }
+    if (count) text_print(out, "</ul>\n");
+}
+
+void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    size_t graded = 0;
+    double sum = 0, most = 0;
+    for (size_t s = 0; s < book->student_count; s++) {
+        if (!sheets[s].graded) continue;
+        graded++;
+        sum += sheets[s].points;
+        most = sheets[s].points_max;
+    }
+    text_print(out,
+               "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+               "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+               "<title>Warpwise: the class</title>\n<style>\n%s</style></head>\n<body>\n<main>\n"
+               "<h1>The class</h1>\n<p>%zu student%s, %zu lesson%s, graded on%s%s by warpwise ",
+               style, book->student_count, book->student_count == 1 ? "" : "s", book->lesson_count,
+               book->lesson_count == 1 ? "" : "s", book->devices[DEVICE_SIMT] ? " simt" : "",
+               book->devices[DEVICE_GPU] ? " gpu" : "");
+    put_xml(out, book->version);
+    text_print(out, ".");
+    if (graded) text_print(out, " Mean %.1f of %.1f points.", sum / (double)graded, most);
+    text_print(out, "</p>\n<p class=\"soft\">Isolation: ");
+    put_xml(out, book->isolation);
+    text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
+    put_ungraded(book, sheets, out);
+    put_distribution(book, sheets, out);
+    put_mistakes(book, sheets, out);
+    put_speeds(book, sheets, out);
+    put_matrix(book, sheets, out);
+    text_print(out, "</main>\n</body></html>\n");
+}

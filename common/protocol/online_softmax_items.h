@@ -1,0 +1,19 @@
+/**
+ * @file online_softmax_items.h
+ * @brief What an item of lesson 03 says to the runner.
+ */
+#ifndef WARPWISE_PROTOCOL_ONLINE_SOFTMAX_ITEMS_H
+#define WARPWISE_PROTOCOL_ONLINE_SOFTMAX_ITEMS_H
+
+#include "attention_items.h"
+#include "wire.h"
+
+enum { PART_MERGE, PART_ROWS, PART_ATTENTION };
+
+/* lesson_case.value of the first two parts; ON_PART comes after all that attention uses. */
+enum { ON_COUNT, ON_ROWS = ON_COUNT, ON_COLS, ON_PART = AT_KIND + 1 };
+
+enum { MERGE_A, MERGE_B, MERGE_OUT };
+enum { ROWS_IN, ROWS_OUT, ROWS_LSE };
+
+#endif

@@ -1,0 +1,34 @@
+/**
+ * @file paged_items.h
+ * @brief What an item of decode attention over a paged cache says to the runner: its buffers and its numbers.
+ */
+#ifndef WARPWISE_PROTOCOL_PAGED_ITEMS_H
+#define WARPWISE_PROTOCOL_PAGED_ITEMS_H
+
+/** @brief The parts of the lesson. */
+enum { PART_VALIDATE, PART_V1, PART_V2, PARTS };
+
+/* Device buffers, in this order, of every item. */
+enum { PA_Q, PA_K, PA_V, PA_TABLE, PA_LENS, PA_SLOPES, PA_OUT, PA_STATUS, PA_WORKSPACE, PA_BUFFERS };
+
+/* lesson_case.value: what goes into struct paged_attention_args; the first eight are lesson_case.extent
+ * too. */
+enum {
+    PA_BATCH,
+    PA_HEADS,
+    PA_KV_HEADS,
+    PA_HEAD_DIM,
+    PA_NUM_BLOCKS,
+    PA_BLOCK_SIZE,
+    PA_MAX_BLOCKS,
+    PA_MAX_CONTEXT_LEN,
+    PA_DTYPE,
+    PA_NULL_ARGS,          /* 1: args itself is NULL */
+    PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
+    PA_VALIDATE_FIRST,     /* 1: the validating kernel comes before, in the same stream */
+    PA_CAPTURED,           /* 1: the calls are captured into a graph, which is then launched */
+    PA_FIRST_PAGE /* number of the first page that is really there: the caches begin so many pages before
+                              their buffers, and the table names no page below it */
+};
+
+#endif

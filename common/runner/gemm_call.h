@@ -1,0 +1,15 @@
+/**
+ * @file gemm_call.h
+ * @brief From an item of the protocol to the arguments of the contract.
+ */
+#ifndef WARPWISE_RUNNER_GEMM_CALL_H
+#define WARPWISE_RUNNER_GEMM_CALL_H
+
+#include "contracts/gemm_args.h"
+#include "protocol/gemm_items.h"
+#include "protocol/wire.h"
+
+/** @brief The arguments that an item stands for. */
+void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gemm_args *args);
+
+#endif

@@ -1,0 +1,339 @@
+/**
+ * @file rooms.c
+ * @brief Holds the tree under common/ to its plan: which room may include which, and which files may call each other in a
+ *        circle. The plan is the two tables of common/README.md.
+ *
+ * usage: rooms SOURCE_DIR [--dot] OBJECTS...
+ *
+ * OBJECTS are libraries and object files of the rooms; what they call is read with nm, so that a function declared by hand
+ * counts like any other. --dot draws the rooms and what they include for Graphviz, instead of judging them.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_ROOMS = 40, MOST_FILES = 400, MOST_SYMBOLS = 20000, BELOW = 1024, PATH = 4096 };
+
+/* ---- the plan --------------------------------------------------------------------------------------------------- */
+
+struct room {
+    char name[64];
+    int uses[MOST_ROOMS];     /* by index: the plan allows it */
+    int includes[MOST_ROOMS]; /* how many includes there are */
+};
+
+struct circle {
+    char files[16][64];
+    int count, met;
+};
+
+static struct room rooms[MOST_ROOMS];
+static struct circle circles[MOST_ROOMS];
+static int room_count, circle_count, failures;
+static const char *source;
+
+static void fail(const char *first, const char *second, const char *third)
+{
+    fprintf(stderr, "FAIL %s%s%s\n", first, second, third);
+    failures++;
+}
+
+static int room_named(const char *name)
+{
+    for (int i = 0; i < room_count; i++)
+        if (strcmp(rooms[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* The next `word` of a table's row; moves @p at behind it. */
+static int quoted(const char **at, const char *end, char word[64])
+{
+    const char *open = memchr(*at, '`', (size_t)(end - *at));
+    const char *close = open ? memchr(open + 1, '`', (size_t)(end - open - 1)) : NULL;
+    if (!close || close - open > 63) return 0;
+    snprintf(word, 64, "%.*s", (int)(close - open - 1), open + 1);
+    *at = close + 1;
+    return 1;
+}
+
+/* Rows "| `room` | purpose | uses |" before the line "## Circles", "| `file` `file` | why |" after it. */
+static void read_plan(int naming)
+{
+    char path[PATH], line[2048], word[64];
+    int in_circles = 0;
+    snprintf(path, sizeof path, "%s/common/README.md", source);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fail("there is no ", path, "");
+        return;
+    }
+    while (fgets(line, sizeof line, file)) {
+        in_circles = in_circles || strncmp(line, "## Circles", 10) == 0;
+        if (strncmp(line, "| `", 3) != 0) continue;
+        const char *end = strchr(line + 2, '|'), *at = line;
+        if (!end) continue;
+        if (in_circles) {
+            if (naming) continue;
+            struct circle *circle = &circles[circle_count++];
+            while (circle->count < 16 && quoted(&at, end, circle->files[circle->count])) circle->count++;
+            continue;
+        }
+        if (!quoted(&at, end, word)) continue;
+        if (naming) {
+            snprintf(rooms[room_count++].name, sizeof rooms[0].name, "%s", word);
+            continue;
+        }
+        struct room *room = &rooms[room_named(word)];
+        at = strrchr(line, '|');
+        for (end = at; at > line && at[-1] != '|';) at--;
+        while (quoted(&at, end, word)) {
+            if (room_named(word) < 0) fail("common/README.md: no such room: ", word, "");
+            else room->uses[room_named(word)] = 1;
+        }
+    }
+    fclose(file);
+}
+
+/* ---- what files include ----------------------------------------------------------------------------------------- */
+
+/* The room of a path below common/: the one with the longest name that it begins with. */
+static int room_of(const char *path)
+{
+    int best = -1;
+    for (int i = 0; i < room_count; i++) {
+        size_t length = strlen(rooms[i].name);
+        if (strncmp(path, rooms[i].name, length) != 0 || path[length] != '/') continue;
+        if (best < 0 || length > strlen(rooms[best].name)) best = i;
+    }
+    return best;
+}
+
+static int exists(const char *below, const char *name)
+{
+    char path[PATH];
+    struct stat found;
+    snprintf(path, sizeof path, "%s/%s/%s", source, below, name);
+    return stat(path, &found) == 0;
+}
+
+/* What @p file, a path below common/ in folder @p folder, includes as @p name: the room, -1 if it is none of ours, -2 if
+ * nobody knows. */
+static int room_included(const char *folder, const char *name)
+{
+    char path[BELOW];
+    static const char *const by_name[] = {"contracts", "decode", "simt", "simt/machine", "simt/include"};
+    snprintf(path, sizeof path, "common/%s", folder);
+    if (exists(path, name)) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        return room_of(path);
+    }
+    if (exists("common", name)) return room_of(name);
+    for (size_t i = 0; i < sizeof by_name / sizeof by_name[0]; i++) { /* kernels and their headers see these folders */
+        snprintf(path, sizeof path, "common/%s", by_name[i]);
+        if (!exists(path, name)) continue;
+        snprintf(path, sizeof path, "%s/%s", by_name[i], name);
+        return room_of(path);
+    }
+    return -2;
+}
+
+static int is_of_a_lesson_or_oracle(const char *name)
+{
+    char path[BELOW];
+    if (exists("reference", name)) return 1;
+    snprintf(path, sizeof path, "%s/lessons", source);
+    DIR *lessons = opendir(path);
+    int found = 0;
+    for (struct dirent *entry; lessons && !found && (entry = readdir(lessons));) {
+        snprintf(path, sizeof path, "lessons/%s", entry->d_name);
+        found = exists(path, name);
+    }
+    if (lessons) closedir(lessons);
+    return found;
+}
+
+static void read_includes(const char *folder, const char *file)
+{
+    char path[PATH], line[1024], name[256], below[BELOW];
+    snprintf(below, sizeof below, "%s/%s", folder, file);
+    int from = room_of(below);
+    if (from < 0) {
+        fail("common/", below, " stands in no room of common/README.md");
+        return;
+    }
+    snprintf(path, sizeof path, "%s/common/%s", source, below);
+    FILE *text = fopen(path, "r");
+    while (text && fgets(line, sizeof line, text)) {
+        if (sscanf(line, " # include \"%255[^\"]\"", name) != 1) continue;
+        int to = room_included(folder, name);
+        if (to == -2 && !is_of_a_lesson_or_oracle(name)) fail(below, " includes what is nowhere: ", name);
+        if (to < 0 || to == from) continue;
+        rooms[from].includes[to]++;
+        if (!rooms[from].uses[to]) fail(below, " may not include ", name);
+    }
+    if (text) fclose(text);
+}
+
+static void walk(const char *folder)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/common/%s", source, folder);
+    DIR *open = opendir(path);
+    for (struct dirent *entry; open && (entry = readdir(open));) {
+        const char *ending = strrchr(entry->d_name, '.');
+        struct stat found;
+        char below[BELOW];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(below, sizeof below, "%s%s%s", folder, *folder ? "/" : "", entry->d_name);
+        snprintf(path, sizeof path, "%s/common/%s", source, below);
+        if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) walk(below);
+        else if (ending && (!strcmp(ending, ".c") || !strcmp(ending, ".h") || !strcmp(ending, ".cu")))
+            read_includes(folder, entry->d_name);
+    }
+    if (open) closedir(open);
+}
+
+/* ---- circles of files ------------------------------------------------------------------------------------------- */
+
+static char files[MOST_FILES][64];
+static unsigned char calls[MOST_FILES][MOST_FILES];
+static int file_count;
+
+static struct symbol {
+    char name[96];
+    int file, defined;
+} symbols[MOST_SYMBOLS];
+static int symbol_count;
+
+static int by_name(const void *a, const void *b)
+{
+    const struct symbol *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order ? order : right->defined - left->defined;
+}
+
+/* "library.a:text.c.o:00000000 T text_append": which file defines or wants which name. */
+static void read_symbols(const char *object)
+{
+    char command[PATH + 64], line[1024];
+    snprintf(command, sizeof command, "nm -A -g '%s' 2>/dev/null", object);
+    FILE *nm = popen(command, "r");
+    int begun = file_count;
+    while (nm && fgets(line, sizeof line, nm)) {
+        char *colon = strrchr(line, ':'), name[96], kind;
+        if (!colon) continue;
+        *colon = '\0';
+        if (sscanf(colon + 1, "%*x %c %95s", &kind, name) != 2 && sscanf(colon + 1, " %c %95s", &kind, name) != 2)
+            continue;
+        char *file = strrchr(line, ':');
+        if (!file) file = strrchr(line, '/');
+        file = file ? file + 1 : line;
+        if (strlen(file) > 2 && strcmp(file + strlen(file) - 2, ".o") == 0) file[strlen(file) - 2] = '\0';
+        int at = begun;
+        while (at < file_count && strcmp(files[at], file) != 0) at++;
+        if (at == file_count && file_count < MOST_FILES)
+            snprintf(files[file_count++], sizeof files[0], "%.63s", file);
+        if (at < MOST_FILES && symbol_count < MOST_SYMBOLS) {
+            symbols[symbol_count] = (struct symbol){.file = at, .defined = kind != 'U' && kind != 'w'};
+            snprintf(symbols[symbol_count++].name, sizeof symbols[0].name, "%s", name);
+        }
+    }
+    if (nm && pclose(nm) != 0) fail("nm cannot read ", object, "");
+}
+
+static void close_calls(void)
+{
+    qsort(symbols, (size_t)symbol_count, sizeof symbols[0], by_name);
+    for (int i = 0, owner = -1; i < symbol_count; i++) {
+        if (i == 0 || strcmp(symbols[i].name, symbols[i - 1].name) != 0) owner = -1;
+        if (symbols[i].defined) owner = symbols[i].file;
+        else if (owner >= 0 && owner != symbols[i].file) calls[symbols[i].file][owner] = 1;
+    }
+    for (int k = 0; k < file_count; k++)
+        for (int i = 0; i < file_count; i++)
+            for (int j = 0; calls[i][k] && j < file_count; j++) calls[i][j] |= calls[k][j];
+}
+
+static int is_in(const struct circle *circle, const char *file)
+{
+    for (int i = 0; i < circle->count; i++)
+        if (strcmp(circle->files[i], file) == 0) return 1;
+    return 0;
+}
+
+static int in_one_circle(int i, int j)
+{
+    return i == j || (calls[i][j] && calls[j][i]);
+}
+
+/* The circle whose first file is @p first, if the plan does not have it. */
+static void judge_circle(int first)
+{
+    int length = 0, known = 0;
+    for (int c = 0; c < circle_count; c++) {
+        int met = 0, missing = 0;
+        for (int i = 0; i < file_count; i++) {
+            if (!in_one_circle(first, i)) continue;
+            met += is_in(&circles[c], files[i]);
+            missing += !is_in(&circles[c], files[i]);
+        }
+        known = known || missing == 0;
+        circles[c].met = circles[c].met || (met > 1 && met == circles[c].count);
+    }
+    for (int i = 0; i < file_count; i++) length += in_one_circle(first, i);
+    if (known || length < 2) return;
+    fprintf(stderr, "FAIL a circle of files that common/README.md does not know:");
+    for (int i = 0; i < file_count; i++)
+        if (in_one_circle(first, i)) fprintf(stderr, " %s", files[i]);
+    fprintf(stderr, "\n");
+    failures++;
+}
+
+static void judge_circles(void)
+{
+    for (int i = 0; i < file_count; i++) {
+        int first = 1;
+        for (int j = 0; j < i; j++) first = first && !in_one_circle(i, j);
+        if (first) judge_circle(i);
+    }
+    for (int c = 0; c < circle_count; c++)
+        if (!circles[c].met) fail("common/README.md: not one circle any more: ", circles[c].files[0], " ...");
+}
+
+/* ---- the picture ------------------------------------------------------------------------------------------------ */
+
+static void draw(void)
+{
+    printf("digraph rooms {\n    rankdir=TB; node [shape=box, fontname=\"sans-serif\"]; edge [color=\"#777777\"];\n");
+    for (int i = 0; i < room_count; i++) {
+        printf("    \"%s\";\n", rooms[i].name);
+        for (int j = 0; j < room_count; j++)
+            if (rooms[i].includes[j]) printf("    \"%s\" -> \"%s\";\n", rooms[i].name, rooms[j].name);
+    }
+    printf("}\n");
+}
+
+int main(int count, char **words)
+{
+    if (count < 2) return 2;
+    source = words[1];
+    int dot = count > 2 && strcmp(words[2], "--dot") == 0;
+    read_plan(1);
+    read_plan(0);
+    walk("");
+    for (int i = 2 + dot; i < count; i++) read_symbols(words[i]);
+    close_calls();
+    if (dot) {
+        draw();
+        return 0;
+    }
+    if (count > 2) judge_circles();
+    for (int i = 0; i < room_count; i++)
+        for (int j = 0; j < room_count; j++)
+            if (rooms[i].uses[j] && !rooms[i].includes[j])
+                fail(rooms[i].name, " does not use any more: ", rooms[j].name);
+    printf("%d rooms, %d files with symbols, %d failures\n", room_count, file_count, failures);
+    return failures > 0;
+}
