@@ -1,50 +1,28 @@
 /**
  * @file device_case.c
- * @brief Runs one case: guarded device buffers, two runs with different poison, everything copied back raw.
+ * @brief The device buffers of a case: guarded, poisoned, copied back raw.
  *
  *     allocation  | lead | guard zone | what the kernel may touch | guard zone |
  *
  * On the software device there are no guard zones here: it watches the borders of every allocation itself and
  * can name the line that crossed one.
  */
+#include "device_case.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#ifdef __GLIBC__ /* known only behind its other headers */
-#include <malloc.h>
-#endif
 
-#include "runner.h"
+#include "simt_only.h"
 
 enum {
     STAGING_BYTES = 1 << 20,
     BEHIND_ROW = 1024, /* bytes between rows that lie apart which are not left uninitialised */
-    BEFORE_ROW = 64,
-    FEW_MULTIPROCESSORS = 2 /* of a small device */
+    BEFORE_ROW = 64
 };
 
-/* Only the software device has these. */
-extern int simt_finding_count(void) __attribute__((weak));
-extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
-extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
-extern void simt_launch_only(int only) __attribute__((weak));
-extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
-extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
-extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
-extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));
-extern void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes)
-    __attribute__((weak));
-extern void simt_turn_order(int turned) __attribute__((weak));
-extern unsigned long simt_objects_made(void) __attribute__((weak));
-extern void simt_report_left_since(unsigned long mark) __attribute__((weak));
 enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
 #undef cudaMalloc /* its headers make it a macro that names the allocation after the variable */
-
-static int findings(void)
-{
-    return simt_finding_count != NULL ? simt_finding_count() : 0;
-}
 
 int note_error(struct wire_case *item, cudaError_t error, const char *where)
 {
@@ -194,7 +172,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
     return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
 }
 
-static int set_up(struct device_case *run)
+int set_up(struct device_case *run)
 {
     for (int index = 0; index < 2; index++) {
         cudaError_t error = cudaStreamCreateWithFlags(&run->stream[index], cudaStreamNonBlocking);
@@ -209,7 +187,7 @@ static int set_up(struct device_case *run)
     return 0;
 }
 
-static void tear_down(struct device_case *run)
+void tear_down(struct device_case *run)
 {
     for (int set = 0; set < run->sets; set++) {
         for (unsigned i = 0; i < run->item->buffer_count; i++)
@@ -261,7 +239,7 @@ int copy_back(struct device_case *run, int set, int index)
     return 0;
 }
 
-static int copy_inputs_back(struct device_case *run)
+int copy_inputs_back(struct device_case *run)
 {
     for (unsigned i = 0; i < run->item->buffer_count; i++)
         if (run->item->buffer[i].role == WIRE_IN && copy_buffer_back(run, 0, i, 0) != 0) return -1;
@@ -271,182 +249,4 @@ static int copy_inputs_back(struct device_case *run)
 void kernel_pointers(const struct device_case *run, int set, void **pointers)
 {
     for (unsigned i = 0; i < WIRE_BUFFERS; i++) pointers[i] = run->buffer[set][i].start;
-}
-
-/* While a stranger's code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies
- * that would bring device memory to the host. */
-static void hide_image(const struct device_case *run, int hide)
-{
-    if (!runner_is_locked()) return;
-    static size_t bytes; /* known only while the image can be read */
-    if (hide) bytes = run->image->image_bytes;
-    if (mprotect(run->image, bytes, hide ? PROT_NONE : PROT_READ | PROT_WRITE) != 0) abort();
-    forbid_copies_to_host(hide);
-}
-
-/* What the kernel file is held to while it runs, as simt/machine.h has it. */
-enum { NO_WAIT = 1, NO_MEMORY = 2, NO_OBJECTS = 4, ONE_STREAM = 8, ALL_PROMISES = 15 };
-
-static unsigned promises;
-static cudaStream_t given;
-
-static void hold_to(unsigned what)
-{
-    if (simt_promise != NULL) simt_promise(what, given);
-}
-
-void marshalling_may_look(int may)
-{
-    hold_to(may ? 0 : promises);
-    if (runner_is_locked()) forbid_copies_to_host(!may);
-}
-
-void entry_point_makes_objects(void)
-{
-    promises &= ~(unsigned)NO_OBJECTS;
-    hold_to(promises);
-}
-
-void entry_point_is_given(cudaStream_t stream)
-{
-    given = stream;
-    hold_to(promises);
-}
-
-size_t host_bytes_in_use(void)
-{
-#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
-    if (simt_promise == NULL) return 0; /* a driver keeps what it likes */
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-#else
-    return 0;
-#endif
-}
-
-enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described)
-{
-    struct wire_case told = *run->item;
-    void *pointers[WIRE_BUFFERS];
-    /* The marshalling sees the workspace as large as it is, and none of the secrets. */
-    for (unsigned i = 0; i < told.buffer_count; i++) {
-        told.buffer[i].bytes = run->buffer[set][i].bytes;
-        told.buffer[i].poison[0] = told.buffer[i].poison[1] = 0;
-    }
-    told.nonce[0] = told.nonce[1] = told.guard_seed = 0;
-    kernel_pointers(run, set, pointers);
-    hide_image(run, 1);
-    describe_launches(described);
-    promises = ALL_PROMISES;
-    entry_point_is_given(stream);
-    struct device_calls before = device_calls();
-    unsigned long objects = simt_objects_made != NULL ? simt_objects_made() : 0;
-    enum kernel_status status = lesson_call(&told, pointers, stream);
-    struct device_calls after = device_calls();
-    hold_to(0);
-    if (simt_report_left_since != NULL) simt_report_left_since(objects);
-    describe_launches(NULL);
-    if (described != NULL) {
-        described->calls_counted = (uint32_t)after.counted;
-        described->launches_eager = after.launches - before.launches;
-        described->graph_launches = after.graph_launches - before.graph_launches;
-    }
-    hide_image(run, 0);
-    return status;
-}
-
-/* A capture that a wait has broken: whatever is launched on its stream is refused, until it is ended. */
-static int refuse_launches(struct device_case *run, cudaStream_t stream)
-{
-    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
-    if (note_error(run->item, error, "making a stream refuse launches") != 0) return -1;
-    (void)cudaStreamSynchronize(stream);
-    (void)cudaGetLastError();
-    return 0;
-}
-
-static void allow_launches(cudaStream_t stream)
-{
-    cudaGraph_t graph = NULL;
-    if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
-    (void)cudaGetLastError();
-}
-
-/* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
- * an entry point keeps from call to call, or leaves to chance, shows as other bits or as a finding. */
-static int call(struct device_case *run, int set, int index)
-{
-    struct wire_result *result = &run->item->result, described = {0};
-    int refused = (run->item->flags & WIRE_REFUSE_LAUNCHES) != 0;
-    if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
-    if (simt_turn_order != NULL) simt_turn_order(index);
-    result->status[index] =
-        (int32_t)call_kernel(run, set, run->stream[index], index == 0 ? &described : NULL);
-    if (simt_turn_order != NULL) simt_turn_order(0);
-    if (index == 0) {
-        result->launches = described.launches;
-        result->calls_counted = described.calls_counted;
-        result->launches_eager = described.launches_eager;
-        result->graph_launches = described.graph_launches;
-        result->kernel_count = described.kernel_count;
-        memcpy(result->kernel, described.kernel, sizeof result->kernel);
-    }
-    cudaError_t left = cudaGetLastError();
-    if (refused) allow_launches(run->stream[index]);
-    return note_error(run->item, left, "launching");
-}
-
-static int finish(struct device_case *run)
-{
-    return note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
-}
-
-static int run_both_at_once(struct device_case *run)
-{
-    for (int index = 0; index < 2; index++)
-        if (prepare_outputs(run, index, index, 1) != 0) return -1;
-    if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run) != 0) return -1;
-    return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
-}
-
-static int run_one_by_one(struct device_case *run)
-{
-    for (int index = 0; index < 2; index++) {
-        int set = run->sets == 2 ? index : 0;
-        if (prepare_outputs(run, set, index, 1) != 0) return -1;
-        if (call(run, set, index) != 0 || finish(run) != 0 || copy_back(run, set, index) != 0) return -1;
-    }
-    return 0;
-}
-
-/* What only the software device can be made to be. */
-static void pretend(uint32_t flags)
-{
-    if (simt_pretend_multiprocessors != NULL)
-        simt_pretend_multiprocessors(flags & WIRE_SMALL_DEVICE ? FEW_MULTIPROCESSORS : 0);
-    if (simt_launch_only != NULL) simt_launch_only((flags & WIRE_LAUNCH_ONLY) != 0);
-}
-
-void run_case(struct wire_header *image, struct wire_case *item)
-{
-    struct device_case *run = calloc(1, sizeof *run);
-    if (run == NULL) return;
-    int before = findings();
-    pretend(item->flags);
-    *run = (struct device_case){.image = image,
-                                .item = item,
-                                .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
-    item->result.workspace_asked = lesson_workspace_bytes(item);
-    if (set_up(run) != 0) {
-        item->result.setup_failed = 1;
-    } else if ((item->flags & WIRE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
-               copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
-        time_case(run);
-    }
-    tear_down(run);
-    pretend(0);
-    item->result.findings = (uint32_t)(findings() - before);
-    free(run);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    memcpy(item->result.stamp, item->nonce, sizeof item->nonce);
 }

@@ -5,7 +5,9 @@
  * The linker sends every launch of the student's object through here (`--wrap=cudaLaunchKernel`, and
  * `--wrap=__cudaLaunchKernel`, which CUDA 13's launch code calls); compiled so only where it does.
  */
+#include "call.h"
 #include "runner.h"
+#include "simt_only.h"
 
 static struct wire_result *described;
 
@@ -14,9 +16,7 @@ void describe_launches(struct wire_result *result)
     described = result;
 }
 
-/* Only the software device has these; on a GPU the linker sends copies and launches of graphs through here as well. */
-extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
-extern void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
+/* On a GPU the linker sends copies and launches of graphs through here as well. */
 
 #ifdef WARPWISE_WRAP_LAUNCHES
 static struct device_calls wrapped = {1, 0, 0};

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lock.h"
+#include "run_case.h"
 #include "runner.h"
 
 enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 77 };

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "runner.h"
+#include "call.h"
+#include "run_case.h"
 
 enum { WALL_CALLS = 3 };
 

@@ -3,10 +3,10 @@
  * @brief Holds the tree under common/ to its plan: which room may include which, and which files may call each other in a
  *        circle. The plan is the two tables of common/README.md.
  *
- * usage: rooms SOURCE_DIR [--dot] OBJECTS...
+ * usage: rooms SOURCE_DIR [--dot] [OBJECTS... [-- OBJECTS...]]
  *
- * OBJECTS are libraries and object files of the rooms; what they call is read with nm, so that a function declared by hand
- * counts like any other. --dot draws the rooms and what they include for Graphviz, instead of judging them.
+ * OBJECTS are libraries and object files of the rooms, those of one program up to --; what they call is read with nm, so
+ * that a function declared by hand counts like any other. --dot draws the rooms and what they include for Graphviz, instead of judging them.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -199,7 +199,7 @@ static void walk(const char *folder)
 
 static char files[MOST_FILES][64];
 static unsigned char calls[MOST_FILES][MOST_FILES];
-static int file_count;
+static int file_count, judged;
 
 static struct symbol {
     char name[96];
@@ -291,15 +291,18 @@ static void judge_circle(int first)
     failures++;
 }
 
+/* The files of one program, which then are forgotten. */
 static void judge_circles(void)
 {
+    close_calls();
     for (int i = 0; i < file_count; i++) {
         int first = 1;
         for (int j = 0; j < i; j++) first = first && !in_one_circle(i, j);
         if (first) judge_circle(i);
     }
-    for (int c = 0; c < circle_count; c++)
-        if (!circles[c].met) fail("common/README.md: not one circle any more: ", circles[c].files[0], " ...");
+    judged += file_count;
+    memset(calls, 0, sizeof calls);
+    file_count = symbol_count = 0;
 }
 
 /* ---- the picture ------------------------------------------------------------------------------------------------ */
@@ -323,17 +326,21 @@ int main(int count, char **words)
     read_plan(1);
     read_plan(0);
     walk("");
-    for (int i = 2 + dot; i < count; i++) read_symbols(words[i]);
-    close_calls();
     if (dot) {
         draw();
         return 0;
     }
-    if (count > 2) judge_circles();
+    for (int i = 2; i < count; i++) {
+        if (strcmp(words[i], "--") == 0) judge_circles();
+        else read_symbols(words[i]);
+    }
+    judge_circles();
+    for (int c = 0; c < circle_count && judged > 0; c++)
+        if (!circles[c].met) fail("common/README.md: not one circle any more: ", circles[c].files[0], " ...");
     for (int i = 0; i < room_count; i++)
         for (int j = 0; j < room_count; j++)
             if (rooms[i].uses[j] && !rooms[i].includes[j])
                 fail(rooms[i].name, " does not use any more: ", rooms[j].name);
-    printf("%d rooms, %d files with symbols, %d failures\n", room_count, file_count, failures);
+    printf("%d rooms, %d files with symbols, %d failures\n", room_count, judged, failures);
     return failures > 0;
 }

@@ -62,6 +62,10 @@ add_dependencies(unit_checker_sandbox sandbox_guest)
 add_executable(unit_rooms ${unit}/rooms.c)
 target_compile_definitions(unit_rooms PRIVATE _GNU_SOURCE)
 target_link_libraries(unit_rooms PRIVATE warpwise_options)
-set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> $<TARGET_FILE:course> $<TARGET_FILE:build>
-    $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading> $<TARGET_FILE:warpwise_parts> $<TARGET_FILE:simt>)
-add_test(NAME unit.rooms COMMAND unit_rooms ${PROJECT_SOURCE_DIR} ${room_objects})
+set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox>
+    $<TARGET_FILE:course> $<TARGET_FILE:build> $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading>
+    $<TARGET_FILE:warpwise_parts> -- $<TARGET_FILE:simt> -- $<TARGET_OBJECTS:simtcc_parts>)
+foreach(device IN LISTS WARPWISE_RUNNER_DEVICES)
+    list(APPEND room_objects -- $<TARGET_OBJECTS:runner_${device}>)
+endforeach()
+add_test(NAME unit.rooms COMMAND unit_rooms ${PROJECT_SOURCE_DIR} ${room_objects} COMMAND_EXPAND_LISTS)

@@ -1,0 +1,96 @@
+/**
+ * @file call.c
+ * @brief Calls the student's entry point, with nothing in reach that it is not given.
+ */
+#include "call.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#ifdef __GLIBC__ /* known only behind its other headers */
+#include <malloc.h>
+#endif
+
+#include "runner.h"
+#include "simt_only.h"
+
+/* While a stranger's code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies
+ * that would bring device memory to the host. */
+static void hide_image(const struct device_case *run, int hide)
+{
+    if (!runner_is_locked()) return;
+    static size_t bytes; /* known only while the image can be read */
+    if (hide) bytes = run->image->image_bytes;
+    if (mprotect(run->image, bytes, hide ? PROT_NONE : PROT_READ | PROT_WRITE) != 0) abort();
+    forbid_copies_to_host(hide);
+}
+
+/* What the kernel file is held to while it runs, as simt/machine.h has it. */
+enum { NO_WAIT = 1, NO_MEMORY = 2, NO_OBJECTS = 4, ONE_STREAM = 8, ALL_PROMISES = 15 };
+
+static unsigned promises;
+static cudaStream_t given;
+
+static void hold_to(unsigned what)
+{
+    if (simt_promise != NULL) simt_promise(what, given);
+}
+
+void marshalling_may_look(int may)
+{
+    hold_to(may ? 0 : promises);
+    if (runner_is_locked()) forbid_copies_to_host(!may);
+}
+
+void entry_point_makes_objects(void)
+{
+    promises &= ~(unsigned)NO_OBJECTS;
+    hold_to(promises);
+}
+
+void entry_point_is_given(cudaStream_t stream)
+{
+    given = stream;
+    hold_to(promises);
+}
+
+size_t host_bytes_in_use(void)
+{
+#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    if (simt_promise == NULL) return 0; /* a driver keeps what it likes */
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described)
+{
+    struct wire_case told = *run->item;
+    void *pointers[WIRE_BUFFERS];
+    /* The marshalling sees the workspace as large as it is, and none of the secrets. */
+    for (unsigned i = 0; i < told.buffer_count; i++) {
+        told.buffer[i].bytes = run->buffer[set][i].bytes;
+        told.buffer[i].poison[0] = told.buffer[i].poison[1] = 0;
+    }
+    told.nonce[0] = told.nonce[1] = told.guard_seed = 0;
+    kernel_pointers(run, set, pointers);
+    hide_image(run, 1);
+    describe_launches(described);
+    promises = ALL_PROMISES;
+    entry_point_is_given(stream);
+    struct device_calls before = device_calls();
+    unsigned long objects = simt_objects_made != NULL ? simt_objects_made() : 0;
+    enum kernel_status status = lesson_call(&told, pointers, stream);
+    struct device_calls after = device_calls();
+    hold_to(0);
+    if (simt_report_left_since != NULL) simt_report_left_since(objects);
+    describe_launches(NULL);
+    if (described != NULL) {
+        described->calls_counted = (uint32_t)after.counted;
+        described->launches_eager = after.launches - before.launches;
+        described->graph_launches = after.graph_launches - before.graph_launches;
+    }
+    hide_image(run, 0);
+    return status;
+}

@@ -1,0 +1,48 @@
+/**
+ * @file device_case.h
+ * @brief One case in device memory: its buffers between guard zones, poison, and the way back.
+ */
+#ifndef WARPWISE_RUNNER_DEVICE_CASE_H
+#define WARPWISE_RUNNER_DEVICE_CASE_H
+
+#include <cuda_runtime_api.h>
+#include "protocol/wire.h"
+
+/** @brief A buffer in device memory, between its guard zones. */
+struct device_buffer {
+    unsigned char *allocation;
+    unsigned char *start; /**< what the kernel sees, no better aligned than asked */
+    size_t bytes;         /**< what the kernel may use */
+    size_t span;          /**< from the first of them to the end of the last: more where rows lie apart */
+    size_t allocated;
+};
+
+/** @brief Everything a case holds in device memory. Input buffers are shared by the two runs unless they lie elsewhere. */
+struct device_case {
+    struct wire_header *image;
+    struct wire_case *item;
+    struct device_buffer buffer[2][WIRE_BUFFERS];
+    cudaStream_t stream[2]; /**< of each run */
+    int sets;               /**< 2 if each run has its own buffers, else 1 */
+};
+
+/** @brief Makes the streams and the buffers of a case; 0, or -1 with the error noted. */
+int set_up(struct device_case *run);
+void tear_down(struct device_case *run);
+
+/** @brief Records @p error, with where it came from, unless an error is recorded already. */
+int note_error(struct wire_case *item, cudaError_t error, const char *where);
+
+/** @brief Puts the poison of run @p index, or the first contents, into the outputs of set @p set. */
+int prepare_outputs(struct device_case *run, int set, int index, int first_contents);
+
+/** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
+int copy_back(struct device_case *run, int set, int index);
+
+/** @brief The same for the inputs, which must come back as they went. */
+int copy_inputs_back(struct device_case *run);
+
+/** @brief Pointers as the kernel is to see them. */
+void kernel_pointers(const struct device_case *run, int set, void **pointers);
+
+#endif

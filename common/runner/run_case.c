@@ -1,0 +1,115 @@
+/**
+ * @file run_case.c
+ * @brief Runs one case: two runs with different poison, on two streams and in two orders; then the timing.
+ */
+#include "run_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "runner.h"
+#include "simt_only.h"
+
+/* A capture that a wait has broken: whatever is launched on its stream is refused, until it is ended. */
+static int refuse_launches(struct device_case *run, cudaStream_t stream)
+{
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    if (note_error(run->item, error, "making a stream refuse launches") != 0) return -1;
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaGetLastError();
+    return 0;
+}
+
+static void allow_launches(cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+}
+
+/* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
+ * an entry point keeps from call to call, or leaves to chance, shows as other bits or as a finding. */
+static int call(struct device_case *run, int set, int index)
+{
+    struct wire_result *result = &run->item->result, described = {0};
+    int refused = (run->item->flags & WIRE_REFUSE_LAUNCHES) != 0;
+    if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
+    if (simt_turn_order != NULL) simt_turn_order(index);
+    result->status[index] =
+        (int32_t)call_kernel(run, set, run->stream[index], index == 0 ? &described : NULL);
+    if (simt_turn_order != NULL) simt_turn_order(0);
+    if (index == 0) {
+        result->launches = described.launches;
+        result->calls_counted = described.calls_counted;
+        result->launches_eager = described.launches_eager;
+        result->graph_launches = described.graph_launches;
+        result->kernel_count = described.kernel_count;
+        memcpy(result->kernel, described.kernel, sizeof result->kernel);
+    }
+    cudaError_t left = cudaGetLastError();
+    if (refused) allow_launches(run->stream[index]);
+    return note_error(run->item, left, "launching");
+}
+
+static int finish(struct device_case *run)
+{
+    return note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
+}
+
+static int run_both_at_once(struct device_case *run)
+{
+    for (int index = 0; index < 2; index++)
+        if (prepare_outputs(run, index, index, 1) != 0) return -1;
+    if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run) != 0) return -1;
+    return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
+}
+
+static int run_one_by_one(struct device_case *run)
+{
+    for (int index = 0; index < 2; index++) {
+        int set = run->sets == 2 ? index : 0;
+        if (prepare_outputs(run, set, index, 1) != 0) return -1;
+        if (call(run, set, index) != 0 || finish(run) != 0 || copy_back(run, set, index) != 0) return -1;
+    }
+    return 0;
+}
+
+enum { FEW_MULTIPROCESSORS = 2 /* of a small device */ };
+
+/* What only the software device can be made to be. */
+static void pretend(uint32_t flags)
+{
+    if (simt_pretend_multiprocessors != NULL)
+        simt_pretend_multiprocessors(flags & WIRE_SMALL_DEVICE ? FEW_MULTIPROCESSORS : 0);
+    if (simt_launch_only != NULL) simt_launch_only((flags & WIRE_LAUNCH_ONLY) != 0);
+}
+
+static int findings(void)
+{
+    return simt_finding_count != NULL ? simt_finding_count() : 0;
+}
+
+void run_case(struct wire_header *image, struct wire_case *item)
+{
+    struct device_case *run = calloc(1, sizeof *run);
+    if (run == NULL) return;
+    int before = findings();
+    pretend(item->flags);
+    *run = (struct device_case){.image = image,
+                                .item = item,
+                                .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
+    item->result.workspace_asked = lesson_workspace_bytes(item);
+    if (set_up(run) != 0) {
+        item->result.setup_failed = 1;
+    } else if ((item->flags & WIRE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
+               copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
+        time_case(run);
+    }
+    tear_down(run);
+    pretend(0);
+    item->result.findings = (uint32_t)(findings() - before);
+    free(run);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    memcpy(item->result.stamp, item->nonce, sizeof item->nonce);
+}

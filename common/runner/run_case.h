@@ -1,0 +1,16 @@
+/**
+ * @file run_case.h
+ * @brief A case from its buffers to its result: two runs with different poison, then the timing.
+ */
+#ifndef WARPWISE_RUNNER_RUN_CASE_H
+#define WARPWISE_RUNNER_RUN_CASE_H
+
+#include "device_case.h"
+
+/** @brief Runs @p item of @p image and writes its result, the stamp last. */
+void run_case(struct wire_header *image, struct wire_case *item);
+
+/** @brief Times item->timed calls, one event pair each; outputs are poisoned before and copied back after. */
+int time_case(struct device_case *run);
+
+#endif

@@ -1,0 +1,26 @@
+/**
+ * @file simt_only.h
+ * @brief What only the software device has: NULL in a runner for a GPU. simt/machine.h says what each does.
+ */
+#ifndef WARPWISE_RUNNER_SIMT_ONLY_H
+#define WARPWISE_RUNNER_SIMT_ONLY_H
+
+#include <stddef.h>
+
+extern int simt_finding_count(void) __attribute__((weak));
+extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
+extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
+extern void simt_launch_only(int only) __attribute__((weak));
+extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
+extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
+extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
+extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));
+extern void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes)
+    __attribute__((weak));
+extern void simt_turn_order(int turned) __attribute__((weak));
+extern unsigned long simt_objects_made(void) __attribute__((weak));
+extern void simt_report_left_since(unsigned long mark) __attribute__((weak));
+extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
+extern void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
+
+#endif
