@@ -13,9 +13,10 @@ static double kept(const struct ref_decode_rounding *rounding, double x)
     return rounding->single ? (double)(float)x : x;
 }
 
-static double store(const struct ref_decode_rounding *rounding, double x, int terms, double magnitude)
+static double store(const struct ref_decode_rounding *rounding, double x, double beside, int terms,
+                    double magnitude)
 {
-    return rounding->stored != NULL ? rounding->stored(x, terms, magnitude) : x;
+    return rounding->stored != NULL ? rounding->stored(x, beside, terms, magnitude) : x;
 }
 
 static size_t qkv_width(const struct ref_decode_sizes *s)
@@ -118,17 +119,23 @@ static void attention(const struct ref_decode_sizes *s, const struct ref_decode_
     size_t head_dim = (size_t)s->head_dim, q_width = (size_t)s->heads * head_dim;
     size_t kv_width = (size_t)s->kv_heads * head_dim, first = (size_t)layer * sequence->capacity * kv_width;
     double *keys = sequence->keys + first, *values = sequence->values + first; /* [capacity, kv_width] */
+    const struct ref_decode_magnitudes *beside = rounding->beside;
     for (int head = 0; head < s->heads + s->kv_heads; head++)
         turn(rounding, w->qkv + (size_t)head * head_dim, w->qkv_magnitude + (size_t)head * head_dim,
              s->head_dim, position);
     for (size_t i = 0; i < kv_width; i++) {
         double key = w->qkv[q_width + i], of_key = w->qkv_magnitude[q_width + i];
         double value = w->qkv[q_width + kv_width + i], of_value = w->qkv_magnitude[q_width + kv_width + i];
-        keys[(size_t)position * kv_width + i] = store(rounding, key, s->hidden, of_key);
-        values[(size_t)position * kv_width + i] = store(rounding, value, s->hidden, of_value);
+        size_t at = (size_t)layer * kv_width + i;
+        double beside_key = beside != NULL ? beside->unstored_keys[at] : key;
+        double beside_value = beside != NULL ? beside->unstored_values[at] : value;
+        keys[(size_t)position * kv_width + i] = store(rounding, key, beside_key, s->hidden, of_key);
+        values[(size_t)position * kv_width + i] = store(rounding, value, beside_value, s->hidden, of_value);
         if (magnitudes == NULL) continue;
-        magnitudes->keys[(size_t)layer * kv_width + i] = of_key;
-        magnitudes->values[(size_t)layer * kv_width + i] = of_value;
+        magnitudes->keys[at] = of_key;
+        magnitudes->values[at] = of_value;
+        magnitudes->unstored_keys[at] = key;
+        magnitudes->unstored_values[at] = value;
     }
     for (int head = 0; head < s->heads; head++) {
         size_t kv_head = (size_t)(head / (s->heads / s->kv_heads)) * head_dim;

@@ -28,18 +28,23 @@ struct ref_decode_sequence {
     double *values;  /**< the same */
 };
 
-/** @brief How numbers are kept. */
-struct ref_decode_rounding {
-    /** Of a key or value that is a sum of @p terms products whose sizes add up to @p magnitude; NULL for none. */
-    double (*stored)(double x, int terms, double magnitude);
-    int single; /**< 1: every result is rounded to float, as a plain f32 computation does */
-};
-
 /** @brief What the error bounds are made of; each may be NULL. */
 struct ref_decode_magnitudes {
-    double *logits; /**< [vocab] sum of |normed state * weight| */
-    double *keys;   /**< [layers, kv_heads, head_dim] the same for the new keys, larger of the turned pair */
-    double *values; /**< [layers, kv_heads, head_dim] */
+    double *logits;          /**< [vocab] sum of |normed state * weight| */
+    double *keys;            /**< [layers, kv_heads, head_dim] the same for the new keys, larger of the turned pair */
+    double *values;          /**< [layers, kv_heads, head_dim] */
+    double *unstored_keys;   /**< [layers, kv_heads, head_dim] the new keys before they are stored */
+    double *unstored_values; /**< [layers, kv_heads, head_dim] */
+};
+
+/** @brief How numbers are kept. */
+struct ref_decode_rounding {
+    /** Of a key or value that is a sum of @p terms products whose sizes add up to @p magnitude, and that was @p beside
+     *  in the other computation of `beside`; NULL for none. */
+    double (*stored)(double x, double beside, int terms, double magnitude);
+    int single; /**< 1: every result is rounded to float, as a plain f32 computation does */
+    /** Of another computation of this step, whose keys and values are those beside; NULL: they are x. */
+    const struct ref_decode_magnitudes *beside;
 };
 
 /** @brief Floats of a model's weights. */

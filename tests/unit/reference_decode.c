@@ -14,7 +14,7 @@ enum { CAPACITY = 8, MAX_WEIGHTS = 4096, MAX_SCRATCH = 512 };
 static int failures;
 static float weights[MAX_WEIGHTS];
 static double keys[2 * CAPACITY * 8], values[2 * CAPACITY * 8], logits[16], scratch[MAX_SCRATCH];
-static const struct ref_decode_rounding EXACT = {NULL, 0};
+static const struct ref_decode_rounding EXACT = {NULL, 0, NULL};
 
 /** One layer, two elements everywhere, one head of two. */
 static const struct ref_decode_sizes SMALL = {1, 2, 1, 1, 2, 1, 2};
@@ -140,18 +140,25 @@ static void test_two_positions(void)
     expect_near("logit", logits[0], x / sqrt((x * x + y * y) / 2.0 + 1e-5), 1e-12);
 }
 
-static double stored_as_nothing(double x, int terms, double magnitude)
+static double stored_as_nothing(double x, double beside, int terms, double magnitude)
+{
+    (void)x, (void)beside, (void)terms, (void)magnitude;
+    return 0.0;
+}
+
+static double stored_as_beside(double x, double beside, int terms, double magnitude)
 {
     (void)x, (void)terms, (void)magnitude;
-    return 0.0;
+    return beside;
 }
 
 /** f32 is near and not the same; what is stored is what is read; magnitudes are at least the results. */
 static void test_rounding(void)
 {
-    double single[16], magnitude[16], of_keys[8], of_values[8];
-    const struct ref_decode_rounding f32 = {NULL, 1}, nothing = {stored_as_nothing, 0};
-    const struct ref_decode_magnitudes magnitudes = {magnitude, of_keys, of_values};
+    double single[16], magnitude[16], of_keys[8], of_values[8], unstored_keys[8], unstored_values[8];
+    const struct ref_decode_rounding f32 = {NULL, 1, NULL}, nothing = {stored_as_nothing, 0, NULL};
+    const struct ref_decode_magnitudes magnitudes = {magnitude, of_keys, of_values, unstored_keys,
+                                                     unstored_values};
     struct ref_decode_sequence sequence = empty_sequence();
     int different = 0;
     fill_random(ref_decode_weight_elems(&LARGER));
@@ -165,6 +172,11 @@ static void test_rounding(void)
     expect_near("f32 is not float64", different > 0, 1.0, 0.0);
     for (int i = 0; i < 4; i++)
         expect_near("key within its magnitude", fmax(0.0, fabs(keys[i]) - of_keys[i]), 0.0, 1e-12);
+    for (int i = 0; i < 4; i++) expect_near("stored as it is", unstored_keys[i], keys[i], 0.0);
+    const struct ref_decode_rounding as_beside = {stored_as_beside, 0, &magnitudes};
+    unstored_values[0] = 3.0;
+    ref_decode_step(&LARGER, weights, &as_beside, 3, 0, &sequence, single, NULL, scratch);
+    expect_near("stored as the other computation has it", values[0], 3.0, 0.0);
     ref_decode_step(&LARGER, weights, &nothing, 3, 0, &sequence, single, NULL, scratch);
     expect_near("stored as nothing", values[0], 0.0, 0.0);
     expect_near("and so different", single[0] != logits[0], 1.0, 0.0);

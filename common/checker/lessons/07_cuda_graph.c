@@ -478,19 +478,29 @@ static size_t unit_elems(const struct lesson_case *item)
     return (cache > logits ? cache : logits) + lesson_elems(&b[REPORT]);
 }
 
-static double stored_as_half(double x, int terms, double magnitude)
+static double as_half(double x)
 {
-    (void)terms, (void)magnitude;
     return (double)storage_round(STORAGE_F16, (float)x);
 }
 
-/** The same, but what a right kernel's error may bring past the middle between two halves is stored as the other one. */
-static double stored_otherwise(double x, int terms, double magnitude)
+static double stored_as_half(double x, double beside, int terms, double magnitude)
 {
-    double error = bound_sum(terms, magnitude), nearest = stored_as_half(x, terms, magnitude);
-    double below = stored_as_half(x - error, terms, magnitude),
-           above = stored_as_half(x + error, terms, magnitude);
-    return below != nearest ? below : above;
+    (void)beside, (void)terms, (void)magnitude;
+    return as_half(x);
+}
+
+/**
+ * The same, but what a right kernel may bring past the middle between two halves is stored as the other one: it
+ * may be off by its own error, and by as much as ties that went the other way have moved the state before. @p beside is
+ * what the oracle stores as the nearest half. A tie may move a state either way, and @p x shows one of them: so
+ * both sides of @p beside are looked at, first that of @p x.
+ */
+static double stored_otherwise(double x, double beside, int terms, double magnitude)
+{
+    double reach = fabs(x - beside) + bound_sum(terms, magnitude), nearest = as_half(beside);
+    double first = as_half(x > beside ? beside + reach : beside - reach),
+           second = as_half(x > beside ? beside - reach : beside + reach);
+    return first != nearest ? first : second;
 }
 
 /**
@@ -511,7 +521,7 @@ static int follow_open(struct followed *f, const struct plan *p)
                                          c->head_dim, c->intermediate, c->vocab};
     size_t capacity = (size_t)(pages_of_each(p) * c->block_size), vocab = (size_t)c->vocab;
     size_t kv = (size_t)(c->layers * c->kv_heads * c->head_dim), history = capacity * kv;
-    double *memory = calloc(6 * history + 2 * kv + 4 * vocab + ref_decode_scratch_elems(&f->sizes, capacity),
+    double *memory = calloc(6 * history + 4 * kv + 4 * vocab + ref_decode_scratch_elems(&f->sizes, capacity),
                             sizeof *memory);
     f->exact = (struct ref_decode_sequence){capacity, memory, memory + history};
     f->plain = (struct ref_decode_sequence){capacity, memory + 2 * history, memory + 3 * history};
@@ -519,7 +529,9 @@ static int follow_open(struct followed *f, const struct plan *p)
     if (memory == NULL) return 0;
     f->magnitudes.keys = memory + 6 * history;
     f->magnitudes.values = f->magnitudes.keys + kv;
-    f->magnitudes.logits = f->magnitudes.values + kv;
+    f->magnitudes.unstored_keys = f->magnitudes.values + kv;
+    f->magnitudes.unstored_values = f->magnitudes.unstored_keys + kv;
+    f->magnitudes.logits = f->magnitudes.unstored_values + kv;
     f->logits = f->magnitudes.logits + vocab;
     f->plain_logits = f->logits + vocab;
     f->other_logits = f->plain_logits + vocab;
@@ -581,8 +593,8 @@ static void put_new_keys(const struct followed *f, const struct plan *p, int j, 
 static void follow_step(struct followed *f, const struct plan *p, const float *const *data, int j, int step,
                         struct lesson_expectation *e)
 {
-    const struct ref_decode_rounding exact = {stored_as_half, 0}, plain = {stored_as_half, 1};
-    const struct ref_decode_rounding other = {stored_otherwise, 0};
+    const struct ref_decode_rounding exact = {stored_as_half, 0, NULL}, plain = {stored_as_half, 1, NULL};
+    const struct ref_decode_rounding other = {stored_otherwise, 0, &f->magnitudes};
     size_t row = (size_t)row_of(p, j, step), from = first_row_of(p, step) + row;
     size_t at = (size_t)step * (size_t)p->config.max_rows + row, vocab = (size_t)p->config.vocab;
     int token = (int)data[TOKENS][from], position = (int)data[POSITIONS][from];
