@@ -134,7 +134,7 @@ static void test_table(const char *lesson_name)
     check->options.lesson = options_lesson(lesson_name);
     check->options.device = DEVICE_SIMT;
     check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
-    double points[LESSON_PARTS] = {0};
+    double points[LESSON_PARTS] = {0}, of_refusals[LESSON_PARTS] = {0};
     expect(check->case_count < CHECK_CASES, lesson_name, "the table is full");
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
@@ -142,15 +142,22 @@ static void test_table(const char *lesson_name)
         size_t length = strlen(part);
         expect(strncmp(item->name, part, length) == 0 && item->name[length] == '/', item->name,
                "not named by its part");
-        if (item->devices & DEVICE_SIMT) points[item->part] += check_points_max(check, i);
+        if (item->devices & DEVICE_SIMT) {
+            points[item->part] += check_points_max(check, i);
+            if (item->expected != KERNEL_OK) of_refusals[item->part] += check_points_max(check, i);
+        }
+        expect(item->group != GROUP_BAD_INPUT || item->expected != KERNEL_OK, item->name, "bad input to accept");
         expect(strstr(item->name, "property") == NULL || item->repeat >= 100, item->name,
                "fewer than 100 inputs");
         for (int j = 0; j < i; j++)
             expect(strcmp(check->cases[j].name, item->name) != 0, item->name, "twice");
     }
-    for (int part = 0; part < check->options.lesson->part_count; part++)
+    for (int part = 0; part < check->options.lesson->part_count; part++) {
         expect(fabs(points[part] - check->options.lesson->part[part].points) < 1e-9, lesson_name,
                "points do not add up");
+        expect(of_refusals[part] <= 0.1 * points[part] + 1e-9, lesson_name,
+               "refusals are worth more than a tenth of a part");
+    }
     free(check);
 }
 

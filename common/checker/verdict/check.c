@@ -4,6 +4,7 @@
  */
 #include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,16 +232,32 @@ int check_save(struct check *check, const char *path)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* Points do not depend on what was asked for: the weights of all cases of a part on this device count. */
+/* The weights of a part's cases on this device: those that ask for a refusal, or all others. */
+static double weights_of(const struct check *check, int part, int refusals)
+{
+    double sum = 0.0;
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        if (item->part == part && (item->devices & (unsigned)check->options.device) &&
+            (item->expected != KERNEL_OK) == refusals)
+            sum += item->weight;
+    }
+    return sum;
+}
+
+/* Points do not depend on what was asked for: the weights of all cases of a part on this device count. There are many
+ * ways to be wrong and few to be right: however many refusals are tried, a part's points are for what it computes. */
 double check_points_max(const struct check *check, int index)
 {
-    int part = check->cases[index].part, sum = 0;
+    const double share_of_refusals = 0.1; /* of a part's points, at most, if it has other cases */
+    const struct lesson_case *item = &check->cases[index];
     if (check->witness[index]) return 0.0;
-    for (int i = 0; i < check->case_count; i++)
-        if (check->cases[i].part == part && (check->cases[i].devices & (unsigned)check->options.device))
-            sum += check->cases[i].weight;
-    return sum == 0 ? 0.0
-                    : (double)check->options.lesson->part[part].points * check->cases[index].weight / sum;
+    double refusals = weights_of(check, item->part, 1), others = weights_of(check, item->part, 0);
+    if (refusals + others == 0.0) return 0.0;
+    double share = refusals / (refusals + others);
+    if (others > 0.0) share = fmin(share, share_of_refusals);
+    double points = check->options.lesson->part[item->part].points;
+    return points * item->weight * (item->expected != KERNEL_OK ? share / refusals : (1.0 - share) / others);
 }
 
 /* Refusing bad input is worth something only in a part that can do something with good input: the refusals are
