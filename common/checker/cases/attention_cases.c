@@ -106,6 +106,7 @@ static const struct shape_row SHAPES[] = {
     {"rows_1032", GROUP_EDGES, ANY_SIZE, DEVICE_ANY, 2, 2, 1, 258, 5, 3, 0, 0, DIST_NORMAL},
     {"queries_258_causal", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 258, 5, 3, CAUSAL, 0, DIST_NORMAL},
     {"queries_257_causal", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 257, 5, 3, CAUSAL, 0, DIST_NORMAL},
+    {"queries_255", GROUP_EDGES, PRODUCTS, DEVICE_ANY, 1, 1, 1, 255, 5, 3, 0, 0, DIST_NORMAL},
     {"rows_70001", GROUP_EDGES, ANY_SIZE, DEVICE_GPU, 1, 1, 1, 70001, 3, 2, 0, 0, DIST_NORMAL},
     {"heads_70001", GROUP_EDGES, PRODUCTS, DEVICE_GPU, 1, 70001, 70001, 2, 3, 2, 0, 0, DIST_NORMAL},
     {"keys_70001", GROUP_EDGES, PRODUCTS, DEVICE_GPU, 1, 1, 1, 3, 70001, 2, 0, 0, DIST_NORMAL},
@@ -139,6 +140,9 @@ static const struct shape_row SHAPES[] = {
     {"heads_and_tiles_128", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 129, 129, 128, CAUSAL, 0, DIST_NORMAL},
     {"queries_300", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 1, 300, 17, 32, 0, 0.3, DIST_NORMAL},
     {"queries_257_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 2, 2, 257, 33, 64, CAUSAL, 0, DIST_NORMAL},
+    {"queries_255", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 255, 17, 32, 0, 0, DIST_NORMAL},
+    /* Query 256, the first of a tile, sees one key less than whole tiles. */
+    {"queries_258_causal", GROUP_EDGES, TILED, DEVICE_ANY, 1, 1, 1, 258, 64, 32, CAUSAL, 0, DIST_NORMAL},
     {"blind_rows_no_lse", GROUP_EDGES, TILED, DEVICE_ANY, 2, 2, 1, 70, 33, 64, CAUSAL | NO_LSE, 0,
      DIST_NORMAL},
     {"decode_head_dim_64", GROUP_EDGES, TILED, DEVICE_ANY, 2, 2, 2, 1, 65, 64, 0, 0, DIST_NORMAL},

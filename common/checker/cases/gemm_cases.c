@@ -159,6 +159,20 @@ static const struct shape_row SHAPES[] = {
     {"far_tiles_of_c", GROUP_EDGES, ALL, ANY, 272, 32, 8, 0, 0, 0, FAR_C, 1.0, 0.0, GEMM_NORMAL},
     {"unused_arguments_large", GROUP_EDGES, ALL, ANY, 33, 34, 35, 0, 0, 0, UNUSED | UNUSED_LARGE, 1.0, 0.0,
      GEMM_NORMAL},
+    /* One extent ends within a vector, and rows begin at whole ones: whether vectors can be read depends on the extent that
+     * each layout's rows are as long as. */
+    {"nn_short_m", GROUP_EDGES, GENERAL, ANY, 23, 32, 40, 0, 0, 0, 0, 1.0, 0.0, GEMM_NORMAL},
+    {"nn_short_n", GROUP_EDGES, GENERAL, ANY, 24, 31, 40, 0, 1, 1, 0, 1.0, 0.0, GEMM_NORMAL},
+    {"nn_short_k", GROUP_EDGES, GENERAL, ANY, 24, 32, 39, 1, 0, 0, 0, 1.0, 0.0, GEMM_NORMAL},
+    {"nt_short_n", GROUP_EDGES, GENERAL, ANY, 24, 31, 40, 0, 0, 1, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"nt_short_k", GROUP_EDGES, GENERAL, ANY, 24, 32, 39, 1, 1, 0, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"nt_short_m", GROUP_EDGES, GENERAL, ANY, 23, 32, 40, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"tn_short_k", GROUP_EDGES, GENERAL, ANY, 24, 32, 39, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"tn_short_m", GROUP_EDGES, GENERAL, ANY, 23, 32, 40, 1, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"tn_short_n", GROUP_EDGES, GENERAL, ANY, 24, 31, 40, 0, 1, 1, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"tt_short_m", GROUP_EDGES, GENERAL, ANY, 23, 32, 40, 1, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"tt_short_n", GROUP_EDGES, GENERAL, ANY, 24, 31, 40, 0, 0, 1, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"tt_short_k", GROUP_EDGES, GENERAL, ANY, 24, 32, 39, 0, 1, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},
