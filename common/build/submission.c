@@ -156,7 +156,7 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
     *submission = (struct submission){.state = SUBMISSION_READY, .sentence = copy_string("")};
     text_append(&submission->log, "", 0);
     char *name = format_string("%s.cu", lesson->topic);
-    const char *const places[][STEPS + 1] = {
+    const char *const usual[][STEPS + 1] = {
         {"lessons", lesson->name, name, NULL}, {lesson->name, name, NULL}, {name, NULL}};
     int below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), file = -1;
     if (below < 0) {
@@ -165,8 +165,8 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
         free(name);
         return;
     }
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && file == -1; i++)
-        file = open_below(below, places[i], submission);
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0] && file == -1; i++)
+        file = open_below(below, usual[i], submission);
     close(below);
     if (file == -1) settle(submission, SUBMISSION_NOT_STARTED, format_string("there is no file %s", name));
     if (file >= 0) {

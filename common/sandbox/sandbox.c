@@ -44,7 +44,6 @@ const char *const *sandbox_environment(enum sandbox_isolation isolation)
     static const char *const passed[] = {"HOME=", "PATH=", "LD_LIBRARY_PATH=", "CUDA_", "NVIDIA_",
                                          "SIMT_", "GCOV_"};
     static const char *list[ENVIRONMENT_MOST];
-    extern char **environ;
     size_t count = 0;
     list[count++] = "LC_ALL=C";
     if (isolation == SANDBOX_ISOLATED) list[count++] = "HOME=/nonexistent";

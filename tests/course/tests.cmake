@@ -1,7 +1,11 @@
 # Included by ../CMakeLists.txt. The program warpwise, driven in a sandbox of stub compilers.
+set(c_compiler ${CMAKE_C_COMPILER}) # what links the build's libraries needs what they were built with
+if(WARPWISE_SANITIZE)
+    list(APPEND c_compiler -fsanitize=address,undefined)
+endif()
 add_test(NAME course.program
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/course
-                 -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -P ${CMAKE_CURRENT_LIST_DIR}/course.cmake)
+                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -P ${CMAKE_CURRENT_LIST_DIR}/course.cmake)
 set_tests_properties(course.program PROPERTIES TIMEOUT 120)
 
 # The commands that accompany a student; on_terminal plays the person at the keyboard.
@@ -10,7 +14,7 @@ target_compile_definitions(on_terminal PRIVATE _GNU_SOURCE)
 target_link_libraries(on_terminal PRIVATE warpwise_options)
 add_test(NAME course.companion
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/companion
-                 -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
+                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                  -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
 set_tests_properties(course.companion PROPERTIES TIMEOUT 600)
 if(WARPWISE_WITH_SIMT)
@@ -30,7 +34,7 @@ else()
 endif()
 add_test(NAME course.grade
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/grading
-                 -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
+                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
 set_tests_properties(course.grade PROPERTIES TIMEOUT 240)
 if(WARPWISE_WITH_SIMT)
     add_test(NAME selftest.class

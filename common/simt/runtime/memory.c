@@ -402,6 +402,14 @@ static int is_symbol(struct simt_site site, const void *symbol)
     return 0;
 }
 
+/* cuda_runtime.h declares these two to C++ only. */
+cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
+                                size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                const char *call);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
+                                  size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                  const char *call);
+
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
                                 size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
                                 const char *call)

@@ -53,14 +53,18 @@ static char *existing(char *path)
     return NULL;
 }
 
+/** An installation has share/simt/include and lib/simt/libsimt.a; the course's folder has them where they are built. */
 static void look_below(struct installation *in, const char *root)
 {
+    if (in->include == NULL) in->include = existing(format_string("%s/share/simt/include", root));
+    if (in->libsimt == NULL) in->libsimt = existing(format_string("%s/lib/simt/libsimt.a", root));
     if (in->include == NULL) in->include = existing(format_string("%s/common/simt/include", root));
     if (in->libsimt == NULL) in->libsimt = existing(format_string("%s/build/lib/libsimt.a", root));
     if (in->libsimt == NULL) in->libsimt = existing(format_string("%s/lib/libsimt.a", root));
 }
 
-/** WARPWISE_SIMT_ROOT, then the folders around this program, then where CMake built it. */
+/** WARPWISE_SIMT_ROOT, then the folders around this program, then where CMake built it. An installation is moved as it
+ *  is: PREFIX/bin/simtcc finds what is beside it. */
 static struct installation find_installation(int need_library)
 {
     struct installation in = {NULL, NULL};
@@ -69,7 +73,7 @@ static struct installation find_installation(int need_library)
     const char *root = getenv("WARPWISE_SIMT_ROOT");
     if (root != NULL && root[0] != '\0') look_below(&in, root);
     for (int up = 0; length > 0 && up < 4;
-         up++) { /* build/bin/simtcc: first bin, then build, then the tree */
+         up++) { /* build/bin/simtcc: first bin, then build (or PREFIX), then the tree */
         program[length] = '\0';
         char *slash = strrchr(program, '/');
         if (slash == NULL) break;
@@ -395,7 +399,7 @@ static int precompile(const struct job *job)
     int status = 0;
     if (job->compiler->is_clang) return 0;
     for (size_t i = 0; prelude_levels[i] != NULL && status == 0; i++) {
-        const char *prelude = prelude_prepare(job->where.libsimt, prelude_levels[i]);
+        const char *prelude = prelude_prepare(job->where.libsimt, job->where.include, prelude_levels[i]);
         struct string_list command = {0};
         add_kernel_flags(job, &command, prelude_levels[i]);
         const char *const last[] = {"-x", "c++-header", prelude, "-o", format_string("%s.gch", prelude)};

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -35,6 +36,29 @@ static int any_newer(const char *pattern, const struct timespec *time)
     return newer;
 }
 
+/* What the prelude says. It names the folder: a precompiled form knows its headers by the paths that they had, and would
+ * list those among a file's dependencies after the installation was moved. */
+static struct text contents(const char *include)
+{
+    struct text text = {0};
+    char *folder = realpath(include, NULL);
+    text_add_string(&text, "#include <cuda_runtime.h>\n// of ");
+    text_add_string(&text, folder != NULL ? folder : include);
+    text_add_string(&text, "\n");
+    free(folder);
+    return text;
+}
+
+static int made_for(const char *prelude, const char *include)
+{
+    struct text wanted = contents(include), there = {0};
+    int same = text_read_file(&there, prelude) && there.length == wanted.length &&
+               memcmp(there.data, wanted.data, wanted.length) == 0;
+    text_drop(&wanted);
+    text_drop(&there);
+    return same;
+}
+
 /* The compiler believes a precompiled form even if the headers have changed since. */
 const char *prelude_find(const char *library, const char *include, const char *level)
 {
@@ -42,17 +66,17 @@ const char *prelude_find(const char *library, const char *include, const char *l
     struct stat form;
     if (library == NULL) return "cuda_runtime.h";
     const char *prelude = path_of(library, level);
-    if (stat(format_string("%s.gch", prelude), &form) != 0) return "cuda_runtime.h";
+    if (stat(format_string("%s.gch", prelude), &form) != 0 || !made_for(prelude, include))
+        return "cuda_runtime.h";
     for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++)
         if (any_newer(format_string("%s%s/*.h", include, folders[f]), &form.st_mtim)) return "cuda_runtime.h";
     return prelude;
 }
 
-const char *prelude_prepare(const char *library, const char *level)
+const char *prelude_prepare(const char *library, const char *include, const char *level)
 {
-    struct text text = {0};
+    struct text text = contents(include);
     const char *prelude = path_of(library, level);
-    text_add_string(&text, "#include <cuda_runtime.h>\n");
     if (!text_write_file(&text, prelude)) die("cannot write %s: %s", prelude, strerror(errno));
     text_drop(&text);
     return prelude;

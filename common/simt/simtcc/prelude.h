@@ -5,7 +5,7 @@
  * Every kernel file begins with cuda_runtime.h, and reading it takes half of the time that a short file takes
  * to build. So `simtcc --precompile` leaves beside libsimt.a what g++ made of it:
  *
- *     lib/simt_prelude-O2.h          includes cuda_runtime.h
+ *     lib/simt_prelude-O2.h          includes cuda_runtime.h, and says of which folder
  *     lib/simt_prelude-O2.h.gch      the same, precompiled with -O2 (and with -Og under that name)
  *
  * The compiler takes a precompiled form that was made with its own version and flags, and reads the header if
@@ -22,11 +22,11 @@ extern const char *const prelude_levels[];
  * @param library  path of libsimt.a, or NULL
  * @param include  folder of the device's headers
  * @param level    what the file is compiled with: "-O2"
- * @return the prelude, if it is there and no header is newer; else "cuda_runtime.h"
+ * @return the prelude, if it is there, was made of this folder, and no header is newer; else "cuda_runtime.h"
  */
 const char *prelude_find(const char *library, const char *include, const char *level);
 
-/** @brief Writes the prelude for @p level; its path. What is precompiled goes to the same path with ".gch". */
-const char *prelude_prepare(const char *library, const char *level);
+/** @brief Writes the prelude of @p include for @p level; its path. What is precompiled goes to the same path with ".gch". */
+const char *prelude_prepare(const char *library, const char *include, const char *level);
 
 #endif
