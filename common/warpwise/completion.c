@@ -10,6 +10,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "companion/companion.h"
 #include "course/command.h"
 #include "course/course.h"
 
@@ -29,10 +30,15 @@ static const char *words_of(const char *name)
 
 static void print_values(void)
 {
-    const char *device = words_of("--device");
-    printf("    case $before in\n        --device) words=\"");
-    for (char *word; (word = next_word(&device, '|')); free(word)) printf("%s ", word);
-    printf("\" ;;\n        --kernel | --csv | --json | --svg | --from) files=1 ;;\n    esac\n");
+    static const char *const options[] = {"--device", "--like"};
+    printf("    case $before in\n");
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        const char *words = words_of(options[i]);
+        printf("        %s) words=\"", options[i]);
+        for (char *word; (word = next_word(&words, '|')); free(word)) printf("%s ", word);
+        printf("\" ;;\n");
+    }
+    printf("        --kernel | --csv | --json | --svg | --from) files=1 ;;\n    esac\n");
 }
 
 static void print_command_words(const struct command *command)
@@ -41,7 +47,8 @@ static void print_command_words(const struct command *command)
     for (const struct option_description *option = command->options; option->name; option++)
         printf("%s ", option->name);
     printf("--help\"");
-    if (command->operand && strstr(command->operand, "NN")) printf("; lessons=1");
+    if (command->operand && strstr(command->operand, "NN") && command != &new_lesson_command)
+        printf("; lessons=1");
     if (command == &completion_command) printf("; words=\"bash --help\"");
     printf(" ;;\n");
 }

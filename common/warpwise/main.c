@@ -35,11 +35,12 @@ static const struct command *const course_commands[] = {&status_command,
                                                  &tour_command,
                                                  &grade_command,
                                                  &handout_command,
+                                                 &new_lesson_command,
                                                  &doctor_command,
                                                  &completion_command,
                                                  &ran_command,
                                                  NULL};
-enum { COMMAND_COUNT = sizeof course_commands / sizeof course_commands[0] - 1, HELP_WIDTH = 16 };
+enum { COMMAND_COUNT = sizeof course_commands / sizeof course_commands[0] - 1, HELP_WIDTH = 20 };
 
 /* ---- help --------------------------------------------------------------------------------------------- */
 

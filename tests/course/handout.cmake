@@ -7,7 +7,7 @@ file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${WARPWISE} handout ${tree} COMMAND_ERROR_IS_FATAL ANY)
 foreach(gone IN ITEMS solutions tests/mutants tests/variants tests/exploits tests/unit tests/simt docs/instructors.md docs/examples
-        docs/figures/05_flash_attention_2.cu)
+        common/companion/new_lesson docs/figures/05_flash_attention_2.cu)
     if(EXISTS ${tree}/${gone})
         message(SEND_ERROR "${gone} is in the students' tree")
     endif()

@@ -60,3 +60,20 @@ foreach(suite IN ITEMS test selftest)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endforeach()
 set_tests_properties(selftest.handout PROPERTIES LABELS selftest)
+
+# A lesson of each family, written and judged: put together from this build's libraries, and from a copy of the tree.
+if(WARPWISE_WITH_SIMT)
+    foreach(suite IN ITEMS course selftest)
+        set(whole OFF)
+        if(suite STREQUAL selftest)
+            set(whole ON)
+        endif()
+        add_test(NAME ${suite}.new_lesson
+                 COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR} -DWHOLE=${whole}
+                         -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DWORK=${PROJECT_BINARY_DIR}/new_lesson-${suite}
+                         -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
+                         -P ${CMAKE_CURRENT_LIST_DIR}/new_lesson.cmake)
+        set_tests_properties(${suite}.new_lesson PROPERTIES TIMEOUT 900)
+    endforeach()
+    set_tests_properties(selftest.new_lesson PROPERTIES LABELS selftest)
+endif()
