@@ -159,6 +159,14 @@ static const struct shape_row SHAPES[] = {
     {"far_tiles_of_c", GROUP_EDGES, ALL, ANY, 272, 32, 8, 0, 0, 0, FAR_C, 1.0, 0.0, GEMM_NORMAL},
     {"unused_arguments_large", GROUP_EDGES, ALL, ANY, 33, 34, 35, 0, 0, 0, UNUSED | UNUSED_LARGE, 1.0, 0.0,
      GEMM_NORMAL},
+    /* Rows of the first tile begin beyond 2^31 elements. */
+    {"far_first_rows_of_a", GROUP_EDGES, ALL, ANY, 9, 8, 24, 0, 0, 0, FAR_A, 1.0, 0.0, GEMM_NORMAL},
+    {"far_first_rows_of_b", GROUP_EDGES, ALL, ANY, 8, 24, 9, 0, 0, 0, FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"far_first_rows_of_c", GROUP_EDGES, ALL, ANY, 9, 32, 8, 0, 0, 0, FAR_C, 1.0, 0.0, GEMM_NORMAL},
+    {"far_first_rows_of_a_tn", GROUP_EDGES, GENERAL, ANY, 24, 8, 9, 0, 0, 0, TA | FAR_A, 1.0, 0.0, GEMM_NORMAL},
+    {"far_first_rows_of_b_nt", GROUP_EDGES, GENERAL, ANY, 8, 9, 24, 0, 0, 0, TB | FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"alpha_minus_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, -0.0, 2.0, GEMM_NAN_AB},
+    {"beta_minus_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1.0, -0.0, GEMM_NORMAL},
     /* One extent ends within a vector, and rows begin at whole ones: whether vectors can be read depends on the extent that
      * each layout's rows are as long as. */
     {"nn_short_m", GROUP_EDGES, GENERAL, ANY, 23, 32, 40, 0, 0, 0, 0, 1.0, 0.0, GEMM_NORMAL},
@@ -340,12 +348,15 @@ static void set_leading(int *extent, int more_a, int more_b, int more_c)
     extent[GEMM_LDC] = extent[GEMM_N] + more_c;
 }
 
-/* Few rows: row 32 begins at element 2^31 or 2^32. Many: row 128 or 256 does. Some 9 GB, of which a page is
- * touched for each row. */
+/* Few rows: row 8 or 4 begins at element 2^31, or row 32 at 2^31 or 2^32. Many: row 128 or 256 does. Some 9 GB, of which
+ * a page is touched for each row. */
 static void set_apart(struct lesson_case *item, int buffer)
 {
-    int rows = item->extent[buffer == GEMM_B ? GEMM_K : GEMM_M];
-    int64_t row_bytes = INT64_C(1) << (rows < 64 ? 28 : 25);
+    const int *extent = item->extent;
+    int rows = buffer == GEMM_A   ? extent[extent[GEMM_TRANS_A] ? GEMM_K : GEMM_M]
+               : buffer == GEMM_B ? extent[extent[GEMM_TRANS_B] ? GEMM_N : GEMM_K]
+                                  : extent[GEMM_M];
+    int64_t row_bytes = INT64_C(1) << (rows < 12 ? 30 : rows < 64 ? 28 : 25);
     int leading = (int)(row_bytes / (int64_t)storage_bytes(gemm_storage(item, buffer)));
     item->apart[buffer] = leading + item->extent[GEMM_LDA + buffer] % 8; /* as aligned as the rows are */
     item->value[GEMM_LDA + buffer] = item->apart[buffer];
@@ -466,12 +477,16 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
         value[GEMM_N] = value[GEMM_LDB] = value[GEMM_LDC] = TOO_LARGE[i].n;
         value[GEMM_LDA] = TOO_LARGE[i].lda;
     }
-    const int outside[] = {family->first_choice - 1, family->last_choice + 1, INT_MIN};
-    static const char *const names[] = {"below", "above", "far_below"};
+    const int outside[] = {family->first_choice - 1, family->last_choice + 1, INT_MIN,
+                           family->last_choice + 1};
+    static const char *const names[] = {"below", "above", "far_below", "above_and_c_as_it_was"};
     for (size_t i = 0; family->choice != GEMM_NO_CHOICE && i < COUNT_OF(outside) && count < capacity; i++) {
         char name[LESSON_NAME / 2];
         snprintf(name, sizeof name, "%s_%s", family->choice == GEMM_STAGES ? "stages" : "tile", names[i]);
+        if (i == 3 && !family->general) break; /* nothing to compute: a kernel may be done too early */
         bad_case(&cases[count], name, KERNEL_INVALID_CONFIG, family);
+        cases[count].real[GEMM_ALPHA] = i == 3 ? 0.0 : 1.0;
+        cases[count].real[GEMM_BETA] = i == 3 ? 1.0 : 0.0;
         cases[count++].value[GEMM_CHOICE] = outside[i];
     }
     return count;
