@@ -167,6 +167,9 @@ static const struct shape_row SHAPES[] = {
     {"far_first_rows_of_b_nt", GROUP_EDGES, GENERAL, ANY, 8, 9, 24, 0, 0, 0, TB | FAR_B, 1.0, 0.0, GEMM_NORMAL},
     {"alpha_minus_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, -0.0, 2.0, GEMM_NAN_AB},
     {"beta_minus_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1.0, -0.0, GEMM_NORMAL},
+    /* A matrix of one row that ends within a vector and begins at a whole one. */
+    {"one_row_of_a_tail", GROUP_EDGES, ALL, ANY, 1, 24, 13, 3, 0, 0, PLAIN},
+    {"one_row_of_b_tail", GROUP_EDGES, ALL, ANY, 24, 13, 1, 0, 3, 3, PLAIN},
     /* One extent ends within a vector, and rows begin at whole ones: whether vectors can be read depends on the extent that
      * each layout's rows are as long as. */
     {"nn_short_m", GROUP_EDGES, GENERAL, ANY, 23, 32, 40, 0, 0, 0, 0, 1.0, 0.0, GEMM_NORMAL},
