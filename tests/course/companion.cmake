@@ -300,6 +300,8 @@ echo \"<\${COMPREPLY[*]}>\"\n")
     expect(0 "^<gpu simt both>" ${bash} -c ". ./complete.bash check 01 --device ''")
     expect(0 "^<--case --csv --compare --ctest>" ${bash} complete.bash bench 01 --c)
     expect(0 "<.*PASS.cu.*>" ${bash} complete.bash check 01 --kernel P)
+    expect(0 "^<>" ${bash} complete.bash new-lesson 0) # the name of one that is not there yet
+    expect(0 "^<attention gemm own>" ${bash} -c ". ./complete.bash new-lesson 42_topic --like ''")
     expect(0 "^<bash>" ${bash} complete.bash completion b)
 endif()
 
