@@ -268,7 +268,8 @@ void simt_arena_seal(int seal);
 void simt_host_access(const void *address, size_t bytes, int access, const void *return_address);
 /** @brief One more finding, of which enough has been printed. */
 void simt_finding_again(void);
-/** @brief Has @p report called whenever leaks are looked for: at a reset and at the end of the process. */
+/** @brief Has @p report called whenever leaks are looked for: at a reset and at the end of the process. Those that were
+ *         given first are called first, each once. */
 void simt_report_leaks_with(void (*report)(void));
 
 /* ---- findings and settings ------------------------------------------------------------------------------- */

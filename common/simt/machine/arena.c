@@ -456,11 +456,16 @@ int simt_device_freed(const void *pointer)
     return freed;
 }
 
-static void (*report_other_leaks)(void); /* the runtime's graphs */
+enum { REPORTERS = 4 };
+static void (*report_other_leaks[REPORTERS])(void); /* the runtime's graphs and captures */
 
 void simt_report_leaks_with(void (*report)(void))
 {
-    report_other_leaks = report;
+    int at = 0;
+    pthread_mutex_lock(&lock);
+    while (at < REPORTERS - 1 && report_other_leaks[at] != NULL && report_other_leaks[at] != report) at++;
+    report_other_leaks[at] = report;
+    pthread_mutex_unlock(&lock);
 }
 
 static void report_leaks(void)
@@ -479,7 +484,7 @@ static void report_leaks(void)
     if (first != NULL) copy = *first;
     pthread_mutex_unlock(&lock);
     if (!simt_settings.check || simt_broken) return;
-    if (report_other_leaks != NULL) report_other_leaks();
+    for (int i = 0; i < REPORTERS && report_other_leaks[i] != NULL; i++) report_other_leaks[i]();
     if (count == 0) return;
     simt_finding("leak", copy.site.file != NULL ? &copy.site : NULL,
                  "%zu allocation%s never freed, %zu bytes in all; the first is %s, %zu bytes", count,

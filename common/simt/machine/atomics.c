@@ -1,42 +1,14 @@
 /**
  * @file atomics.c
- * @brief Atomic operations and fences.
+ * @brief Atomic operations.
  *
  * All threads of a block run on one OS thread, so within a block a plain read-modify-write is atomic.
  * Between blocks, atomics are what makes results depend on timing: a block that comes to one on global
- * memory waits until all blocks before it are done, so results are those of one worker. A write that was
- * fenced before an atomic, and read by a later block after an atomic of its own, is not a race (between.c):
- * blocks keep count of phases.
+ * memory waits until all blocks before it are done, so results are those of one worker.
  */
 #include "internal.h"
 
 #include <string.h>
-
-static bool is_global(const struct worker *w, const void *address)
-{
-    const enum place place = simt_place_of(w, (uintptr_t)address);
-    return place == PLACE_ARENA || place == PLACE_DATA;
-}
-
-static void note_atomic(struct worker *w)
-{
-    struct result *result = w->result;
-    if (result->acquired_from == UINT32_MAX) {
-        simt_new_phase(w);
-        result->acquired_from = w->phase;
-    }
-    if (w->fence_phase != 0) result->released_before = w->fence_phase;
-    w->fence_phase = 0;
-}
-
-/* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
-void simt_note_volatile(struct worker *w, const void *address, int access)
-{
-    if (!is_global(w, address)) return;
-    if (access == SIMT_WRITE && w->fence_phase == 0) return;
-    if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
-    note_atomic(w);
-}
 
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
 {
@@ -44,9 +16,9 @@ void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
     if (w == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
     simt_spin(w, return_address);
-    if (is_global(w, address)) {
+    if (simt_is_global(w, address)) {
         simt_wait_for_earlier(w);
-        note_atomic(w);
+        simt_note_atomic(w);
     }
     if (simt_tls_watch != NULL) simt_check(address, bytes, SIMT_ATOMIC, true, return_address);
 }
@@ -54,14 +26,6 @@ void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
 void simt_atomic_end(void *address, size_t bytes)
 {
     (void)address, (void)bytes;
-}
-
-void simt_fence(void)
-{
-    struct worker *w = simt_tls_worker;
-    if (w == NULL) return;
-    simt_new_phase(w);
-    w->fence_phase = w->phase;
 }
 
 /* ---- std::atomic and the compiler's builtins, in kernels and in host code ----------------------------- */

@@ -14,20 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-SIMT_HOT struct worker *simt_tls_watch;
-SIMT_HOT struct worker *simt_tls_worker;
-
 static const char *const NEEDS_ALIGNMENT = "an access of N bytes needs an address that is a multiple of N";
 static const char *const LOCAL_NEEDS_ALIGNMENT =
     "in local memory, an array that is read or written 16 bytes at a time, as float4, needs alignas(16)";
-
-enum place simt_place_of(const struct worker *w, uintptr_t address)
-{
-    if (address - ARENA_BASE < ARENA_BYTES) return PLACE_ARENA;
-    for (enum place place = PLACE_DYNAMIC; place >= PLACE_DATA; place--)
-        if (address - w->space[place].base < w->space[place].bytes) return place;
-    return PLACE_OTHER;
-}
 
 void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
                  const void *pc, const char *remark)

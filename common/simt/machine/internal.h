@@ -20,6 +20,7 @@
 
 #include "machine.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -164,11 +165,15 @@ struct finding {
     uint64_t seen;
 };
 
-/* ---- report.c, lines.c -------------------------------------------------------------------------------- */
+/* ---- finding.c, report.c, lines.c ---------------------------------------------------------------------- */
 
 /** @brief Adds a copy of @p finding (taking its text) to @p list, or counts it if one like it is there. */
 void simt_finding_add(struct vector *list, const struct finding *finding);
 void simt_finding_drop(struct vector *list);
+/** @brief Begins the line of a finding on stderr. A kind that findings.h does not list ends the program. */
+void simt_finding_begin(const char *kind);
+/** @brief @p count more findings, which have been printed. */
+void simt_finding_told(int count);
 /** @brief Prints all findings of a launch and empties the list. */
 void simt_report(struct vector *list, const struct simt_launch *launch);
 
@@ -338,7 +343,7 @@ struct result {
     struct counters counters;
 };
 
-/* ---- schedule.c, meet.c ------------------------------------------------------------------------------- */
+/* ---- worker.c: what runs now --------------------------------------------------------------------------- */
 
 struct fiber {
     void *context; /**< while no thread is on it, or before its first */
@@ -426,12 +431,30 @@ struct worker {
 extern SIMT_HOT struct worker *simt_tls_watch;
 /** The worker while it runs a kernel. */
 extern SIMT_HOT struct worker *simt_tls_worker;
+/** What simt_self() gives. */
+extern SIMT_HOT const struct simt_identity *simt_tls_self;
 extern SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+
+enum { MAX_WORKERS = 256 };
+
+/** The OS threads that were started. */
+struct pool {
+    pthread_t thread[MAX_WORKERS]; /**< of worker i; 0 is whoever launches */
+    int started;                   /**< workers 1 .. started */
+};
+extern struct pool simt_pool;
+extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
+
+enum place simt_place_of(const struct worker *w, uintptr_t address);
+
+/* ---- schedule.c, lanes.c, meet.c, phases.c --------------------------------------------------------------- */
 
 struct worker *simt_worker_new(void);
 void simt_worker_attach(struct worker *w); /**< the calling OS thread will run it */
 void simt_worker_begin(struct worker *w, const struct simt_launch *launch);
 void simt_run_block(struct worker *w);
+void simt_lanes_run(struct worker *w);  /**< lanes of the running warp, until none of them is ready */
+void simt_lanes_drop(struct worker *w); /**< takes back the fibers of threads that will never go on */
 /** @brief Another lane, or the scheduler, goes on; returns when this lane is made ready. */
 void simt_suspend(struct worker *w);
 /** @brief Ends the running block at the running thread. */
@@ -440,19 +463,50 @@ void simt_abandon(struct worker *w, int error) __attribute__((noreturn));
 void simt_found(struct worker *w, struct finding *finding);
 void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */
 void simt_new_phase(struct worker *w);
+bool simt_is_global(const struct worker *w, const void *address);
+/** @brief The running thread is at an atomic operation on global memory: it acquires, and releases what was fenced. */
+void simt_note_atomic(struct worker *w);
+/** @brief A flag may be read and set through a volatile as well. */
 void simt_note_volatile(struct worker *w, const void *address, int access);
 
 bool simt_resolve_warp(struct worker *w, struct warp *warp);
 bool simt_resolve_block(struct worker *w);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
 
-/* ---- launch.c, between.c, trap.c ---------------------------------------------------------------------- */
+/* ---- blocks.c ------------------------------------------------------------------------------------------ */
 
-extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
-uint64_t simt_block_of_order(uint64_t order, uint64_t blocks);
+enum { RESULTS = 64 };
+
+/** The launch that is running; one at a time. */
+struct running_launch {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool running; /**< workers may join */
+    unsigned long number;
+    int busy; /**< pool threads at work */
+    uint64_t blocks, next, retired;
+    bool retiring;       /**< somebody is taking up results */
+    atomic_bool stopped; /**< a block ended at a finding: later ones do not count */
+    int error;
+    bool waited, let_go_early; /**< some block waited for the launch in front; all let the next start before */
+    const struct simt_launch *launch;
+    struct result ring[RESULTS];
+    struct vector findings;
+    struct counters counters;
+};
+extern struct running_launch simt_now;
+
+/** @brief A launch behind those in @p before begins; returns its number. */
+uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_overlap *before);
+bool simt_take_block(struct worker *w); /**< false: there is none left */
+void simt_finish_block(struct worker *w);
 /** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
 void simt_wait_for_earlier(struct worker *w);
 bool simt_launch_stopped(const struct worker *w);
+bool simt_launch_runs(void);
+bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */
+
+/* ---- between.c, trap.c --------------------------------------------------------------------------------- */
 
 /** @brief Takes up what a block touched, after all earlier blocks: races between blocks, unwritten memory. */
 void simt_between(struct result *result, uint64_t block, struct vector *findings);
@@ -472,11 +526,6 @@ void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
 void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
                        bool waited, bool let_go_early);
 
-/* What the timer of watch.c asks, in a signal handler. */
-bool simt_launch_runs(void);
-bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */
-void simt_signal_workers(int signal);               /**< all threads of the pool but the calling one */
-
 void simt_watch_prepare(void); /**< ready for the timer (watch.c) */
 
 void simt_trap_install(void);
@@ -487,7 +536,6 @@ void simt_trap_stack(void); /**< an alternate signal stack for the calling OS th
 /* ---- check.c ------------------------------------------------------------------------------------------ */
 
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc);
-enum place simt_place_of(const struct worker *w, uintptr_t address);
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc);
 /** @brief The running thread waited for its copy to these bytes of shared memory. */

@@ -1,67 +1,16 @@
 /**
  * @file report.c
- * @brief Findings: collected without being formatted, merged by where they happened, printed as sentences.
- *
- * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are
- * therefore merged twice: by address while the kernel runs, by line when they are printed.
+ * @brief The findings of a launch, printed as sentences: merged by the line they are about.
  */
-#include "findings.h"
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    KEPT = 256,   /* different findings kept a block, and a launch */
     PRINTED = 20, /* a launch */
     TEXT = 640,
 };
-
-static atomic_int findings;
-
-int simt_finding_count(void)
-{
-    return findings;
-}
-
-void simt_finding_again(void)
-{
-    findings++;
-}
-
-/* ---- collecting --------------------------------------------------------------------------------------- */
-
-static bool same_actor(const struct actor *a, const struct actor *b)
-{
-    return a->pc == b->pc && a->site == b->site && a->access == b->access;
-}
-
-static bool same_finding(const struct finding *a, const struct finding *b)
-{
-    return a->kind == b->kind && a->place == b->place && a->earlier == b->earlier && same_actor(&a->actor[0], &b->actor[0]) &&
-           same_actor(&a->actor[1], &b->actor[1]);
-}
-
-void simt_finding_add(struct vector *list, const struct finding *finding)
-{
-    struct finding *old = list->data;
-    for (size_t i = 0; i < list->count; i++) {
-        if (!same_finding(&old[i], finding)) continue;
-        old[i].seen += finding->seen;
-        free(finding->text);
-        return;
-    }
-    if (list->count < KEPT)
-        *(struct finding *)simt_vector_grow(list, sizeof *finding) = *finding;
-    else
-        free(finding->text);
-}
-
-void simt_finding_drop(struct vector *list)
-{
-    for (size_t i = 0; i < list->count; i++) free(((struct finding *)list->data)[i].text);
-    list->count = 0;
-}
 
 /* ---- wording ------------------------------------------------------------------------------------------ */
 
@@ -178,20 +127,11 @@ static void print_actor(const struct finding *f, int which, const struct simt_la
     fputc('\n', stderr);
 }
 
-/* A kind that findings.h does not list would be no finding to those who read reports. */
-static void begin_finding(const char *kind)
-{
-    char line[64];
-    snprintf(line, sizeof line, "simt: %s: ", kind);
-    if (simt_finding_kind(line) == NULL) simt_die("findings.h does not list %s", kind);
-    fputs(line, stderr);
-}
-
 static void print_finding(const struct finding *f, const struct simt_launch *launch)
 {
     char text[TEXT];
     describe_place(f, launch, text);
-    begin_finding(f->kind);
+    simt_finding_begin(f->kind);
     fprintf(stderr, "%s in kernel %s\n", text, launch->kernel);
     for (int i = 0; i < 2; i++)
         if (f->actor[i].access != 0) print_actor(f, i, launch);
@@ -266,7 +206,7 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
     if (list->count == 0) return;
     load_lines(f, list->count);
     const int different = merge(f, list->count);
-    findings += different;
+    simt_finding_told(different);
     flockfile(stderr);
     for (size_t i = 0, printed = 0; i < list->count && printed < PRINTED; i++) {
         if (f[i].seen == 0) continue;
@@ -277,20 +217,4 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
         fprintf(stderr, "simt: and %d more findings in kernel %s\n", different - PRINTED, launch->kernel);
     funlockfile(stderr);
     simt_finding_drop(list);
-}
-
-void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
-{
-    struct simt_site found = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    if (site != NULL) found = simt_site_found(site);
-    flockfile(stderr);
-    begin_finding(kind);
-    vfprintf(stderr, format, arguments);
-    if (site != NULL) fprintf(stderr, "\n  at %s:%d", found.file, found.line);
-    fputc('\n', stderr);
-    funlockfile(stderr);
-    va_end(arguments);
-    findings++;
 }

@@ -105,7 +105,6 @@ void simt_trap_install(void)
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(SIGNALS[i], &action, &before[i]);
-    simt_watch_prepare();
 }
 
 void simt_trap_stack(void)

@@ -63,6 +63,13 @@ static void tell_of_host(void *context)
     end_here();
 }
 
+/* All threads of the pool but the calling one. */
+static void ask_workers(int signal)
+{
+    for (int i = 1; i <= simt_pool.started; i++)
+        if (!pthread_equal(simt_pool.thread[i], pthread_self())) pthread_kill(simt_pool.thread[i], signal);
+}
+
 static void look(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = simt_tls_worker;
@@ -70,7 +77,7 @@ static void look(int signal, siginfo_t *info, void *context)
     if (w != NULL && simt_runs_first_block(w)) {
         if (!atomic_flag_test_and_set(&told)) tell_of_kernel(w, context);
     } else if (simt_launch_runs()) {
-        simt_signal_workers(signal);
+        ask_workers(signal);
     } else if (w == NULL && !atomic_flag_test_and_set(&told)) {
         tell_of_host(context);
     }

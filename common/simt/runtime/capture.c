@@ -289,8 +289,10 @@ void captures_forget(void)
     pthread_mutex_unlock(&lock);
 }
 
-void captures_report_leaks(void)
+/** Called by the machine when it looks for leaks: captures that were never ended. */
+static void report_leaks(void)
 {
+    if (runtime_lost() != cudaSuccess) return; /* nothing can be ended any more */
     pthread_mutex_lock(&lock);
     for (const struct capture *c = captures; c != NULL; c = c->next)
         if (c->owner == getpid())
@@ -329,7 +331,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return runtime_result(cudaErrorInvalidValue);
     struct CUstream_st *s = stream_behind(stream);
     if (s == NULL) return runtime_result(cudaErrorStreamCaptureUnsupported);
-    graphs_watch_leaks();
+    graphs_watch_leaks(); /* their leaks are told before those of captures */
+    simt_report_leaks_with(report_leaks);
     pthread_mutex_lock(&lock);
     cudaError_t error = begin(s, mode, CALLER_SITE("cudaStreamBeginCapture"));
     pthread_mutex_unlock(&lock);

@@ -4,7 +4,7 @@
  *
  * A graph holds nodes in an order that respects its edges: a node only depends on nodes before it. While a
  * stream is under capture, runtime_perform() hands its operations to capture_take(), which makes them nodes;
- * a replay hands the nodes' operations back to the function that carries out all others.
+ * a replay carries the nodes' operations out like all others.
  */
 #ifndef WARPWISE_SIMT_GRAPH_H
 #define WARPWISE_SIMT_GRAPH_H
@@ -59,9 +59,17 @@ struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, const struct operatio
 void graph_free(struct CUgraph_st *graph);
 /** @brief From here on @p graph is the program's: a valid handle, and a leak if it is never destroyed. */
 void graph_publish(struct CUgraph_st *graph);
-/** @brief Hands every node's operation to @p carry_out, in order, until the context is lost. */
-void graph_replay(cudaGraphExec_t executable, void (*carry_out)(const struct operation *));
-/** @brief From here on graphs, and captures, that are left at the end are reported. */
+/** @brief A graph with the same nodes and edges that no list knows; NULL if memory is out. */
+struct CUgraph_st *graph_copy(const struct CUgraph_st *graph);
+int graph_is_valid(cudaGraph_t graph);
+/** @brief 0 if there is no such graph. */
+int graph_destroy(struct CUgraph_st *graph);
+/** @brief An executable copy of @p graph, made at @p site; NULL if memory is out. */
+struct CUgraphExec_st *executable_new(const struct CUgraph_st *graph, struct simt_site site);
+int executable_is_valid(cudaGraphExec_t executable);
+/** @brief 0 if there is no such executable graph. */
+int executable_destroy(struct CUgraphExec_st *executable);
+/** @brief From here on graphs that are left at the end are reported. */
 void graphs_watch_leaks(void);
 /** @brief cudaDeviceReset: they are all gone. */
 void graphs_forget(void);
@@ -105,6 +113,16 @@ unsigned long object_number(void);
 /** @brief A finding if @p count objects of a kind are left; @p site is where the first of them was made. */
 void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site);
 
+/** @brief Reports streams and events with a higher number than @p mark as leaks. */
+void objects_report_since(unsigned long mark);
+/** @brief From here on the stream exists: a valid handle. */
+void stream_remember(struct CUstream_st *stream);
+/** @brief From here on it does not; 0 if it did not before. */
+int stream_forget(const struct CUstream_st *stream);
+void event_remember(struct CUevent_st *event);
+int event_forget(const struct CUevent_st *event);
+int event_is_valid(cudaEvent_t event);
+
 /** @brief The stream is about to be destroyed. */
 void promises_lose_stream(struct CUstream_st *stream);
 /** @brief The stream behind a handle; NULL for the legacy default stream. */
@@ -139,7 +157,5 @@ void capture_spoil(cudaStream_t stream);
 void capture_lose_stream(cudaStream_t stream);
 /** @brief cudaDeviceReset: no stream is under capture any more. */
 void captures_forget(void);
-/** @brief Reports captures that were never ended as leaks. */
-void captures_report_leaks(void);
 
 #endif

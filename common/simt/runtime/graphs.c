@@ -1,230 +1,11 @@
 /**
  * @file graphs.c
- * @brief Graphs and executable graphs: nodes, instantiation, update, replay. How a capture fills one is in
- * capture.c.
+ * @brief The interface of graphs and executable graphs: instantiation, update, launch. What they are made of is in
+ *        nodes.c, how a capture fills one in capture.c, and their replay in operations.c.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "graph.h"
 
-/* All that exist, so that a handle can be told from one that was destroyed, and a leak be found. */
-static struct CUgraph_st *graphs;
-static struct CUgraphExec_st *executables;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- sets of nodes ------------------------------------------------------------------------------------- */
-
-int node_set_add(struct node_set *set, struct CUgraphNode_st *node)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (set->nodes[i] == node) return 1;
-    if (set->count == set->capacity) {
-        size_t capacity = set->capacity == 0 ? 4 : 2 * set->capacity;
-        struct CUgraphNode_st **more = realloc(set->nodes, capacity * sizeof(struct CUgraphNode_st *));
-        if (more == NULL) return 0;
-        set->nodes = more;
-        set->capacity = capacity;
-    }
-    set->nodes[set->count++] = node;
-    return 1;
-}
-
-int node_set_add_all(struct node_set *set, const struct node_set *more)
-{
-    for (size_t i = 0; i < more->count; i++)
-        if (!node_set_add(set, more->nodes[i])) return 0;
-    return 1;
-}
-
-void node_set_clear(struct node_set *set)
-{
-    free(set->nodes);
-    *set = (struct node_set){NULL, 0, 0};
-}
-
-/* ---- kept operations ----------------------------------------------------------------------------------- */
-
-/** A launch with its arguments, in one block of memory: a graph runs it with what they were at capture. */
-struct kept_launch {
-    struct simt_launch launch;
-    _Alignas(64) char args[];
-};
-
-static int operation_keep(struct operation *kept, const struct operation *operation)
-{
-    *kept = *operation;
-    if (operation->kind != OPERATION_LAUNCH) return 1;
-    size_t args_bytes = operation->as.launch.args_bytes;
-    size_t bytes = (sizeof(struct kept_launch) + args_bytes + 63) / 64 * 64;
-    struct kept_launch *copy = aligned_alloc(64, bytes);
-    if (copy == NULL) return 0;
-    copy->launch = *operation->as.launch.launch;
-    memcpy(copy->args, copy->launch.args, args_bytes);
-    copy->launch.args = copy->args;
-    kept->as.launch.launch = &copy->launch;
-    return 1;
-}
-
-static void operation_drop(struct operation *kept)
-{
-    if (kept->kind == OPERATION_LAUNCH) free((void *)kept->as.launch.launch);
-}
-
 /* ---- graphs -------------------------------------------------------------------------------------------- */
-
-struct CUgraph_st *graph_new(struct simt_site site)
-{
-    struct CUgraph_st *graph = calloc(1, sizeof(*graph));
-    if (graph == NULL) return NULL;
-    graph->site = site;
-    graph->owner = getpid();
-    graph->number = object_number();
-    return graph;
-}
-
-static void node_free(struct CUgraphNode_st *node)
-{
-    operation_drop(&node->operation);
-    node_set_clear(&node->after);
-    free(node);
-}
-
-struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, const struct operation *operation,
-                                 const struct node_set *after)
-{
-    struct CUgraphNode_st *node = calloc(1, sizeof(*node));
-    if (node == NULL) return NULL;
-    if (!operation_keep(&node->operation, operation)) {
-        free(node);
-        return NULL;
-    }
-    node->index = graph->nodes.count;
-    if (node_set_add_all(&node->after, after) && node_set_add(&graph->nodes, node)) return node;
-    node_free(node);
-    return NULL;
-}
-
-void graph_free(struct CUgraph_st *graph)
-{
-    if (graph == NULL) return;
-    for (size_t i = 0; i < graph->nodes.count; i++) node_free(graph->nodes.nodes[i]);
-    node_set_clear(&graph->nodes);
-    free(graph);
-}
-
-/** A graph with the same nodes and edges; NULL if memory is out. */
-static struct CUgraph_st *graph_copy(const struct CUgraph_st *graph)
-{
-    struct CUgraph_st *copy = graph_new(graph->site);
-    for (size_t i = 0; copy != NULL && i < graph->nodes.count; i++) {
-        const struct CUgraphNode_st *node = graph->nodes.nodes[i];
-        struct node_set after = {NULL, 0, 0};
-        int complete = 1;
-        for (size_t k = 0; k < node->after.count; k++)
-            complete &= node_set_add(&after, copy->nodes.nodes[node->after.nodes[k]->index]);
-        if (!complete || graph_add(copy, &node->operation, &after) == NULL) {
-            graph_free(copy);
-            copy = NULL;
-        }
-        node_set_clear(&after);
-    }
-    return copy;
-}
-
-/** Called by the machine when it looks for leaks. */
-static void report_leaks(void)
-{
-    size_t count = 0, executable_count = 0;
-    struct simt_site site = {0}, executable_site = {0};
-    if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
-    pthread_mutex_lock(&lock);
-    for (const struct CUgraph_st *g = graphs; g != NULL; g = g->next)
-        if (g->owner == getpid() && ++count) site = g->site;
-    for (const struct CUgraphExec_st *e = executables; e != NULL; e = e->next)
-        if (e->owner == getpid() && ++executable_count) executable_site = e->site;
-    pthread_mutex_unlock(&lock);
-    report_left(count, "graph", "", &site);
-    report_left(executable_count, "executable graph", "", &executable_site);
-    captures_report_leaks();
-}
-
-void graphs_report_since(unsigned long mark)
-{
-    size_t count = 0, executable_count = 0;
-    struct simt_site site = {0}, executable_site = {0};
-    pthread_mutex_lock(&lock);
-    for (struct CUgraph_st *g = graphs; g != NULL; g = g->next) {
-        if (g->number <= mark || g->owner != getpid()) continue;
-        site = g->site;
-        g->owner = 0; /* nobody's: it is not told again at the end */
-        count++;
-    }
-    for (struct CUgraphExec_st *e = executables; e != NULL; e = e->next) {
-        if (e->number <= mark || e->owner != getpid()) continue;
-        executable_site = e->site;
-        e->owner = 0;
-        executable_count++;
-    }
-    pthread_mutex_unlock(&lock);
-    report_left(count, "graph", OF_THIS_CALL, &site);
-    report_left(executable_count, "executable graph", OF_THIS_CALL, &executable_site);
-}
-
-void graphs_watch_leaks(void)
-{
-    simt_report_leaks_with(report_leaks);
-}
-
-void graph_publish(struct CUgraph_st *graph)
-{
-    graphs_watch_leaks();
-    pthread_mutex_lock(&lock);
-    graph->next = graphs;
-    graphs = graph;
-    pthread_mutex_unlock(&lock);
-}
-
-static int graph_is_valid(cudaGraph_t graph)
-{
-    pthread_mutex_lock(&lock);
-    const struct CUgraph_st *g = graphs;
-    while (g != NULL && g != graph) g = g->next;
-    pthread_mutex_unlock(&lock);
-    return g != NULL;
-}
-
-static int executable_is_valid(cudaGraphExec_t executable)
-{
-    pthread_mutex_lock(&lock);
-    const struct CUgraphExec_st *e = executables;
-    while (e != NULL && e != executable) e = e->next;
-    pthread_mutex_unlock(&lock);
-    return e != NULL;
-}
-
-static void executable_free(struct CUgraphExec_st *executable)
-{
-    graph_free(executable->graph);
-    free(executable);
-}
-
-void graphs_forget(void)
-{
-    pthread_mutex_lock(&lock);
-    while (graphs != NULL) {
-        struct CUgraph_st *g = graphs;
-        graphs = g->next;
-        graph_free(g);
-    }
-    while (executables != NULL) {
-        struct CUgraphExec_st *e = executables;
-        executables = e->next;
-        executable_free(e);
-    }
-    pthread_mutex_unlock(&lock);
-}
 
 cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
 {
@@ -239,19 +20,9 @@ cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags)
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-    cudaError_t error = cudaErrorInvalidValue;
     runtime_makes(CALLER_SITE("cudaGraphDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
-    pthread_mutex_lock(&lock);
-    for (struct CUgraph_st **link = &graphs; *link != NULL; link = &(*link)->next) {
-        if (*link != graph) continue;
-        *link = graph->next;
-        graph_free(graph);
-        error = cudaSuccess;
-        break;
-    }
-    pthread_mutex_unlock(&lock);
-    return runtime_result(error);
+    return runtime_result(graph_destroy(graph) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 /** The nodes of @p set into an array of *@p count places; without an array, only how many there are. */
@@ -323,21 +94,8 @@ static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, u
     *executable = NULL;
     if (flags & cudaGraphInstantiateFlagDeviceLaunch) return runtime_refuse(site, "launch from a kernel is");
     if (flags & ~harmless) return runtime_result(cudaErrorInvalidValue);
-    struct CUgraphExec_st *e = calloc(1, sizeof(*e));
-    if (e != NULL) e->graph = graph_copy(graph);
-    if (e == NULL || e->graph == NULL) {
-        free(e);
-        return runtime_result(cudaErrorMemoryAllocation);
-    }
-    e->site = site;
-    e->owner = getpid();
-    e->number = object_number();
-    pthread_mutex_lock(&lock);
-    e->next = executables;
-    executables = e;
-    pthread_mutex_unlock(&lock);
-    *executable = e;
-    return cudaSuccess;
+    *executable = executable_new(graph, site);
+    return runtime_result(*executable != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long flags)
@@ -354,19 +112,9 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
 {
     runtime_makes(CALLER_SITE("cudaGraphExecDestroy"), SIMT_NO_OBJECTS);
-    cudaError_t error = cudaErrorInvalidValue;
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
-    pthread_mutex_lock(&lock);
-    for (struct CUgraphExec_st **link = &executables; *link != NULL; link = &(*link)->next) {
-        if (*link != executable) continue;
-        *link = executable->next;
-        executable_free(executable);
-        error = cudaSuccess;
-        break;
-    }
-    pthread_mutex_unlock(&lock);
-    return runtime_result(error);
+    return runtime_result(executable_destroy(executable) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 /* ---- update: the same nodes and edges, other parameters ------------------------------------------------ */
@@ -421,35 +169,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
     return cudaSuccess;
 }
 
-/* ---- replay -------------------------------------------------------------------------------------------- */
-
-/** The host's memory and the device's may have been freed since the capture: device ranges are looked at. */
-static int ranges_are_valid(const struct operation *o)
-{
-    if (o->kind == OPERATION_SET)
-        return device_range_is_valid(o->site, o->as.set.to,
-                                     (o->as.set.rows - 1) * o->as.set.pitch + o->as.set.width, "fills");
-    if (o->kind != OPERATION_COPY) return 1;
-    const struct copy_operation *c = &o->as.copy;
-    int to_device = c->kind == cudaMemcpyHostToDevice || c->kind == cudaMemcpyDeviceToDevice;
-    int from_device = c->kind == cudaMemcpyDeviceToHost || c->kind == cudaMemcpyDeviceToDevice;
-    if (to_device && !device_range_is_valid(o->site, c->to, (c->rows - 1) * c->to_pitch + c->width, "writes"))
-        return 0;
-    return !from_device ||
-           device_range_is_valid(o->site, c->from, (c->rows - 1) * c->from_pitch + c->width, "reads");
-}
-
-void graph_replay(cudaGraphExec_t executable, void (*carry_out)(const struct operation *))
-{
-    const struct node_set *nodes = &executable->graph->nodes;
-    for (size_t i = 0; i < nodes->count && runtime_lost() == cudaSuccess; i++) {
-        const struct operation *operation = &nodes->nodes[i]->operation;
-        if (ranges_are_valid(operation))
-            carry_out(operation);
-        else
-            runtime_lose(cudaErrorIllegalAddress);
-    }
-}
+/* ---- launch -------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {

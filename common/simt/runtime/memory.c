@@ -264,25 +264,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     return cudaSuccess;
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------- */
-
-int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role)
-{
-    char what[256];
-    if (pointer == NULL) return 0;
-    if (simt_device_contains(pointer, bytes)) return 1;
-    if (simt_device_freed(pointer)) {
-        simt_device_describe(pointer, bytes, what, sizeof(what));
-        simt_finding("use-after-free", &site, "%s %s %zu bytes: %s", site.what, role, bytes, what);
-    } else if (simt_is_device_pointer(pointer) || simt_device_contains(pointer, 1)) {
-        simt_device_describe(pointer, bytes, what, sizeof(what));
-        simt_finding("out-of-bounds", &site, "%s %s %zu bytes: %s", site.what, role, bytes, what);
-    } else {
-        simt_finding("host-pointer", &site, "%s %s %zu bytes of host memory as if it were device memory",
-                     site.what, role, bytes);
-    }
-    return 0;
-}
+/* ---- copies -------------------------------------------------------------------------------------------- */
 
 /** Says so if @p pointer is given as host memory but lies on the device. */
 static int is_mistaken_for_host(struct simt_site site, const void *pointer, const char *role)
@@ -294,8 +276,6 @@ static int is_mistaken_for_host(struct simt_site site, const void *pointer, cons
                  what);
     return 1;
 }
-
-/* ---- copies -------------------------------------------------------------------------------------------- */
 
 static int to_device(enum cudaMemcpyKind kind)
 {

@@ -77,6 +77,8 @@ static void perform_launch(const struct simt_launch *launch, cudaStream_t stream
     if (error != 0) runtime_lose((cudaError_t)error);
 }
 
+static void replay(cudaGraphExec_t executable);
+
 static void carry_out(const struct operation *operation)
 {
     if (operation->kind != OPERATION_LAUNCH) runtime_settled();
@@ -99,9 +101,22 @@ static void carry_out(const struct operation *operation)
         operation->as.host.function(operation->as.host.user_data);
         break;
     case OPERATION_GRAPH:
-        graph_replay(operation->as.graph, carry_out);
+        replay(operation->as.graph);
         runtime_settled();
         break;
+    }
+}
+
+/** In order, until the context is lost. Memory may have been freed since the capture: device ranges are looked at. */
+static void replay(cudaGraphExec_t executable)
+{
+    const struct node_set *nodes = &executable->graph->nodes;
+    for (size_t i = 0; i < nodes->count && runtime_lost() == cudaSuccess; i++) {
+        const struct operation *operation = &nodes->nodes[i]->operation;
+        if (operation_ranges_are_valid(operation))
+            carry_out(operation);
+        else
+            runtime_lose(cudaErrorIllegalAddress);
     }
 }
 

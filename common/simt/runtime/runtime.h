@@ -122,6 +122,8 @@ void event_record_now(cudaEvent_t event);
 
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
+/** @brief The same for all device memory of a copy or a fill. */
+int operation_ranges_are_valid(const struct operation *operation);
 
 /* ---- what an entry point promises (promises.c): findings where simt_promise() says so ------------------ */
 

@@ -2,72 +2,18 @@
  * @file streams.c
  * @brief Streams and events. Work is done when it is asked for: a stream is always idle, waiting is free.
  */
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "graph.h"
 
-/* All that exist, so that a handle can be told from one that was destroyed or never made. */
-static struct CUstream_st *streams;
-static struct CUevent_st *events;
-static struct CUstream_st per_thread; /* cudaStreamPerThread: one will do, nothing overlaps */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- what is left ---------------------------------------------------------------------------------------- */
-
-static unsigned long made; /* streams, events and graphs so far */
-
-unsigned long object_number(void)
-{
-    return __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
-}
-
-unsigned long simt_objects_made(void)
-{
-    return __atomic_load_n(&made, __ATOMIC_RELAXED);
-}
-
-void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site)
-{
-    if (count == 0) return;
-    simt_finding("leak", site, "%zu %s%s%s %s never destroyed; the first is of %s", count, kind,
-                 count == 1 ? "" : "s", whose, count == 1 ? "was" : "were", site->what);
-}
-
 void simt_report_left_since(unsigned long mark)
 {
-    size_t stream_count = 0, event_count = 0;
-    struct simt_site stream_site = {0}, event_site = {0};
     if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
-    pthread_mutex_lock(&lock);
-    for (const struct CUstream_st *s = streams; s != NULL; s = s->next)
-        if (s->number > mark && ++stream_count) stream_site = s->site;
-    for (const struct CUevent_st *e = events; e != NULL; e = e->next)
-        if (e->number > mark && ++event_count) event_site = e->site;
-    pthread_mutex_unlock(&lock);
-    report_left(stream_count, "stream", OF_THIS_CALL, &stream_site);
-    report_left(event_count, "event", OF_THIS_CALL, &event_site);
+    objects_report_since(mark);
     graphs_report_since(mark);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
-
-int stream_is_valid(cudaStream_t stream)
-{
-    if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return 1;
-    pthread_mutex_lock(&lock);
-    const struct CUstream_st *s = streams;
-    while (s != NULL && s != stream) s = s->next;
-    pthread_mutex_unlock(&lock);
-    return s != NULL;
-}
-
-struct CUstream_st *stream_behind(cudaStream_t stream)
-{
-    if (stream == cudaStreamPerThread) return &per_thread;
-    return stream == cudaStreamLegacy ? NULL : stream;
-}
 
 static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority, struct simt_site site)
 {
@@ -80,10 +26,7 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int p
     s->site = site;
     s->number = object_number();
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
-    pthread_mutex_lock(&lock);
-    s->next = streams;
-    streams = s;
-    pthread_mutex_unlock(&lock);
+    stream_remember(s);
     *stream = s;
     return cudaSuccess;
 }
@@ -105,21 +48,13 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    cudaError_t error = cudaErrorInvalidResourceHandle;
     runtime_makes(CALLER_SITE("cudaStreamDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
-    pthread_mutex_lock(&lock);
-    for (struct CUstream_st **link = &streams; *link != NULL; link = &(*link)->next) {
-        if (*link != stream) continue;
-        *link = stream->next;
-        capture_lose_stream(stream);
-        promises_lose_stream(stream);
-        free(stream);
-        error = cudaSuccess;
-        break;
-    }
-    pthread_mutex_unlock(&lock);
-    return runtime_result(error);
+    if (!stream_forget(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    capture_lose_stream(stream);
+    promises_lose_stream(stream);
+    free(stream);
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
@@ -191,22 +126,6 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-static int event_is_valid(cudaEvent_t event)
-{
-    pthread_mutex_lock(&lock);
-    const struct CUevent_st *e = events;
-    while (e != NULL && e != event) e = e->next;
-    pthread_mutex_unlock(&lock);
-    return e != NULL;
-}
-
-void event_record_now(cudaEvent_t event)
-{
-    clock_gettime(CLOCK_MONOTONIC, &event->when);
-    event->recorded = 1;
-    event->capture_id = 0;
-}
-
 static cudaError_t create_event(cudaEvent_t *event, unsigned int flags, struct simt_site site)
 {
     runtime_makes(site, SIMT_NO_OBJECTS);
@@ -218,10 +137,7 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned int flags, struct s
     e->flags = flags;
     e->site = site;
     e->number = object_number();
-    pthread_mutex_lock(&lock);
-    e->next = events;
-    events = e;
-    pthread_mutex_unlock(&lock);
+    event_remember(e);
     *event = e;
     return cudaSuccess;
 }
@@ -238,20 +154,12 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    cudaError_t error = cudaErrorInvalidResourceHandle;
     runtime_makes(CALLER_SITE("cudaEventDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
-    pthread_mutex_lock(&lock);
-    for (struct CUevent_st **link = &events; *link != NULL; link = &(*link)->next) {
-        if (*link != event) continue;
-        *link = event->next;
-        node_set_clear(&event->captured);
-        free(event);
-        error = cudaSuccess;
-        break;
-    }
-    pthread_mutex_unlock(&lock);
-    return runtime_result(error);
+    if (!event_forget(event)) return runtime_result(cudaErrorInvalidResourceHandle);
+    node_set_clear(&event->captured);
+    free(event);
+    return cudaSuccess;
 }
 
 static cudaError_t record(cudaEvent_t event, cudaStream_t stream, unsigned int flags, struct simt_site site)

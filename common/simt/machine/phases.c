@@ -1,0 +1,52 @@
+/**
+ * @file phases.c
+ * @brief The phases of a block: its fences and atomics divide what it touches into what comes before and after.
+ *
+ * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
+ * (between.c).
+ */
+#include "internal.h"
+
+void simt_new_phase(struct worker *w)
+{
+    w->phase++;
+    w->touch_tick = ++w->clock;
+    w->block_quiet =
+        ++w->clock; /* what was quiet must be looked at once more, to be listed in the new phase */
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].quiet = ++w->clock;
+    if (w->warp != NULL) w->warp_quiet = w->warp->quiet;
+}
+
+void simt_fence(void)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return;
+    simt_new_phase(w);
+    w->fence_phase = w->phase;
+}
+
+bool simt_is_global(const struct worker *w, const void *address)
+{
+    const enum place place = simt_place_of(w, (uintptr_t)address);
+    return place == PLACE_ARENA || place == PLACE_DATA;
+}
+
+void simt_note_atomic(struct worker *w)
+{
+    struct result *result = w->result;
+    if (result->acquired_from == UINT32_MAX) {
+        simt_new_phase(w);
+        result->acquired_from = w->phase;
+    }
+    if (w->fence_phase != 0) result->released_before = w->fence_phase;
+    w->fence_phase = 0;
+}
+
+/* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
+void simt_note_volatile(struct worker *w, const void *address, int access)
+{
+    if (!simt_is_global(w, address)) return;
+    if (access == SIMT_WRITE && w->fence_phase == 0) return;
+    if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
+    simt_note_atomic(w);
+}

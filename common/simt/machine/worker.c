@@ -1,0 +1,36 @@
+/**
+ * @file worker.c
+ * @brief What runs now: the worker of the calling OS thread, the CUDA thread on it, the pool of OS threads. Everybody
+ *        reads it, so it stands below all others.
+ */
+#include "internal.h"
+
+SIMT_HOT struct worker *simt_tls_watch;
+SIMT_HOT struct worker *simt_tls_worker;
+SIMT_HOT const struct simt_identity *simt_tls_self;
+SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+
+struct pool simt_pool;
+bool simt_broken;
+
+const struct simt_identity *simt_self(void)
+{
+    return simt_tls_self;
+}
+
+void *simt_dynamic_shared(const char *name, size_t element_bytes)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return NULL;
+    w->dynamic_name = name;
+    w->dynamic_element_bytes = element_bytes;
+    return (void *)w->space[PLACE_DYNAMIC].base;
+}
+
+enum place simt_place_of(const struct worker *w, uintptr_t address)
+{
+    if (address - ARENA_BASE < ARENA_BYTES) return PLACE_ARENA;
+    for (enum place place = PLACE_DYNAMIC; place >= PLACE_DATA; place--)
+        if (address - w->space[place].base < w->space[place].bytes) return place;
+    return PLACE_OTHER;
+}

@@ -1,0 +1,272 @@
+/**
+ * @file nodes.c
+ * @brief Graphs as data: nodes and what they come after, copies, and the graphs that exist, so that a handle can be
+ *        told from one that was destroyed, and a leak be found.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "graph.h"
+
+static struct CUgraph_st *graphs;
+static struct CUgraphExec_st *executables;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- sets of nodes ------------------------------------------------------------------------------------- */
+
+int node_set_add(struct node_set *set, struct CUgraphNode_st *node)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->nodes[i] == node) return 1;
+    if (set->count == set->capacity) {
+        size_t capacity = set->capacity == 0 ? 4 : 2 * set->capacity;
+        struct CUgraphNode_st **more = realloc(set->nodes, capacity * sizeof(struct CUgraphNode_st *));
+        if (more == NULL) return 0;
+        set->nodes = more;
+        set->capacity = capacity;
+    }
+    set->nodes[set->count++] = node;
+    return 1;
+}
+
+int node_set_add_all(struct node_set *set, const struct node_set *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        if (!node_set_add(set, more->nodes[i])) return 0;
+    return 1;
+}
+
+void node_set_clear(struct node_set *set)
+{
+    free(set->nodes);
+    *set = (struct node_set){NULL, 0, 0};
+}
+
+/* ---- kept operations ----------------------------------------------------------------------------------- */
+
+/** A launch with its arguments, in one block of memory: a graph runs it with what they were at capture. */
+struct kept_launch {
+    struct simt_launch launch;
+    _Alignas(64) char args[];
+};
+
+static int operation_keep(struct operation *kept, const struct operation *operation)
+{
+    *kept = *operation;
+    if (operation->kind != OPERATION_LAUNCH) return 1;
+    size_t args_bytes = operation->as.launch.args_bytes;
+    size_t bytes = (sizeof(struct kept_launch) + args_bytes + 63) / 64 * 64;
+    struct kept_launch *copy = aligned_alloc(64, bytes);
+    if (copy == NULL) return 0;
+    copy->launch = *operation->as.launch.launch;
+    memcpy(copy->args, copy->launch.args, args_bytes);
+    copy->launch.args = copy->args;
+    kept->as.launch.launch = &copy->launch;
+    return 1;
+}
+
+static void operation_drop(struct operation *kept)
+{
+    if (kept->kind == OPERATION_LAUNCH) free((void *)kept->as.launch.launch);
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------------- */
+
+struct CUgraph_st *graph_new(struct simt_site site)
+{
+    struct CUgraph_st *graph = calloc(1, sizeof(*graph));
+    if (graph == NULL) return NULL;
+    graph->site = site;
+    graph->owner = getpid();
+    graph->number = object_number();
+    return graph;
+}
+
+static void node_free(struct CUgraphNode_st *node)
+{
+    operation_drop(&node->operation);
+    node_set_clear(&node->after);
+    free(node);
+}
+
+struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, const struct operation *operation,
+                                 const struct node_set *after)
+{
+    struct CUgraphNode_st *node = calloc(1, sizeof(*node));
+    if (node == NULL) return NULL;
+    if (!operation_keep(&node->operation, operation)) {
+        free(node);
+        return NULL;
+    }
+    node->index = graph->nodes.count;
+    if (node_set_add_all(&node->after, after) && node_set_add(&graph->nodes, node)) return node;
+    node_free(node);
+    return NULL;
+}
+
+void graph_free(struct CUgraph_st *graph)
+{
+    if (graph == NULL) return;
+    for (size_t i = 0; i < graph->nodes.count; i++) node_free(graph->nodes.nodes[i]);
+    node_set_clear(&graph->nodes);
+    free(graph);
+}
+
+struct CUgraph_st *graph_copy(const struct CUgraph_st *graph)
+{
+    struct CUgraph_st *copy = graph_new(graph->site);
+    for (size_t i = 0; copy != NULL && i < graph->nodes.count; i++) {
+        const struct CUgraphNode_st *node = graph->nodes.nodes[i];
+        struct node_set after = {NULL, 0, 0};
+        int complete = 1;
+        for (size_t k = 0; k < node->after.count; k++)
+            complete &= node_set_add(&after, copy->nodes.nodes[node->after.nodes[k]->index]);
+        if (!complete || graph_add(copy, &node->operation, &after) == NULL) {
+            graph_free(copy);
+            copy = NULL;
+        }
+        node_set_clear(&after);
+    }
+    return copy;
+}
+
+/* ---- those that exist ------------------------------------------------------------------------------------ */
+
+/** Called by the machine when it looks for leaks. */
+static void report_leaks(void)
+{
+    size_t count = 0, executable_count = 0;
+    struct simt_site site = {0}, executable_site = {0};
+    if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
+    pthread_mutex_lock(&lock);
+    for (const struct CUgraph_st *g = graphs; g != NULL; g = g->next)
+        if (g->owner == getpid() && ++count) site = g->site;
+    for (const struct CUgraphExec_st *e = executables; e != NULL; e = e->next)
+        if (e->owner == getpid() && ++executable_count) executable_site = e->site;
+    pthread_mutex_unlock(&lock);
+    report_left(count, "graph", "", &site);
+    report_left(executable_count, "executable graph", "", &executable_site);
+}
+
+void graphs_report_since(unsigned long mark)
+{
+    size_t count = 0, executable_count = 0;
+    struct simt_site site = {0}, executable_site = {0};
+    pthread_mutex_lock(&lock);
+    for (struct CUgraph_st *g = graphs; g != NULL; g = g->next) {
+        if (g->number <= mark || g->owner != getpid()) continue;
+        site = g->site;
+        g->owner = 0; /* nobody's: it is not told again at the end */
+        count++;
+    }
+    for (struct CUgraphExec_st *e = executables; e != NULL; e = e->next) {
+        if (e->number <= mark || e->owner != getpid()) continue;
+        executable_site = e->site;
+        e->owner = 0;
+        executable_count++;
+    }
+    pthread_mutex_unlock(&lock);
+    report_left(count, "graph", OF_THIS_CALL, &site);
+    report_left(executable_count, "executable graph", OF_THIS_CALL, &executable_site);
+}
+
+void graphs_watch_leaks(void)
+{
+    simt_report_leaks_with(report_leaks);
+}
+
+void graph_publish(struct CUgraph_st *graph)
+{
+    graphs_watch_leaks();
+    pthread_mutex_lock(&lock);
+    graph->next = graphs;
+    graphs = graph;
+    pthread_mutex_unlock(&lock);
+}
+
+int graph_is_valid(cudaGraph_t graph)
+{
+    pthread_mutex_lock(&lock);
+    const struct CUgraph_st *g = graphs;
+    while (g != NULL && g != graph) g = g->next;
+    pthread_mutex_unlock(&lock);
+    return g != NULL;
+}
+
+int executable_is_valid(cudaGraphExec_t executable)
+{
+    pthread_mutex_lock(&lock);
+    const struct CUgraphExec_st *e = executables;
+    while (e != NULL && e != executable) e = e->next;
+    pthread_mutex_unlock(&lock);
+    return e != NULL;
+}
+
+static void executable_free(struct CUgraphExec_st *executable)
+{
+    graph_free(executable->graph);
+    free(executable);
+}
+
+int graph_destroy(struct CUgraph_st *graph)
+{
+    pthread_mutex_lock(&lock);
+    struct CUgraph_st **link = &graphs;
+    while (*link != NULL && *link != graph) link = &(*link)->next;
+    const int found = *link != NULL;
+    if (found) {
+        *link = graph->next;
+        graph_free(graph);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+struct CUgraphExec_st *executable_new(const struct CUgraph_st *graph, struct simt_site site)
+{
+    struct CUgraphExec_st *e = calloc(1, sizeof(*e));
+    if (e != NULL) e->graph = graph_copy(graph);
+    if (e == NULL || e->graph == NULL) {
+        free(e);
+        return NULL;
+    }
+    e->site = site;
+    e->owner = getpid();
+    e->number = object_number();
+    pthread_mutex_lock(&lock);
+    e->next = executables;
+    executables = e;
+    pthread_mutex_unlock(&lock);
+    return e;
+}
+
+int executable_destroy(struct CUgraphExec_st *executable)
+{
+    pthread_mutex_lock(&lock);
+    struct CUgraphExec_st **link = &executables;
+    while (*link != NULL && *link != executable) link = &(*link)->next;
+    const int found = *link != NULL;
+    if (found) {
+        *link = executable->next;
+        executable_free(executable);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void graphs_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    while (graphs != NULL) {
+        struct CUgraph_st *g = graphs;
+        graphs = g->next;
+        graph_free(g);
+    }
+    while (executables != NULL) {
+        struct CUgraphExec_st *e = executables;
+        executables = e->next;
+        executable_free(e);
+    }
+    pthread_mutex_unlock(&lock);
+}
