@@ -6,7 +6,16 @@
  * others, except where lanes execute an instruction unequally often, and their addresses show which executions
  * some of them left out.
  */
-#include "internal.h"
+#include "apart.h"
+#include "counters.h"
+#include "image.h"
+#include "sizes.h"
+#include "tools.h"
+#include "traffic.h"
+#include "worker.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 enum {
     SITES = WARP_LANES * LOG_ENTRIES,

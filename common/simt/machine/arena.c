@@ -5,15 +5,24 @@
  * The extents cover the arena from its beginning to the highest byte ever used, in order of address. Freed
  * memory rests in quarantine, so that a use after free is seen, and goes back in the order of freeing.
  */
-#include "internal.h"
+#include "arena.h"
+#include "image.h"
+#include "lines.h"
+#include "machine.h"
+#include "names.h"
+#include "settings.h"
+#include "tools.h"
+#include "worker.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 256, CHUNK = 1 << 16 };
+enum { ALIGNMENT = 256, RED_ZONE_BYTES = 256, CHUNK = 1 << 16 };
 #define QUARANTINE_BYTES ((size_t)256 << 20)
 
 enum state { STATE_FREE, STATE_LIVE, STATE_RESTING };

@@ -6,8 +6,15 @@
  * Between blocks, atomics are what makes results depend on timing: a block that comes to one on global
  * memory waits until all blocks before it are done, so results are those of one worker.
  */
-#include "internal.h"
+#include "blocks.h"
+#include "cells.h"
+#include "check.h"
+#include "lanes.h"
+#include "machine.h"
+#include "phases.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address)

@@ -7,8 +7,16 @@
  * the first writing and the first reading block are kept: if either does not race with a later block, then
  * none does.
  */
-#include "internal.h"
+#include "between.h"
+#include "arena.h"
+#include "cells.h"
+#include "finding.h"
+#include "image.h"
+#include "machine.h"
+#include "tools.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4 };

@@ -6,8 +6,19 @@
  * taken up, in order: printf output, findings, counters. So nothing anyone sees depends on the number of workers, and
  * a grid of 2^31 blocks needs no more memory than one of 64.
  */
-#include "internal.h"
+#include "blocks.h"
+#include "between.h"
+#include "counters.h"
+#include "finding.h"
+#include "lanes.h"
+#include "machine.h"
+#include "settings.h"
+#include "tools.h"
+#include "worker.h"
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 struct running_launch simt_now = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -29,7 +40,8 @@ void simt_wait_for_earlier(struct worker *w)
 {
     if (w->waited) return;
     pthread_mutex_lock(&simt_now.lock);
-    while (!simt_now.stopped && simt_now.retired != w->result->order) pthread_cond_wait(&simt_now.changed, &simt_now.lock);
+    while (!simt_now.stopped && simt_now.retired != w->result->order)
+        pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     pthread_mutex_unlock(&simt_now.lock);
     if (simt_now.stopped) simt_abandon(w, 0);
     w->waited = true;
@@ -48,7 +60,8 @@ bool simt_runs_first_block(const struct worker *w)
 bool simt_take_block(struct worker *w)
 {
     pthread_mutex_lock(&simt_now.lock);
-    while (!simt_now.stopped && simt_now.next < simt_now.blocks && simt_now.next - simt_now.retired >= RESULTS)
+    while (!simt_now.stopped && simt_now.next < simt_now.blocks &&
+           simt_now.next - simt_now.retired >= RESULTS)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     const bool taken = !simt_now.stopped && simt_now.next < simt_now.blocks;
     if (taken) {

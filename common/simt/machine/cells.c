@@ -8,8 +8,16 @@
  * run in. An asynchronous copy is a write twice: when it is begun, and when it lands at its thread's wait.
  * What is ordered after the first but not after the second lacks that wait, or a barrier after it.
  */
-#include "internal.h"
+#include "cells.h"
+#include "early.h"
+#include "finding.h"
+#include "lanes.h"
+#include "machine.h"
+#include "sizes.h"
+#include "tools.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /** What is being done now, once for all words of an access. */

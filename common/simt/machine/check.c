@@ -6,10 +6,21 @@
  * store. They are the hottest code of the machine: reads that can find nothing new end after a few
  * comparisons, see struct space. Local variables (on the fiber's stack) are nobody's business.
  */
-#include "internal.h"
+#include "check.h"
+#include "arena.h"
+#include "cells.h"
+#include "counters.h"
+#include "finding.h"
+#include "image.h"
+#include "lanes.h"
+#include "machine.h"
+#include "phases.h"
+#include "settings.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

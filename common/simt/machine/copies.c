@@ -6,8 +6,16 @@
  * thread waits for its group; on hardware it may land at any time until then, so that the cells (cells.c)
  * know it as begun and take every access before the wait as a mistake, whatever the value found.
  */
-#include "internal.h"
+#include "cells.h"
+#include "check.h"
+#include "counters.h"
+#include "finding.h"
+#include "machine.h"
+#include "settings.h"
+#include "tools.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 struct copy {

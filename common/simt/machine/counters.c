@@ -7,8 +7,20 @@
  * the same, by apart.c from where they did not. That starts anew at each such point, as lanes meet there. What an
  * access costs is said by traffic.c.
  */
-#include "internal.h"
+#include "counters.h"
+#include "apart.h"
+#include "cells.h"
+#include "finding.h"
+#include "image.h"
+#include "lanes.h"
+#include "machine.h"
+#include "settings.h"
+#include "sizes.h"
+#include "traffic.h"
+#include "worker.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

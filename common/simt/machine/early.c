@@ -7,8 +7,12 @@
  * that one meets what n was behind as well; and even after its wait, if no thread of n ever waited.
  * between.c compares accesses.
  */
-#include "internal.h"
+#include "early.h"
+#include "machine.h"
+#include "sizes.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 void simt_grids_wait(void)

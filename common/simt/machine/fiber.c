@@ -6,7 +6,9 @@
  * assembly switch takes some 10 ns; ucontext, the fallback for other processors (or with
  * SIMT_FIBER_UCONTEXT, to test it), some 200 ns, as it makes a system call for the signal mask.
  */
-#include "internal.h"
+#include "fiber.h"
+#include "machine.h"
+#include "sizes.h"
 
 #include <string.h>
 

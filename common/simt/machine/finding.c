@@ -5,9 +5,15 @@
  * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are
  * therefore merged twice: by address while the kernel runs (here), by line when they are printed (report.c).
  */
+#include "finding.h"
 #include "findings.h"
-#include "internal.h"
+#include "machine.h"
+#include "settings.h"
+#include "tools.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +45,8 @@ static bool same_actor(const struct actor *a, const struct actor *b)
 
 static bool same_finding(const struct finding *a, const struct finding *b)
 {
-    return a->kind == b->kind && a->place == b->place && a->earlier == b->earlier && same_actor(&a->actor[0], &b->actor[0]) &&
-           same_actor(&a->actor[1], &b->actor[1]);
+    return a->kind == b->kind && a->place == b->place && a->earlier == b->earlier &&
+           same_actor(&a->actor[0], &b->actor[0]) && same_actor(&a->actor[1], &b->actor[1]);
 }
 
 void simt_finding_add(struct vector *list, const struct finding *finding)

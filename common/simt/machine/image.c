@@ -6,11 +6,17 @@
  * worker; a `__device__` variable is a global one. Symbols are the only bounds there are; a stripped program
  * runs, but is not checked for overruns from one variable into the next.
  */
-#include "internal.h"
+#include "image.h"
+#include "machine.h"
+#include "names.h"
+#include "settings.h"
+#include "tools.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -7,8 +7,17 @@
  * ready. A fiber that finished its thread takes the next fresh lane, so that a kernel in which nobody waits runs on
  * one fiber.
  */
-#include "internal.h"
+#include "lanes.h"
+#include "cells.h"
+#include "fiber.h"
+#include "finding.h"
+#include "image.h"
+#include "machine.h"
+#include "settings.h"
+#include "sizes.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

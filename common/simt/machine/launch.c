@@ -5,10 +5,22 @@
  * The thread that launches works too; the others are started when they are first of use and wait for the
  * next launch ever after. Who runs which block, and what comes of its result, is in blocks.c.
  */
-#include "internal.h"
+#include "arena.h"
+#include "blocks.h"
+#include "counters.h"
+#include "early.h"
+#include "image.h"
+#include "machine.h"
+#include "report.h"
+#include "schedule.h"
+#include "settings.h"
+#include "trap.h"
+#include "watch.h"
+#include "worker.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +44,8 @@ static void *pool_thread(void *worker)
     simt_worker_attach(worker);
     pthread_mutex_lock(&simt_now.lock);
     for (;;) {
-        while (!simt_now.running || simt_now.number == seen) pthread_cond_wait(&simt_now.changed, &simt_now.lock);
+        while (!simt_now.running || simt_now.number == seen)
+            pthread_cond_wait(&simt_now.changed, &simt_now.lock);
         seen = simt_now.number;
         simt_now.busy++;
         pthread_mutex_unlock(&simt_now.lock);
@@ -57,7 +70,7 @@ static void start_threads(int wanted)
     if (simt_pool.started >= wanted) return;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* the program's signals are the business of its own threads, */
+    sigfillset(&all);         /* the program's signals are the business of its own threads, */
     sigdelset(&all, SIGPROF); /* but watch.c asks these where they are */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     while (simt_pool.started < wanted) {

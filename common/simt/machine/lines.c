@@ -5,10 +5,15 @@
  * Addresses are looked up when a report is printed, all in one run of addr2line, and remembered. Where there
  * is no addr2line, reports give the address and say so.
  */
-#include "internal.h"
+#include "lines.h"
+#include "image.h"
+#include "machine.h"
+#include "tools.h"
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -6,8 +6,18 @@
  * who has met whom (simt_resolve_warp), and only when no warp can, whether the block has met
  * (simt_resolve_block); so what meets does not depend on the order in which threads ran.
  */
-#include "internal.h"
+#include "meet.h"
+#include "cells.h"
+#include "early.h"
+#include "finding.h"
+#include "lanes.h"
+#include "machine.h"
+#include "settings.h"
+#include "sizes.h"
+#include "worker.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,11 @@
  * @file names.c
  * @brief What the source calls a variable, and which of its elements an address is.
  */
-#include "internal.h"
+#include "names.h"
+#include "machine.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

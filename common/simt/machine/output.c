@@ -2,8 +2,14 @@
  * @file output.c
  * @brief What kernel code says: printf, assert, trap, and what the headers have to remark.
  */
-#include "internal.h"
+#include "finding.h"
+#include "lanes.h"
+#include "machine.h"
+#include "settings.h"
+#include "tools.h"
+#include "worker.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,12 @@
  * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
  * (between.c).
  */
-#include "internal.h"
+#include "phases.h"
+#include "finding.h"
+#include "machine.h"
+#include "worker.h"
+
+#include <stdbool.h>
 
 void simt_new_phase(struct worker *w)
 {
@@ -23,12 +28,6 @@ void simt_fence(void)
     if (w == NULL) return;
     simt_new_phase(w);
     w->fence_phase = w->phase;
-}
-
-bool simt_is_global(const struct worker *w, const void *address)
-{
-    const enum place place = simt_place_of(w, (uintptr_t)address);
-    return place == PLACE_ARENA || place == PLACE_DATA;
 }
 
 void simt_note_atomic(struct worker *w)

@@ -2,8 +2,18 @@
  * @file report.c
  * @brief The findings of a launch, printed as sentences: merged by the line they are about.
  */
-#include "internal.h"
+#include "report.h"
+#include "arena.h"
+#include "cells.h"
+#include "finding.h"
+#include "image.h"
+#include "lines.h"
+#include "machine.h"
+#include "names.h"
+#include "tools.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,8 +131,8 @@ static void print_actor(const struct finding *f, int which, const struct simt_la
         fputs("  by", stderr);
     else
         fprintf(stderr, "  %s by", access_name(actor->access));
-    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s", block.x, block.y, block.z, thread.x, thread.y,
-            thread.z, place);
+    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s", block.x, block.y, block.z, thread.x,
+            thread.y, thread.z, place);
     if (earlier != NULL) fprintf(stderr, " of kernel %s, launched before", earlier->kernel);
     fputc('\n', stderr);
 }

@@ -5,8 +5,23 @@
  * The scheduler runs on the OS thread's own stack. Lanes hand over to each other (lanes.c); the scheduler gets the
  * word back when no lane of the warp is ready.
  */
-#include "internal.h"
+#include "schedule.h"
+#include "arena.h"
+#include "blocks.h"
+#include "cells.h"
+#include "counters.h"
+#include "finding.h"
+#include "image.h"
+#include "lanes.h"
+#include "machine.h"
+#include "meet.h"
+#include "settings.h"
+#include "sizes.h"
+#include "tools.h"
+#include "trap.h"
+#include "worker.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,9 +2,12 @@
  * @file settings.c
  * @brief The SIMT_ variables of the environment, read before main() so that a wrong one is never overlooked.
  */
-#include "internal.h"
+#include "settings.h"
+#include "machine.h"
 
 #include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

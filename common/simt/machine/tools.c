@@ -2,7 +2,8 @@
  * @file tools.c
  * @brief Memory and numbers for the other parts.
  */
-#include "internal.h"
+#include "tools.h"
+#include "settings.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

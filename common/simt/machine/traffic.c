@@ -4,7 +4,15 @@
  *
  * The rules are those of the hardware, as docs/counters.md lists them.
  */
-#include "internal.h"
+#include "traffic.h"
+#include "cells.h"
+#include "counters.h"
+#include "finding.h"
+#include "machine.h"
+#include "sizes.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
 
 /* Distinct 32-byte sectors. */
 static unsigned sectors_of_request(const struct request *r)

@@ -5,9 +5,17 @@
  * The handler runs on a stack of its own (the thread's may be what overflowed), writes down the finding and
  * leaves for the scheduler, as any other finding that ends a block does.
  */
-#include "internal.h"
+#include "trap.h"
+#include "finding.h"
+#include "image.h"
+#include "lanes.h"
+#include "machine.h"
+#include "sizes.h"
+#include "tools.h"
+#include "worker.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>

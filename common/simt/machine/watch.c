@@ -7,9 +7,21 @@
  * it is; else it is host code that does not return. What was interrupted cannot go on safely, so the program ends
  * here.
  */
-#include "internal.h"
+#include "watch.h"
+#include "blocks.h"
+#include "finding.h"
+#include "image.h"
+#include "lines.h"
+#include "machine.h"
+#include "report.h"
+#include "tools.h"
+#include "trap.h"
+#include "worker.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -36,11 +48,12 @@ static char *sentence(const char *what)
 static void tell_of_kernel(struct worker *w, void *context)
 {
     struct vector findings = {0};
-    struct finding f = {.kind = "endless",
-                        .place = PLACE_OTHER,
-                        .text = sentence("a launch"),
-                        .remark = "a loop whose condition never becomes false, or one that takes far too many steps",
-                        .seen = 1};
+    struct finding f = {
+        .kind = "endless",
+        .place = PLACE_OTHER,
+        .text = sentence("a launch"),
+        .remark = "a loop whose condition never becomes false, or one that takes far too many steps",
+        .seen = 1};
     f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, NULL};
     simt_note_frames(&f, context);
     simt_finding_add(&findings, &f);
@@ -54,7 +67,8 @@ static void tell_of_host(void *context)
     struct finding f = {.kind = "endless", .place = PLACE_OTHER};
     simt_image_load();
     simt_note_frames(&f, context);
-    fprintf(stderr, "simt: endless: %s in host code: no kernel is running\n", text != NULL ? text : "the call");
+    fprintf(stderr, "simt: endless: %s in host code: no kernel is running\n",
+            text != NULL ? text : "the call");
     for (int i = 0; i < FRAMES && f.frame[i] != 0; i++) {
         if (!simt_line_known(f.frame[i])) continue;
         fprintf(stderr, "  at %s\n", simt_line_text(f.frame[i]));
@@ -93,7 +107,8 @@ void simt_watch_prepare(void)
 
 void simt_watch(double seconds)
 {
-    struct itimerval timer = {.it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+    struct itimerval timer = {
+        .it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
     if (seconds > 0.0) {
         simt_watch_prepare(); /* there may never be a launch */
         timer.it_interval.tv_usec = again_us;

@@ -3,7 +3,12 @@
  * @brief What runs now: the worker of the calling OS thread, the CUDA thread on it, the pool of OS threads. Everybody
  *        reads it, so it stands below all others.
  */
-#include "internal.h"
+#include "worker.h"
+#include "arena.h"
+#include "finding.h"
+#include "machine.h"
+
+#include <stdbool.h>
 
 SIMT_HOT struct worker *simt_tls_watch;
 SIMT_HOT struct worker *simt_tls_worker;

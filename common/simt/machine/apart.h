@@ -1,0 +1,18 @@
+/**
+ * @file apart.h
+ * @brief Counting instructions that not all lanes of a warp executed together.
+ */
+#ifndef WARPWISE_SIMT_APART_H
+#define WARPWISE_SIMT_APART_H
+
+struct worker;
+
+/** Counts what logs hold from index @p from on, site by site; leaves what lanes that only paused must complete. */
+void simt_flush_apart(struct worker *w, unsigned from, unsigned paused);
+/**
+ * The first of the @p reached entries common to all lanes that is of a site which lanes execute unequally often
+ * behind them: had some left a loop early there, it would look the same. @p reached if there is none.
+ */
+unsigned simt_certain_until(const struct worker *w, unsigned reached);
+
+#endif

@@ -1,0 +1,46 @@
+/**
+ * @file blocks.h
+ * @brief The blocks of the running launch.
+ */
+#ifndef WARPWISE_SIMT_BLOCKS_H
+#define WARPWISE_SIMT_BLOCKS_H
+
+#include "worker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum { RESULTS = 64 };
+
+/** The launch that is running; one at a time. */
+struct running_launch {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool running; /**< workers may join */
+    unsigned long number;
+    int busy; /**< pool threads at work */
+    uint64_t blocks, next, retired;
+    bool retiring;       /**< somebody is taking up results */
+    atomic_bool stopped; /**< a block ended at a finding: later ones do not count */
+    int error;
+    bool waited,
+        let_go_early; /**< some block waited for the launch in front; all let the next start before */
+    const struct simt_launch *launch;
+    struct result ring[RESULTS];
+    struct vector findings;
+    struct counters counters;
+};
+extern struct running_launch simt_now;
+
+/** @brief A launch behind those in @p before begins; returns its number. */
+uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_overlap *before);
+bool simt_take_block(struct worker *w); /**< false: there is none left */
+void simt_finish_block(struct worker *w);
+/** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
+void simt_wait_for_earlier(struct worker *w);
+bool simt_launch_stopped(const struct worker *w);
+bool simt_launch_runs(void);
+bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */
+
+#endif

@@ -1,0 +1,19 @@
+/**
+ * @file check.h
+ * @brief Every access: is it allowed, and who must know of it?
+ */
+#ifndef WARPWISE_SIMT_CHECK_H
+#define WARPWISE_SIMT_CHECK_H
+
+#include "worker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc);
+/** @brief Ends the block at an access that hardware would refuse. */
+void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
+                 const void *pc, const char *remark) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,54 @@
+/**
+ * @file counters.h
+ * @brief What a profiler counts: what a lane notes for it, and the sums.
+ */
+#ifndef WARPWISE_SIMT_COUNTERS_H
+#define WARPWISE_SIMT_COUNTERS_H
+
+#include "finding.h"
+#include "machine.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct worker;
+
+enum { LOG_ENTRIES = 1024 }; /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
+
+struct counters {
+    uint64_t load_requests, load_sectors, store_requests, store_sectors;
+    uint64_t load_wavefronts, store_wavefronts, conflicts;
+    uint64_t atomics, barriers;
+    uint64_t traced, traced_lanes;
+};
+
+struct log_entry {
+    uintptr_t address;
+    uint32_t pc;
+    uint16_t bytes;
+    uint8_t access, place; /**< place PLACE_NONE: a basic block, no memory */
+};
+struct lane_log {
+    unsigned count;
+    struct log_entry entry[LOG_ENTRIES];
+};
+
+/** What makes two entries the same instruction: everything but the address. */
+static inline uint64_t simt_log_key(const struct log_entry *entry)
+{
+    uint64_t key;
+    memcpy(&key, (const char *)entry + sizeof entry->address, sizeof key);
+    return key;
+}
+
+void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
+                const void *pc);
+/** An asynchronous copy of @p bytes to shared memory, of which @p read are read and the rest are zeros. */
+void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read,
+                     const void *pc);
+void simt_counters_flush(struct worker *w, unsigned paused);
+void simt_counters_add(struct counters *sum, const struct counters *part);
+void simt_counters_write(const struct simt_launch *launch, const struct counters *sum);
+
+#endif

@@ -1,0 +1,20 @@
+/**
+ * @file lanes.h
+ * @brief The lanes of the running warp, and what the running one may do.
+ */
+#ifndef WARPWISE_SIMT_LANES_H
+#define WARPWISE_SIMT_LANES_H
+
+#include "worker.h"
+
+void simt_lanes_run(struct worker *w);  /**< lanes of the running warp, until none of them is ready */
+void simt_lanes_drop(struct worker *w); /**< takes back the fibers of threads that will never go on */
+/** @brief Another lane, or the scheduler, goes on; returns when this lane is made ready. */
+void simt_suspend(struct worker *w);
+/** @brief Ends the running block at the running thread. */
+void simt_abandon(struct worker *w, int error) __attribute__((noreturn));
+/** @brief Adds @p finding about the running thread, filling in who and where. */
+void simt_found(struct worker *w, struct finding *finding);
+void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */
+
+#endif

@@ -1,0 +1,22 @@
+/**
+ * @file names.h
+ * @brief What the source calls a variable, and which of its elements an address is.
+ */
+#ifndef WARPWISE_SIMT_NAMES_H
+#define WARPWISE_SIMT_NAMES_H
+
+#include "machine.h"
+
+#include <stddef.h>
+
+/** @brief "tile" of a name as the linker has it, in memory of its own. */
+char *simt_plain_name(const char *linker_name);
+/**
+ * @brief Writes `tile[2][5] (4 bytes)` for an access at byte @p where; the first index may be past the end.
+ *
+ * Only a buffer of bytes may be accessed before its beginning.
+ */
+void simt_print_element(const char *name, const struct simt_shape *shape, ptrdiff_t where, size_t bytes,
+                        char *text, size_t size);
+
+#endif

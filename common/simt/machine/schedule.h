@@ -1,0 +1,15 @@
+/**
+ * @file schedule.h
+ * @brief Workers, and how one runs a block.
+ */
+#ifndef WARPWISE_SIMT_SCHEDULE_H
+#define WARPWISE_SIMT_SCHEDULE_H
+
+#include "worker.h"
+
+struct worker *simt_worker_new(void);
+void simt_worker_attach(struct worker *w); /**< the calling OS thread will run it */
+void simt_worker_begin(struct worker *w, const struct simt_launch *launch);
+void simt_run_block(struct worker *w);
+
+#endif

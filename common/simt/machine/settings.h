@@ -1,0 +1,27 @@
+/**
+ * @file settings.h
+ * @brief The SIMT_ variables of the environment.
+ */
+#ifndef WARPWISE_SIMT_SETTINGS_H
+#define WARPWISE_SIMT_SETTINGS_H
+
+#include "machine.h"
+
+#include <stdbool.h>
+
+enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
+
+struct settings {
+    enum order order;
+    uint64_t seed; /**< of ORDER_RANDOM */
+    int workers;
+    bool check;
+    int device;           /**< 75, 80 or 90 */
+    const char *counters; /**< file name, "-", or NULL */
+};
+extern struct settings simt_settings;
+
+/** @brief One sentence on stderr, then exit code 2. */
+void simt_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

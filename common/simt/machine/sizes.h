@@ -1,0 +1,16 @@
+/**
+ * @file sizes.h
+ * @brief How large a warp, a block and their memory are.
+ */
+#ifndef WARPWISE_SIMT_SIZES_H
+#define WARPWISE_SIMT_SIZES_H
+
+enum {
+    WARP_LANES = 32,
+    MAX_THREADS = 1024,
+    MAX_WARPS = MAX_THREADS / WARP_LANES,
+    STACK_BYTES = 64 << 10, /* local memory of a thread */
+    DYNAMIC_SHARED_BYTES = 227 << 10,
+};
+
+#endif

@@ -1,0 +1,31 @@
+/**
+ * @file tools.h
+ * @brief Memory and numbers for the other parts.
+ */
+#ifndef WARPWISE_SIMT_TOOLS_H
+#define WARPWISE_SIMT_TOOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** @brief A growing array: bytes, so that one implementation serves all. */
+struct vector {
+    void *data;
+    size_t count, capacity;
+};
+/** @brief Room for one more element of @p element_bytes; its address. Memory running out ends the program. */
+void *simt_vector_grow(struct vector *v, size_t element_bytes);
+void *simt_reserve(size_t bytes, const char *what); /**< zero pages that cost nothing until touched */
+void simt_forget(void *pages, size_t bytes);        /**< makes them zero and free again */
+/**
+ * @brief Gives reserved pages that nobody has written yet memory, all at once.
+ *
+ * One by one they would cost two faults each, as cells are read before they are written, and the second one
+ * stops every other worker for a moment.
+ */
+void simt_populate(void *pages, size_t bytes);
+uint64_t simt_mix(uint64_t value); /**< a good 64-bit hash */
+/** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
+uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
+
+#endif

@@ -1,0 +1,28 @@
+/**
+ * @file traffic.h
+ * @brief What one instruction of a warp costs in requests, sectors and wavefronts.
+ */
+#ifndef WARPWISE_SIMT_TRAFFIC_H
+#define WARPWISE_SIMT_TRAFFIC_H
+
+#include "counters.h"
+#include "finding.h"
+#include "sizes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** The lanes of one instruction of a warp, in ascending order. */
+struct request {
+    unsigned count;
+    uintptr_t address[WARP_LANES]; /**< of an asynchronous copy both, as simt_pack_copy() has them */
+    uint8_t lane[WARP_LANES];
+    size_t bytes;
+};
+
+/** Adds what one instruction costs. */
+void simt_count_request(struct counters *c, const struct request *r, int access, enum place place);
+/** Both addresses of an asynchronous copy in one: the global one, and the offset @p to in shared memory. */
+uintptr_t simt_pack_copy(uintptr_t from, uintptr_t to);
+
+#endif

@@ -1,0 +1,158 @@
+/**
+ * @file worker.h
+ * @brief What runs now: a worker, the block and the threads on it, and how the parts of the machine stand.
+ *
+ * From the top: a file may call those beside and below it, and none calls back (unit.rooms sees to it).
+ *
+ *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
+ *     schedule.c                       a worker runs a block: its warps in order
+ *     atomics.c copies.c check.c       what a thread does: atomics, asynchronous copies, memory accesses
+ *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
+ *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
+ *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
+ *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
+ *     arena.c                          what memory there is
+ *     finding.c phases.c early.c       what was found; fences; launches that overlap
+ *     worker.c                         what runs now
+ *     image.c lines.c names.c          the program's own file, lines and names of the source
+ *     fiber.c settings.c tools.c       stacks, the environment, memory and numbers
+ *
+ * Nothing a block finds is printed while it runs: it is kept in its struct result, and results are taken in
+ * block order. That is what makes reports the same on any number of workers.
+ */
+#ifndef WARPWISE_SIMT_WORKER_H
+#define WARPWISE_SIMT_WORKER_H
+
+#include "cells.h"
+#include "counters.h"
+#include "finding.h"
+#include "image.h"
+#include "machine.h"
+#include "sizes.h"
+#include "tools.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What a block leaves behind. */
+struct result {
+    uint64_t order;
+    bool done;
+    int error;                /**< cudaError_t; the block stopped there */
+    struct vector findings;   /**< struct finding */
+    struct vector touches;    /**< struct touch */
+    struct vector text;       /**< printf output */
+    uint32_t acquired_from;   /**< phase of the first atomic; UINT32_MAX: none */
+    uint32_t released_before; /**< phases before it were fenced, then followed by an atomic */
+    bool grids_waited;        /**< some thread waited for the launch in front, or it is over anyway */
+    bool let_go;              /**< the next launch may start, as far as this block is concerned */
+    bool let_go_waited;       /**< and that was after it had waited */
+    struct counters counters;
+};
+
+struct fiber {
+    void *context; /**< while no thread is on it, or before its first */
+    char *stack;
+    struct fiber *next_free;
+    unsigned colour; /**< shifts the top of its stack, else all stacks share a few cache sets */
+};
+
+enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK };
+
+struct thread {
+    struct simt_identity identity;
+    void *context;
+    struct fiber *fiber;
+    enum wait wait;
+    /* what it waits with */
+    const struct simt_site *site;
+    const void *pc;
+    unsigned mask;
+    simt_warp_function function;
+    void *argument, *operand, *result;
+    int predicate;
+    enum simt_vote vote;
+    unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    bool grids_waited;      /**< for the launch in front (early.c) */
+    struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
+    uint32_t copy_group;    /**< number of the group that is open */
+};
+
+struct warp {
+    unsigned lanes;                /**< lanes it was born with */
+    unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
+    unsigned gathering, at_barrier, asking, at_block_barrier;
+    unsigned paused, spinning;
+    uint32_t tick;  /**< of the accesses it makes now */
+    uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
+    uint32_t quiet;
+    bool partial; /**< clock is in use: some __syncwarp named only a part of the lanes */
+    uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
+};
+
+struct worker {
+    /* read at every access */
+    uintptr_t stack_base;
+    size_t stack_bytes;
+    struct space space[PLACE_COUNT];
+    uint32_t block_quiet, warp_quiet;
+    bool counting, checking;
+    unsigned thread_index;
+    uint32_t tick; /**< tick of the running warp */
+    uint32_t block_start, last_barrier;
+    uint32_t touch_tick, phase;
+
+    struct thread *current;
+    struct warp *warp;
+    struct result *result;
+    const struct simt_launch *launch;
+    void *scheduler; /**< context of the OS thread itself */
+    bool abandoned;  /**< the block ended at a finding */
+
+    uint32_t clock;       /**< the last tick given out */
+    uint32_t fence_phase; /**< of a fence no atomic has followed yet; 0: none */
+    bool waited;          /**< earlier blocks are known to be finished */
+    bool grids_over;      /**< a thread had waited for the launch in front, before the last barrier */
+    size_t touched;       /**< words since the cells were last given back */
+    uint64_t block;       /**< linear index of the running block */
+    unsigned threads, warps;
+    struct vector split; /**< groups of four byte cells */
+    const char *dynamic_name;
+    size_t dynamic_element_bytes;
+    uintptr_t args;
+    const struct symbol *last_variable;
+
+    struct fiber *free_fibers;
+    struct fiber fiber[MAX_THREADS];
+    unsigned fiber_count;
+    uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
+    struct thread thread[MAX_THREADS];
+    struct warp warp_of[MAX_WARPS];
+    struct lane_log *log; /**< 32 of them, of the running warp */
+};
+
+#define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))
+/** The worker while it runs a kernel and somebody wants to know of accesses; NULL otherwise. */
+extern SIMT_HOT struct worker *simt_tls_watch;
+/** The worker while it runs a kernel. */
+extern SIMT_HOT struct worker *simt_tls_worker;
+/** What simt_self() gives. */
+extern SIMT_HOT const struct simt_identity *simt_tls_self;
+extern SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+
+enum { MAX_WORKERS = 256 };
+
+/** The OS threads that were started. */
+struct pool {
+    pthread_t thread[MAX_WORKERS]; /**< of worker i; 0 is whoever launches */
+    int started;                   /**< workers 1 .. started */
+};
+extern struct pool simt_pool;
+extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
+
+/** @brief In which of the worker's spaces an address lies. */
+enum place simt_place_of(const struct worker *w, uintptr_t address);
+
+#endif
