@@ -11,7 +11,7 @@
 
 enum build_state {
     BUILD_READY,
-    BUILD_BROKEN,    /**< the kernel file does not compile or link */
+    BUILD_BROKEN,     /**< the kernel file does not compile or link */
     BUILD_IMPOSSIBLE, /**< something else is wrong; it has been complained about */
     BUILD_REFUSED,    /**< the kernel file does what a stranger's may not (build_untrusted() only) */
     BUILD_LATE        /**< the compiler took too much time or memory over it (build_untrusted() only) */

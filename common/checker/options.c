@@ -177,11 +177,11 @@ static int read_flag(struct options *options, const char *name)
     const struct {
         const char *name;
         int *flag;
-    } flags[] = {{"-v", &options->verbose},          {"--verbose", &options->verbose},
-                 {"--dump", &options->dump},         {"--bench", &options->bench},
-                 {"--list", &options->list},         {"--costs", &options->costs},
-                 {"--rubric", &options->rubric},     {"--ctest", &options->ctest},
-                 {"--isolated", &options->isolated}, {"--rehearse", &options->rehearse},
+    } flags[] = {{"-v", &options->verbose},           {"--verbose", &options->verbose},
+                 {"--dump", &options->dump},          {"--bench", &options->bench},
+                 {"--list", &options->list},          {"--costs", &options->costs},
+                 {"--rubric", &options->rubric},      {"--ctest", &options->ctest},
+                 {"--isolated", &options->isolated},  {"--rehearse", &options->rehearse},
                  {"--fail-fast", &options->fail_fast}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {

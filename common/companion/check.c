@@ -91,8 +91,8 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 /* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
-    static const char *const others[] = {"--case", "--group", "--seed", "--secret-seed-file", "--time-limit",
-                                         "--fail-fast"};
+    static const char *const others[] = {"--case",       "--group",    "--seed", "--secret-seed-file",
+                                         "--time-limit", "--fail-fast"};
     char *own = course_kernel_path(plan->lesson, 0);
     char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
     int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;

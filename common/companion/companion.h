@@ -8,8 +8,8 @@
 #include "course/command.h"
 
 /* about working */
-extern const struct command status_command, next_command, check_command, watch_command, hint_command, diff_command,
-    reset_command;
+extern const struct command status_command, next_command, check_command, watch_command, hint_command,
+    diff_command, reset_command;
 /* about measuring */
 extern const struct command bench_command, predict_command, profile_command, roofline_command, runner_command,
     tour_command;

@@ -174,9 +174,9 @@ static void look_at_gpu(void)
 {
     char *version = *places.nvcc ? ask(places.nvcc, "--version", "release") : NULL;
     report(version ? FINDING_OK : FINDING_OPTIONAL, "CUDA Toolkit",
-           version          ? version
+           version        ? version
            : *places.nvcc ? format_string("%s does not run", places.nvcc)
-                            : "not found when this folder was configured",
+                          : "not found when this folder was configured",
            "install the CUDA Toolkit 12 or 13 with nvcc on the PATH and configure anew: cmake --fresh");
     if (version) report(FINDING_OK, "built for", places.cuda_architectures, "");
     free(version);

@@ -42,7 +42,6 @@ int profile_read_ncu(const char *content, int calls, struct profile *profile);
 /** @brief The same for what SIMT_COUNTERS wrote. */
 int profile_read_simt(const char *content, int calls, struct profile *profile);
 
-
 /** @brief Saves a case of a lesson for `runner --case-file`; its path, or NULL after a complaint (runner.c). */
 char *runner_save_case(const struct lesson_folder *lesson, const char *test_case, enum device device);
 

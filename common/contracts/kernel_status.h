@@ -13,13 +13,13 @@
 
 /** @brief Result of a host entry point. */
 enum kernel_status {
-    KERNEL_OK = 0,              /**< everything was launched */
-    KERNEL_INVALID_DIMENSION,   /**< an extent is zero or negative, heads % kv_heads != 0, or sizes overflow */
-    KERNEL_UNSUPPORTED_DTYPE,   /**< the storage type is not one this kernel is written for */
-    KERNEL_ALIGNMENT_ERROR,     /**< a pointer is not aligned as the contract asks */
-    KERNEL_OUT_OF_MEMORY,       /**< the workspace is missing or smaller than `..._workspace_bytes` says */
-    KERNEL_CUDA_ERROR,          /**< the CUDA runtime refused a launch; cudaGetLastError() has been read */
-    KERNEL_INVALID_CONFIG,      /**< a null pointer, or an option with no meaning */
+    KERNEL_OK = 0,            /**< everything was launched */
+    KERNEL_INVALID_DIMENSION, /**< an extent is zero or negative, heads % kv_heads != 0, or sizes overflow */
+    KERNEL_UNSUPPORTED_DTYPE, /**< the storage type is not one this kernel is written for */
+    KERNEL_ALIGNMENT_ERROR,   /**< a pointer is not aligned as the contract asks */
+    KERNEL_OUT_OF_MEMORY,     /**< the workspace is missing or smaller than `..._workspace_bytes` says */
+    KERNEL_CUDA_ERROR,        /**< the CUDA runtime refused a launch; cudaGetLastError() has been read */
+    KERNEL_INVALID_CONFIG,    /**< a null pointer, or an option with no meaning */
     KERNEL_INVALID_BLOCK_TABLE, /**< a block table entry is outside the cache */
     KERNEL_NOT_STARTED          /**< the skeleton's own answer: nothing has been written here yet */
 };
@@ -28,15 +28,24 @@ enum kernel_status {
 static inline const char *kernel_status_name(enum kernel_status status)
 {
     switch (status) {
-    case KERNEL_OK: return "KERNEL_OK";
-    case KERNEL_INVALID_DIMENSION: return "KERNEL_INVALID_DIMENSION";
-    case KERNEL_UNSUPPORTED_DTYPE: return "KERNEL_UNSUPPORTED_DTYPE";
-    case KERNEL_ALIGNMENT_ERROR: return "KERNEL_ALIGNMENT_ERROR";
-    case KERNEL_OUT_OF_MEMORY: return "KERNEL_OUT_OF_MEMORY";
-    case KERNEL_CUDA_ERROR: return "KERNEL_CUDA_ERROR";
-    case KERNEL_INVALID_CONFIG: return "KERNEL_INVALID_CONFIG";
-    case KERNEL_INVALID_BLOCK_TABLE: return "KERNEL_INVALID_BLOCK_TABLE";
-    case KERNEL_NOT_STARTED: return "KERNEL_NOT_STARTED";
+    case KERNEL_OK:
+        return "KERNEL_OK";
+    case KERNEL_INVALID_DIMENSION:
+        return "KERNEL_INVALID_DIMENSION";
+    case KERNEL_UNSUPPORTED_DTYPE:
+        return "KERNEL_UNSUPPORTED_DTYPE";
+    case KERNEL_ALIGNMENT_ERROR:
+        return "KERNEL_ALIGNMENT_ERROR";
+    case KERNEL_OUT_OF_MEMORY:
+        return "KERNEL_OUT_OF_MEMORY";
+    case KERNEL_CUDA_ERROR:
+        return "KERNEL_CUDA_ERROR";
+    case KERNEL_INVALID_CONFIG:
+        return "KERNEL_INVALID_CONFIG";
+    case KERNEL_INVALID_BLOCK_TABLE:
+        return "KERNEL_INVALID_BLOCK_TABLE";
+    case KERNEL_NOT_STARTED:
+        return "KERNEL_NOT_STARTED";
     }
     return "unknown status";
 }

@@ -14,7 +14,8 @@ struct places {
     const char *devices;    /**< that were built for: simt, gpu */
     const char *cxx, *cxx_id, *cxx_version;
     const char *cmake, *cmake_version;
-    const char *nvcc, *cuda_version, *cuda_host; /**< the CUDA compiler, the toolkit's version, the host compiler */
+    const char *nvcc, *cuda_version,
+        *cuda_host; /**< the CUDA compiler, the toolkit's version, the host compiler */
     const char *cuda_architectures;
     const char *gpu_link_flags, *simt_link_flags; /**< what runners need at the link, beside their library */
 };

@@ -75,7 +75,8 @@ static int counts_half(const struct grade_row *row)
 
 static void note_half(const char *part, struct text *note)
 {
-    char *words = format_string("%s: what passes counts half, since some values of this part are wrong", part);
+    char *words =
+        format_string("%s: what passes counts half, since some values of this part are wrong", part);
     if (!note->length || !strstr(note->data, words))
         text_print(note, "%s%s", note->length ? "; " : "", words);
     free(words);

@@ -20,7 +20,7 @@ struct judgement_request {
     const char *again; /**< words that name the kernel on a command line, or NULL for the lesson's own */
     int bench;
     int build_only; /**< 1: a submission is built and not run */
-    int echo; /**< 1: the checker's report goes to stdout */
+    int echo;       /**< 1: the checker's report goes to stdout */
     int verbose;
     struct argument_list checker_arguments; /**< passed on as they are */
 };

@@ -11,9 +11,9 @@
 
 struct result_row {
     char *lesson, *part, *test_case, *group, *shape, *state;
-    char *finding;               /**< what the software device found: "shared-race", …; or "" */
-    char *time_refused;          /**< why the time is not to be believed, or "" */
-    char *headline, *pattern;    /**< what is wrong, and what that looks like */
+    char *finding;            /**< what the software device found: "shared-race", …; or "" */
+    char *time_refused;       /**< why the time is not to be believed, or "" */
+    char *headline, *pattern; /**< what is wrong, and what that looks like */
     double points, points_max;
     double median_us, p10_us, p90_us;
     double flop, min_bytes;

@@ -20,7 +20,7 @@ enum gemm_value {
     GEMM_LDC,
     GEMM_DTYPE_IN,
     GEMM_DTYPE_OUT,
-    GEMM_CHOICE,   /* what the family's choice is set to */
+    GEMM_CHOICE,    /* what the family's choice is set to */
     GEMM_NULL_ARGS, /* 1: args itself is NULL */
     GEMM_UNUSED     /* set of enum gemm_unused: what is set to values without meaning */
 };

@@ -52,18 +52,19 @@ enum wire_flags {
 struct wire_buffer {
     char name[16]; /**< as the contract calls it */
     uint32_t role;
-    uint32_t null;         /**< 1: the kernel is given a null pointer */
-    uint64_t bytes;        /**< without guard zones */
-    uint64_t row_bytes;    /**< of one row, where rows lie apart on the device only; 0: they do not */
-    uint64_t pitch;        /**< bytes from one such row to the next */
-    uint64_t lead[2];      /**< bytes from a multiple of WIRE_ALIGNMENT to its start, in each run */
-    uint64_t own_row;      /**< bytes of a row that has other bytes behind it, which are not the kernel's; else 0 */
-    uint64_t row_stride;   /**< bytes from one such row to the next */
+    uint32_t null;      /**< 1: the kernel is given a null pointer */
+    uint64_t bytes;     /**< without guard zones */
+    uint64_t row_bytes; /**< of one row, where rows lie apart on the device only; 0: they do not */
+    uint64_t pitch;     /**< bytes from one such row to the next */
+    uint64_t lead[2];   /**< bytes from a multiple of WIRE_ALIGNMENT to its start, in each run */
+    uint64_t
+        own_row; /**< bytes of a row that has other bytes behind it, which are not the kernel's; else 0 */
+    uint64_t row_stride;        /**< bytes from one such row to the next */
     uint64_t extent[WIRE_RANK]; /**< row-major; by them the software device names an element */
     uint32_t rank;              /**< 0: bytes */
     uint32_t elem_bytes;
-    uint64_t contents;     /**< in, inout: what it holds at first, @c bytes long */
-    uint32_t poison[2];    /**< word that it is filled with before run 0 and run 1, if it is written only */
+    uint64_t contents;  /**< in, inout: what it holds at first, @c bytes long */
+    uint32_t poison[2]; /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
 };
 
@@ -104,8 +105,9 @@ struct wire_case {
     uint64_t guard_seed;
     uint32_t poison_workspace; /**< 1: also fill the workspace */
     uint32_t warm_up, timed;   /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
-    double patience;           /**< seconds of CPU time after which the software device stops the case and says where it is; 0: never */
-    uint64_t flush_bytes;      /**< device memory written between timed launches, so that L2 is cold */
+    double
+        patience; /**< seconds of CPU time after which the software device stops the case and says where it is; 0: never */
+    uint64_t flush_bytes; /**< device memory written between timed launches, so that L2 is cold */
     uint32_t buffer_count;
     struct wire_buffer buffer[WIRE_BUFFERS];
     struct wire_result result;

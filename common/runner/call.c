@@ -64,7 +64,8 @@ size_t host_bytes_in_use(void)
 #endif
 }
 
-enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described)
+enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream,
+                               struct wire_result *described)
 {
     struct wire_case told = *run->item;
     void *pointers[WIRE_BUFFERS];

@@ -10,7 +10,8 @@
 
 /** @brief Calls the student's entry point on buffer set @p set and @p stream; launches are described in @p described,
  *         or NULL. */
-enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream, struct wire_result *described);
+enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream,
+                               struct wire_result *described);
 
 /** @brief From now on launches are described in @p result; NULL stops it. */
 void describe_launches(struct wire_result *result);

@@ -56,13 +56,15 @@ static int move_contents(struct device_case *run, const struct wire_buffer *wire
 {
     if (wire->row_bytes == 0) return move(run, buffer->start, host, bytes, back);
     for (size_t at = 0; at < bytes; at += wire->row_bytes)
-        if (move(run, buffer->start + at / wire->row_bytes * wire->pitch, host + at, wire->row_bytes, back) != 0)
+        if (move(run, buffer->start + at / wire->row_bytes * wire->pitch, host + at, wire->row_bytes, back) !=
+            0)
             return -1;
     return 0;
 }
 
 /* Next to rows that lie apart a kernel may read what it then has no use for: that is NaN. */
-static int fill_gaps(struct device_case *run, const struct wire_buffer *wire, const struct device_buffer *buffer)
+static int fill_gaps(struct device_case *run, const struct wire_buffer *wire,
+                     const struct device_buffer *buffer)
 {
     static unsigned char nan[BEHIND_ROW];
     memset(nan, 0xff, sizeof nan);
@@ -79,7 +81,8 @@ static int fill_words(struct device_case *run, const struct wire_buffer *wire, s
     static uint32_t staging[STAGING_BYTES / sizeof(uint32_t)];
     for (size_t at = 0; at < buffer->bytes && at < STAGING_BYTES; at += sizeof word)
         staging[at / sizeof word] = word;
-    if (wire->row_bytes > 0) return move_contents(run, wire, buffer, (unsigned char *)staging, wire->bytes, 0);
+    if (wire->row_bytes > 0)
+        return move_contents(run, wire, buffer, (unsigned char *)staging, wire->bytes, 0);
     for (size_t at = 0; at < buffer->bytes; at += STAGING_BYTES) {
         size_t bytes = buffer->bytes - at < STAGING_BYTES ? buffer->bytes - at : STAGING_BYTES;
         if (move(run, buffer->start + at, staging, bytes, 0) != 0) return -1;
@@ -110,7 +113,8 @@ static void keep(const struct wire_buffer *wire, const struct device_buffer *buf
     size_t stride = wire->row_bytes > 0 ? wire->pitch : wire->row_stride;
     size_t behind = stride - row < BEHIND_ROW ? stride - row : BEHIND_ROW;
     if (simt_device_keep == NULL || wire->role == WIRE_WORKSPACE) return;
-    if (wire->role == WIRE_IN && wire->row_bytes == 0) simt_device_keep(buffer->start, buffer->span, KEPT_INPUT);
+    if (wire->role == WIRE_IN && wire->row_bytes == 0)
+        simt_device_keep(buffer->start, buffer->span, KEPT_INPUT);
     for (size_t at = 0; wire->row_bytes > 0 && wire->role == WIRE_IN && at < buffer->span; at += stride)
         simt_device_keep(buffer->start + at, row, KEPT_INPUT);
     for (size_t at = row; wire->role != WIRE_IN && stride > row && at < buffer->span; at += stride)
@@ -154,7 +158,8 @@ static int allocate(struct device_case *run, int set, unsigned index)
         return 0;
     }
     buffer->span = buffer->bytes;
-    if (wire->row_bytes > 0) buffer->span = (wire->bytes / wire->row_bytes - 1) * wire->pitch + wire->row_bytes;
+    if (wire->row_bytes > 0)
+        buffer->span = (wire->bytes / wire->row_bytes - 1) * wire->pitch + wire->row_bytes;
     /* The software device leaves the lead out of the allocation, so that it watches both borders of the buffer. */
     size_t lead = simt_lead_next_allocation != NULL ? 0 : wire->lead[set];
     buffer->allocated = lead + 2 * guard + buffer->span;

@@ -96,9 +96,8 @@ void run_case(struct wire_header *image, struct wire_case *item)
     if (run == NULL) return;
     int before = findings();
     pretend(item->flags);
-    *run = (struct device_case){.image = image,
-                                .item = item,
-                                .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
+    *run = (struct device_case){
+        .image = image, .item = item, .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
         item->result.setup_failed = 1;

@@ -59,7 +59,8 @@ static int draw_ladder(const struct records *records, const char *folder)
     int count = 0;
     for (size_t i = 0; i < records->count && count < 32; i++) {
         const struct record *record = &records->at[i];
-        if (is_time(record) && is_part(record) && strcmp(problem(record), SHARED_PROBLEM) == 0) steps[count++] = record;
+        if (is_time(record) && is_part(record) && strcmp(problem(record), SHARED_PROBLEM) == 0)
+            steps[count++] = record;
     }
     if (count == 0) return 0;
     double least = INFINITY, most = 0;
@@ -70,8 +71,10 @@ static int draw_ladder(const struct records *records, const char *folder)
     struct svg svg = {.width = 760, .height = 74 + 34.0 * count + 30};
     struct axis x = {pow(10, floor(log10(least))), pow(10, ceil(log10(most))), 110, 640, 10};
     struct axis y = {0, 1, 60 + 34.0 * count, 60, 0};
-    svg_title(&svg, 16, 24, 15, SVG_START, "Attention, 16 heads, 2048 queries and keys, head_dim 64, on an %s", device_of(records));
-    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "milliseconds, logarithmic: shorter is faster; behind it, how many times as fast as lesson 01");
+    svg_title(&svg, 16, 24, 15, SVG_START,
+              "Attention, 16 heads, 2048 queries and keys, head_dim 64, on an %s", device_of(records));
+    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint",
+             "milliseconds, logarithmic: shorter is faster; behind it, how many times as fast as lesson 01");
     for (double tick = x.least; tick <= x.most * 1.001; tick *= 10) {
         svg_line(&svg, axis_place(&x, tick), y.to, axis_place(&x, tick), y.from, "line", 0.6, NULL);
         svg_text(&svg, axis_place(&x, tick), y.from + 17, 12, SVG_MIDDLE, "faint", "%g", tick);
@@ -81,8 +84,8 @@ static int draw_ladder(const struct records *records, const char *folder)
         int f16 = strcmp(steps[i]->kernel, "f16") == 0;
         svg_text(&svg, 100, top + 15, 13, SVG_END, "ink", "%s%s", steps[i]->lesson, f16 ? " in f16" : "");
         svg_rect(&svg, x.from, top, axis_place(&x, ms) - x.from, 22, f16 ? "b" : "a", "none");
-        svg_text(&svg, axis_place(&x, ms) + 7, top + 15, 12.5, SVG_START, "ink", ms < 10 ? "%.2f ms, %.1f×" : "%.1f ms, %.1f×", ms,
-                 steps[0]->value / steps[i]->value);
+        svg_text(&svg, axis_place(&x, ms) + 7, top + 15, 12.5, SVG_START, "ink",
+                 ms < 10 ? "%.2f ms, %.1f×" : "%.1f ms, %.1f×", ms, steps[0]->value / steps[i]->value);
     }
     char path[1024];
     path_of(path, sizeof path, folder, "ladder");
@@ -97,7 +100,8 @@ struct dot {
     char name[64];
 };
 
-static void draw_roofs(struct svg *svg, const struct records *records, const struct axis *x, const struct axis *y)
+static void draw_roofs(struct svg *svg, const struct records *records, const struct axis *x,
+                       const struct axis *y)
 {
     double copy = limit(records, "copy", "gb_per_s") / 1e3; // TB/s: TFLOP/s for each FLOP a byte
     static const struct {
@@ -108,12 +112,15 @@ static void draw_roofs(struct svg *svg, const struct records *records, const str
         double roof = limit(records, roofs[i].kernel, "tflops");
         if (isnan(roof)) continue;
         top = fmax(top, roof);
-        svg_line(svg, axis_place(x, roof / copy), axis_place(y, roof), x->to, axis_place(y, roof), "ink", 1.6, NULL);
-        svg_text(svg, axis_place(x, roof / copy) + 8, axis_place(y, roof) - 6, 12, SVG_START, "ink", "%s: %.0f TFLOP/s", roofs[i].text,
-                 roof);
+        svg_line(svg, axis_place(x, roof / copy), axis_place(y, roof), x->to, axis_place(y, roof), "ink", 1.6,
+                 NULL);
+        svg_text(svg, axis_place(x, roof / copy) + 8, axis_place(y, roof) - 6, 12, SVG_START, "ink",
+                 "%s: %.0f TFLOP/s", roofs[i].text, roof);
     }
-    svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top), "ink", 1.6, NULL);
-    svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * copy) + 8, 12, SVG_START, "ink", "copy: %.0f GB/s", copy * 1e3);
+    svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top),
+             "ink", 1.6, NULL);
+    svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * copy) + 8, 12, SVG_START, "ink",
+             "copy: %.0f GB/s", copy * 1e3);
 }
 
 /* The problem that most lessons share, if the part has it. */
@@ -129,14 +136,19 @@ static int collect_dots(const struct records *records, struct dot *dots, int mos
     for (size_t i = 0; i < records->count; i++) {
         const struct record *record = &records->at[i];
         if (strcmp(record->metric, "tflops") != 0 || !is_part(record)) continue;
-        const struct record *flop = find_record(records, record->lesson, record->kernel, record->case_name, "flop");
-        const struct record *bytes = find_record(records, record->lesson, record->kernel, record->case_name, "min_bytes");
+        const struct record *flop =
+            find_record(records, record->lesson, record->kernel, record->case_name, "flop");
+        const struct record *bytes =
+            find_record(records, record->lesson, record->kernel, record->case_name, "min_bytes");
         if (flop == NULL || bytes == NULL || bytes->value <= 0) continue;
         int at = 0;
-        while (at < count && (strcmp(dots[at].record->lesson, record->lesson) != 0 || strcmp(dots[at].record->kernel, record->kernel) != 0))
+        while (at < count && (strcmp(dots[at].record->lesson, record->lesson) != 0 ||
+                              strcmp(dots[at].record->kernel, record->kernel) != 0))
             at++;
         if (at == most) continue;
-        if (at < count && (is_shared(dots[at].record) || (!is_shared(record) && dots[at].record->value >= record->value))) continue;
+        if (at < count &&
+            (is_shared(dots[at].record) || (!is_shared(record) && dots[at].record->value >= record->value)))
+            continue;
         dots[at] = (struct dot){.record = record, .intensity = flop->value / bytes->value};
         snprintf(dots[at].name, sizeof dots[at].name, "%.2s %.40s", record->lesson, record->kernel);
         if (at == count) count++;
@@ -145,7 +157,8 @@ static int collect_dots(const struct records *records, struct dot *dots, int mos
 }
 
 /* Does another dot lie where the label right of dot @p i would stand? Then it stands on the left. */
-static int is_covered(const struct dot *dots, int count, int i, const struct axis *x, const struct axis *y, double label)
+static int is_covered(const struct dot *dots, int count, int i, const struct axis *x, const struct axis *y,
+                      double label)
 {
     double px = axis_place(x, dots[i].intensity), length = 9 + 6.5 * (double)strlen(dots[i].name);
     for (int j = 0; j < count; j++) {
@@ -182,7 +195,8 @@ static int draw_roofline(const struct records *records, const char *folder)
         int lesson = atoi(dots[i].record->lesson);
         svg_dot(&svg, px, py, 4.5, plot_colour(lesson));
         int left = is_covered(dots, count, i, &x, &y, places[i]);
-        svg_text(&svg, left ? px - 9 : px + 9, places[i] + 4, 12, left ? SVG_END : SVG_START, plot_colour(lesson), "%s", dots[i].name);
+        svg_text(&svg, left ? px - 9 : px + 9, places[i] + 4, 12, left ? SVG_END : SVG_START,
+                 plot_colour(lesson), "%s", dots[i].name);
     }
     char path[1024];
     path_of(path, sizeof path, folder, "roofline");
@@ -225,8 +239,8 @@ static int has_point(const struct series *series, double x)
 }
 
 /* All series of at least two points of a metric; their names say lesson and kernel. */
-static int collect_series(const struct records *records, const char *lesson, const char *metric, const char *before,
-                          const char *after, struct series *series)
+static int collect_series(const struct records *records, const char *lesson, const char *metric,
+                          const char *before, const char *after, struct series *series)
 {
     int count = 0;
     for (size_t i = 0; i < records->count; i++) {
@@ -263,7 +277,8 @@ static const struct sweep SWEEPS[] = {
      "queries and keys", "TFLOP/s", 2, 0},
     {"heads_sweep", "FlashAttention-1 and lesson 02 by number of heads, 2048 tokens", "04", "time", "heads_",
      "_len_2048", "heads, one block each in lesson 04", "ms", 2, 10},
-    {"product_sweep", "Products of square matrices by size", NULL, "tflops", "square_", "", "rows and columns", "TFLOP/s", 2, 0},
+    {"product_sweep", "Products of square matrices by size", NULL, "tflops", "square_", "",
+     "rows and columns", "TFLOP/s", 2, 0},
 };
 
 static int draw_sweep(const struct records *records, const struct sweep *sweep, const char *folder)
@@ -303,7 +318,9 @@ static int draw_steps(const struct records *records, const char *folder)
     double most = 0;
     for (size_t i = 0; i < records->count && count < 32; i++) {
         const struct record *record = &records->at[i];
-        if (!is_step(record, "step ") || strcmp(record->metric, "tflops") != 0 || strcmp(problem(record), SIZE) != 0) continue;
+        if (!is_step(record, "step ") || strcmp(record->metric, "tflops") != 0 ||
+            strcmp(problem(record), SIZE) != 0)
+            continue;
         bars[count++] = record;
         most = fmax(most, record->value);
     }
@@ -312,12 +329,15 @@ static int draw_steps(const struct records *records, const char *folder)
     struct axis x = {0, most * 1.12, 170, 720, 0};
     svg_title(&svg, 16, 24, 15, SVG_START, "4096³ in f32, step by step, on an %s", device_of(records));
     svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "TFLOP/s: longer is faster");
-    for (int i = 0; i < count; i++) { // names are "step 1 naive": as they are sorted in the file, so in the chart
+    for (int i = 0; i < count;
+         i++) { // names are "step 1 naive": as they are sorted in the file, so in the chart
         double top = 56 + 30.0 * i;
         int vendor = strstr(bars[i]->kernel, "cuBLAS") != NULL;
         svg_text(&svg, 160, top + 15, 13, SVG_END, "ink", "%s", bars[i]->kernel + strlen("step "));
-        svg_rect(&svg, x.from, top, fmax(axis_place(&x, bars[i]->value) - x.from, 1), 21, vendor ? "b" : "a", "none");
-        svg_text(&svg, axis_place(&x, bars[i]->value) + 7, top + 15, 12.5, SVG_START, "ink", "%.1f", bars[i]->value);
+        svg_rect(&svg, x.from, top, fmax(axis_place(&x, bars[i]->value) - x.from, 1), 21, vendor ? "b" : "a",
+                 "none");
+        svg_text(&svg, axis_place(&x, bars[i]->value) + 7, top + 15, 12.5, SVG_START, "ink", "%.1f",
+                 bars[i]->value);
     }
     char path[1024];
     path_of(path, sizeof path, folder, "product_steps");
@@ -332,7 +352,8 @@ static int draw_decode(const struct records *records, const char *folder)
     int count = 0;
     for (size_t i = 0; i < records->count && count < 32; i++) {
         const struct record *record = &records->at[i];
-        if (strcmp(record->lesson, "06") == 0 && strcmp(record->metric, "gb_per_s") == 0 && is_part(record)) bars[count++] = record;
+        if (strcmp(record->lesson, "06") == 0 && strcmp(record->metric, "gb_per_s") == 0 && is_part(record))
+            bars[count++] = record;
     }
     double copy = limit(records, "copy", "gb_per_s");
     if (count == 0 || isnan(copy)) return 0;
@@ -349,8 +370,10 @@ static int draw_decode(const struct records *records, const char *folder)
     for (int i = 0; i < count; i++) {
         double top = 54 + 26.0 * i;
         svg_text(&svg, 232, top + 14, 12, SVG_END, "ink", "%s", bars[i]->case_name);
-        svg_rect(&svg, x.from, top, axis_place(&x, bars[i]->value) - x.from, 18, strcmp(bars[i]->kernel, "v1") == 0 ? "b" : "a", "none");
-        svg_text(&svg, axis_place(&x, bars[i]->value) + 6, top + 14, 12, SVG_START, "ink", "%.0f", bars[i]->value);
+        svg_rect(&svg, x.from, top, axis_place(&x, bars[i]->value) - x.from, 18,
+                 strcmp(bars[i]->kernel, "v1") == 0 ? "b" : "a", "none");
+        svg_text(&svg, axis_place(&x, bars[i]->value) + 6, top + 14, 12, SVG_START, "ink", "%.0f",
+                 bars[i]->value);
     }
     char path[1024];
     path_of(path, sizeof path, folder, "decode");
@@ -364,9 +387,10 @@ int main(int count, char **arguments)
     char *there = read_file(arguments[2]);
     if (there != NULL) simt = read_records(arguments[2]);
     free(there);
-    int status = draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) | draw_decode(&gpu, arguments[3]) |
-                 draw_steps(&gpu, arguments[3]);
-    for (size_t i = 0; i < sizeof SWEEPS / sizeof SWEEPS[0]; i++) status |= draw_sweep(&gpu, &SWEEPS[i], arguments[3]);
+    int status = draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) |
+                 draw_decode(&gpu, arguments[3]) | draw_steps(&gpu, arguments[3]);
+    for (size_t i = 0; i < sizeof SWEEPS / sizeof SWEEPS[0]; i++)
+        status |= draw_sweep(&gpu, &SWEEPS[i], arguments[3]);
     status |= write_measured_page(&gpu, &simt, arguments[3], arguments[4]);
     free_records(&gpu);
     free_records(&simt);

@@ -41,13 +41,18 @@ static char *trim(char *string)
 static void add_digits(struct text *out, double value)
 {
     double size = fabs(value);
-    if (size < 9.995) text_print(out, "%.*f", size < 0.9995 ? 3 : 2, value);
-    else if (size < 99.95) text_print(out, "%.1f", value);
-    else if (size < 9999.5) text_print(out, "%.0f", value);
+    if (size < 9.995)
+        text_print(out, "%.*f", size < 0.9995 ? 3 : 2, value);
+    else if (size < 99.95)
+        text_print(out, "%.1f", value);
+    else if (size < 9999.5)
+        text_print(out, "%.0f", value);
     else {
         long long whole = llround(value);
-        if (whole >= 1000000) text_print(out, "%lld,%03lld,%03lld", whole / 1000000, whole / 1000 % 1000, whole % 1000);
-        else text_print(out, "%lld,%03lld", whole / 1000, whole % 1000);
+        if (whole >= 1000000)
+            text_print(out, "%lld,%03lld,%03lld", whole / 1000000, whole / 1000 % 1000, whole % 1000);
+        else
+            text_print(out, "%lld,%03lld", whole / 1000, whole % 1000);
     }
 }
 
@@ -58,14 +63,18 @@ static int add_number(struct text *out, double value, const char *form)
         const char *name;
         double factor;
         const char *after;
-    } forms[] = {{"us", 1, ""}, {"ms", 1e-3, ""}, {"GB", 1e-9, ""}, {"MB", 1e-6, ""}, {"number", 1, ""},
-                 {"x", 1, "×"}, {"percent", 100, "%"}};
+    } forms[] = {{"us", 1, ""},     {"ms", 1e-3, ""}, {"GB", 1e-9, ""},     {"MB", 1e-6, ""},
+                 {"number", 1, ""}, {"x", 1, "×"},    {"percent", 100, "%"}};
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(forms[i].name, form) != 0) continue;
-        if (strcmp(form, "percent") == 0) text_print(out, "%.0f", value * forms[i].factor);
-        else if (strcmp(form, "x") == 0 && value >= 9.95) text_print(out, "%.0f", value);
-        else if (strcmp(form, "x") == 0) text_print(out, value >= 2.0 ? "%.1f" : "%.2f", value);
-        else add_digits(out, value * forms[i].factor);
+        if (strcmp(form, "percent") == 0)
+            text_print(out, "%.0f", value * forms[i].factor);
+        else if (strcmp(form, "x") == 0 && value >= 9.95)
+            text_print(out, "%.0f", value);
+        else if (strcmp(form, "x") == 0)
+            text_print(out, value >= 2.0 ? "%.1f" : "%.2f", value);
+        else
+            add_digits(out, value * forms[i].factor);
         text_add(out, forms[i].after);
         return 1;
     }
@@ -91,7 +100,8 @@ static double look_up(const struct sources *sources, char *key, const char *wher
 }
 
 /* One gap, without its braces. Returns 0 if nobody measured it. */
-static int add_gap(struct text *out, const struct sources *sources, const char *gap, size_t length, const char *where)
+static int add_gap(struct text *out, const struct sources *sources, const char *gap, size_t length,
+                   const char *where)
 {
     char *copy = strndup(gap, length), *form = strrchr(copy, ';');
     if (form == NULL) fail("%s: a gap without a form: %s", where, copy);
@@ -109,7 +119,8 @@ static int add_gap(struct text *out, const struct sources *sources, const char *
     return known;
 }
 
-static void add_template(struct text *out, const struct sources *sources, const char *from, const char *end, const char *where)
+static void add_template(struct text *out, const struct sources *sources, const char *from, const char *end,
+                         const char *where)
 {
     while (from < end) {
         size_t length = strcspn(from, "\n");
@@ -118,7 +129,8 @@ static void add_template(struct text *out, const struct sources *sources, const 
         text_add(&line, "");
         for (const char *at = from; at < from + length;) {
             const char *close = *at == '{' ? memchr(at, '}', (size_t)(from + length - at)) : NULL;
-            if (close == NULL) text_add_n(&line, at++, 1);
+            if (close == NULL)
+                text_add_n(&line, at++, 1);
             else {
                 known &= add_gap(&line, sources, at + 1, (size_t)(close - at) - 1, where);
                 at = close + 1;
@@ -174,9 +186,11 @@ int main(int count, char **arguments)
         struct text out = {0};
         fill_page(&out, &sources, page, arguments[i]);
         if (check && strcmp(page, out.at) != 0) {
-            printf("%s: numbers differ from the recorded ones: cmake --build build --target charts\n", arguments[i]);
+            printf("%s: numbers differ from the recorded ones: cmake --build build --target charts\n",
+                   arguments[i]);
             stale = 1;
-        } else if (!check && write_file(arguments[i], out.at) != 0) stale = 1;
+        } else if (!check && write_file(arguments[i], out.at) != 0)
+            stale = 1;
         text_free(&out);
         free(page);
     }

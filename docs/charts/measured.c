@@ -19,14 +19,22 @@ static double value_of(const struct records *records, const struct record *like,
 static void add_cell(struct text *out, double value, double factor, const char *after)
 {
     double scaled = value * factor;
-    if (isnan(value)) text_add(out, " |");
-    else text_print(out, scaled >= 9.995 || scaled == 0 ? " %.0f%s |" : scaled >= 0.0995 ? " %.2f%s |" : " %.3g%s |", scaled, after);
+    if (isnan(value))
+        text_add(out, " |");
+    else
+        text_print(out,
+                   scaled >= 9.995 || scaled == 0 ? " %.0f%s |"
+                   : scaled >= 0.0995             ? " %.2f%s |"
+                                                  : " %.3g%s |",
+                   scaled, after);
 }
 
 static void add_time(struct text *out, double us)
 {
-    if (us >= 1000) text_print(out, us >= 9999.5 ? " %.1f ms |" : " %.2f ms |", us / 1000);
-    else text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
+    if (us >= 1000)
+        text_print(out, us >= 9999.5 ? " %.1f ms |" : " %.2f ms |", us / 1000);
+    else
+        text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
 }
 
 static int add_times(struct text *out, const struct records *gpu, const char *number)
@@ -35,7 +43,9 @@ static int add_times(struct text *out, const struct records *gpu, const char *nu
     for (size_t i = 0; i < gpu->count; i++) {
         const struct record *record = &gpu->at[i];
         if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "time") != 0) continue;
-        if (rows++ == 0) text_add(out, "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate | measured by |\n|---|---|---|---|---|---|---|\n");
+        if (rows++ == 0)
+            text_add(out, "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate | measured by "
+                          "|\n|---|---|---|---|---|---|---|\n");
         const char *slash = strchr(record->case_name, '/');
         text_print(out, "| `%s` | %s |", record->kernel, slash == NULL ? record->case_name : slash + 1);
         add_time(out, record->value);
@@ -56,10 +66,12 @@ static int add_counters(struct text *out, const struct records *simt, const char
         if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "load_sectors") != 0) continue;
         if (rows++ == 0)
             text_add(out, "Exact counters of the software device:\n\n"
-                          "| case | load sectors | store sectors | shared wavefronts, load and store | bank conflicts |\n|---|---|---|---|---|\n");
+                          "| case | load sectors | store sectors | shared wavefronts, load and store | bank "
+                          "conflicts |\n|---|---|---|---|---|\n");
         text_print(out, "| %s | %.0f |", record->case_name, record->value);
         text_print(out, " %.0f |", value_of(simt, record, "store_sectors"));
-        text_print(out, " %.0f, %.0f |", value_of(simt, record, "shared_load_wavefronts"), value_of(simt, record, "shared_store_wavefronts"));
+        text_print(out, " %.0f, %.0f |", value_of(simt, record, "shared_load_wavefronts"),
+                   value_of(simt, record, "shared_store_wavefronts"));
         text_print(out, " %.0f |\n", value_of(simt, record, "bank_conflicts"));
     }
     if (rows > 0) text_add(out, "\n");
@@ -78,21 +90,27 @@ static void add_limits(struct text *out, const struct records *gpu)
     text_add(out, "\n");
 }
 
-int write_measured_page(const struct records *gpu, const struct records *simt, const char *folder, const char *tree)
+int write_measured_page(const struct records *gpu, const struct records *simt, const char *folder,
+                        const char *tree)
 {
-    static const char *const charts[][2] = {{"ladder", "The same attention, lesson by lesson."},
-                                            {"roofline", "Each part of each lesson, at the problem of the ladder or, if it has none, at its fastest case."},
-                                            {"sequence_sweep", "Speed by length of the sequence."},
-                                            {"heads_sweep", "One block a head needs heads: lesson 04 beside lesson 02."},
-                                            {"decode", "Lesson 06: bytes a second."},
-                                            {"product_sweep", "Products by size."},
-                                            {"product_steps", "The steps to lesson 10, in f32 at 4096."}};
+    static const char *const charts[][2] = {
+        {"ladder", "The same attention, lesson by lesson."},
+        {"roofline",
+         "Each part of each lesson, at the problem of the ladder or, if it has none, at its fastest case."},
+        {"sequence_sweep", "Speed by length of the sequence."},
+        {"heads_sweep", "One block a head needs heads: lesson 04 beside lesson 02."},
+        {"decode", "Lesson 06: bytes a second."},
+        {"product_sweep", "Products by size."},
+        {"product_steps", "The steps to lesson 10, in f32 at 4096."}};
     static struct lesson_folder lessons[LESSONS_MAX];
     int count = find_lessons(tree, lessons);
     struct text out = {0};
     char path[2048];
-    text_print(&out, "# Every measured number\n\nMeasured on an %s. This page is written by `cmake --build build --target charts` from "
-                     "[the files of results](README.md), which say how and when.\n\n", gpu->count > 0 ? gpu->at[0].device : "unknown device");
+    text_print(&out,
+               "# Every measured number\n\nMeasured on an %s. This page is written by `cmake --build build "
+               "--target charts` from "
+               "[the files of results](README.md), which say how and when.\n\n",
+               gpu->count > 0 ? gpu->at[0].device : "unknown device");
     for (size_t i = 0; i < sizeof charts / sizeof charts[0]; i++) {
         snprintf(path, sizeof path, "%s/%s.svg", folder, charts[i][0]);
         char *there = read_file(path);
@@ -100,7 +118,9 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
         free(there);
     }
     for (int i = 0; i < count; i++) {
-        text_print(&out, "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: [notes](../../solutions/%s/NOTES.md).\n\n",
+        text_print(&out,
+                   "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
+                   "[notes](../../solutions/%s/NOTES.md).\n\n",
                    lessons[i].folder, lessons[i].title, lessons[i].folder, lessons[i].folder);
         int rows = add_times(&out, gpu, lessons[i].number);
         rows += add_counters(&out, simt, lessons[i].number);

@@ -15,6 +15,7 @@
  * @param[in] tree   the top folder, whose lessons/ says which lessons there are
  * @return 0, or -1 if it cannot be written
  */
-int write_measured_page(const struct records *gpu, const struct records *simt, const char *folder, const char *tree);
+int write_measured_page(const struct records *gpu, const struct records *simt, const char *folder,
+                        const char *tree);
 
 #endif

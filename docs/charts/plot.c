@@ -21,8 +21,10 @@ const char *plot_colour(int number)
 /* 0.1, 64, 4096, 16k */
 static void add_value(struct svg *svg, double x, double y, enum svg_anchor anchor, double value)
 {
-    if (value >= 10000) svg_text(svg, x, y, 12, anchor, "faint", "%gk", fmod(value, 1024) == 0 ? value / 1024 : value / 1000);
-    else svg_text(svg, x, y, 12, anchor, "faint", "%g", value);
+    if (value >= 10000)
+        svg_text(svg, x, y, 12, anchor, "faint", "%gk", fmod(value, 1024) == 0 ? value / 1024 : value / 1000);
+    else
+        svg_text(svg, x, y, 12, anchor, "faint", "%g", value);
 }
 
 static void add_tick(struct svg *svg, const struct axis *x, const struct axis *y, double value, int along_x)
@@ -42,16 +44,21 @@ static void add_ticks(struct svg *svg, const struct axis *x, const struct axis *
     const struct axis *axis = along_x ? x : y;
     if (axis->base > 0) {
         double power = ceil(log(axis->least) / log(axis->base) - 1e-9);
-        for (double value; (value = pow(axis->base, power)) <= axis->most * 1.0001; power++) add_tick(svg, x, y, value, along_x);
+        for (double value; (value = pow(axis->base, power)) <= axis->most * 1.0001; power++)
+            add_tick(svg, x, y, value, along_x);
     } else {
         double step = pow(10, floor(log10(axis->most - axis->least)));
-        if ((axis->most - axis->least) / step < 2.5) step /= 5;
-        else if ((axis->most - axis->least) / step < 5) step /= 2;
-        for (double value = axis->least; value <= axis->most * 1.0001; value += step) add_tick(svg, x, y, value, along_x);
+        if ((axis->most - axis->least) / step < 2.5)
+            step /= 5;
+        else if ((axis->most - axis->least) / step < 5)
+            step /= 2;
+        for (double value = axis->least; value <= axis->most * 1.0001; value += step)
+            add_tick(svg, x, y, value, along_x);
     }
 }
 
-void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, const char *x_title, const char *y_title)
+void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, const char *x_title,
+               const char *y_title)
 {
     add_ticks(svg, x, y, 1);
     add_ticks(svg, x, y, 0);
@@ -90,7 +97,8 @@ void spread_labels(double *places, int count, double gap)
     }
 }
 
-void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, const struct series *series, int count)
+void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, const struct series *series,
+                 int count)
 {
     double places[PLOT_SERIES_MAX];
     for (int i = 0; i < count; i++) places[i] = axis_place(y, series[i].y[series[i].count - 1]);
@@ -102,7 +110,8 @@ void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, co
             points[2 * j + 1] = axis_place(y, series[i].y[j]);
         }
         svg_path(svg, points, series[i].count, plot_colour(i), 2);
-        for (int j = 0; j < series[i].count; j++) svg_dot(svg, points[2 * j], points[2 * j + 1], 3, plot_colour(i));
+        for (int j = 0; j < series[i].count; j++)
+            svg_dot(svg, points[2 * j], points[2 * j + 1], 3, plot_colour(i));
         double end = points[2 * series[i].count - 2];
         svg_line(svg, end + 5, points[2 * series[i].count - 1], x->to + 8, places[i], "line", 1, NULL);
         svg_text(svg, x->to + 11, places[i] + 4, 12.5, SVG_START, plot_colour(i), "%s", series[i].name);

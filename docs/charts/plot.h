@@ -30,13 +30,15 @@ double axis_place(const struct axis *axis, double value);
 const char *plot_colour(int number);
 
 /** @brief Frame, ticks with their values, grid, and what the axes show. */
-void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, const char *x_title, const char *y_title);
+void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, const char *x_title,
+               const char *y_title);
 
 /** @brief Adds a point; keeps points sorted by x. Points beyond PLOT_POINTS_MAX end the program. */
 void series_add(struct series *series, double x, double y);
 
 /** @brief Draws the series, and their names at the right, apart from each other. */
-void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, const struct series *series, int count);
+void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, const struct series *series,
+                 int count);
 
 /**
  * @brief Moves labels apart that would overlap.

@@ -19,7 +19,8 @@ static int cut(char *line, char **fields)
         from += quoted;
         while (*from != '\0' && (quoted || *from != ',')) {
             if (quoted && *from == '"') {
-                if (from[1] == '"') from++;
+                if (from[1] == '"')
+                    from++;
                 else {
                     quoted = 0;
                     from++;
@@ -53,8 +54,9 @@ struct records read_records(const char *path)
         number++;
         if (number > 1 && length > 0) {
             if (cut(line, fields) != COLUMNS) fail("%s:%d: not %d columns", path, number, COLUMNS);
-            records.at[records.count++] = (struct record){fields[0], fields[1], fields[2], fields[3], fields[4],
-                                                          fields[5], fields[6], fields[8], fields[9], strtod(fields[7], NULL)};
+            records.at[records.count++] =
+                (struct record){fields[0], fields[1], fields[2], fields[3], fields[4],
+                                fields[5], fields[6], fields[8], fields[9], strtod(fields[7], NULL)};
         }
         line = next;
     }

@@ -9,7 +9,8 @@
 
 /** @brief One row of the file: one number. */
 struct record {
-    const char *date, *device, *toolkit, *lesson, *kernel, *case_name, *metric, *unit, *command; /**< the columns */
+    const char *date, *device, *toolkit, *lesson, *kernel, *case_name, *metric, *unit,
+        *command; /**< the columns */
     double value;
 };
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 struct parser {
-    const char *at;     /* what is still to be read */
+    const char *at; /* what is still to be read */
     struct text *out;
-    const char *error;  /* NULL while all is well */
+    const char *error; /* NULL while all is well */
     char message[120];
 };
 
@@ -26,14 +26,19 @@ struct command {
 };
 
 static const struct command COMMANDS[] = {
-    {"alpha", "mi", "α"}, {"beta", "mi", "β"}, {"lambda", "mi", "λ"}, {"mu", "mi", "μ"}, {"sigma", "mi", "σ"},
-    {"Theta", "mi", "Θ"}, {"ell", "mi", "ℓ"}, {"infty", "mi", "∞"}, {"ldots", "mi", "…"}, {"dots", "mi", "…"},
-    {"cdot", "mo", "⋅"}, {"times", "mo", "×"}, {"le", "mo", "≤"}, {"ge", "mo", "≥"}, {"ne", "mo", "≠"},
-    {"approx", "mo", "≈"}, {"in", "mo", "∈"}, {"to", "mo", "→"}, {"sum", "mo", "∑"}, {"prod", "mo", "∏"},
-    {"pm", "mo", "±"}, {"lceil", "mo", "⌈"}, {"rceil", "mo", "⌉"}, {"lfloor", "mo", "⌊"}, {"rfloor", "mo", "⌋"},
-    {"quad", "mspace", "1em"}, {",", "mspace", "0.17em"}, {";", "mspace", "0.28em"}, {" ", "mspace", "0.25em"},
-    {"exp", "fn", "exp"}, {"log", "fn", "log"}, {"max", "fn", "max"}, {"min", "fn", "min"}, {"{", "mo", "{"},
-    {"}", "mo", "}"}, {"lse", "fn", "lse"}, {"top", "mi", "T"},
+    {"alpha", "mi", "α"},      {"beta", "mi", "β"},       {"lambda", "mi", "λ"},
+    {"mu", "mi", "μ"},         {"sigma", "mi", "σ"},      {"Theta", "mi", "Θ"},
+    {"ell", "mi", "ℓ"},        {"infty", "mi", "∞"},      {"ldots", "mi", "…"},
+    {"dots", "mi", "…"},       {"cdot", "mo", "⋅"},       {"times", "mo", "×"},
+    {"le", "mo", "≤"},         {"ge", "mo", "≥"},         {"ne", "mo", "≠"},
+    {"approx", "mo", "≈"},     {"in", "mo", "∈"},         {"to", "mo", "→"},
+    {"sum", "mo", "∑"},        {"prod", "mo", "∏"},       {"pm", "mo", "±"},
+    {"lceil", "mo", "⌈"},      {"rceil", "mo", "⌉"},      {"lfloor", "mo", "⌊"},
+    {"rfloor", "mo", "⌋"},     {"quad", "mspace", "1em"}, {",", "mspace", "0.17em"},
+    {";", "mspace", "0.28em"}, {" ", "mspace", "0.25em"}, {"exp", "fn", "exp"},
+    {"log", "fn", "log"},      {"max", "fn", "max"},      {"min", "fn", "min"},
+    {"{", "mo", "{"},          {"}", "mo", "}"},          {"lse", "fn", "lse"},
+    {"top", "mi", "T"},
 };
 
 static void add_row(struct parser *parser, int in_group);
@@ -56,7 +61,8 @@ static int take(struct parser *parser, const char *word)
     skip_spaces(parser);
     size_t length = strlen(word);
     if (strncmp(parser->at, word, length) != 0) return 0;
-    if (word[0] == '\\' && isalpha((unsigned char)word[1]) && isalpha((unsigned char)parser->at[length])) return 0;
+    if (word[0] == '\\' && isalpha((unsigned char)word[1]) && isalpha((unsigned char)parser->at[length]))
+        return 0;
     parser->at += length;
     return 1;
 }
@@ -84,8 +90,10 @@ static void add_words(struct parser *parser, const char *element)
     text_print(parser->out, "<%s>", element);
     for (const char *at = parser->at; at < end; at++) {
         if (*at == '\\') continue; // \_ is an underscore
-        if (*at == ' ') text_add(parser->out, "&#160;");
-        else text_add_escaped(parser->out, at, 1);
+        if (*at == ' ')
+            text_add(parser->out, "&#160;");
+        else
+            text_add_escaped(parser->out, at, 1);
     }
     text_print(parser->out, "</%s>", element);
     parser->at = end + 1;
@@ -96,9 +104,12 @@ static void add_aligned(struct parser *parser)
     text_add(parser->out, "<mtable displaystyle=\"true\" columnalign=\"right left\"><mtr><mtd>");
     for (;;) {
         add_row(parser, 1);
-        if (take(parser, "&")) text_add(parser->out, "</mtd><mtd>");
-        else if (take(parser, "\\\\")) text_add(parser->out, "</mtd></mtr><mtr><mtd>");
-        else break;
+        if (take(parser, "&"))
+            text_add(parser->out, "</mtd><mtd>");
+        else if (take(parser, "\\\\"))
+            text_add(parser->out, "</mtd></mtr><mtr><mtd>");
+        else
+            break;
     }
     text_add(parser->out, "</mtd></mtr></mtable>");
     if (!take(parser, "\\end{aligned}")) refuse(parser, "\\end{aligned} was expected before", parser->at, 10);
@@ -131,10 +142,12 @@ static void add_command(struct parser *parser)
         for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
             const struct command *command = &COMMANDS[i];
             if (!IS(command->name)) continue;
-            if (strcmp(command->element, "mspace") == 0) text_print(parser->out, "<mspace width=\"%s\"/>", command->text);
+            if (strcmp(command->element, "mspace") == 0)
+                text_print(parser->out, "<mspace width=\"%s\"/>", command->text);
             else if (strcmp(command->element, "fn") == 0)
                 text_print(parser->out, "<mi mathvariant=\"normal\">%s</mi>", command->text);
-            else text_print(parser->out, "<%s>%s</%s>", command->element, command->text, command->element);
+            else
+                text_print(parser->out, "<%s>%s</%s>", command->element, command->text, command->element);
             return;
         }
         refuse(parser, "unknown command", parser->at - length - 1, length + 1);
@@ -149,8 +162,10 @@ static void add_character(struct parser *parser)
     while (((unsigned char)parser->at[length] & 0xC0) == 0x80) length++;
     const char *element = length > 1 || ispunct((unsigned char)*parser->at) ? "mo" : "mi";
     text_print(parser->out, "<%s>", element);
-    if (*parser->at == '-') text_add(parser->out, "−");
-    else text_add_escaped(parser->out, parser->at, (size_t)length);
+    if (*parser->at == '-')
+        text_add(parser->out, "−");
+    else
+        text_add_escaped(parser->out, parser->at, (size_t)length);
     text_print(parser->out, "</%s>", element);
     parser->at += length;
 }
@@ -166,7 +181,8 @@ static void add_atom(struct parser *parser)
         add_command(parser);
     } else if (isdigit((unsigned char)*parser->at)) {
         text_add(parser->out, "<mn>");
-        while (isdigit((unsigned char)*parser->at) || (*parser->at == '.' && isdigit((unsigned char)parser->at[1])))
+        while (isdigit((unsigned char)*parser->at) ||
+               (*parser->at == '.' && isdigit((unsigned char)parser->at[1])))
             text_add_n(parser->out, parser->at++, 1);
         text_add(parser->out, "</mn>");
     } else if (*parser->at == '\0' || strchr("}&^_", *parser->at)) {
@@ -184,9 +200,12 @@ static void add_scripted(struct parser *parser)
     parser->out = &atom;
     add_atom(parser);
     for (;;) {
-        if (below.at == NULL && take(parser, "_")) parser->out = &below;
-        else if (above.at == NULL && take(parser, "^")) parser->out = &above;
-        else break;
+        if (below.at == NULL && take(parser, "_"))
+            parser->out = &below;
+        else if (above.at == NULL && take(parser, "^"))
+            parser->out = &above;
+        else
+            break;
         add_atom(parser);
         if (parser->error != NULL) break;
     }
@@ -208,7 +227,9 @@ static void add_row(struct parser *parser, int in_group)
         skip_spaces(parser);
         const char *at = parser->at;
         if (*at == '\0' || parser->error != NULL) return;
-        if (in_group && (*at == '}' || *at == '&' || strncmp(at, "\\\\", 2) == 0 || strncmp(at, "\\end", 4) == 0)) return;
+        if (in_group &&
+            (*at == '}' || *at == '&' || strncmp(at, "\\\\", 2) == 0 || strncmp(at, "\\end", 4) == 0))
+            return;
         add_scripted(parser);
     }
 }

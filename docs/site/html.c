@@ -20,9 +20,12 @@ static const char *tag_end(const char *at)
 {
     char quote = '\0';
     for (; *at != '\0'; at++) {
-        if (quote != '\0') quote = *at == quote ? '\0' : quote;
-        else if (*at == '"' || *at == '\'') quote = *at;
-        else if (*at == '>') break;
+        if (quote != '\0')
+            quote = *at == quote ? '\0' : quote;
+        else if (*at == '"' || *at == '\'')
+            quote = *at;
+        else if (*at == '>')
+            break;
     }
     return at;
 }
@@ -75,7 +78,8 @@ int html_attribute(const struct html_piece *piece, const char *name, char *value
             to = from;
             while (to < end && (from == at + 2 ? *to != quote : !isspace((unsigned char)*to))) to++;
             at = to + (from == at + 2);
-        } else if (at == begin) at++;
+        } else if (at == begin)
+            at++;
         if (found) {
             snprintf(value, size, "%.*s", (int)(to - from), from);
             html_decode(value);
@@ -89,8 +93,9 @@ void html_decode(char *text)
 {
     static const struct {
         const char *entity, *character;
-    } entities[] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&nbsp;", " "}, {"&ndash;", "–"},
-                    {"&mdash;", "—"}, {"&times;", "×"}, {"&middot;", "·"}, {"&micro;", "µ"}};
+    } entities[] = {{"&amp;", "&"},    {"&lt;", "<"},    {"&gt;", ">"},    {"&quot;", "\""},
+                    {"&nbsp;", " "},   {"&ndash;", "–"}, {"&mdash;", "—"}, {"&times;", "×"},
+                    {"&middot;", "·"}, {"&micro;", "µ"}};
     char *to = text;
     for (const char *from = text; *from != '\0';) {
         size_t taken = 0;
@@ -107,8 +112,10 @@ void html_decode(char *text)
                 *to++ = code == 160 ? ' ' : code < 128 ? (char)code : ' ';
             }
         }
-        if (taken == 0) *to++ = *from++;
-        else from += taken;
+        if (taken == 0)
+            *to++ = *from++;
+        else
+            from += taken;
     }
     *to = '\0';
 }

@@ -12,9 +12,9 @@ enum html_kind { HTML_END, HTML_TEXT, HTML_OPEN, HTML_CLOSE };
 /** @brief One piece, pointing into the document. */
 struct html_piece {
     enum html_kind kind;
-    const char *at;  /**< text: its characters; tags: behind the name */
-    size_t length;   /**< of the text, or of a tag's attributes */
-    char name[32];   /**< of a tag, in small letters */
+    const char *at; /**< text: its characters; tags: behind the name */
+    size_t length;  /**< of the text, or of a tag's attributes */
+    char name[32];  /**< of a tag, in small letters */
 };
 
 /**

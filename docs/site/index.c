@@ -33,8 +33,10 @@ static void add_string(struct text *out, const char *string)
         }
         blank = 0;
         if (c == '"' || c == '\\') text_add(out, "\\");
-        if (c == '<') text_add(out, "\\u003c");
-        else text_add_n(out, at, 1);
+        if (c == '<')
+            text_add(out, "\\u003c");
+        else
+            text_add_n(out, at, 1);
     }
     text_add(out, "\"");
 }
@@ -92,9 +94,12 @@ static void index_page(const char *name, const char *html, struct text *out)
             int same = strcmp(piece.name, noise) == 0;
             noise_depth += same && piece.kind == HTML_OPEN ? 1 : same && piece.kind == HTML_CLOSE ? -1 : 0;
         } else if (piece.kind == HTML_TEXT) {
-            if (in_title) append(section.page, sizeof section.page, &piece);
-            else if (in_heading[0] != '\0') append(section.heading, sizeof section.heading, &piece);
-            else if (in_contents) text_add_n(&section.text, piece.at, piece.length);
+            if (in_title)
+                append(section.page, sizeof section.page, &piece);
+            else if (in_heading[0] != '\0')
+                append(section.heading, sizeof section.heading, &piece);
+            else if (in_contents)
+                text_add_n(&section.text, piece.at, piece.length);
         } else if (strcmp(piece.name, "title") == 0) {
             in_title = piece.kind == HTML_OPEN;
         } else if (piece.kind == HTML_OPEN && is_noise(&piece)) {
@@ -125,9 +130,13 @@ static int compare_names(const void *a, const void *b)
 static int is_indexed(const char *name)
 {
     size_t length = strlen(name);
-    static const char *const lists[] = {"files.html", "pages.html", "index.html", "graph_legend.html", "annotated.html", "classes.html"};
-    if (length < 5 || strcmp(name + length - 5, ".html") != 0 || strstr(name, "_source.html") != NULL) return 0;
-    if (strncmp(name, "globals", 7) == 0 || strncmp(name, "functions", 9) == 0 || strncmp(name, "dir_", 4) == 0) return 0;
+    static const char *const lists[] = {"files.html",        "pages.html",     "index.html",
+                                        "graph_legend.html", "annotated.html", "classes.html"};
+    if (length < 5 || strcmp(name + length - 5, ".html") != 0 || strstr(name, "_source.html") != NULL)
+        return 0;
+    if (strncmp(name, "globals", 7) == 0 || strncmp(name, "functions", 9) == 0 ||
+        strncmp(name, "dir_", 4) == 0)
+        return 0;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strcmp(name, lists[i]) == 0) return 0;
     return 1;

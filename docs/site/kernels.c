@@ -6,7 +6,18 @@
 
 #include "filter.h"
 
-enum state { FIRST, HEAD_AWAITED, LINE_HEAD_AWAITED, IN_HEAD, IN_LINE_HEAD, HEAD_DONE, PLAIN, IN_ENUM, IN_STRUCT, IN_TYPEDEF };
+enum state {
+    FIRST,
+    HEAD_AWAITED,
+    LINE_HEAD_AWAITED,
+    IN_HEAD,
+    IN_LINE_HEAD,
+    HEAD_DONE,
+    PLAIN,
+    IN_ENUM,
+    IN_STRUCT,
+    IN_TYPEDEF
+};
 
 /* "    TILE_Q = 64, // rows" -> "    TILE_Q = 64, ///< rows"; a line of nothing but a comment goes on with it. */
 static void add_enumerator(struct text *out, const char *line)
@@ -24,8 +35,9 @@ static void add_enumerator(struct text *out, const char *line)
 static int begins_struct(const char *line)
 {
     size_t length = strcspn(line, "\n");
-    return length > 0 && line[length - 1] == '{' && (strncmp(line, "struct ", 7) == 0 ||
-                             (strncmp(line, "template ", 9) == 0 && memmem(line, length, "> struct ", 9) != NULL));
+    return length > 0 && line[length - 1] == '{' &&
+           (strncmp(line, "struct ", 7) == 0 ||
+            (strncmp(line, "template ", 9) == 0 && memmem(line, length, "> struct ", 9) != NULL));
 }
 
 /* Does the documentation that begins here belong to a struct? Then it has to be left out with it. */
@@ -54,7 +66,8 @@ static enum state add_head(struct text *out, const char *line, enum state state)
 /* The first line opens the file's documentation: that of the mark in front of the head comment, or the comment's own. */
 static enum state add_first(struct text *out, const char *line, const char *file, const char *number)
 {
-    text_print(out, "/** @file %s @brief The solution of @ref lesson_%s (@ref notes_%s \"why it is fast\").", file, number, number);
+    text_print(out, "/** @file %s @brief The solution of @ref lesson_%s (@ref notes_%s \"why it is fast\").",
+               file, number, number);
     if (strncmp(line, "// [student: ", 13) == 0) {
         text_add(out, "\n");
         return HEAD_AWAITED;
@@ -82,20 +95,25 @@ static enum state add_code(struct text *out, const char *line, enum state state)
     return state;
 }
 
-static enum state add_line(struct text *out, const char *line, const char *at, enum state state, const char *file,
-                           const char *number)
+static enum state add_line(struct text *out, const char *line, const char *at, enum state state,
+                           const char *file, const char *number)
 {
     switch (state) {
-    case FIRST: return add_first(out, line, file, number);
+    case FIRST:
+        return add_first(out, line, file, number);
     case HEAD_AWAITED:
     case LINE_HEAD_AWAITED:
         text_add(out, "~~~~{.unparsed}\n");
         return state == HEAD_AWAITED ? IN_HEAD : IN_LINE_HEAD;
     case IN_HEAD:
-    case IN_LINE_HEAD: return add_head(out, line, state);
-    case HEAD_DONE: text_add(out, "*/\n"); return PLAIN;
+    case IN_LINE_HEAD:
+        return add_head(out, line, state);
+    case HEAD_DONE:
+        text_add(out, "*/\n");
+        return PLAIN;
     default:
-        if (state == PLAIN && (begins_struct(at) || documents_struct(at) || strncmp(at, "typedef ", 8) == 0)) {
+        if (state == PLAIN &&
+            (begins_struct(at) || documents_struct(at) || strncmp(at, "typedef ", 8) == 0)) {
             text_print(out, "/** @cond */ %s", line);
             if (strncmp(at, "typedef ", 8) != 0) return IN_STRUCT;
             state = IN_TYPEDEF;
@@ -140,8 +158,10 @@ void filter_kernels(const struct site *site, const char *path, const char *sourc
         number = site->lessons[i].number;
         const char *name = strrchr(path, '/');
         size_t length = strlen(site->lessons[i].topic);
-        if (name != NULL && (strncmp(name + 1, site->lessons[i].topic, length) != 0 || name[1 + length] != '.')) {
-            text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path, number);
+        if (name != NULL &&
+            (strncmp(name + 1, site->lessons[i].topic, length) != 0 || name[1 + length] != '.')) {
+            text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path,
+                       number);
             return;
         }
     }

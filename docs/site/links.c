@@ -24,9 +24,11 @@ static int ends_with(const char *string, const char *end)
 /* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT and EXCLUDE in Doxyfile.in. */
 static int is_input(const char *path)
 {
-    static const char *const folders[] = {"common/base/", "common/build/", "common/checker/", "common/companion/", "common/course/",
-                                          "common/device_limits/", "common/grading/", "common/judging/", "common/protocol/",
-                                          "common/runner/", "common/sandbox/", "common/simt/", "common/warpwise/", "docs/", "tests/"};
+    static const char *const folders[] = {"common/base/",      "common/build/",   "common/checker/",
+                                          "common/companion/", "common/course/",  "common/device_limits/",
+                                          "common/grading/",   "common/judging/", "common/protocol/",
+                                          "common/runner/",    "common/sandbox/", "common/simt/",
+                                          "common/warpwise/",  "docs/",           "tests/"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         if (strncmp(path, folders[i], strlen(folders[i])) == 0) return 0;
     return ends_with(path, ".h") || (ends_with(path, ".cu") && strncmp(path, "solutions/", 10) == 0);
@@ -42,21 +44,24 @@ static size_t without_ticks(char *plain, size_t size, const char *text, size_t l
     return kept;
 }
 
-int add_site_link(struct text *out, const struct site *site, const char *from, const char *page, const char *target,
-                  const char *text, size_t length)
+int add_site_link(struct text *out, const struct site *site, const char *from, const char *page,
+                  const char *target, const char *text, size_t length)
 {
     char plain[TREE_PATH_MAX];
     length = without_ticks(plain, sizeof plain, text, length);
     text = plain;
     char path[TREE_PATH_MAX], file[TREE_PATH_MAX], name[256], slug[256], label[600];
-    if (strstr(target, "://") != NULL || strncmp(target, "@ref ", 5) == 0 || strncmp(target, "mailto:", 7) == 0) {
+    if (strstr(target, "://") != NULL || strncmp(target, "@ref ", 5) == 0 ||
+        strncmp(target, "mailto:", 7) == 0) {
         text_print(out, "[%.*s](%s)", (int)length, text, target);
         return 0;
     }
     snprintf(file, sizeof file, "%.*s", (int)strcspn(target, "#"), target);
     const char *fragment = strchr(target, '#');
-    if (file[0] == '\0') snprintf(path, sizeof path, "%s", from);
-    else if (resolve_link(from, file, path, sizeof path) != 0) return -1;
+    if (file[0] == '\0')
+        snprintf(path, sizeof path, "%s", from);
+    else if (resolve_link(from, file, path, sizeof path) != 0)
+        return -1;
     if (path[0] != '\0' && tree_has(site->root, path, 1)) {
         size_t used = strlen(path);
         snprintf(path + used, sizeof path - used, "/README.md");
@@ -71,11 +76,13 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
         if (fragment != NULL) {
             heading_slug(fragment + 1, slug, sizeof slug);
             heading_label(file[0] == '\0' ? page : name, slug, label, sizeof label);
-        } else snprintf(label, sizeof label, "%s", strcmp(name, "mainpage") == 0 ? "index" : name);
+        } else
+            snprintf(label, sizeof label, "%s", strcmp(name, "mainpage") == 0 ? "index" : name);
         text_print(out, "[%.*s](@ref %s)", (int)length, text, label);
     } else if (is_input(path)) {
         text_print(out, "[%.*s](@ref %s)", (int)length, text, path);
-    } else if (ends_with(path, ".cu") && strncmp(path, "lessons/", 8) == 0 && isdigit((unsigned char)path[8])) {
+    } else if (ends_with(path, ".cu") && strncmp(path, "lessons/", 8) == 0 &&
+               isdigit((unsigned char)path[8])) {
         text_print(out, "[%.*s](@ref skeleton_%.2s)", (int)length, text, path + 8);
     } else {
         text_print(out, "[%.*s](files/%s)", (int)length, text, path);
@@ -85,14 +92,16 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
 
 void add_lesson_table(struct text *out, const struct site *site)
 {
-    text_add(out, "| lesson | contract | to fill in | solution | why it is fast | speed |\n|---|---|---|---|---|---|\n");
+    text_add(out, "| lesson | contract | to fill in | solution | why it is fast | speed "
+                  "|\n|---|---|---|---|---|---|\n");
     for (int i = 0; i < site->lesson_count; i++) {
         const struct lesson_folder *lesson = &site->lessons[i];
         const char *number = lesson->number;
-        text_print(out, "| [%s %s](@ref lesson_%s) | [contract](@ref lessons/%s/%s.h) ", number, lesson->title, number,
+        text_print(out, "| [%s %s](@ref lesson_%s) | [contract](@ref lessons/%s/%s.h) ", number,
+                   lesson->title, number, lesson->folder, lesson->topic);
+        text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number,
                    lesson->folder, lesson->topic);
-        text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number, lesson->folder,
-                   lesson->topic);
-        text_print(out, "| [notes](@ref notes_%s) | [measured](@ref measured_%s) |\n", number, lesson->folder);
+        text_print(out, "| [notes](@ref notes_%s) | [measured](@ref measured_%s) |\n", number,
+                   lesson->folder);
     }
 }

@@ -28,8 +28,8 @@ void heading_label(const char *page, const char *slug, char *label, size_t size)
  * @param[in]     length characters of @p text
  * @return 0, or -1 if there is no such file
  */
-int add_site_link(struct text *out, const struct site *site, const char *from, const char *page, const char *target,
-                  const char *text, size_t length);
+int add_site_link(struct text *out, const struct site *site, const char *from, const char *page,
+                  const char *target, const char *text, size_t length);
 
 /** @brief Appends the table of lessons: page, contract, skeleton, solution, notes, measured. */
 void add_lesson_table(struct text *out, const struct site *site);

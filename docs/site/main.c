@@ -23,9 +23,12 @@ int main(int count, char **arguments)
     struct text out = {0};
     int status = 0;
     size_t end = strlen(path);
-    if (end > 3 && strcmp(path + end - 3, ".md") == 0) status = filter_page(&site, path, content, &out);
-    else if (end > 2 && strcmp(path + end - 2, ".h") == 0) filter_contract(&site, path, content, &out);
-    else filter_kernels(&site, path, content, &out);
+    if (end > 3 && strcmp(path + end - 3, ".md") == 0)
+        status = filter_page(&site, path, content, &out);
+    else if (end > 2 && strcmp(path + end - 2, ".h") == 0)
+        filter_contract(&site, path, content, &out);
+    else
+        filter_kernels(&site, path, content, &out);
     if (out.at != NULL) fputs(out.at, stdout);
     text_free(&out);
     free(content);

@@ -22,10 +22,10 @@
 /* One page on its way through. */
 struct page {
     const struct site *site;
-    const char *path;         /* in the tree */
+    const char *path; /* in the tree */
     char name[128];
     struct text *out;
-    int bad;                  /* a message was printed */
+    int bad; /* a message was printed */
     int line;
     int titled;
     const struct lesson_folder *lesson; /* NULL unless it is a lesson's page or its notes */
@@ -91,7 +91,8 @@ static const char *add_link(struct page *page, const char *at)
     size_t length = (size_t)(end - 1 - text);
     char target[TREE_PATH_MAX];
     snprintf(target, sizeof target, "%.*s", (int)(close - end - 1), end + 1);
-    if (picture) add_figure(page, target, text, length);
+    if (picture)
+        add_figure(page, target, text, length);
     else if (add_site_link(page->out, page->site, page->path, page->name, target, text, length) != 0)
         warn(page, "link leads nowhere", target);
     return close + 1;
@@ -128,7 +129,8 @@ static void add_html(struct page *page, const char *text, size_t length)
         if (text[i] == '`') {
             text_add(page->out, code ? "</code>" : "<code>");
             code = !code;
-        } else text_add_escaped(page->out, &text[i], 1);
+        } else
+            text_add_escaped(page->out, &text[i], 1);
     }
 }
 
@@ -142,7 +144,8 @@ static void add_lesson_links(struct page *page)
     text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
     int notes = strncmp(page->name, "notes_", 6) == 0;
     if (notes) text_print(page->out, "[Lesson](@ref lesson_%s) · ", number);
-    text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic, number);
+    text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic,
+               number);
     text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
     if (!notes) text_print(page->out, "[Why it is fast](@ref notes_%s) · ", number);
     text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
@@ -178,8 +181,10 @@ static void add_details(struct page *page, const char *line)
 {
     const char *summary = strstr(line, "<summary>"), *end = strstr(line, "</summary>");
     text_add(page->out, "\n@htmlonly[block]\n");
-    if (strncmp(line, "</details>", 10) == 0) text_add(page->out, "</div></details>");
-    else if (summary == NULL || end == NULL) warn(page, "summary and its end must stand on the line of", "<details>");
+    if (strncmp(line, "</details>", 10) == 0)
+        text_add(page->out, "</div></details>");
+    else if (summary == NULL || end == NULL)
+        warn(page, "summary and its end must stand on the line of", "<details>");
     else {
         text_add(page->out, "<details><summary>");
         add_html(page, summary + 9, (size_t)(end - summary) - 9);
@@ -197,11 +202,16 @@ static void add_fence(struct page *page, const char *info)
 
 static void add_line(struct page *page, const char *line)
 {
-    if (line[0] == '#' && line[strspn(line, "#")] == ' ') add_heading(page, line);
-    else if (strncmp(line, "<details>", 9) == 0 || strncmp(line, "</details>", 10) == 0) add_details(page, line);
-    else if (strncmp(line, "    ", 4) == 0) text_add(page->out, line); // indented code, or the rest of a list item
-    else if (strncmp(line, "<!-- lessons -->", 16) == 0) add_lesson_table(page->out, page->site);
-    else add_inline(page, line);
+    if (line[0] == '#' && line[strspn(line, "#")] == ' ')
+        add_heading(page, line);
+    else if (strncmp(line, "<details>", 9) == 0 || strncmp(line, "</details>", 10) == 0)
+        add_details(page, line);
+    else if (strncmp(line, "    ", 4) == 0)
+        text_add(page->out, line); // indented code, or the rest of a list item
+    else if (strncmp(line, "<!-- lessons -->", 16) == 0)
+        add_lesson_table(page->out, page->site);
+    else
+        add_inline(page, line);
 }
 
 int filter_page(const struct site *site, const char *path, const char *content, struct text *out)
@@ -223,12 +233,17 @@ int filter_page(const struct site *site, const char *path, const char *content, 
             if (fence == 2) {
                 add_formula(&page, formula.at ? formula.at : "", formula.length, 1);
                 text_free(&formula);
-            } else if (fence == 1) text_add(out, line);
-            else if (strncmp(line, "```math", 7) != 0) add_fence(&page, line + 3);
+            } else if (fence == 1)
+                text_add(out, line);
+            else if (strncmp(line, "```math", 7) != 0)
+                add_fence(&page, line + 3);
             fence = fence > 0 ? 0 : strncmp(line, "```math", 7) == 0 ? 2 : 1;
-        } else if (fence == 2) text_add(&formula, line);
-        else if (fence == 1) text_add(out, line);
-        else add_line(&page, line);
+        } else if (fence == 2)
+            text_add(&formula, line);
+        else if (fence == 1)
+            text_add(out, line);
+        else
+            add_line(&page, line);
         free(line);
         at += length;
     }

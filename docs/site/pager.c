@@ -49,12 +49,14 @@ static int find_background(const char *table, const char *name, struct stop *bef
 static void add_stop(struct text *out, const struct stop *stop, int next)
 {
     if (stop->name[0] == '\0') return;
-    text_print(out, "<a rel=\"%s\" href=\"%s.html\">%s", next ? "next" : "prev", stop->name, next ? "" : "← ");
+    text_print(out, "<a rel=\"%s\" href=\"%s.html\">%s", next ? "next" : "prev", stop->name,
+               next ? "" : "← ");
     text_add_escaped(out, stop->title, strlen(stop->title));
     text_add(out, next ? " →</a>" : "</a>");
 }
 
-void add_pager(struct text *out, const struct site *site, const char *name, const struct lesson_folder *lesson)
+void add_pager(struct text *out, const struct site *site, const char *name,
+               const struct lesson_folder *lesson)
 {
     struct stop before = {.name = ""}, after = {.name = ""};
     if (strcmp(name, "course") == 0 && site->lesson_count > 0) {

@@ -15,6 +15,7 @@
  * @param[in]     name   of the page, page_name()
  * @param[in]     lesson whose page or whose notes it is, or NULL
  */
-void add_pager(struct text *out, const struct site *site, const char *name, const struct lesson_folder *lesson);
+void add_pager(struct text *out, const struct site *site, const char *name,
+               const struct lesson_folder *lesson);
 
 #endif

@@ -25,10 +25,12 @@ enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
  * Colours, everywhere below: "ink" "faint" "line" "paper"; fills "a" "b" "c" "d" "e"; strong lines "s" "t" "u" "v" "w" "x";
  * "none".
  */
-void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill, const char *stroke);
+void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
+              const char *stroke);
 
 /** @brief A straight line; @p dash e.g. "4 3", or NULL. */
-void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke, double width, const char *dash);
+void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke, double width,
+              const char *dash);
 
 /** @brief A line with an arrow's head at its second end. */
 void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke);
@@ -40,12 +42,13 @@ void svg_path(struct svg *svg, const double *points, int count, const char *stro
 void svg_dot(struct svg *svg, double x, double y, double radius, const char *fill);
 
 /** @brief One line of text of @p size pixels; printf's format. */
-__attribute__((format(printf, 7, 8))) void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor anchor,
-                                                   const char *fill, const char *format, ...);
+__attribute__((format(printf, 7, 8))) void svg_text(struct svg *svg, double x, double y, double size,
+                                                    enum svg_anchor anchor, const char *fill,
+                                                    const char *format, ...);
 
 /** @brief A line of bold text. */
-__attribute__((format(printf, 6, 7))) void svg_title(struct svg *svg, double x, double y, double size, enum svg_anchor anchor,
-                                                     const char *format, ...);
+__attribute__((format(printf, 6, 7))) void svg_title(struct svg *svg, double x, double y, double size,
+                                                     enum svg_anchor anchor, const char *format, ...);
 
 /**
  * @brief Writes the picture and frees it.

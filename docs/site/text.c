@@ -40,18 +40,28 @@ void text_print(struct text *text, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (length < 0 || (size_t)length >= sizeof line) fail("text_print: a piece of more than %zu bytes", sizeof line);
+    if (length < 0 || (size_t)length >= sizeof line)
+        fail("text_print: a piece of more than %zu bytes", sizeof line);
     text_add_n(text, line, (size_t)length);
 }
 
 void text_add_escaped(struct text *text, const char *characters, size_t length)
 {
     for (size_t i = 0; i < length; i++) switch (characters[i]) {
-        case '&': text_add(text, "&amp;"); break;
-        case '<': text_add(text, "&lt;"); break;
-        case '>': text_add(text, "&gt;"); break;
-        case '"': text_add(text, "&quot;"); break;
-        default: text_add_n(text, &characters[i], 1);
+        case '&':
+            text_add(text, "&amp;");
+            break;
+        case '<':
+            text_add(text, "&lt;");
+            break;
+        case '>':
+            text_add(text, "&gt;");
+            break;
+        case '"':
+            text_add(text, "&quot;");
+            break;
+        default:
+            text_add_n(text, &characters[i], 1);
         }
 }
 

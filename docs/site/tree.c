@@ -69,17 +69,23 @@ void page_name(const char *path, char *name, size_t size)
     last = last == NULL ? path : last + 1;
     const char *folder = strchr(path, '/');
     folder = folder == NULL ? "" : folder + 1;
-    if (strncmp(path, "lessons/", 8) == 0 && isdigit((unsigned char)*folder)) snprintf(name, size, "lesson_%.2s", folder);
-    else if (strncmp(path, "solutions/", 10) == 0) snprintf(name, size, "notes_%.2s", folder);
-    else if (strcmp(path, "lessons/README.md") == 0) snprintf(name, size, "course");
-    else if (strcmp(path, "README.md") == 0) snprintf(name, size, "readme");
-    else if (strcmp(path, "docs/mainpage.md") == 0) snprintf(name, size, "mainpage");
+    if (strncmp(path, "lessons/", 8) == 0 && isdigit((unsigned char)*folder))
+        snprintf(name, size, "lesson_%.2s", folder);
+    else if (strncmp(path, "solutions/", 10) == 0)
+        snprintf(name, size, "notes_%.2s", folder);
+    else if (strcmp(path, "lessons/README.md") == 0)
+        snprintf(name, size, "course");
+    else if (strcmp(path, "README.md") == 0)
+        snprintf(name, size, "readme");
+    else if (strcmp(path, "docs/mainpage.md") == 0)
+        snprintf(name, size, "mainpage");
     else if (strcmp(last, "README.md") == 0) { // docs/results/README.md -> results
         size_t length = (size_t)(last - path) - 1;
         size_t begin = length;
         while (begin > 0 && path[begin - 1] != '/') begin--;
         snprintf(name, size, "%.*s", (int)(length - begin), path + begin);
-    } else snprintf(name, size, "%.*s", (int)strcspn(last, "."), last);
+    } else
+        snprintf(name, size, "%.*s", (int)strcspn(last, "."), last);
 }
 
 void heading_slug(const char *heading, char *slug, size_t size)
@@ -88,8 +94,10 @@ void heading_slug(const char *heading, char *slug, size_t size)
     for (const char *at = heading; *at != '\0' && *at != '\n' && strncmp(at, " {#", 3) != 0; at++) {
         unsigned char c = (unsigned char)*at;
         if (length + 2 >= size) break;
-        if (isalnum(c) || c == '_' || c == '-' || c >= 0x80) slug[length++] = (char)tolower(c);
-        else if (c == ' ') slug[length++] = '-';
+        if (isalnum(c) || c == '_' || c == '-' || c >= 0x80)
+            slug[length++] = (char)tolower(c);
+        else if (c == ' ')
+            slug[length++] = '-';
     }
     slug[length] = '\0';
 }

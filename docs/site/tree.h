@@ -15,10 +15,10 @@ enum { LESSONS_MAX = 100, TREE_PATH_MAX = 1024 };
 
 /** @brief A folder lessons/NN_topic. */
 struct lesson_folder {
-    char folder[256];/**< 03_online_softmax */
+    char folder[256]; /**< 03_online_softmax */
     char number[3];   /**< 03 */
-    char topic[256]; /**< online_softmax */
-    char title[256]; /**< the page's title without the number, "Online softmax" */
+    char topic[256];  /**< online_softmax */
+    char title[256];  /**< the page's title without the number, "Online softmax" */
 };
 
 /**

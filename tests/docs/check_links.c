@@ -21,7 +21,7 @@
 enum { FILES_MAX = 8192, IDS_MAX = 200000 };
 
 struct file {
-    char *path;    /* relative to the folder */
+    char *path; /* relative to the folder */
     char *content;
 };
 
@@ -107,9 +107,12 @@ static void follow(const char *from, int line, const char *link)
     snprintf(file, sizeof file, "%.*s", (int)strcspn(link, "#?"), link);
     const char *fragment = strchr(link, '#');
     int bad = 0;
-    if (strcmp(from, "docs/handout.md") == 0) from = "README.md"; // it becomes that of a handout (course/handout.c)
-    if (file[0] == '\0') snprintf(path, sizeof path, "%s", from);
-    else bad = resolve_link(from, file, path, sizeof path) != 0 || !exists(path);
+    if (strcmp(from, "docs/handout.md") == 0)
+        from = "README.md"; // it becomes that of a handout (course/handout.c)
+    if (file[0] == '\0')
+        snprintf(path, sizeof path, "%s", from);
+    else
+        bad = resolve_link(from, file, path, sizeof path) != 0 || !exists(path);
     const char *dot = strrchr(path, '.');
     int read = dot != NULL && (strcmp(dot, ".md") == 0 || strcmp(dot, ".html") == 0);
     if (!bad && fragment != NULL && fragment[1] != '\0' && read) bad = !has_id(path, fragment + 1);
@@ -134,7 +137,8 @@ static void collect_ids(const struct file *file)
         char value[1024];
         if (piece.kind != HTML_OPEN) continue;
         if (html_attribute(&piece, "id", value, sizeof value)) add_id(file->path, value);
-        if (strcmp(piece.name, "a") == 0 && html_attribute(&piece, "name", value, sizeof value)) add_id(file->path, value);
+        if (strcmp(piece.name, "a") == 0 && html_attribute(&piece, "name", value, sizeof value))
+            add_id(file->path, value);
     }
 }
 
@@ -146,7 +150,8 @@ static void follow_html(const struct file *file)
         static const char *const attributes[] = {"href", "src", "data"};
         if (piece.kind != HTML_OPEN) continue;
         for (int i = 0; i < 3; i++)
-            if (html_attribute(&piece, attributes[i], value, sizeof value)) follow(file->path, line_of(file->content, piece.at), value);
+            if (html_attribute(&piece, attributes[i], value, sizeof value))
+                follow(file->path, line_of(file->content, piece.at), value);
         if (strcmp(piece.name, "a") == 0 && html_attribute(&piece, "xlink:href", value, sizeof value))
             follow(file->path, line_of(file->content, piece.at), value);
     }
@@ -162,8 +167,10 @@ static void each_line(const struct file *file, void (*visit)(const struct file *
         size_t length = strcspn(at, "\n");
         char *line = strndup(at, length);
         number++;
-        if (strncmp(line, "```", 3) == 0) fenced = !fenced;
-        else if (!fenced) visit(file, number, line);
+        if (strncmp(line, "```", 3) == 0)
+            fenced = !fenced;
+        else if (!fenced)
+            visit(file, number, line);
         free(line);
         at += length + (at[length] == '\n');
     }
@@ -197,7 +204,8 @@ static void follow_line(const struct file *file, int number, char *line)
         char *end = strchr(at, ')');
         if (end == NULL) continue;
         *end = '\0';
-        if (strncmp(at + 2, "@ref ", 5) != 0) follow(file->path, number, at + 2);
+        if (strncmp(at + 2, "@ref ", 5) != 0)
+            follow(file->path, number, at + 2);
         else { // only the site can follow it
             printf("%s:%d: a forge cannot follow %s\n", file->path, number, at + 2);
             all.dead++;
@@ -210,17 +218,22 @@ static void follow_line(const struct file *file, int number, char *line)
 int main(int count, char **arguments)
 {
     int site = count == 3 && strcmp(arguments[1], "--site") == 0;
-    if (!site && (count != 3 || strcmp(arguments[1], "--tree") != 0)) fail("usage: check_links --site DIR | --tree DIR");
+    if (!site && (count != 3 || strcmp(arguments[1], "--tree") != 0))
+        fail("usage: check_links --site DIR | --tree DIR");
     all.root = arguments[2];
     collect("", site ? ".html" : ".md");
     for (int i = 0; i < all.file_count; i++) {
-        if (site) collect_ids(&all.files[i]);
-        else each_line(&all.files[i], collect_heading);
+        if (site)
+            collect_ids(&all.files[i]);
+        else
+            each_line(&all.files[i], collect_heading);
     }
     qsort(all.ids, (size_t)all.id_count, sizeof all.ids[0], compare_strings);
     for (int i = 0; i < all.file_count; i++) {
-        if (site) follow_html(&all.files[i]);
-        else each_line(&all.files[i], follow_line);
+        if (site)
+            follow_html(&all.files[i]);
+        else
+            each_line(&all.files[i], follow_line);
     }
     printf("%d files, %d links, %d dead\n", all.file_count, all.links, all.dead);
     for (int i = 0; i < all.file_count; i++) {

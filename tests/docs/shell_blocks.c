@@ -50,8 +50,10 @@ static void normalise(char *line)
             size_t length = strlen(units[i]);
             is_time |= strncmp(unit, units[i], length) == 0 && !isalnum((unsigned char)unit[length]);
         }
-        if (is_time && isdigit((unsigned char)*at)) text_add(&out, "N");
-        else text_add_n(&out, at, digits > 0 ? digits : 1);
+        if (is_time && isdigit((unsigned char)*at))
+            text_add(&out, "N");
+        else
+            text_add_n(&out, at, digits > 0 ? digits : 1);
         at += digits > 0 ? digits : 1;
     }
     size_t length = out.length;
@@ -90,7 +92,8 @@ static int all_fit(char **expected, int count, char **got, int lines)
 {
     if (count == 0) return lines == 0;
     if (strcmp(expected[0], "...") == 0)
-        return all_fit(expected + 1, count - 1, got, lines) || (lines > 0 && all_fit(expected, count, got + 1, lines - 1));
+        return all_fit(expected + 1, count - 1, got, lines) ||
+               (lines > 0 && all_fit(expected, count, got + 1, lines - 1));
     return lines > 0 && fits(expected[0], got[0]) && all_fit(expected + 1, count - 1, got + 1, lines - 1);
 }
 
@@ -119,8 +122,10 @@ static char *execute(const char *where, const char *work, const char *block)
     text_add(&command, work);
     text_add(&command, "' && NO_COLOR=1 sh -c '");
     for (const char *at = block; *at != '\0'; at++) {
-        if (*at == '\'') text_add(&command, "'\\''");
-        else text_add_n(&command, at, 1);
+        if (*at == '\'')
+            text_add(&command, "'\\''");
+        else
+            text_add_n(&command, at, 1);
     }
     text_add(&command, "' 2>&1 </dev/null");
     int status, wanted = 0;
@@ -190,8 +195,10 @@ static void check_cmake(const char *where, char **words, int count)
     for (int i = 0; i + 1 < count; i++) {
         struct text quoted = {0};
         text_print(&quoted, "\"%s\"", words[i + 1]);
-        if (strcmp(words[i], "--preset") == 0 && strstr(known.presets, quoted.at) == NULL) complain(where, "no such preset", words[i + 1]);
-        if (strcmp(words[i], "--target") == 0 && !has_word(known.targets, words[i + 1])) complain(where, "no such target", words[i + 1]);
+        if (strcmp(words[i], "--preset") == 0 && strstr(known.presets, quoted.at) == NULL)
+            complain(where, "no such preset", words[i + 1]);
+        if (strcmp(words[i], "--target") == 0 && !has_word(known.targets, words[i + 1]))
+            complain(where, "no such target", words[i + 1]);
         text_free(&quoted);
     }
 }
@@ -212,27 +219,36 @@ static void check_program(const char *where, char **words, int count)
 /* One command with its words. Programs of other people are taken on trust. */
 static void check_command(const char *where, char **words, int count)
 {
-    static const char *const others[] = {"nvcc", "ncu", "nsys", "compute-sanitizer", "cuda-gdb", "git", "cd", "cp", "diff", "sudo",
-                                         "chromium", "doxygen", "less", "sed", "$EDITOR", "apt-get", "eval", "echo", "source"};
+    static const char *const others[] = {
+        "nvcc", "ncu",  "nsys",     "compute-sanitizer", "cuda-gdb", "git", "cd",      "cp",
+        "diff", "sudo", "chromium", "doxygen",           "less",     "sed", "$EDITOR", "apt-get",
+        "eval", "echo", "source"};
     while (count > 0 && strchr(words[0], '=') != NULL) { // VARIABLE=value program
         words++;
         count--;
     }
     if (count == 0) return;
-    if (strcmp(words[0], "build/bin/warpwise") == 0) check_program(where, words, count);
-    else if (strcmp(words[0], "build/bin/simtcc") == 0) check_options(where, words, count, known.simtcc_help);
-    else if (strcmp(words[0], "cmake") == 0 || strcmp(words[0], "ctest") == 0) check_cmake(where, words, count);
-    else if (strncmp(words[0], "build/", 6) == 0) return; // what an earlier line built
+    if (strcmp(words[0], "build/bin/warpwise") == 0)
+        check_program(where, words, count);
+    else if (strcmp(words[0], "build/bin/simtcc") == 0)
+        check_options(where, words, count, known.simtcc_help);
+    else if (strcmp(words[0], "cmake") == 0 || strcmp(words[0], "ctest") == 0)
+        check_cmake(where, words, count);
+    else if (strncmp(words[0], "build/", 6) == 0)
+        return; // what an earlier line built
     else if (strchr(words[0], '/') != NULL) {
         struct text path = {0};
         text_print(&path, "%s/%s", known.root, words[0]);
         FILE *file = fopen(path.at, "r");
-        if (file == NULL) complain(where, "no such program", words[0]);
-        else fclose(file);
+        if (file == NULL)
+            complain(where, "no such program", words[0]);
+        else
+            fclose(file);
         text_free(&path);
     } else {
         int found = 0;
-        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) found |= strcmp(words[0], others[i]) == 0;
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+            found |= strcmp(words[0], others[i]) == 0;
         if (!found) complain(where, "a program nobody knows", words[0]);
     }
 }
@@ -266,7 +282,8 @@ static void check_spans(const char *where, const char *line)
         const char *end = strchr(at + 1, '`');
         if (end == NULL) return;
         char *span = strndup(at + 1, (size_t)(end - at) - 1);
-        if (strncmp(span, "build/bin/", 10) == 0 || strncmp(span, "cmake --", 8) == 0 || strncmp(span, "ctest --", 8) == 0)
+        if (strncmp(span, "build/bin/", 10) == 0 || strncmp(span, "cmake --", 8) == 0 ||
+            strncmp(span, "ctest --", 8) == 0)
             check_line(where, span);
         free(span);
         at = end + 1;
@@ -288,7 +305,8 @@ static int runs(const struct block *block, enum mode mode)
 }
 
 /* A block is complete. *printed holds what the block before it printed, or NULL. */
-static void end_block(struct block *block, enum mode mode, const char *work, const char *where, char **printed, int *count)
+static void end_block(struct block *block, enum mode mode, const char *work, const char *where,
+                      char **printed, int *count)
 {
     const char *text = block->text.at == NULL ? "" : block->text.at;
     if (mode != PARSE && strcmp(block->info, "text expected") == 0) {
@@ -300,7 +318,8 @@ static void end_block(struct block *block, enum mode mode, const char *work, con
     if (mode != PARSE && runs(block, mode)) {
         *printed = execute(where, work, text);
         (*count)++;
-    } else if (mode == PARSE && strncmp(block->info, "sh", 2) == 0 && (block->info[2] == '\0' || block->info[2] == ' ')) {
+    } else if (mode == PARSE && strncmp(block->info, "sh", 2) == 0 &&
+               (block->info[2] == '\0' || block->info[2] == ' ')) {
         char *copy = strdup(text), *rest = copy;
         for (char *line; (line = strsep(&rest, "\n")) != NULL;) check_line(where, line);
         free(copy);
@@ -320,11 +339,15 @@ static int read_page(const char *path, enum mode mode, const char *work)
         struct text where = {0};
         text_print(&where, "%s:%d", path, ++number);
         if (strncmp(line, "```", 3) == 0) {
-            if (inside) end_block(&block, mode, work, where.at, &printed, &count);
-            else snprintf(block.info, sizeof block.info, "%s", line + 3);
+            if (inside)
+                end_block(&block, mode, work, where.at, &printed, &count);
+            else
+                snprintf(block.info, sizeof block.info, "%s", line + 3);
             inside = !inside;
-        } else if (inside) text_print(&block.text, "%s\n", line);
-        else if (mode == PARSE) check_spans(where.at, line);
+        } else if (inside)
+            text_print(&block.text, "%s\n", line);
+        else if (mode == PARSE)
+            check_spans(where.at, line);
         text_free(&where);
     }
     free(printed);
@@ -336,9 +359,12 @@ int main(int count, char **arguments)
 {
     enum mode mode = PARSE;
     if (count < 4) fail("usage: shell_blocks --run|--run-slow|--parse FOLDER PAGE...");
-    if (strcmp(arguments[1], "--run") == 0) mode = RUN;
-    else if (strcmp(arguments[1], "--run-slow") == 0) mode = RUN_SLOW;
-    else if (strcmp(arguments[1], "--parse") != 0) fail("shell_blocks: what is %s?", arguments[1]);
+    if (strcmp(arguments[1], "--run") == 0)
+        mode = RUN;
+    else if (strcmp(arguments[1], "--run-slow") == 0)
+        mode = RUN_SLOW;
+    else if (strcmp(arguments[1], "--parse") != 0)
+        fail("shell_blocks: what is %s?", arguments[1]);
     if (mode == PARSE) {
         struct text presets = {0};
         int status;

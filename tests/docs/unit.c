@@ -25,7 +25,8 @@ static void expect_formula(const char *tex, const char *expected)
     if (error != NULL) {
         printf("%s: %s\n", tex, error);
         failures++;
-    } else expect(tex, out.at, all.at);
+    } else
+        expect(tex, out.at, all.at);
     text_free(&out);
     text_free(&all);
 }
@@ -47,12 +48,14 @@ static void test_formulas(void)
     expect_formula("e^{-x}", "<msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup>");
     expect_formula("\\frac{a}{b}", "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>");
     expect_formula("\\sqrt{d}", "<msqrt><mrow><mi>d</mi></mrow></msqrt>");
-    expect_formula("\\max(a, b)", "<mi mathvariant=\"normal\">max</mi><mo>(</mo><mi>a</mi><mo>,</mo><mi>b</mi><mo>)</mo>");
+    expect_formula("\\max(a, b)",
+                   "<mi mathvariant=\"normal\">max</mi><mo>(</mo><mi>a</mi><mo>,</mo><mi>b</mi><mo>)</mo>");
     expect_formula("\\text{a b}", "<mtext>a&#160;b</mtext>");
     expect_formula("\\left(a\\right)", "<mo>(</mo><mi>a</mi><mo>)</mo>");
     expect_formula("a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>");
     expect_formula("\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}",
-                   "<mtable displaystyle=\"true\" columnalign=\"right left\"><mtr><mtd><mi>a</mi></mtd><mtd><mo>=</mo><mi>b</mi>"
+                   "<mtable displaystyle=\"true\" columnalign=\"right "
+                   "left\"><mtr><mtd><mi>a</mi></mtd><mtd><mo>=</mo><mi>b</mi>"
                    "</mtd></mtr><mtr><mtd><mi>c</mi></mtd><mtd><mo>=</mo><mi>d</mi></mtd></mtr></mtable>");
     expect_refused("\\nonsense x", "unknown command '\\nonsense'");
     expect_refused("\\frac{a}", "a { was expected before ''");
@@ -68,8 +71,10 @@ static void test_names(void)
                                            {"README.md", "readme"},
                                            {"docs/results/README.md", "results"},
                                            {"docs/glossary.md", "glossary"}};
-    static const char *const slugs[][2] = {{"The idea", "the-idea"}, {"01_naive_attention", "01_naive_attention"},
-                                           {"What's \"it\"?", "whats-it"}, {"Goal {#goal}", "goal"}};
+    static const char *const slugs[][2] = {{"The idea", "the-idea"},
+                                           {"01_naive_attention", "01_naive_attention"},
+                                           {"What's \"it\"?", "whats-it"},
+                                           {"Goal {#goal}", "goal"}};
     static const char *const links[][3] = {{"lessons/README.md", "../docs/a.md", "docs/a.md"},
                                            {"README.md", "./lessons//b/", "lessons/b"},
                                            {"a/b/c.md", "../../d", "d"}};
@@ -86,13 +91,15 @@ static void test_names(void)
         int status = resolve_link(links[i][0], links[i][1], got, sizeof got);
         expect(links[i][1], status == 0 ? got : "(leads out)", links[i][2]);
     }
-    expect("out of the tree", resolve_link("README.md", "../x", got, sizeof got) == 0 ? got : "(leads out)", "(leads out)");
+    expect("out of the tree", resolve_link("README.md", "../x", got, sizeof got) == 0 ? got : "(leads out)",
+           "(leads out)");
 }
 
 static void test_html(void)
 {
-    static const char page[] = "<!DOCTYPE html><a href='x.html#y' title=\"a &amp; b > c\">text</a><!-- <b> -->"
-                               "<script>if (a < b) '<i>'</script><br/>";
+    static const char page[] =
+        "<!DOCTYPE html><a href='x.html#y' title=\"a &amp; b > c\">text</a><!-- <b> -->"
+        "<script>if (a < b) '<i>'</script><br/>";
     struct text got = {0};
     struct html_piece piece;
     char value[64];
@@ -100,8 +107,10 @@ static void test_html(void)
     for (const char *at = page; html_next(&at, &piece);) {
         text_print(&got, "%d%s", (int)piece.kind, piece.kind == HTML_TEXT ? "" : piece.name);
         if (piece.kind == HTML_TEXT) text_add_n(&got, piece.at, piece.length);
-        if (piece.kind == HTML_OPEN && html_attribute(&piece, "href", value, sizeof value)) text_print(&got, "(%s)", value);
-        if (piece.kind == HTML_OPEN && html_attribute(&piece, "title", value, sizeof value)) text_print(&got, "(%s)", value);
+        if (piece.kind == HTML_OPEN && html_attribute(&piece, "href", value, sizeof value))
+            text_print(&got, "(%s)", value);
+        if (piece.kind == HTML_OPEN && html_attribute(&piece, "title", value, sizeof value))
+            text_print(&got, "(%s)", value);
         text_add(&got, ";");
     }
     expect("html", got.at, "2a(x.html#y)(a & b > c);1text;3a;2script;3script;2br;");

@@ -120,8 +120,8 @@ static void test_workspace_guard(void)
     unsigned char *behind = copy_of(&c, ATTENTION_WORKSPACE, 0); /* what it held does not come back */
     behind[3] ^= 1;
     const struct verdict *verdict = judge_case(&c);
-    expect(strstr(verdict->headline, "3 bytes past the end of workspace (96 bytes)") != NULL, "guard of a workspace",
-           verdict->headline);
+    expect(strstr(verdict->headline, "3 bytes past the end of workspace (96 bytes)") != NULL,
+           "guard of a workspace", verdict->headline);
     close_case(&c);
 }
 
@@ -146,7 +146,8 @@ static void test_table(const char *lesson_name)
             points[item->part] += check_points_max(check, i);
             if (item->expected != KERNEL_OK) of_refusals[item->part] += check_points_max(check, i);
         }
-        expect(item->group != GROUP_BAD_INPUT || item->expected != KERNEL_OK, item->name, "bad input to accept");
+        expect(item->group != GROUP_BAD_INPUT || item->expected != KERNEL_OK, item->name,
+               "bad input to accept");
         expect(strstr(item->name, "property") == NULL || item->repeat >= 100, item->name,
                "fewer than 100 inputs");
         for (int j = 0; j < i; j++)
@@ -251,8 +252,8 @@ static int find_guess(const struct judged_case *c, const struct judged *judged, 
     double value;
     for (int guess = 0;; guess++) {
         int known = c->check->options.lesson->guess(&c->item->settled, judged->inputs, guess, buffer,
-                                                    lesson_elems(&c->item->buffer[buffer]) - 1, &value, message,
-                                                    sizeof message);
+                                                    lesson_elems(&c->item->buffer[buffer]) - 1, &value,
+                                                    message, sizeof message);
         if (known < 0) return -1;
         if (known == 1 && strstr(message, says) != NULL) return guess;
     }
@@ -269,8 +270,8 @@ static void spoil_halves(struct judged_case *c, int buffer, const char *says)
     int guess = find_guess(c, &judged, buffer, says);
     for (int run = 0; run < 2 && guess >= 0; run++)
         for (size_t at = 0; at < lesson_elems(shape); at++)
-            if (c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer, at, &value, message,
-                                                sizeof message) == 1)
+            if (c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer, at, &value,
+                                                message, sizeof message) == 1)
                 storage_put(shape->storage, floats_of(c, buffer, run), at, (float)value);
     judged_close(&judged);
 }
@@ -298,8 +299,8 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage, const c
             if (damage == ONE_RUN && run == 1) out[at] *= 1.000001f;
             if (shape->rank == 4 && damage < UNTOUCHED)
                 damage_element(c, shape, damage, at, before, &out[at]);
-            if (guess >= 0 && c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer, at,
-                                                              &value, message, sizeof message) == 1)
+            if (guess >= 0 && c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer,
+                                                              at, &value, message, sizeof message) == 1)
                 out[at] = (float)value;
         }
     }

@@ -82,7 +82,8 @@ static void expect(int holds, const char *behaviour, const char *what)
 
 static int is_endless(const char *behaviour)
 {
-    return strncmp(behaviour, "hang", 4) == 0 || strcmp(behaviour, "endless_merge") == 0 || strcmp(behaviour, "spin") == 0;
+    return strncmp(behaviour, "hang", 4) == 0 || strcmp(behaviour, "endless_merge") == 0 ||
+           strcmp(behaviour, "spin") == 0;
 }
 
 static struct check *checked(const char *behaviour, enum device device, const char *one, const char *two)
@@ -204,7 +205,8 @@ static void try_many_late(void)
 static void try_parts_apart(void)
 {
     struct check *check = checked("endless_merge", DEVICE_SIMT, "merge/property_random", "rows/one");
-    expect(verdict_of(check, "merge/property_random")->state == STATE_TIMEOUT, "endless_merge", "its own part");
+    expect(verdict_of(check, "merge/property_random")->state == STATE_TIMEOUT, "endless_merge",
+           "its own part");
     const struct verdict *verdict = verdict_of(check, "rows/one");
     expect(verdict->state != STATE_TIMEOUT, "endless_merge", verdict->headline);
     free(check);
@@ -349,8 +351,8 @@ static void try_missing_runner(void)
     if (child == NULL || child_start(child, &start) != 0) exit(2);
     expect(child_await(child, WIRE_READY, 0, 5.0) == CHILD_ENDED, "missing runner", "ends at once");
     child_end(child, 1.0);
-    expect(child->box.exit_code == 126 && strstr(child->box.text, "cannot start") != NULL,
-           "missing runner", child->box.text);
+    expect(child->box.exit_code == 126 && strstr(child->box.text, "cannot start") != NULL, "missing runner",
+           child->box.text);
     free(child);
 }
 

@@ -30,8 +30,13 @@ static int cases(struct lesson_case *cases, int capacity)
                                              .choice = GEMM_STAGES,
                                              .first_choice = 2,
                                              .last_choice = 4};
-    static const struct gemm_family f32 = {
-        .part = 1, .name = "f32", .general = 1, .same_layouts = 1, .choice = GEMM_TILE, .first_choice = 0, .last_choice = 2};
+    static const struct gemm_family f32 = {.part = 1,
+                                           .name = "f32",
+                                           .general = 1,
+                                           .same_layouts = 1,
+                                           .choice = GEMM_TILE,
+                                           .first_choice = 0,
+                                           .last_choice = 2};
     static const struct gemm_family f16 = {
         .part = 2, .name = "f16", .dtype_in = DTYPE_F16, .dtype_out = DTYPE_F16, .general = 1};
     int count = gemm_cases(&plain, cases, 0, capacity);
@@ -204,7 +209,8 @@ static void test_same_bits(void)
             before = item;
         }
     }
-    expect(pairs[0].other_choice > 50 && pairs[0].other_layout + pairs[0].other_start == 0, "same bits", "stages");
+    expect(pairs[0].other_choice > 50 && pairs[0].other_layout + pairs[0].other_start == 0, "same bits",
+           "stages");
     expect(pairs[1].other_choice > 50 && pairs[1].other_layout > 50 && pairs[1].other_rows > 30 &&
                pairs[1].other_start > 50 && pairs[1].other_by_4 > 5,
            "same bits", "layouts");

@@ -165,7 +165,8 @@ static void try_mistakes(void)
         rows[i].make(cases);
         int found = case_table_check(lesson, cases, count, CHECK_CASES, why, sizeof why) != 0;
         snprintf(where, sizeof where, "case %s", cases[BROKEN].name);
-        int placed = strstr(why, "lesson 01") != NULL && (rows[i].make == worth_nothing || strstr(why, where));
+        int placed =
+            strstr(why, "lesson 01") != NULL && (rows[i].make == worth_nothing || strstr(why, where));
         expect(found && strstr(why, rows[i].says) != NULL && placed, rows[i].says, why);
     }
     char why[VERDICT_TEXT] = "nothing";

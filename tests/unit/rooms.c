@@ -89,8 +89,10 @@ static void read_plan(int naming)
         at = strrchr(line, '|');
         for (end = at; at > line && at[-1] != '|';) at--;
         while (quoted(&at, end, word)) {
-            if (room_named(word) < 0) fail("common/README.md: no such room: ", word, "");
-            else room->uses[room_named(word)] = 1;
+            if (room_named(word) < 0)
+                fail("common/README.md: no such room: ", word, "");
+            else
+                room->uses[room_named(word)] = 1;
         }
     }
     fclose(file);
@@ -130,7 +132,8 @@ static int room_included(const char *folder, const char *name)
         return room_of(path);
     }
     if (exists("common", name)) return room_of(name);
-    for (size_t i = 0; i < sizeof by_name / sizeof by_name[0]; i++) { /* kernels and their headers see these folders */
+    for (size_t i = 0; i < sizeof by_name / sizeof by_name[0];
+         i++) { /* kernels and their headers see these folders */
         snprintf(path, sizeof path, "common/%s", by_name[i]);
         if (!exists(path, name)) continue;
         snprintf(path, sizeof path, "%s/%s", by_name[i], name);
@@ -188,7 +191,8 @@ static void walk(const char *folder)
         if (entry->d_name[0] == '.') continue;
         snprintf(below, sizeof below, "%s%s%s", folder, *folder ? "/" : "", entry->d_name);
         snprintf(path, sizeof path, "%s/common/%s", source, below);
-        if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) walk(below);
+        if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+            walk(below);
         else if (ending && (!strcmp(ending, ".c") || !strcmp(ending, ".h") || !strcmp(ending, ".cu")))
             read_includes(folder, entry->d_name);
     }
@@ -225,7 +229,8 @@ static void read_symbols(const char *object)
         char *colon = strrchr(line, ':'), name[96], kind;
         if (!colon) continue;
         *colon = '\0';
-        if (sscanf(colon + 1, "%*x %c %95s", &kind, name) != 2 && sscanf(colon + 1, " %c %95s", &kind, name) != 2)
+        if (sscanf(colon + 1, "%*x %c %95s", &kind, name) != 2 &&
+            sscanf(colon + 1, " %c %95s", &kind, name) != 2)
             continue;
         char *file = strrchr(line, ':');
         if (!file) file = strrchr(line, '/');
@@ -248,8 +253,10 @@ static void close_calls(void)
     qsort(symbols, (size_t)symbol_count, sizeof symbols[0], by_name);
     for (int i = 0, owner = -1; i < symbol_count; i++) {
         if (i == 0 || strcmp(symbols[i].name, symbols[i - 1].name) != 0) owner = -1;
-        if (symbols[i].defined) owner = symbols[i].file;
-        else if (owner >= 0 && owner != symbols[i].file) calls[symbols[i].file][owner] = 1;
+        if (symbols[i].defined)
+            owner = symbols[i].file;
+        else if (owner >= 0 && owner != symbols[i].file)
+            calls[symbols[i].file][owner] = 1;
     }
     for (int k = 0; k < file_count; k++)
         for (int i = 0; i < file_count; i++)
@@ -309,7 +316,8 @@ static void judge_circles(void)
 
 static void draw(void)
 {
-    printf("digraph rooms {\n    rankdir=TB; node [shape=box, fontname=\"sans-serif\"]; edge [color=\"#777777\"];\n");
+    printf("digraph rooms {\n    rankdir=TB; node [shape=box, fontname=\"sans-serif\"]; edge "
+           "[color=\"#777777\"];\n");
     for (int i = 0; i < room_count; i++) {
         printf("    \"%s\";\n", rooms[i].name);
         for (int j = 0; j < room_count; j++)
@@ -331,8 +339,10 @@ int main(int count, char **words)
         return 0;
     }
     for (int i = 2; i < count; i++) {
-        if (strcmp(words[i], "--") == 0) judge_circles();
-        else read_symbols(words[i]);
+        if (strcmp(words[i], "--") == 0)
+            judge_circles();
+        else
+            read_symbols(words[i]);
     }
     judge_circles();
     for (int c = 0; c < circle_count && judged > 0; c++)

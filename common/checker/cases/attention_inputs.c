@@ -55,11 +55,13 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     buffers[ATTENTION_WORKSPACE] = (struct lesson_buffer){
         "workspace", WIRE_WORKSPACE, 4, {batch, heads, row_floats > 0 ? q_len : 0, row_floats},
         {0},         STORAGE_F32};
-    if (item->extent[EX_WORKSPACE] == WORKSPACE_STATISTICS) { /* all m, then all l: what a dump shows as a row */
+    if (item->extent[EX_WORKSPACE] ==
+        WORKSPACE_STATISTICS) { /* all m, then all l: what a dump shows as a row */
         const size_t pairs[] = {row_floats, batch, heads, q_len};
         memcpy(buffers[ATTENTION_WORKSPACE].extent, pairs, sizeof pairs);
     }
-    for (int b = ATTENTION_Q; b <= ATTENTION_OUT && item->extent[EX_TILED]; b++) buffers[b].extent[LESSON_ALIGN] = 16;
+    for (int b = ATTENTION_Q; b <= ATTENTION_OUT && item->extent[EX_TILED]; b++)
+        buffers[b].extent[LESSON_ALIGN] = 16;
     if (kind == ATTENTION_WHOLE) return ATTENTION_MATRIX;
 
     enum wire_role role = kind == ATTENTION_SCORES    ? WIRE_OUT

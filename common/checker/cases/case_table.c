@@ -118,7 +118,8 @@ struct lesson_case *case_table_find(struct lesson_case *cases, int count, const 
 {
     for (int i = 0; i < count; i++)
         if (strcmp(cases[i].name, name) == 0) return &cases[i];
-    fprintf(stderr, "checker: the table of a lesson is wrong: it builds on case %s, which is not there\n", name);
+    fprintf(stderr, "checker: the table of a lesson is wrong: it builds on case %s, which is not there\n",
+            name);
     exit(2);
 }
 

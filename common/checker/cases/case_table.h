@@ -36,6 +36,7 @@ void case_table_place(struct lesson_case *item, int index, const struct lesson_b
 int case_table_means(const char *name, const struct lesson_case *item);
 
 /** @brief Up to @p most names near to @p name, nearest first; returns how many. */
-int case_table_near(const struct lesson_case *cases, int count, const char *name, const char **near, int most);
+int case_table_near(const struct lesson_case *cases, int count, const char *name, const char **near,
+                    int most);
 
 #endif

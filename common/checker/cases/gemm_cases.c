@@ -163,8 +163,10 @@ static const struct shape_row SHAPES[] = {
     {"far_first_rows_of_a", GROUP_EDGES, ALL, ANY, 9, 8, 24, 0, 0, 0, FAR_A, 1.0, 0.0, GEMM_NORMAL},
     {"far_first_rows_of_b", GROUP_EDGES, ALL, ANY, 8, 24, 9, 0, 0, 0, FAR_B, 1.0, 0.0, GEMM_NORMAL},
     {"far_first_rows_of_c", GROUP_EDGES, ALL, ANY, 9, 32, 8, 0, 0, 0, FAR_C, 1.0, 0.0, GEMM_NORMAL},
-    {"far_first_rows_of_a_tn", GROUP_EDGES, GENERAL, ANY, 24, 8, 9, 0, 0, 0, TA | FAR_A, 1.0, 0.0, GEMM_NORMAL},
-    {"far_first_rows_of_b_nt", GROUP_EDGES, GENERAL, ANY, 8, 9, 24, 0, 0, 0, TB | FAR_B, 1.0, 0.0, GEMM_NORMAL},
+    {"far_first_rows_of_a_tn", GROUP_EDGES, GENERAL, ANY, 24, 8, 9, 0, 0, 0, TA | FAR_A, 1.0, 0.0,
+     GEMM_NORMAL},
+    {"far_first_rows_of_b_nt", GROUP_EDGES, GENERAL, ANY, 8, 9, 24, 0, 0, 0, TB | FAR_B, 1.0, 0.0,
+     GEMM_NORMAL},
     {"alpha_minus_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, -0.0, 2.0, GEMM_NAN_AB},
     {"beta_minus_0", GROUP_NUMERICS, GENERAL, ANY, 33, 40, 20, 0, 0, 0, 0, 1.0, -0.0, GEMM_NORMAL},
     /* A matrix of one row that ends within a vector and begins at a whole one. */

@@ -16,14 +16,14 @@ enum gemm_distribution {
     GEMM_CANCEL,   /* terms come in pairs that nearly cancel */
     GEMM_POSITIVE, /* from 0 to 1: the sum grows with every term */
     GEMM_SPREAD,   /* magnitudes from 2^-6 to 2^6 along k */
-    GEMM_HUGE,     /* sums of 1e6 in every third row of C and of 1 in the others: halves are no larger than 65504 */
+    GEMM_HUGE, /* sums of 1e6 in every third row of C and of 1 in the others: halves are no larger than 65504 */
     GEMM_SUBNORMAL, /* a of magnitude 1e-6, which is subnormal as a half; b of 1 */
-    GEMM_NAN_A,    /* a NaN in the last column of some rows of op(A) */
-    GEMM_NAN_B,    /* a NaN in some columns of op(B) */
-    GEMM_INF_A,    /* infinities in some rows of op(A), in one of them of both signs */
-    GEMM_INF_B,    /* the same in columns of op(B) */
-    GEMM_NAN_AB,   /* nothing but NaN in A and B: alpha 0 must not read them */
-    GEMM_NAN_C,    /* some NaN in the C that beta multiplies */
+    GEMM_NAN_A,     /* a NaN in the last column of some rows of op(A) */
+    GEMM_NAN_B,     /* a NaN in some columns of op(B) */
+    GEMM_INF_A,     /* infinities in some rows of op(A), in one of them of both signs */
+    GEMM_INF_B,     /* the same in columns of op(B) */
+    GEMM_NAN_AB,    /* nothing but NaN in A and B: alpha 0 must not read them */
+    GEMM_NAN_C,     /* some NaN in the C that beta multiplies */
     GEMM_DISTRIBUTIONS
 };
 

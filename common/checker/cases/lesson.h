@@ -71,10 +71,10 @@ enum case_flags {
 struct lesson_case {
     char name[LESSON_NAME]; /**< "part/name" */
     enum case_group group;
-    int part;                   /**< index into the lesson's parts */
-    int weight;                 /**< share of the part's points: weight / sum of weights; 0 for a case that runs
+    int part;         /**< index into the lesson's parts */
+    int weight;       /**< share of the part's points: weight / sum of weights; 0 for a case that runs
                                      what is given only, which neither earns nor shows that work has begun */
-    unsigned devices;           /**< set of enum device */
+    unsigned devices; /**< set of enum device */
     int extent[LESSON_EXTENTS]; /**< what the buffers are made for; meanings are the lesson's own */
     int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */
     double real[WIRE_REALS];
@@ -83,8 +83,10 @@ struct lesson_case {
     int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
-    int start[LESSON_STARTS]; /**< elements between a multiple of 256 bytes and where buffer 0, 1, ... begins */
-    int apart[LESSON_STARTS]; /**< elements from row to row of buffer 0, 1, ... on the device, where that is far more than
+    int start
+        [LESSON_STARTS]; /**< elements between a multiple of 256 bytes and where buffer 0, 1, ... begins */
+    int apart
+        [LESSON_STARTS]; /**< elements from row to row of buffer 0, 1, ... on the device, where that is far more than
                                    anybody wants to fill or to compare; 0: as lesson_buffer says */
     unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
@@ -102,8 +104,9 @@ struct lesson_buffer {
      *  how many elements of the last extent count; 0 for all. extent[LESSON_ALIGN] is what the contract asks its
      *  address to be a multiple of; 0: of an element's size, of a workspace 256. */
     size_t extent[LESSON_SHAPE];
-    const char *column[LESSON_COLUMNS]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
-    enum storage storage;  /**< how elements lie in device memory */
+    const char
+        *column[LESSON_COLUMNS]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
+    enum storage storage;        /**< how elements lie in device memory */
 };
 
 /** @brief What the address of @p buffer is a multiple of by contract. */
@@ -197,7 +200,7 @@ struct lesson {
     struct lesson_part part[LESSON_PARTS];
     struct lesson_credit credit;
     int same_bits_anywhere; /**< 1: the contract promises the same bits whatever the alignment of the buffers */
-    int distributions; /**< a case's distribution is less than this; 0: the lesson has but one */
+    int distributions;      /**< a case's distribution is less than this; 0: the lesson has but one */
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */
     int (*cases)(struct lesson_case *cases, int capacity);

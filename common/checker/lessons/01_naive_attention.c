@@ -3,7 +3,6 @@
  * @brief Lesson 01: three kernels, credited one by one, and the three of them together.
  */
 
-
 #include "checker/cases/attention_cases.h"
 
 const struct lesson lesson_01_naive_attention = {

@@ -3,7 +3,6 @@
  * @brief Lesson 02: the same parts as lesson 01, with tiles in shared memory.
  */
 
-
 #include "checker/cases/attention_cases.h"
 
 const struct lesson lesson_02_tiled_attention = {

@@ -268,7 +268,7 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
         return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
     case EXTREME:
         return 0x1p123f; /* times log2(e) it is as exact, for kernels with powers of 2 */
-    case FAINT: /* one largest value, and what is 1 to 80 below it all over the row */
+    case FAINT:          /* one largest value, and what is 1 to 80 below it all over the row */
         return (float)(at == count / 2 ? 5.0 : 4.0 - (double)(at * 31 % 80) + 0.01 * noise);
     default:
         return (float)noise;
@@ -483,11 +483,12 @@ static double unscaled_sum(const float *in, int cols, int threads)
 }
 
 /* Rows that go on behind their end with zeros, up to a multiple of something; or whose sums are not rescaled. */
-static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                      double *value, char *message, size_t size)
+static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                      size_t at, double *value, char *message, size_t size)
 {
     enum { TILES = 7, CROWDS = 6 };
-    static const int tiles[TILES] = {4, 32, 64, 128, 256, 512, 1024}, crowds[CROWDS] = {1, 32, 128, 256, 512, 1024};
+    static const int tiles[TILES] = {4, 32, 64, 128, 256, 512, 1024},
+                     crowds[CROWDS] = {1, 32, 128, 256, 512, 1024};
     if (index >= TILES + CROWDS) return -1;
     int cols = item->extent[1], over = index < TILES ? cols % tiles[index] : 1;
     if (over == 0 || (buffer != ROWS_OUT && buffer != ROWS_LSE)) return 0;
@@ -498,14 +499,16 @@ static int rows_guess(const struct lesson_case *item, const float *const *data, 
         for (int j = 0; j < cols; j++) sum += exp((double)in[j]);
         sum += tiles[index] - over;
         snprintf(message, size,
-                 "what lies past the end of a row counts as values of 0, as if cols were rounded up to a multiple of %d",
+                 "what lies past the end of a row counts as values of 0, as if cols were rounded up to a "
+                 "multiple of %d",
                  tiles[index]);
     } else {
         int threads = crowds[index - TILES];
         if (cols <= threads) return 0;
         sum = unscaled_sum(in, cols, threads);
         snprintf(message, size,
-                 "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s a row)",
+                 "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
+                 "a row)",
                  threads, threads > 1 ? "s" : "");
     }
     *value = buffer == ROWS_LSE ? log(sum) : exp((double)data[ROWS_IN][at]) / sum;

@@ -95,7 +95,8 @@ static void report_part(const struct check *check, int part)
            state_name(check_state(check, part)), points, lesson->part[part].points, passed, cases);
     if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
     if (sampled > 0) printf(", %d sampled", sampled);
-    if (points > 0.0 && check_values_wrong(check, part)) printf("; they count half until every value is right");
+    if (points > 0.0 && check_values_wrong(check, part))
+        printf("; they count half until every value is right");
     putchar('\n');
 }
 
@@ -110,7 +111,8 @@ static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t 
                  (int)(4 + strcspn(place + 4, " \n,")), place);
         return PATTERN_CAUSE;
     }
-    static const char *const headlines[] = {"never written: ", "depends on what ", "differs from run to run: "};
+    static const char *const headlines[] = {"never written: ", "depends on what ",
+                                            "differs from run to run: "};
     for (size_t i = 0; i < sizeof headlines / sizeof headlines[0] && verdict->pattern[0] == '\0'; i++) {
         if (strncmp(verdict->headline, headlines[i], strlen(headlines[i])) != 0) continue;
         snprintf(cause, size, "%.*s", (int)strcspn(verdict->headline, ":"), verdict->headline);
@@ -164,7 +166,8 @@ static int told_before(const struct told *told, const char *cause)
 }
 
 /* The names of the part's cases with this cause. */
-static void report_same(const struct check *check, int part, const char *title, const char *cause, struct told *told)
+static void report_same(const struct check *check, int part, const char *title, const char *cause,
+                        struct told *told)
 {
     char other[VERDICT_TEXT];
     struct names same = {title, 0};
@@ -235,15 +238,18 @@ static void report_every_case(const struct check *check, int part)
 static void report_left_out(const struct check *check)
 {
     int count = 0, last = 0;
-    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0; i++) {
+    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
+         i++) {
         if (check->cases[i].devices & (unsigned)check->options.device) continue;
         count++;
         last = i;
     }
-    if (count == 1) printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
+    if (count == 1)
+        printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
     if (count > 1)
         printf("  left out on %s: %d cases, such as %s (check %02d --list names them)\n",
-               device_name(check->options.device), count, check->cases[last].name, check->options.lesson->number);
+               device_name(check->options.device), count, check->cases[last].name,
+               check->options.lesson->number);
     if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }
 

@@ -61,8 +61,8 @@ static void run_session(struct check *check, struct session *session)
         if (check->stopped) continue;
         if (!session->item[i].judged) judge_item(session, i);
         check->judged[session->item[i].case_index]++;
-        check->stopped = check->options.fail_fast &&
-                         check->verdicts[session->item[i].case_index].state != STATE_PASS;
+        check->stopped =
+            check->options.fail_fast && check->verdicts[session->item[i].case_index].state != STATE_PASS;
         if (check->options.bench) bench_item(session, i);
         if (check->options.dump) dump_item(session, i);
     }
@@ -103,7 +103,8 @@ static void settle_not_started(struct check *check)
 {
     int begun[LESSON_PARTS] = {0}, waiting[LESSON_PARTS] = {0};
     for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || check->cases[i].expected != KERNEL_OK || check->cases[i].weight == 0) continue;
+        if (!check->chosen[i] || check->cases[i].expected != KERNEL_OK || check->cases[i].weight == 0)
+            continue;
         int not_started = check->verdicts[i].state == STATE_NOT_STARTED;
         waiting[check->cases[i].part] += not_started;
         begun[check->cases[i].part] += !not_started;
@@ -199,7 +200,8 @@ void check_run(struct check *check)
                 most = 2 * most < SESSION_ITEMS ? 2 * most : SESSION_ITEMS;
                 if (takes_along(check, item)) {
                     make_item(check, i, n - 1, &items[session.count]);
-                    items[session.count].settled.flags &= ~(unsigned)CASE_SAME_BITS; /* it has been compared */
+                    items[session.count].settled.flags &=
+                        ~(unsigned)CASE_SAME_BITS; /* it has been compared */
                     bytes += session_item_bytes(&session, &items[session.count++]);
                 }
             }
@@ -267,7 +269,8 @@ static int refusals_count(const struct check *check, int part)
     int chosen = 0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
-        if (!check->chosen[i] || item->part != part || item->expected != KERNEL_OK || item->weight == 0) continue;
+        if (!check->chosen[i] || item->part != part || item->expected != KERNEL_OK || item->weight == 0)
+            continue;
         if (check->verdicts[i].state == STATE_PASS) return 1;
         chosen++;
     }
@@ -278,7 +281,8 @@ static int refusals_count(const struct check *check, int part)
 int check_values_wrong(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || check->cases[i].part != part || check->cases[i].expected != KERNEL_OK) continue;
+        if (!check->chosen[i] || check->cases[i].part != part || check->cases[i].expected != KERNEL_OK)
+            continue;
         if (check->verdicts[i].state != STATE_PASS) return 1;
     }
     return 0;

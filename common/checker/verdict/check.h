@@ -50,14 +50,14 @@ struct options {
     uint64_t seed;
     int seed_given; /* by --seed */
     const char *secret_seed_file;
-    const char *again; /* which kernel this is, as words for a command line */
+    const char *again;    /* which kernel this is, as words for a command line */
     const char *remember; /* folder for what the oracle says; NULL: nothing is kept */
     double time_limit;    /* seconds a case */
     int time_limit_given; /* 1: by the user, who then also says how long the software device is patient */
     double total_limit;   /* seconds for all cases together; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, rehearse;
     int fail_fast; /* stop at the first item that does not pass; cheap cases first */
-    int isolated; /* the runner is not the user's own: sandbox.h */
+    int isolated;  /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];
@@ -98,7 +98,8 @@ struct verdict {
     char headline[VERDICT_TEXT];
     char pattern[VERDICT_TEXT];
     enum pattern pattern_kind;
-    const char *finding; /**< what the software device found first (simt/findings.h), "seen-before" where an earlier case
+    const char *
+        finding; /**< what the software device found first (simt/findings.h), "seen-before" where an earlier case
                               has told it, or NULL */
     char detail[VERDICT_TEXT * 6]; /**< findings of the device, what the program printed */
     char shape[160];

@@ -50,8 +50,7 @@ int child_start(struct child *child, const struct child_start *start)
     int locked = start->isolation == SANDBOX_ISOLATED && !sandbox_is_without("lock");
     const char *arguments[] = {start->path, locked ? "--locked-session" : "--session", "3", "4", "5", NULL};
     make_environment(start->isolation, start->counters, environment);
-    *child =
-        (struct child){.control = -1, .replies = -1, .box = {.keeper = -1, .leash = -1, .output = -1}};
+    *child = (struct child){.control = -1, .replies = -1, .box = {.keeper = -1, .leash = -1, .output = -1}};
     if (pipe2(control, O_CLOEXEC) != 0) return -1;
     if (pipe2(replies, O_CLOEXEC) != 0) {
         close_end(&control[0]);
@@ -109,8 +108,7 @@ enum child_event child_await(struct child *child, uint32_t kind, uint32_t index,
         closed = reply < 0;
         double left = until - now_seconds();
         if (left <= 0.0) return CHILD_LATE;
-        struct pollfd wait[2] = {{closed ? -1 : child->replies, POLLIN, 0},
-                                 {child->box.output, POLLIN, 0}};
+        struct pollfd wait[2] = {{closed ? -1 : child->replies, POLLIN, 0}, {child->box.output, POLLIN, 0}};
         /* An end without a closed pipe (a child of it may hold the pipe) wakes nobody, nor does memory. */
         poll(wait, 2, left * 1000.0 < LOOK_MS ? (int)(left * 1000.0) + 1 : LOOK_MS);
         if (look == 0.0) look = now_seconds() + LOOK_MS * 1e-3; /* most cases are done by then */

@@ -121,11 +121,11 @@ static int guards_of(const struct judged *judged, int b, int run, char *reason, 
         snprintf(reason, size, "guard zone hit: something wrote %td bytes before the start of %s",
                  (ptrdiff_t)guard - front, buffer->name);
     else if (behind >= 0 && buffer->role == WIRE_WORKSPACE)
-        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%llu bytes)", behind,
-                 buffer->name, (unsigned long long)asked);
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%llu bytes)",
+                 behind, buffer->name, (unsigned long long)asked);
     else if (behind >= 0)
-        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%zu elements)", behind,
-                 buffer->name, lesson_elems(buffer));
+        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%zu elements)",
+                 behind, buffer->name, lesson_elems(buffer));
     return front < 0 && behind < 0;
 }
 

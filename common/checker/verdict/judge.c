@@ -209,7 +209,8 @@ static void judge_property(struct session *session, const struct judged *judged,
     const struct item *item = judged->item, *before = judged->index > 0 ? item - 1 : NULL;
     int same_bits = (item->settled.flags & CASE_SAME_BITS) != 0;
     char reason[VERDICT_TEXT];
-    if (before == NULL || before->case_index != item->case_index || before->item_index + 1 != item->item_index) {
+    if (before == NULL || before->case_index != item->case_index ||
+        before->item_index + 1 != item->item_index) {
         if (same_bits && !session->check->options.bench)
             say(verdict, STATE_BROKEN, "what this has to agree with is not there; please report this");
         return;
@@ -233,7 +234,8 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
         say(verdict, STATE_BROKEN, "no memory to compare the result");
     } else if (!compare_untouched(&judged, reason, sizeof reason)) {
         say(verdict, STATE_FAIL, reason);
-    } else if (judged.item->settled.expected != KERNEL_OK || (judged.item->settled.flags & CASE_LAUNCH_ONLY)) {
+    } else if (judged.item->settled.expected != KERNEL_OK ||
+               (judged.item->settled.flags & CASE_LAUNCH_ONLY)) {
         if (!compare_refused(&judged, reason, sizeof reason)) say(verdict, STATE_FAIL, reason);
     } else if (!compare_runs(&judged, reason, sizeof reason)) {
         say(verdict, STATE_FAIL, reason);

@@ -372,14 +372,14 @@ static struct child_start start_of(const struct session *session)
     unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     double seconds = options->time_limit * (double)(session->count + 1) * (double)(cores + 3);
     return (struct child_start){.path = options->runner,
-                                  .image = session->image,
-                                  .counters = session->counters,
-                                  .gpu = gpu,
-                                  .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
-                                  .limits = {.cpu_seconds = seconds,
-                                             .resident_bytes = own + 4 * session->bytes,
-                                             .file_bytes = FILE_BYTES,
-                                             .processes = PROCESSES + 2 * cores}};
+                                .image = session->image,
+                                .counters = session->counters,
+                                .gpu = gpu,
+                                .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
+                                .limits = {.cpu_seconds = seconds,
+                                           .resident_bytes = own + 4 * session->bytes,
+                                           .file_bytes = FILE_BYTES,
+                                           .processes = PROCESSES + 2 * cores}};
 }
 
 static void note_device(struct session *session)

@@ -3,7 +3,6 @@
  * @brief Lesson 01: from an item to calls of the entry points of `naive_attention.h`.
  */
 
-
 #include "runner/attention_parts.h"
 #include "naive_attention.h"
 

@@ -3,7 +3,6 @@
  * @brief Lesson 02: from an item to calls of the entry points of `tiled_attention.h`.
  */
 
-
 #include "runner/attention_parts.h"
 #include "tiled_attention.h"
 

@@ -135,7 +135,8 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
                              stream, mistake == NULL_HANDLE ? NULL : graphs);
     memset(&model, 0xff, sizeof model);
     memset(&work, 0xff, sizeof work);
-    if (elsewhere != NULL) cudaStreamDestroy(elsewhere); /* its capture goes with it, and no error is cleared */
+    if (elsewhere != NULL)
+        cudaStreamDestroy(elsewhere); /* its capture goes with it, and no error is cleared */
     if (stream != NULL && stream != cudaStreamLegacy && capture_is_open(stream)) {
         if (status != KERNEL_OK) *graphs = NULL;
         return KERNEL_CUDA_ERROR;

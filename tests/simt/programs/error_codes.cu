@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* What an impossible grid or block gives: CUDA 13.0 was asked on an H200, the older code is the manual's. */
-static const cudaError_t BAD_LAUNCH = CUDART_VERSION >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
+static const cudaError_t BAD_LAUNCH =
+    CUDART_VERSION >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
 
 static __global__ void write_kernel(int *out)
 {
