@@ -34,7 +34,7 @@ static void choose_witnesses(struct check *check)
     for (int part = 0; part < check->options.lesson->part_count; part++) {
         int refusals = 0, others = 0, first = -1;
         for (int i = check->case_count; i-- > 0;) {
-            if (check->cases[i].part != part || !(check->cases[i].devices & (unsigned)check->options.device))
+            if (check->cases[i].part != part || !(check->cases[i].devices & (1u << check->options.device)))
                 continue;
             int works = check->cases[i].expected == KERNEL_OK;
             if (check->chosen[i]) refusals += !works, others += works;
@@ -72,7 +72,7 @@ static int choose(struct check *check)
     if (check->options.groups != 0) choose_witnesses(check);
     if (chosen == 0)
         fprintf(stderr, "checker: none of these cases runs on %s\n",
-                check->options.device == DEVICE_GPU ? "gpu" : "simt");
+                device_name(check->options.device));
     return chosen > 0 ? 0 : -1;
 }
 

@@ -235,7 +235,7 @@ int options_seed(const struct options *options, uint64_t *seed)
 
 int options_choose(const struct options *options, const struct lesson_case *item)
 {
-    if (!(item->devices & (unsigned)options->device)) return 0;
+    if (!(item->devices & (1u << options->device))) return 0;
     if (options->groups != 0 && !(options->groups & 1u << item->group)) return 0;
     if (options->case_count == 0) return !options->bench || item->group == GROUP_SPEED;
     for (int i = 0; i < options->case_count; i++)

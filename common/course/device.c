@@ -15,11 +15,6 @@
 
 enum { PROBE_SECONDS = 60, MEASURE_SECONDS = 180 };
 
-const char *device_name(enum device device)
-{
-    return device == DEVICE_GPU ? "gpu" : "simt";
-}
-
 static int was_built_for(enum device device)
 {
     const char *list = places.devices;

@@ -7,9 +7,7 @@
 
 #include <stddef.h>
 
-enum device { DEVICE_SIMT, DEVICE_GPU, DEVICE_COUNT };
-
-const char *device_name(enum device device);
+#include "base/devices.h"
 
 enum { MAX_LIMITS = 64 };
 

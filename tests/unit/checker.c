@@ -142,7 +142,7 @@ static void test_table(const char *lesson_name)
         size_t length = strlen(part);
         expect(strncmp(item->name, part, length) == 0 && item->name[length] == '/', item->name,
                "not named by its part");
-        if (item->devices & DEVICE_SIMT) {
+        if (item->devices & ON_SIMT) {
             points[item->part] += check_points_max(check, i);
             if (item->expected != KERNEL_OK) of_refusals[item->part] += check_points_max(check, i);
         }
@@ -582,9 +582,9 @@ static void test_options(void)
     expect(options.limit[0].value == 4245.0 && options.peer[0].us == 12.5 &&
                strcmp(options.peer[0].label, "01") == 0,
            "options_read", "pairs");
-    struct lesson_case item = {.name = "scores/causal_tail", .devices = DEVICE_ANY};
+    struct lesson_case item = {.name = "scores/causal_tail", .devices = ON_ANY};
     expect(options_choose(&options, &item), "options_choose", "a name without its part");
-    item.devices = DEVICE_SIMT;
+    item.devices = ON_SIMT;
     expect(!options_choose(&options, &item), "options_choose", "another device");
     char *bad[][4] = {{"checker", "--lesson", "99", NULL},  {"checker", "--device", "cpu", NULL},
                       {"checker", "--seed", "-1", NULL},    {"checker", "--limit", "x", NULL},

@@ -273,7 +273,7 @@ static const struct shape SHAPES[] = {
 static void settle(struct judging *j, const struct shape *shape, struct rng *rng)
 {
     struct lesson_case *item = &j->item.settled;
-    item->devices = DEVICE_GPU;
+    item->devices = ON_GPU;
     item->seed = rng_next(rng);
     if (shape->q_len == 0) {
         attention_vary(item, 0, rng);

@@ -138,7 +138,7 @@ static void test_table(void)
         for (int n = 0; n < all[i].repeat && all[i].repeat > 1; n++) {
             struct lesson_case item = all[i];
             struct rng rng = {rng_mix(9, (uint64_t)n)};
-            item.devices = n % 2 ? DEVICE_GPU : DEVICE_SIMT;
+            item.devices = n % 2 ? ON_GPU : ON_SIMT;
             gemm_vary(&item, n, &rng);
             test_item(&item);
         }
@@ -463,7 +463,7 @@ static int tall_case(struct lesson_case *item, int capacity)
 {
     static const struct gemm_family family = {.name = "tall", .dtype_in = DTYPE_F16, .tensor_cores = 1};
     if (capacity < 1) return 0;
-    *item = gemm_case(&family, "700x40x50", GROUP_SPEED, DEVICE_ANY, 700, 40, 50);
+    *item = gemm_case(&family, "700x40x50", GROUP_SPEED, ON_ANY, 700, 40, 50);
     item->extent[GEMM_LDC] = 43;
     item->value[GEMM_LDC] = 43;
     return 1;

@@ -191,7 +191,7 @@ static void test_table(void)
         for (int n = 0; n < cases[i].repeat && cases[i].repeat > 1; n++) {
             struct lesson_case item = cases[i];
             struct rng rng = {rng_mix(9, (uint64_t)n)};
-            item.devices = n % 2 ? DEVICE_GPU : DEVICE_SIMT;
+            item.devices = n % 2 ? ON_GPU : ON_SIMT;
             attention_vary(&item, n, &rng);
             expect(attention_tiled_head_dim(item.extent[AT_HEAD_DIM]), item.name, "a random head_dim");
         }

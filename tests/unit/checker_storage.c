@@ -151,7 +151,7 @@ static int whole_cases(struct lesson_case *cases, int capacity)
     if (capacity < 1) return 0;
     cases[0] = (struct lesson_case){.name = "table/one",
                                     .weight = 1,
-                                    .devices = DEVICE_ANY,
+                                    .devices = ON_ANY,
                                     .null_buffer = -1,
                                     .misaligned_buffer = -1,
                                     .untouched = 1u << 2,

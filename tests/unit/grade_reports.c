@@ -23,11 +23,6 @@ static int failures;
         }                                                                                                    \
     } while (0)
 
-const char *device_name(enum device device) /* device.c asks for a GPU; nothing here needs one */
-{
-    return device == DEVICE_GPU ? "gpu" : "simt";
-}
-
 /* ---- a class ------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = {

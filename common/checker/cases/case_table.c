@@ -31,7 +31,7 @@ static const char *number_fault(const struct lesson *lesson, const struct lesson
     if (item->group < 0 || item->group >= GROUP_COUNT) return "there is no such group";
     if (item->weight < 0) return "its weight is negative";
     if (item->devices == 0) return "it runs on no device";
-    if (item->devices & ~(unsigned)DEVICE_ANY) return "there is no such device";
+    if (item->devices & ~(unsigned)ON_ANY) return "there is no such device";
     if (item->flags & ~(unsigned)CASE_ALL_FLAGS) return "it has a flag that is not in CASE_ALL_FLAGS";
     if (item->repeat < 1) return "it has no items (repeat)";
     if (item->beside < 0 || item->beside > count) return "the case beside it is not there";
@@ -86,14 +86,14 @@ static int check_case(const struct lesson *lesson, const struct lesson_case *cas
 static int check_part(const struct lesson *lesson, const struct lesson_case *cases, int count, int part,
                       char *why, size_t size)
 {
-    for (unsigned device = DEVICE_SIMT; device <= DEVICE_GPU; device <<= 1) {
+    for (unsigned device = ON_SIMT; device <= ON_GPU; device <<= 1) {
         int weight = 0;
         for (int i = 0; i < count; i++)
             if (cases[i].part == part && (cases[i].devices & device) && cases[i].expected == KERNEL_OK)
                 weight += cases[i].weight;
         if (weight > 0) continue;
         snprintf(why, size, "the table of lesson %02d is wrong: part %s has no case with a weight on %s",
-                 lesson->number, lesson->part[part].name, device == DEVICE_SIMT ? "simt" : "gpu");
+                 lesson->number, lesson->part[part].name, device == ON_SIMT ? "simt" : "gpu");
         return -1;
     }
     return 0;
@@ -134,7 +134,7 @@ int case_table_add_refused(struct lesson_case *cases, int count, int capacity, c
     snprintf(item->name, sizeof item->name, "%.*s/%s", (int)strcspn(like->name, "/"), like->name, name);
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
-    item->devices = DEVICE_SIMT; /* what a GPU says of a broken capture is not known here */
+    item->devices = ON_SIMT; /* what a GPU says of a broken capture is not known here */
     item->flags = CASE_REFUSE_LAUNCHES;
     item->untouched = 0;
     item->expected = KERNEL_CUDA_ERROR;

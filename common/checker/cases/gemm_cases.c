@@ -50,7 +50,7 @@ struct shape_row {
     enum gemm_distribution distribution;
 };
 
-#define ANY DEVICE_ANY
+#define ANY ON_ANY
 #define DENSE 0, 0, 0, 0
 #define PLAIN 0, 1.0, 0.0, GEMM_NORMAL
 #define NUMBERS(distribution) 0, 0, 0, 0, 1.0, 0.0, (distribution)
@@ -94,8 +94,8 @@ static const struct shape_row SHAPES[] = {
     {"start_of_b_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_B, 1.0, 0.0, GEMM_NORMAL},
     {"start_of_c_odd", GROUP_EDGES, ALL, ANY, 64, 64, 64, 0, 0, 0, OFFSET_C, 1.0, 0.0, GEMM_NORMAL},
     {"two_streams", GROUP_EDGES, ALL, ANY, 70, 90, 50, 0, 0, 0, TWO_STREAMS, 1.0, 0.0, GEMM_NORMAL},
-    {"tall_8500000", GROUP_EDGES, SIZES, DEVICE_GPU, 8500000, 1, 1, 0, 0, 0, PLAIN},
-    {"broad_8500000", GROUP_EDGES, SIZES, DEVICE_GPU, 1, 8500000, 1, 0, 0, 0, PLAIN},
+    {"tall_8500000", GROUP_EDGES, SIZES, ON_GPU, 8500000, 1, 1, 0, 0, 0, PLAIN},
+    {"broad_8500000", GROUP_EDGES, SIZES, ON_GPU, 1, 8500000, 1, 0, 0, 0, PLAIN},
 
     {"transposed_nt", GROUP_BASIC, GENERAL, ANY, 64, 48, 80, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
     {"transposed_tn", GROUP_BASIC, GENERAL, ANY, 48, 80, 64, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
@@ -189,15 +189,15 @@ static const struct shape_row SHAPES[] = {
 
     {"square_256", GROUP_SPEED, SIZES, ANY, 256, 256, 256, 0, 0, 0, PLAIN},
     {"odd_191", GROUP_SPEED, SIZES, ANY, 191, 191, 191, 0, 0, 0, PLAIN},
-    {"square_1024", GROUP_SPEED, ALL, DEVICE_GPU, 1024, 1024, 1024, 0, 0, 0, PLAIN},
-    {"square_2048", GROUP_SPEED, ALL, DEVICE_GPU, 2048, 2048, 2048, 0, 0, 0, PLAIN},
-    {"square_4096", GROUP_SPEED, ALL, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, PLAIN},
-    {"square_8192", GROUP_SPEED, SIZES, DEVICE_GPU, 8192, 8192, 8192, 0, 0, 0, PLAIN},
-    {"odd_4095", GROUP_SPEED, SIZES, DEVICE_GPU, 4095, 4095, 4095, 0, 0, 0, PLAIN},
-    {"odd_4097", GROUP_SPEED, SIZES, DEVICE_GPU, 4097, 4097, 4097, 0, 0, 0, PLAIN},
-    {"square_4096_nt", GROUP_SPEED, G, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
-    {"square_4096_tn", GROUP_SPEED, G, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
-    {"square_4096_tt", GROUP_SPEED, G, DEVICE_GPU, 4096, 4096, 4096, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
+    {"square_1024", GROUP_SPEED, ALL, ON_GPU, 1024, 1024, 1024, 0, 0, 0, PLAIN},
+    {"square_2048", GROUP_SPEED, ALL, ON_GPU, 2048, 2048, 2048, 0, 0, 0, PLAIN},
+    {"square_4096", GROUP_SPEED, ALL, ON_GPU, 4096, 4096, 4096, 0, 0, 0, PLAIN},
+    {"square_8192", GROUP_SPEED, SIZES, ON_GPU, 8192, 8192, 8192, 0, 0, 0, PLAIN},
+    {"odd_4095", GROUP_SPEED, SIZES, ON_GPU, 4095, 4095, 4095, 0, 0, 0, PLAIN},
+    {"odd_4097", GROUP_SPEED, SIZES, ON_GPU, 4097, 4097, 4097, 0, 0, 0, PLAIN},
+    {"square_4096_nt", GROUP_SPEED, G, ON_GPU, 4096, 4096, 4096, 0, 0, 0, TB, 1.0, 0.0, GEMM_NORMAL},
+    {"square_4096_tn", GROUP_SPEED, G, ON_GPU, 4096, 4096, 4096, 0, 0, 0, TA, 1.0, 0.0, GEMM_NORMAL},
+    {"square_4096_tt", GROUP_SPEED, G, ON_GPU, 4096, 4096, 4096, 0, 0, 0, TA | TB, 1.0, 0.0, GEMM_NORMAL},
 };
 
 /** A wrong argument: one value, one null pointer or one misaligned pointer. */
@@ -437,7 +437,7 @@ static int grid_cases(const struct gemm_family *family, struct lesson_case *case
 {
     for (size_t i = 0; i < COUNT_OF(GRIDS) && count < capacity; i++) {
         struct lesson_case *item = &cases[count++];
-        *item = gemm_case(family, GRIDS[i].name, GROUP_EDGES, DEVICE_SIMT, 16, 16, 16);
+        *item = gemm_case(family, GRIDS[i].name, GROUP_EDGES, ON_SIMT, 16, 16, 16);
         item->flags |= CASE_LAUNCH_ONLY;
         item->value[GEMM_M] = GRIDS[i].m;
         item->value[GEMM_N] = item->value[GEMM_LDB] = item->value[GEMM_LDC] = GRIDS[i].n;
@@ -673,7 +673,7 @@ static void vary_product(struct lesson_case *item, enum property property, int i
     struct rng set = {rng_mix(item->seed, (uint64_t)(index / together))};
     int number = index / together, general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL;
     /* The software device is slow. */
-    int most = item->devices == DEVICE_GPU ? 300 : number % 8 == 0 ? 150 : 40;
+    int most = item->devices == ON_GPU ? 300 : number % 8 == 0 ? 150 : 40;
     item->seed = rng_mix(set.state, 7);
     item->extent[GEMM_M] = rng_between(&set, 1, most);
     item->extent[GEMM_N] = rng_between(&set, 1, most);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "contracts/kernel_status.h"
+#include "base/devices.h"
 #include "base/rng.h"
 #include "checker/numbers/storage.h"
 #include "protocol/wire.h"
@@ -30,8 +31,8 @@ enum case_group {
     GROUP_COUNT
 };
 
-/** @brief Where a case is run; a set. */
-enum device { DEVICE_SIMT = 1, DEVICE_GPU = 2, DEVICE_ANY = 3 };
+/** @brief Where a case is run: a set of 1 << enum device. */
+enum device_set { ON_SIMT = 1 << DEVICE_SIMT, ON_GPU = 1 << DEVICE_GPU, ON_ANY = ON_SIMT | ON_GPU };
 
 enum {
     LESSON_NAME = 64,
@@ -74,7 +75,7 @@ struct lesson_case {
     int part;         /**< index into the lesson's parts */
     int weight;       /**< share of the part's points: weight / sum of weights; 0 for a case that runs
                                      what is given only, which neither earns nor shows that work has begun */
-    unsigned devices; /**< set of enum device */
+    unsigned devices; /**< set of enum device_set */
     int extent[LESSON_EXTENTS]; /**< what the buffers are made for; meanings are the lesson's own */
     int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */
     double real[WIRE_REALS];

@@ -281,7 +281,7 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     *item = (struct lesson_case){.group = row->group,
                                  .part = part,
                                  .weight = 2,
-                                 .devices = row->flags & GPU_ONLY ? DEVICE_GPU : DEVICE_ANY,
+                                 .devices = row->flags & GPU_ONLY ? ON_GPU : ON_ANY,
                                  .extent = {[PA_BATCH] = row->batch,
                                             [PA_HEADS] = row->heads,
                                             [PA_KV_HEADS] = row->kv_heads,
@@ -396,7 +396,7 @@ static int cases(struct lesson_case *cases, int capacity)
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     static const int head_dims[] = {32, 64, 128};
-    int pairs = strstr(item->name, "property_pages_permuted") != NULL, large = item->devices == DEVICE_GPU;
+    int pairs = strstr(item->name, "property_pages_permuted") != NULL, large = item->devices == ON_GPU;
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
     if (strstr(item->name, "property_bad_input") != NULL) {

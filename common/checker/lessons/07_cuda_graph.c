@@ -47,7 +47,7 @@ static const struct table_row {
     unsigned manner;
 } TABLE[] = {
 #define BOTH MODE_BOTH
-#define ANY DEVICE_ANY
+#define ANY ON_ANY
     /* clang-format off
      name                                group             devices     sizes       max page steps  seq. every life mode     manner */
     {"step/one_sequence", GROUP_BASIC, ANY, &TINY, 1, 16, 6, 1, 0, 6, BOTH, PLAIN},
@@ -57,7 +57,7 @@ static const struct table_row {
     {"step/rows_5_of_8", GROUP_EDGES, ANY, &SMALLEST, 8, 1, 3, 5, 0, 150, BOTH, BUFFERS_SHARED | LONG_TABLES},
     {"step/65600_pages_a_row", GROUP_EDGES, ANY, &SMALLEST, 4, 1, 1, 3, 0, 1, BOTH,
      BUFFERS_SHARED | HUGE_TABLES},
-    {"step/65600_tokens", GROUP_EDGES, DEVICE_GPU, &MANY_TOKENS, 4, 16, 1, 3, 0, 1, BOTH, PLAIN},
+    {"step/65600_tokens", GROUP_EDGES, ON_GPU, &MANY_TOKENS, 4, 16, 1, 3, 0, 1, BOTH, PLAIN},
     {"step/rows_1_to_9_of_16", GROUP_EDGES, ANY, &SMALLEST, 16, 4, 9, 9, 1, 9, BOTH, PLAIN},
     {"step/rows_33_of_64", GROUP_EDGES, ANY, &SMALLEST, 64, 4, 1, 33, 0, 1, BOTH, PLAIN},
     {"step/64_rows", GROUP_EDGES, ANY, &SMALLEST, 64, 4, 1, 64, 0, 1, BOTH, PLAIN},
@@ -82,28 +82,28 @@ static const struct table_row {
     {"step/property_replay_is_eager", GROUP_PROPERTIES, ANY, &SMALLEST, 4, 4, 3, 4, 0, 3, BOTH, PLAIN},
     {"step/tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, BOTH, LONG_TABLES},
     {"step/eager_tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_EAGER, LONG_TABLES},
-    {"step/replay_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
+    {"step/replay_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_256_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER,
+    {"step/eager_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER,
      LONG_TABLES},
-    {"step/replay_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
+    {"step/replay_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_1024_rows_1", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER,
+    {"step/eager_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER,
      LONG_TABLES},
-    {"step/replay_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_REPLAY,
+    {"step/replay_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_1024_rows_8", GROUP_SPEED, DEVICE_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER,
+    {"step/eager_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER,
      LONG_TABLES},
-    {"step/replay_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
+    {"step/replay_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_28_layers", GROUP_SPEED, DEVICE_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
-    {"step/replay_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
+    {"step/eager_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
+    {"step/replay_like_qwen3_0_6b", GROUP_SPEED, ON_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_like_qwen3_0_6b", GROUP_SPEED, DEVICE_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
+    {"step/eager_like_qwen3_0_6b", GROUP_SPEED, ON_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
      LONG_TABLES},
-    {"step/replay_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
+    {"step/replay_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_like_qwen3_8b", GROUP_SPEED, DEVICE_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
+    {"step/eager_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
      LONG_TABLES},
 /* clang-format on */
 #undef BOTH
@@ -265,7 +265,7 @@ static struct lesson_case case_of(const struct table_row *row)
 /** A small case of one step, with a mistake. */
 static struct lesson_case bad_case_of(const struct bad_row *row)
 {
-    static const struct table_row basis = {"", GROUP_BAD_INPUT, DEVICE_ANY, &DEEP, 4, 16, 1, 4, 0,
+    static const struct table_row basis = {"", GROUP_BAD_INPUT, ON_ANY, &DEEP, 4, 16, 1, 4, 0,
                                            1,  MODE_BOTH,       PLAIN};
     struct lesson_case item = case_of(&basis);
     struct plan plan = plan_of(item.value);
@@ -278,7 +278,7 @@ static struct lesson_case bad_case_of(const struct bad_row *row)
         put_plan(&item, &plan);
     }
     if (row->mistake == CAPTURE_ELSEWHERE)
-        item.devices = DEVICE_SIMT;                 /* a driver may make one all the same */
+        item.devices = ON_SIMT;                 /* a driver may make one all the same */
     item.weight = row->mistake < EAGER_NULL_LOGITS; /* nothing to be had for what is given */
     item.expected = row->expected;
     snprintf(item.name, sizeof item.name, "%s", row->name);

@@ -15,7 +15,7 @@ static int stages_cases(const struct gemm_family *family, struct lesson_case *ca
     for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
         char name[32];
         snprintf(name, sizeof name, "square_stages_%d", stages);
-        cases[count] = gemm_case(family, name, GROUP_BASIC, DEVICE_ANY, 64, 64, 200);
+        cases[count] = gemm_case(family, name, GROUP_BASIC, ON_ANY, 64, 64, 200);
         cases[count++].value[GEMM_CHOICE] = stages;
     }
     return count;
@@ -25,18 +25,18 @@ static int stages_cases(const struct gemm_family *family, struct lesson_case *ca
 static int tile_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
     if (count + 4 > capacity) return count;
-    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, DEVICE_ANY, 336, 20, 72);
+    cases[count] = gemm_case(family, "many_tiles", GROUP_EDGES, ON_ANY, 336, 20, 72);
     cases[count].flags |= CASE_SMALL_DEVICE;
     cases[count++].value[GEMM_CHOICE] = 2;
-    cases[count] = gemm_case(family, "many_tiles_odd", GROUP_EDGES, DEVICE_ANY, 337, 19, 135);
+    cases[count] = gemm_case(family, "many_tiles_odd", GROUP_EDGES, ON_ANY, 337, 19, 135);
     cases[count].flags |= CASE_SMALL_DEVICE;
     cases[count].extent[GEMM_LDB] = 275; /* wider than a tile of B: its chunks stay in the row */
     cases[count].value[GEMM_LDB] = 275;
     cases[count++].value[GEMM_CHOICE] = 3;
-    cases[count] = gemm_case(family, "large_tiles_9_by_2", GROUP_EDGES, DEVICE_ANY, 1025, 257, 8);
+    cases[count] = gemm_case(family, "large_tiles_9_by_2", GROUP_EDGES, ON_ANY, 1025, 257, 8);
     cases[count].flags |= CASE_SMALL_DEVICE;
     cases[count++].value[GEMM_CHOICE] = 1;
-    cases[count] = gemm_case(family, "wide_start_of_b_odd", GROUP_EDGES, DEVICE_ANY, 40, 80, 72);
+    cases[count] = gemm_case(family, "wide_start_of_b_odd", GROUP_EDGES, ON_ANY, 40, 80, 72);
     cases[count++].start[GEMM_B] = 1;
     return count;
 }
@@ -56,7 +56,7 @@ static int almost_whole_cases(const struct gemm_family *family, struct lesson_ca
         {"second_column_short_of_whole", 64, 127, 128, 128},
     };
     for (size_t i = 0; i < sizeof short_of / sizeof short_of[0] && count < capacity; i++) {
-        cases[count] = gemm_case(family, short_of[i].name, GROUP_EDGES, DEVICE_ANY, short_of[i].m,
+        cases[count] = gemm_case(family, short_of[i].name, GROUP_EDGES, ON_ANY, short_of[i].m,
                                  short_of[i].n, short_of[i].k);
         cases[count].extent[GEMM_LDB] = short_of[i].ldb;
         cases[count].value[GEMM_LDB] = short_of[i].ldb;
@@ -70,11 +70,11 @@ static int almost_whole_cases(const struct gemm_family *family, struct lesson_ca
 static int narrow_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
     if (count + 2 > capacity) return count;
-    cases[count] = gemm_case(family, "narrow_in_wide_rows_of_a", GROUP_EDGES, DEVICE_ANY, 129, 8, 2);
+    cases[count] = gemm_case(family, "narrow_in_wide_rows_of_a", GROUP_EDGES, ON_ANY, 129, 8, 2);
     cases[count].start[GEMM_A] = 1;
     cases[count].extent[GEMM_LDA] = 33;
     cases[count++].value[GEMM_LDA] = 33;
-    cases[count] = gemm_case(family, "narrow_in_wide_rows_of_b", GROUP_EDGES, DEVICE_ANY, 8, 2, 65);
+    cases[count] = gemm_case(family, "narrow_in_wide_rows_of_b", GROUP_EDGES, ON_ANY, 8, 2, 65);
     cases[count].start[GEMM_B] = 1;
     cases[count].extent[GEMM_LDB] = 65;
     cases[count++].value[GEMM_LDB] = 65;
@@ -87,7 +87,7 @@ static int large_cases(const struct gemm_family *family, struct lesson_case *cas
     for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
         char name[32];
         snprintf(name, sizeof name, "large_tile_stages_%d", stages);
-        cases[count] = gemm_case(family, name, GROUP_EDGES, DEVICE_ANY, 128, 256, 64 * stages + 40);
+        cases[count] = gemm_case(family, name, GROUP_EDGES, ON_ANY, 128, 256, 64 * stages + 40);
         cases[count].flags |= CASE_SMALL_DEVICE;
         cases[count++].value[GEMM_CHOICE] = stages;
     }
@@ -102,7 +102,7 @@ static int timed_cases(const struct gemm_family *family, struct lesson_case *cas
         for (int stages = FIRST_STAGES; stages <= LAST_STAGES && count < capacity; stages++) {
             char name[32];
             snprintf(name, sizeof name, "k_%d_stages_%d", depth[i], stages);
-            cases[count] = gemm_case(family, name, GROUP_SPEED, DEVICE_GPU, 4096, 4096, depth[i]);
+            cases[count] = gemm_case(family, name, GROUP_SPEED, ON_GPU, 4096, 4096, depth[i]);
             cases[count++].value[GEMM_CHOICE] = stages;
         }
     return count;

@@ -68,7 +68,7 @@ static void put_case(field_writer put, void *context, const struct check *check,
     put_text(put, context, "case", item->name);
     put_text(put, context, "group", report_group(item->group));
     put_text(put, context, "shape", verdict->shape);
-    put_text(put, context, "device", check->options.device == DEVICE_GPU ? "gpu" : "simt");
+    put_text(put, context, "device", device_name(check->options.device));
     put_text(put, context, "state", state_name(verdict->state));
     put_real(put, context, "points", check_points(check, index), 1);
     put_real(put, context, "points_max", check_points_max(check, index), 1);
@@ -168,8 +168,8 @@ void report_costs(const struct check *check)
         lesson->describe(item, shape, sizeof shape);
         lesson->cost(item, &cost);
         printf("%02d,%s,%s,%s,\"%s\",%d,%d,%.15g,%.15g\n", lesson->number, lesson->part[item->part].name,
-               item->name, report_group(item->group), shape, (item->devices & DEVICE_SIMT) != 0,
-               (item->devices & DEVICE_GPU) != 0, cost.flop, cost.min_bytes);
+               item->name, report_group(item->group), shape, (item->devices & ON_SIMT) != 0,
+               (item->devices & ON_GPU) != 0, cost.flop, cost.min_bytes);
     }
 }
 

@@ -18,11 +18,6 @@ const char *report_group(enum case_group group)
     return names[group];
 }
 
-static const char *device_name(enum device device)
-{
-    return device == DEVICE_GPU ? "gpu" : "simt";
-}
-
 void report_untrusted(const char *text)
 {
     int lines = 0;
@@ -240,7 +235,7 @@ static void report_left_out(const struct check *check)
     int count = 0, last = 0;
     for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
          i++) {
-        if (check->cases[i].devices & (unsigned)check->options.device) continue;
+        if (check->cases[i].devices & (1u << check->options.device)) continue;
         count++;
         last = i;
     }
@@ -304,7 +299,7 @@ void report_list(const struct check *check)
                check_points_max(check, i), shape);
         if (item->repeat > 1) printf("; %d random inputs", item->repeat);
         if (item->expected != KERNEL_OK) printf("; expects %s", kernel_status_name(item->expected));
-        if (!(item->devices & (unsigned)check->options.device))
+        if (!(item->devices & (1u << check->options.device)))
             printf("; not on %s", device_name(check->options.device));
         putchar('\n');
     }

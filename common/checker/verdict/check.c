@@ -33,7 +33,7 @@ static void make_item(const struct check *check, int case_index, int item_index,
     *item =
         (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
     item->settled.seed = rng_mix_text(rng_mix(check->seed, (uint64_t)lesson->number), from->name);
-    item->settled.devices = (unsigned)check->options.device;
+    item->settled.devices = 1u << check->options.device;
     if (from->repeat > 1) {
         struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
         lesson->vary(&item->settled, item_index, &rng);
@@ -240,7 +240,7 @@ static double weights_of(const struct check *check, int part, int refusals)
     double sum = 0.0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
-        if (item->part == part && (item->devices & (unsigned)check->options.device) &&
+        if (item->part == part && (item->devices & (1u << check->options.device)) &&
             (item->expected != KERNEL_OK) == refusals)
             sum += item->weight;
     }
