@@ -75,7 +75,7 @@ step_programs() {
     local wrong=0 file name
     mkdir -p build/nvcc
     ls tests/simt/programs/*.cu lessons/*.cu | xargs -P "$jobs" -I{} sh -c \
-        'nvcc -std=c++17 -arch=native "$1" -o build/nvcc/"$(basename "$1" .cu)" || echo "does not build: $1"' - {}
+        'nvcc -std=c++17 -arch=native -Icommon/contracts -Icommon/decode "$1" -o build/nvcc/"$(basename "$1" .cu)" || echo "does not build: $1"' - {}
     for file in tests/simt/programs/*.cu lessons/*.cu; do
         name=$(basename "$file" .cu)
         if build/nvcc/"$name" >build/nvcc/"$name".log 2>&1; then
@@ -91,7 +91,7 @@ step_programs() {
 # The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run; built for this device only, which takes a minute.
 step_ladder() {
     mkdir -p build/nvcc
-    nvcc -O3 -std=c++17 -arch=native -DWARPWISE_HAVE_CUBLAS -Icommon -Ilessons/10_register_tiled_gemm \
+    nvcc -O3 -std=c++17 -arch=native -DWARPWISE_HAVE_CUBLAS -Icommon/contracts -Ilessons/10_register_tiled_gemm \
         solutions/10_register_tiled_gemm/steps/ladder.cu -lcublas -o build/nvcc/ladder &&
         build/nvcc/ladder 1024 1280 1536 1792 2048 4096 4095 4097 8192 | tee "$out/ladder.csv"
 }
