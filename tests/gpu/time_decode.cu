@@ -1,6 +1,6 @@
 // Times steps of lesson 07 on a GPU, without the checker: launched one by one, and replayed.
 //
-//   nvcc -O3 -std=c++17 -arch=native -Icommon -Ilessons/07_cuda_graph tests/gpu/time_decode.cu -o /tmp/time_decode && /tmp/time_decode
+//   nvcc -O3 -std=c++17 -arch=native -Icommon/contracts -Icommon/decode -Ilessons/07_cuda_graph tests/gpu/time_decode.cu -o /tmp/time_decode && /tmp/time_decode
 //
 // Models of random weights. Four steps in a row at a context of a few or of 300 tokens, the L2 cache flushed before; of 16
 // such runs the first does not count, and the median of the others is printed for one step. Both ways must give the same logits.

@@ -1,6 +1,6 @@
 // Times the solution of lesson 08 or 09 on a GPU, without the checker: a quick look while tiles are being chosen.
 //
-//   nvcc -O3 -std=c++17 -arch=native -Icommon -Ilessons/08_wmma_gemm -DSOLUTION='"../../solutions/08_wmma_gemm/wmma_gemm.cu"' \
+//   nvcc -O3 -std=c++17 -arch=native -Icommon/contracts -Icommon/decode -Ilessons/08_wmma_gemm -DSOLUTION='"../../solutions/08_wmma_gemm/wmma_gemm.cu"' \
 //        -DENTRY=wmma_gemm tests/gpu/time_products.cu -o /tmp/time_products && /tmp/time_products 1 1024 2048 4096
 //
 // Arguments: the numbers of stages, one digit each ("1234"; lesson 08 takes no notice), then extents of square products. Each
