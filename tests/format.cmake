@@ -23,7 +23,6 @@ set(excluded
     # still to be formatted
     "^common/simt/(findings|machine)[.]h$"
     "^common/simt/machine/(apart|between|check|launch|report|trap|watch)[.]c$"
-    "^common/simt/machine/internal[.]h$"
     "^common/simt/runtime/(functions|promises|streams)[.]c$")
 
 execute_process(COMMAND ${CLANG_FORMAT} --version RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_QUIET)

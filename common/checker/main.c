@@ -71,8 +71,7 @@ static int choose(struct check *check)
     }
     if (check->options.groups != 0) choose_witnesses(check);
     if (chosen == 0)
-        fprintf(stderr, "checker: none of these cases runs on %s\n",
-                device_name(check->options.device));
+        fprintf(stderr, "checker: none of these cases runs on %s\n", device_name(check->options.device));
     return chosen > 0 ? 0 : -1;
 }
 

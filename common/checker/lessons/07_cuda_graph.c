@@ -82,29 +82,22 @@ static const struct table_row {
     {"step/property_replay_is_eager", GROUP_PROPERTIES, ANY, &SMALLEST, 4, 4, 3, 4, 0, 3, BOTH, PLAIN},
     {"step/tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, BOTH, LONG_TABLES},
     {"step/eager_tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_EAGER, LONG_TABLES},
-    {"step/replay_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
-     LONG_TABLES},
-    {"step/eager_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER,
-     LONG_TABLES},
+    {"step/replay_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
     {"step/replay_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER,
-     LONG_TABLES},
+    {"step/eager_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
     {"step/replay_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_REPLAY,
      LONG_TABLES},
-    {"step/eager_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER,
-     LONG_TABLES},
-    {"step/replay_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
-     LONG_TABLES},
+    {"step/eager_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER, LONG_TABLES},
+    {"step/replay_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY, LONG_TABLES},
     {"step/eager_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
     {"step/replay_like_qwen3_0_6b", GROUP_SPEED, ON_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
      LONG_TABLES},
     {"step/eager_like_qwen3_0_6b", GROUP_SPEED, ON_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
      LONG_TABLES},
-    {"step/replay_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
-     LONG_TABLES},
-    {"step/eager_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
-     LONG_TABLES},
+    {"step/replay_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER, LONG_TABLES},
 /* clang-format on */
 #undef BOTH
 #undef ANY
@@ -277,9 +270,8 @@ static struct lesson_case bad_case_of(const struct bad_row *row)
         set_cache(&plan);
         put_plan(&item, &plan);
     }
-    if (row->mistake == CAPTURE_ELSEWHERE)
-        item.devices = ON_SIMT;                 /* a driver may make one all the same */
-    item.weight = row->mistake < EAGER_NULL_LOGITS; /* nothing to be had for what is given */
+    if (row->mistake == CAPTURE_ELSEWHERE) item.devices = ON_SIMT; /* a driver may make one all the same */
+    item.weight = row->mistake < EAGER_NULL_LOGITS;                /* nothing to be had for what is given */
     item.expected = row->expected;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;

@@ -56,8 +56,8 @@ static int almost_whole_cases(const struct gemm_family *family, struct lesson_ca
         {"second_column_short_of_whole", 64, 127, 128, 128},
     };
     for (size_t i = 0; i < sizeof short_of / sizeof short_of[0] && count < capacity; i++) {
-        cases[count] = gemm_case(family, short_of[i].name, GROUP_EDGES, ON_ANY, short_of[i].m,
-                                 short_of[i].n, short_of[i].k);
+        cases[count] = gemm_case(family, short_of[i].name, GROUP_EDGES, ON_ANY, short_of[i].m, short_of[i].n,
+                                 short_of[i].k);
         cases[count].extent[GEMM_LDB] = short_of[i].ldb;
         cases[count].value[GEMM_LDB] = short_of[i].ldb;
         cases[count++].value[GEMM_CHOICE] = 2;
