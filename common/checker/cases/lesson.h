@@ -92,6 +92,7 @@ struct lesson_case {
     unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
     int repeat;                  /**< number of items, 1 unless a property */
+    int property;                /**< which of the lesson's properties it is, for its vary() */
     int beside;                  /**< 1 + index of the case whose time is told beside this one's; 0: none */
     uint64_t seed;               /**< of the item's inputs; set by the checker */
 };

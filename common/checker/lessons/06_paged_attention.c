@@ -347,18 +347,22 @@ static int scale_cases(struct lesson_case *cases, int count, int capacity, int p
     return count;
 }
 
+/* What the items of a property have to do with each other; the rows below in this order. */
+enum property { ANY_SHAPE, PAGES_PERMUTED, BAD_ARGUMENT, PROPERTIES };
+
 static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
 {
-    static const struct table_row rows[] = {
+    static const struct table_row rows[PROPERTIES] = {
         {"property_random", GROUP_PROPERTIES, A | V, 1, 1, 1, 32, 16, 1, MIXED, NAN_REST, 0},
         {"property_pages_permuted", GROUP_PROPERTIES, A, 1, 1, 1, 32, 16, 1, MIXED, NAN_REST, 0},
         {"property_bad_input", GROUP_PROPERTIES, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, 0},
     };
-    static const int repeat[] = {100, 200, 100};
-    for (int i = 0; i < 3 && count < capacity; i++) {
+    static const int repeat[PROPERTIES] = {100, 200, 100};
+    for (int i = 0; i < PROPERTIES && count < capacity; i++) {
         if (!(rows[i].parts >> part & 1)) continue;
         good_case(&cases[count], &rows[i], part);
-        if (i == 2) cases[count].expected = KERNEL_INVALID_DIMENSION;
+        cases[count].property = i;
+        if (i == BAD_ARGUMENT) cases[count].expected = KERNEL_INVALID_DIMENSION;
         cases[count++].repeat = repeat[i];
     }
     return count;
@@ -396,10 +400,10 @@ static int cases(struct lesson_case *cases, int capacity)
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     static const int head_dims[] = {32, 64, 128};
-    int pairs = strstr(item->name, "property_pages_permuted") != NULL, large = item->devices == ON_GPU;
+    int pairs = item->property == PAGES_PERMUTED, large = item->devices == ON_GPU;
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
-    if (strstr(item->name, "property_bad_input") != NULL) {
+    if (item->property == BAD_ARGUMENT) {
         int count = item->part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
         make_bad(item, &BAD[rng_between(&shape, 0, count - 1)]);
         return;
