@@ -186,3 +186,6 @@ string(REPLACE "score_row[key] = score;" "score_row[0] = score;" text "${solutio
 file(WRITE ${WORKDIR}/one_score/naive_attention.cu "${text}")
 expect(1 "simt: global-race: scores.0,0,0,0. .4 bytes." ${WARPWISE} check 01 --device simt
        --kernel ${WORKDIR}/one_score/naive_attention.cu --case scores/tiny)
+
+# ---- cases with buffers of gigabytes, in the order of their costs: none may lack memory because of those before it --------------
+expect(0 "f16 +PASS" ${WARPWISE} check 10 --device simt --solution --fail-fast --group edges)

@@ -69,6 +69,15 @@ static void run_session(struct check *check, struct session *session)
     session_close(session);
 }
 
+/* Buffers of gigabytes, nearly all of them never touched: several such cases in turn would cut the device's memory to
+ * pieces. */
+static int is_vast(const struct item *item)
+{
+    for (int b = 0; b < LESSON_STARTS; b++)
+        if (item->settled.apart[b] != 0) return 1;
+    return 0;
+}
+
 /* Cases are measured one by one, so that what the software device counts is theirs. A check that stops at the
  * first failure begins with small groups: the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
@@ -76,6 +85,7 @@ static int fits(const struct check *check, const struct session *session, uint64
 {
     if (session->count == 0) return 1;
     if (check->options.bench || session->count >= most) return 0;
+    if (is_vast(item) || is_vast(&session->item[session->count - 1])) return 0;
     return bytes + session_item_bytes(session, item) <= SESSION_BYTES;
 }
 
