@@ -19,11 +19,7 @@ set(excluded
     # tables, a row a line: of figures, of values, of the functions of CUDA's headers
     "^docs/figures/"
     "^tests/unit/reference_values[.]h$"
-    "^common/simt/include/"
-    # still to be formatted
-    "^common/simt/(findings|machine)[.]h$"
-    "^common/simt/machine/(apart|between|check|launch|report|trap|watch)[.]c$"
-    "^common/simt/runtime/(functions|promises|streams)[.]c$")
+    "^common/simt/include/")
 
 execute_process(COMMAND ${CLANG_FORMAT} --version RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_QUIET)
 string(REPLACE "." "[.]" wanted ${version})

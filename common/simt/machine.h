@@ -28,7 +28,9 @@ struct simt_site {
     const void *pc;   /**< where a call returns to, if file and line are to be looked up when they are told */
 };
 
-struct simt_extent { unsigned x, y, z; };
+struct simt_extent {
+    unsigned x, y, z;
+};
 
 enum { SIMT_RANK = 4 };
 /** @brief Elements of a variable or a buffer, so that a finding can name one of them. */
@@ -45,8 +47,8 @@ struct simt_shape {
 /** @brief Constant while one CUDA thread runs, so the compiler may keep what it read. */
 struct simt_identity {
     struct simt_extent thread, block, block_dim, grid_dim;
-    unsigned lane, warp;      /**< lane in the warp 0..31, warp in the block */
-    void *dynamic_shared;     /**< start of this block's dynamic shared memory, 128-byte aligned */
+    unsigned lane, warp;  /**< lane in the warp 0..31, warp in the block */
+    void *dynamic_shared; /**< start of this block's dynamic shared memory, 128-byte aligned */
 };
 
 /** @brief The running CUDA thread; NULL on the host. */
@@ -56,7 +58,8 @@ const struct simt_identity *simt_self(void) __attribute__((const));
 #ifdef __cplusplus
 extern __thread struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
 #else
-extern _Thread_local struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
+extern _Thread_local struct simt_extent simt_thread_index, simt_block_index, simt_block_extent,
+    simt_grid_extent;
 #endif
 
 /** @brief This block's dynamic shared memory; @p name is what the source calls it, for reports. NULL on the host. */
@@ -66,15 +69,15 @@ void *simt_dynamic_shared(const char *name, size_t element_bytes);
 
 /** @brief One kernel launch, ready to run (or to be kept in a graph). */
 struct simt_launch {
-    const char *kernel;               /**< name as the student wrote it */
-    struct simt_site site;            /**< where the launch stands */
+    const char *kernel;    /**< name as the student wrote it */
+    struct simt_site site; /**< where the launch stands */
     struct simt_extent grid, block;
     size_t dynamic_shared_bytes;
-    size_t static_shared_bytes;       /**< filled by the machine from the ELF symbols of the kernel */
-    const void *function;             /**< key for function attributes, e.g. the opt-in above 48 KB */
-    void (*entry)(const void *args);  /**< runs the kernel body for the calling CUDA thread */
-    const void *args;                 /**< kept by the caller until simt_run() returns */
-    int early;                        /**< 1: on hardware it may start before the launch in front of it is over */
+    size_t static_shared_bytes;      /**< filled by the machine from the ELF symbols of the kernel */
+    const void *function;            /**< key for function attributes, e.g. the opt-in above 48 KB */
+    void (*entry)(const void *args); /**< runs the kernel body for the calling CUDA thread */
+    const void *args;                /**< kept by the caller until simt_run() returns */
+    int early; /**< 1: on hardware it may start before the launch in front of it is over */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
@@ -122,7 +125,8 @@ void simt_warp_barrier(const struct simt_site *site, unsigned mask);
  * @brief Called once by the last lane's completion, on behalf of the whole group, with one operand and one
  *        result area a lane; lanes outside the mask have NULL.
  */
-typedef void (*simt_warp_function)(void *const operand[32], void *const result[32], unsigned mask, void *context);
+typedef void (*simt_warp_function)(void *const operand[32], void *const result[32], unsigned mask,
+                                   void *context);
 
 /**
  * @brief Gathers the lanes of @p mask at (mask, operation, site) and runs @p function once for all of them.

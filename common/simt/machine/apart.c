@@ -115,7 +115,8 @@ static unsigned lane_with_most(const struct site *site)
     return most;
 }
 
-static bool walks_evenly(const struct worker *w, const struct sorter *s, const struct site *site, unsigned lane)
+static bool walks_evenly(const struct worker *w, const struct sorter *s, const struct site *site,
+                         unsigned lane)
 {
     for (unsigned n = 2; n < site->count[lane]; n++)
         if (address_of(w, s, site, lane, n) - address_of(w, s, site, lane, n - 1) !=
@@ -128,7 +129,8 @@ static bool walks_evenly(const struct worker *w, const struct sorter *s, const s
  * The lanes whose n-th execution need not belong with the n-th of the lane @p most: they have fewer, and none is to
  * come. If both walk evenly they are taken for one loop with steps of different lengths, where it does.
  */
-static uint32_t followers_of(const struct worker *w, const struct sorter *s, const struct site *site, unsigned most)
+static uint32_t followers_of(const struct worker *w, const struct sorter *s, const struct site *site,
+                             unsigned most)
 {
     uint32_t shorter = 0;
     for (unsigned lane = 0; site->limit == ALL_COMPLETE && lane < WARP_LANES; lane++)

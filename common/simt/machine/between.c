@@ -110,9 +110,10 @@ static void check_kept(const struct taking *now, unsigned marks)
 {
     if (now->touch->kind & TOUCH_READ) return;
     if (marks & SHADOW_INPUT)
-        add_finding(now, "input-written",
-                    "an input may be in use by others: it is read, and never written, not even with what it holds", NULL,
-                    0, NULL);
+        add_finding(
+            now, "input-written",
+            "an input may be in use by others: it is read, and never written, not even with what it holds",
+            NULL, 0, NULL);
     else if (marks & SHADOW_PADDING)
         add_finding(now, "padding-written",
                     "this lies between two rows of the output and belongs to somebody else", NULL, 0, NULL);

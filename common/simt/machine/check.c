@@ -178,7 +178,8 @@ static inline bool is_device_memory(uintptr_t address)
 
 void simt_host_access(const void *pointer, size_t bytes, int access, const void *pc)
 {
-    if (bytes > 0 && is_device_memory((uintptr_t)pointer)) found_on_host((uintptr_t)pointer, bytes, access, pc);
+    if (bytes > 0 && is_device_memory((uintptr_t)pointer))
+        found_on_host((uintptr_t)pointer, bytes, access, pc);
 }
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
@@ -227,7 +228,8 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
-    if (address - w->stack_base < w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
+    if (address - w->stack_base < w->stack_bytes) {
+        /* local memory is the thread's own, but must be aligned, too */
         if (__builtin_expect(aligned && w->checking && (address & (bytes - 1)) != 0, 0))
             simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
         return;

@@ -102,7 +102,8 @@ static void handle(int signal, siginfo_t *info, void *context)
     if (is_guard_page(w, address))
         found_fault(w, "out-of-bounds", "the stack of a thread is full (64 KB of local memory),",
                     "too deep a recursion, or too large a local array", pc);
-    if (signal == SIGSEGV && info->si_code == SI_KERNEL) /* the processor's own complaint, without an address */
+    /* the processor's own complaint, without an address */
+    if (signal == SIGSEGV && info->si_code == SI_KERNEL)
         found_fault(w, "misaligned", "a wide access to local memory,",
                     "a local array that is read or written as float4 needs alignas(16)", pc);
     found_fault(w, "out-of-bounds", "an address with no memory", NULL, pc);

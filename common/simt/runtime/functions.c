@@ -152,7 +152,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     return runtime_result(runtime_perform(&operation));
 }
 
-cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early);
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config,
+                                   int *early);
 
 /** What one attribute does here: nothing, or *@p early, or it is refused. */
 static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunchAttribute *attribute,
@@ -204,9 +205,9 @@ cudaError_t simt_launch_untyped(const struct simt_site *site);
 
 cudaError_t simt_launch_untyped(const struct simt_site *site)
 {
-    simt_finding(
-        "unsupported", site,
-        "the kernel's type is lost in a void pointer: name the kernel in cudaLaunchKernel or cudaLaunchKernelEx");
+    simt_finding("unsupported", site,
+                 "the kernel's type is lost in a void pointer: name the kernel in cudaLaunchKernel or "
+                 "cudaLaunchKernelEx");
     return runtime_result(cudaErrorInvalidDeviceFunction);
 }
 

@@ -70,11 +70,12 @@ void runtime_waits(struct simt_site site)
 void runtime_makes(struct simt_site site, unsigned promise)
 {
     if (!(promised & promise)) return;
-    simt_finding("host-allocation", &site,
-                 promise == SIMT_NO_MEMORY
-                     ? "%s in an entry point, which is given all the memory it needs: it allocates none, frees none"
-                     : "%s in an entry point, which launches and returns: it makes and destroys nothing",
-                 site.what);
+    simt_finding(
+        "host-allocation", &site,
+        promise == SIMT_NO_MEMORY
+            ? "%s in an entry point, which is given all the memory it needs: it allocates none, frees none"
+            : "%s in an entry point, which launches and returns: it makes and destroys nothing",
+        site.what);
 }
 
 /** What a copy or a fill must not touch. */
@@ -89,8 +90,9 @@ void promises_see_write(const struct operation *o, const void *to, size_t bytes)
         return;
     }
     simt_device_describe((const char *)to + first, 1, what, sizeof what);
-    simt_finding(kept == SIMT_INPUT ? "input-written" : "padding-written", &o->site, "%s writes %s: %s", o->site.what,
-                 kept == SIMT_INPUT ? "an input" : "what lies between two rows of the output", what);
+    simt_finding(kept == SIMT_INPUT ? "input-written" : "padding-written", &o->site, "%s writes %s: %s",
+                 o->site.what, kept == SIMT_INPUT ? "an input" : "what lies between two rows of the output",
+                 what);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
@@ -132,7 +134,8 @@ static void see_wait(const struct operation *o)
 
 static const char *name_of(cudaStream_t stream)
 {
-    if (stream == cudaStreamPerThread) return "the default stream of the thread, not on the one that was given";
+    if (stream == cudaStreamPerThread)
+        return "the default stream of the thread, not on the one that was given";
     if (stream_behind(stream) == NULL) return "the legacy default stream, not on the one that was given";
     return "a stream that neither was given nor waits for the one that was";
 }
@@ -165,8 +168,10 @@ void promises_lose_stream(struct CUstream_st *stream)
     if (!(promised & SIMT_ONE_STREAM)) return;
     for (int i = 1; i < PROMISE_STREAMS; i++) {
         if (!parties[i].used || parties[i].stream != stream) continue;
-        if (is_joined(i)) parties[i].used = 0;
-        else parties[i].stream = (struct CUstream_st *)&parties[i]; /* nobody's: what it did may still be joined */
+        if (is_joined(i))
+            parties[i].used = 0;
+        else /* nobody's: what it did may still be joined */
+            parties[i].stream = (struct CUstream_st *)&parties[i];
     }
 }
 

@@ -15,7 +15,8 @@ void simt_report_left_since(unsigned long mark)
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
 
-static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority, struct simt_site site)
+static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority,
+                                 struct simt_site site)
 {
     runtime_makes(site, SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
