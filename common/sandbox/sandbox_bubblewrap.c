@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "sandbox_inside.h"
 
 enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20, CACHE_BYTES = 4 << 20 };
@@ -58,14 +59,20 @@ static int is_systems(const char *path)
     return 0;
 }
 
+/* On PATH, by its full name: what stands in the folder we are in may be a submission's. */
 static const char *find_bubblewrap(void)
 {
-    static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"};
+    static char *known;
     const char *asked = getenv("WARPWISE_BUBBLEWRAP");
     if (asked != NULL && strcmp(asked, "no") == 0) return NULL;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (access(places[i], X_OK) == 0) return places[i];
-    return NULL;
+    if (known == NULL) {
+        char *found = find_program("bwrap");
+        if (found != NULL && found[0] == '/')
+            known = found;
+        else
+            free(found);
+    }
+    return known;
 }
 
 static void add_gpu_files(struct list *list)

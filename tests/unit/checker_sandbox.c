@@ -208,6 +208,27 @@ static void try_without(void)
     }
 }
 
+/* Bubblewrap is looked for on PATH, and not in the folder we are in, where a submission's may lie. */
+static void try_path(void)
+{
+    char own[100], *path = strdup(getenv("PATH"));
+    snprintf(own, sizeof own, "%s/bwrap", folder);
+    int made = open(own, O_WRONLY | O_CREAT | O_CLOEXEC, 0755), back = open(".", O_RDONLY | O_CLOEXEC);
+    static const char *const without[] = {"/nowhere", ".", ""};
+    expect(made >= 0 && fchmod(made, 0755) == 0 && back >= 0 && chdir(folder) == 0, "path", own);
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        setenv("PATH", without[i], 1);
+        expect(!sandbox_has_bubblewrap() && strstr(sandbox_describe("/usr"), "not installed") != NULL, "path",
+               sandbox_describe("/usr"));
+    }
+    expect(fchdir(back) == 0, "path", "the way back");
+    setenv("PATH", path, 1);
+    unlink(own);
+    close(made);
+    close(back);
+    free(path);
+}
+
 static int make_file(const char *path, mode_t mode)
 {
     int file = open(path, O_WRONLY | O_CREAT, mode);
@@ -243,6 +264,7 @@ int main(void)
     try_gpu(SANDBOX_LIMITED, 0);
     try_ends(SANDBOX_LIMITED);
     try_daemon(SANDBOX_LIMITED, 0);
+    try_path();
     int wrapped = sandbox_has_bubblewrap();
     printf("isolation here: %s\n", sandbox_describe("/usr"));
     if (wrapped) {
