@@ -69,10 +69,25 @@ cores() {
     echo "taskset -c ${list// /,}"
 }
 
-# 1 kernel file a line, solutions first: what the oracle says for a lesson and a seed is remembered for the variants.
+# 1 run a line: SEED LESSON NAME FILE. Solutions first, a seed ahead of the variants: what the oracle says for a lesson and
+# a seed is remembered for them.
 in_order() {
-    kernels | grep ' solution '
-    kernels | grep -v ' solution '
+    local seed
+    kernels | grep ' solution ' | sed "s/^/$first /"
+    for ((seed = first; seed <= last; seed++)); do
+        [ "$seed" = "$last" ] || kernels | grep ' solution ' | sed "s/^/$((seed + 1)) /"
+        kernels | grep -v ' solution ' | sed "s/^/$seed /"
+    done
+}
+
+# Jobs that share a GPU through its Multi-Process Service do not wait for each other's time slices. One that crashes may
+# take others with it: for right kernels alone.
+share_gpu() {
+    [ "$device" = gpu ] && command -v nvidia-cuda-mps-control >/dev/null || return 0
+    CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
+    CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
+    export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+    nvidia-cuda-mps-control -d && trap 'echo quit | nvidia-cuda-mps-control' EXIT
 }
 
 # What was remembered of a lesson and a seed goes once all of its kernels are judged.
@@ -160,7 +175,8 @@ if [ "$table_only" = 0 ]; then
     export -f build check cores forget kernels result
     kernels | xargs -P "$jobs" -L 1 bash -c 'build "$@"' -
     [ "$build_only" = 0 ] || exit 0
-    for ((seed = first; seed <= last; seed++)); do in_order | sed "s/^/$seed /"; done |
+    share_gpu
+    in_order |
         xargs -P "$jobs" --process-slot-var=slot -L 1 bash -c 'check "$@"' -
     rm -rf "$out/oracle"
 fi

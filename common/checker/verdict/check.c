@@ -9,15 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "judge.h"
 #include "rehearse.h"
 
-enum { SESSION_ITEMS = 128, FIRST_ITEMS = 8 };
+/* The most of a session on the software device, and on a GPU: there each start of a runner waits for the driver. */
+enum { SIMT_ITEMS = 128, GPU_ITEMS = 512, FIRST_ITEMS = 8 };
 
 /* Larger groups would only hold more memory; a case above this goes alone. */
 #define SESSION_BYTES (UINT64_C(256) << 20)
+#define GPU_BYTES (UINT64_C(2) << 30)
 
 const char *state_name(enum state state)
 {
@@ -78,6 +81,20 @@ static int is_vast(const struct item *item)
     return 0;
 }
 
+/* Checks run side by side, and each holds a session's inputs and outputs in memory. */
+static uint64_t session_bytes_most(const struct check *check)
+{
+    const uint64_t checks_at_once = 64;
+    uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / checks_at_once;
+    if (check->options.device != DEVICE_GPU || share < SESSION_BYTES) return SESSION_BYTES;
+    return share < GPU_BYTES ? share : GPU_BYTES;
+}
+
+static int session_items_most(const struct check *check)
+{
+    return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
+}
+
 /* Cases are measured one by one, so that what the software device counts is theirs. A check that stops at the
  * first failure begins with small groups: the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
@@ -86,7 +103,7 @@ static int fits(const struct check *check, const struct session *session, uint64
     if (session->count == 0) return 1;
     if (check->options.bench || session->count >= most) return 0;
     if (is_vast(item) || is_vast(&session->item[session->count - 1])) return 0;
-    return bytes + session_item_bytes(session, item) <= SESSION_BYTES;
+    return bytes + session_item_bytes(session, item) <= session_bytes_most(check);
 }
 
 static int judge_and_go_on(struct session *session, int index)
@@ -186,11 +203,12 @@ static void mark_unreached(struct check *check)
 void check_run(struct check *check)
 {
     static struct priced order[CHECK_CASES];
-    struct item *items = calloc(SESSION_ITEMS, sizeof *items);
+    const int items_most = session_items_most(check);
+    struct item *items = calloc((size_t)items_most, sizeof *items);
     struct item *item = malloc(sizeof *item);
     struct session session;
     uint64_t bytes = 0;
-    int most = check->options.fail_fast ? FIRST_ITEMS : SESSION_ITEMS;
+    int most = check->options.fail_fast ? FIRST_ITEMS : items_most;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -207,7 +225,7 @@ void check_run(struct check *check)
                 run_session(check, &session);
                 start_session(check, &session, items);
                 bytes = 0;
-                most = 2 * most < SESSION_ITEMS ? 2 * most : SESSION_ITEMS;
+                most = 2 * most < items_most ? 2 * most : items_most;
                 if (takes_along(check, item)) {
                     make_item(check, i, n - 1, &items[session.count]);
                     items[session.count].settled.flags &=
