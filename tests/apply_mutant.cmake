@@ -2,10 +2,33 @@
 # Every old text must stand in SOURCE exactly once, so that a mutant that no longer fits fails loudly.
 # Sets in the caller: mutant_why, mutant_killed_by.
 #
+# A kernel file is one file: the given headers that a solution includes beside its contract are written into OUT in place of
+# their #include lines, so that a mistake may be in them, too.
+#
 # Semicolons and brackets are list syntax in CMake, so the text is handled as a whole with string(FIND).
+function(with_given_headers source out)
+    file(READ "${source}" text)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME lesson)
+    cmake_path(GET source STEM topic)
+    set(course ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/..)
+    string(REGEX MATCHALL "#include \"[a-z0-9_]+[.]h\"" lines "${text}")
+    list(REMOVE_DUPLICATES lines)
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE ".*\"(.*)\"" "\\1" header "${line}")
+        foreach(given IN ITEMS ${course}/lessons/${lesson}/${header} ${course}/common/contracts/${header})
+            if(NOT header STREQUAL "${topic}.h" AND EXISTS ${given})
+                file(READ ${given} content)
+                string(REPLACE "${line}" "${content}" text "${text}")
+            endif()
+        endforeach()
+    endforeach()
+    set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
 function(apply_mutant mutant source out)
     file(READ "${mutant}" rest)
-    file(READ "${source}" text)
+    with_given_headers("${source}" text)
     foreach(field IN ITEMS why killed-by)
         if(NOT rest MATCHES "(^|\n)${field}: ([^\n]+)")
             message(FATAL_ERROR "${mutant}: the line '${field}: ...' is missing")

@@ -307,7 +307,9 @@ static int check_object(struct work *work, const char *path)
 {
     struct text contract = {0}, headers = {0};
     struct object_finding finding;
-    char *pattern = format_string("%s/lessons/%s/*.h", places.source_dir, work->recipe->lesson->name);
+    const struct lesson_folder *lesson =
+        work->recipe->lesson; /* other headers of its folder hold given device code */
+    char *pattern = format_string("%s/lessons/%s/%s.h", places.source_dir, lesson->name, lesson->topic);
     read_headers(pattern, &contract);
     source_blank_comments(contract.data); /* what a comment names is not declared */
     if (work->recipe->device == DEVICE_SIMT) {

@@ -8,9 +8,9 @@ enum { SIZE = 8192, FIRST_BLOCKS = 132 }; // one block a multiprocessor of an H2
 __global__ void ask_places(struct gemm_args args, int *row, int *column)
 {
     for (int index = (int)threadIdx.x; index < 512; index += (int)blockDim.x) {
-        struct place place = find_place<large_tile>(args, index);
-        row[index] = place.row / large_tile::M;
-        column[index] = place.column / large_tile::N;
+        struct coord tile = block_tile<large_tile>(args, index);
+        row[index] = tile.row / large_tile::M;
+        column[index] = tile.column / large_tile::N;
     }
 }
 

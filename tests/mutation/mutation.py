@@ -56,6 +56,15 @@ def solution(lesson):
     return ROOT / "solutions" / lesson / (lesson[3:] + ".cu")
 
 
+def whole_text(lesson):
+    """A solution with the given headers that it includes in their places: a mistake may be in them, too."""
+    def content(line):
+        places = [ROOT / "lessons" / lesson / line.group(1), ROOT / "common" / "contracts" / line.group(1)]
+        given = [place for place in places if place.exists() and place.stem != lesson[3:]]
+        return given[0].read_text() if given else line.group(0)
+    return re.sub(r'^#include "([a-z0-9_]+\.h)"', content, solution(lesson).read_text(), flags=re.M)
+
+
 def name_of(old, new, occurrence):
     return hashlib.sha256(f"{old}\0{new}\0{occurrence}".encode()).hexdigest()[:12]
 
@@ -63,7 +72,7 @@ def name_of(old, new, occurrence):
 def code_lines(lesson):
     """The lines of a solution without their comments."""
     text = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/',
-                  lambda m: m.group(1) or "\n" * m.group(0).count("\n"), solution(lesson).read_text(), flags=re.S)
+                  lambda m: m.group(1) or "\n" * m.group(0).count("\n"), whole_text(lesson), flags=re.S)
     # universalmutator takes `{-` for the start of a comment of another language.
     return [line.rstrip().replace("{-", "{ -") for line in text.splitlines()]
 
