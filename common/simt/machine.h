@@ -175,6 +175,8 @@ void simt_copy_wait(size_t prior);
  *        does the plain read-modify-write.
  */
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address);
+/** @brief The same for one of block scope: to other blocks it is a plain read and a plain write. */
+void simt_block_atomic_begin(void *address, size_t bytes, const void *return_address);
 /** @brief Ends it. */
 void simt_atomic_end(void *address, size_t bytes);
 

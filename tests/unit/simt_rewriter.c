@@ -15,6 +15,7 @@ struct rewriting {
 
 #define SITE(name) "simt_site{__FILE__, __LINE__, \"" name "\", nullptr}"
 #define SHARED "SIMT_RED_ZONE; SIMT_SHARED "
+#define SHARED_ARRAY(type) "SIMT_RED_ZONE; alignas(simt_array_alignment<" type ">()) SIMT_SHARED "
 
 static const struct rewriting launches[] = {
     {"plain", "k<<<1, 32>>>(x, 0);", "simt_launch_of(" SITE("k") ", k, simt_configure(1, 32))(x, 0);"},
@@ -92,17 +93,19 @@ static const struct rewriting launches[] = {
 
 static const struct rewriting variables[] = {
     {"shared array", "void f() { __shared__ float a[32][33]; }",
-     "void f() { " SHARED "  float a[32][33]; SIMT_SHAPE(a); }"},
+     "void f() { " SHARED_ARRAY("float ") "  float a[32][33]; SIMT_SHAPE(a); }"},
     {"two declarators", "void f() { __shared__ T<a, b> *x, y[2]; }",
-     "void f() { " SHARED "  T<a, b> *x; SIMT_SHAPE(x); " SHARED "T < a , b >  y[2]; SIMT_SHAPE(y); }"},
+     "void f() { " SHARED
+     "  T<a, b> *x; SIMT_SHAPE(x); " SHARED_ARRAY("T < a , b > ") "T < a , b >  y[2]; SIMT_SHAPE(y); }"},
     {"static and volatile", "{ static __shared__ volatile int a; }",
      "{ " SHARED "    volatile int a; SIMT_SHAPE(a); }"},
     {"alignment goes to the front", "{ __shared__ alignas(16) half a[N * (M + 1)]; }",
-     "{ SIMT_RED_ZONE; alignas ( 16 ) SIMT_SHARED        half a[N * (M + 1)]; SIMT_SHAPE(a); }"},
+     "{ SIMT_RED_ZONE; alignas(simt_array_alignment<half >()) alignas ( 16 ) SIMT_SHARED        half a[N * "
+     "(M + 1)]; SIMT_SHAPE(a); }"},
     {"structure defined in place", "{ __shared__ struct { int a, b; } s, t; }",
      "{ " SHARED "  struct { int a, b; } s, t; }"},
     {"in a macro", "#define TILE(n) __shared__ float n[2]\nint x;",
-     "#define TILE(n) " SHARED "  float n[2]\nint x;"},
+     "#define TILE(n) " SHARED_ARRAY("float ") "  float n[2]\nint x;"},
     {"after a label", "switch (a) { case 3: __shared__ int x; }",
      "switch (a) { case 3: " SHARED "  int x; SIMT_SHAPE(x); }"},
     {"at file scope", "namespace n {\n__shared__ int a;\n}",

@@ -167,3 +167,30 @@ foreach(name IN ITEMS "tile[2][5] (4" "both[1] byte 44 (4" "halves[1][6] (2" "mo
         message(SEND_ERROR "no finding names ${name} bytes):\n${output}")
     endif()
 endforeach()
+
+# ---- findings name the file that a kernel stands in, whichever include came first -----------------------------------
+foreach(name IN ITEMS first second)
+    file(WRITE "${WORKDIR}/include/${name}.cuh"
+         "\n__global__ void ${name}_kernel(int *x)\n{\n    x[0] = (int)threadIdx.x;\n}\n")
+endforeach()
+file(WRITE "${WORKDIR}/included.cu" [=[
+#include "include/first.cuh"
+#include "include/second.cuh"
+int main(int argc, char **)
+{
+    int *x;
+    cudaMalloc(&x, sizeof *x);
+    if (argc > 1) second_kernel<<<1, 2>>>(x);
+    else first_kernel<<<1, 2>>>(x);
+    cudaDeviceSynchronize();
+    cudaFree(x);
+}
+]=])
+expect("kernels in included files" 0 "" included.cu -o included)
+foreach(name IN ITEMS first second)
+    string(REPLACE "first" "" argument "${name}")
+    execute_process(COMMAND ./included ${argument} WORKING_DIRECTORY "${WORKDIR}" ERROR_VARIABLE output OUTPUT_QUIET)
+    if(NOT output MATCHES "at include/${name}.cuh:4\n")
+        message(SEND_ERROR "the finding is not in include/${name}.cuh:4:\n${output}")
+    endif()
+endforeach()

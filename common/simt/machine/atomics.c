@@ -30,6 +30,15 @@ void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
     if (simt_tls_watch != NULL) simt_check(address, bytes, SIMT_ATOMIC, true, return_address);
 }
 
+void simt_block_atomic_begin(void *address, size_t bytes, const void *return_address)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return;
+    simt_spin(w, return_address);
+    if (simt_is_global(w, address)) simt_wait_for_earlier(w);
+    if (simt_tls_watch != NULL) simt_check(address, bytes, SIMT_ATOMIC | ACCESS_BLOCK, true, return_address);
+}
+
 void simt_atomic_end(void *address, size_t bytes)
 {
     (void)address, (void)bytes;

@@ -13,13 +13,14 @@
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
+#include "sizes.h"
 #include "tools.h"
 #include "worker.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4 };
+enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8 };
 
 struct side {
     uint32_t block; /* 1 + linear index; 0: nobody yet */
@@ -43,6 +44,9 @@ static size_t taken;
 
 static const char *const NOTHING_ORDERS =
     "blocks run in any order, and nothing orders these two (a __threadfence, then an atomic in each, could)";
+
+static const char *const BLOCK_SCOPE =
+    "an atomic of block scope (atomicAdd_block and its like) is one for its own block only";
 
 static size_t map_bytes(int space)
 {
@@ -84,7 +88,8 @@ struct taking {
 
 static int access_of(const struct touch *touch)
 {
-    return touch->kind & TOUCH_ATOMIC ? SIMT_ATOMIC : touch->kind & TOUCH_WRITE ? SIMT_WRITE : SIMT_READ;
+    if (touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC)) return SIMT_ATOMIC;
+    return touch->kind & TOUCH_WRITE ? SIMT_WRITE : SIMT_READ;
 }
 
 static void add_finding(const struct taking *now, const char *kind, const char *remark,
@@ -149,14 +154,21 @@ static bool races_with(const struct taking *now, const struct side *other)
     return !(now->acquired && other->flags & (ATOMIC | RELEASED));
 }
 
+/* An atomic of block scope excuses nothing between blocks. */
+static bool is_excused(unsigned flags)
+{
+    return (flags & ~(unsigned)BLOCK_ATOMIC) != 0;
+}
+
 /* The first, but rather one that is not excused by being atomic or released. */
 static void note(struct side *side, const struct taking *now)
 {
     const unsigned kind = now->touch->kind, flags = (kind & TOUCH_ATOMIC ? ATOMIC : 0) |
+                                                    (kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
                                                     (kind & TOUCH_VOLATILE ? VOLATILE : 0) |
                                                     (now->released ? RELEASED : 0);
     const uint8_t mask = side->block != 0 ? side->mask | now->touch->mask : now->touch->mask;
-    if (side->block == 0 || (side->flags != 0 && flags == 0))
+    if (side->block == 0 || (is_excused(side->flags) && !is_excused(flags)))
         *side = (struct side){.block = (uint32_t)now->block + 1,
                               .pc = now->touch->pc,
                               .thread = now->touch->thread,
@@ -168,8 +180,8 @@ static void meet(const struct taking *now, struct meeting *m)
 {
     const bool reads = (now->touch->kind & TOUCH_READ) != 0;
     if (races_with(now, &m->writer))
-        add_finding(now, "global-race", NOTHING_ORDERS, &m->writer,
-                    m->writer.flags & ATOMIC ? SIMT_ATOMIC : SIMT_WRITE, NULL);
+        add_finding(now, "global-race", m->writer.flags & BLOCK_ATOMIC ? BLOCK_SCOPE : NOTHING_ORDERS,
+                    &m->writer, m->writer.flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
     else if (!reads && races_with(now, &m->reader))
         add_finding(now, "global-race", NOTHING_ORDERS, &m->reader, SIMT_READ, NULL);
     note(reads ? &m->reader : &m->writer, now);
@@ -243,13 +255,26 @@ static void take_touch(const struct taking *now)
     note(touch->kind & TOUCH_READ ? &m->reader : &m->writer, now); /* for launches behind this one */
 }
 
+/* Whether a fence of the block covers the touch, with an atomic behind it. */
+static bool is_released(const struct result *result, const struct touch *touch)
+{
+    const struct fence *fence = result->releases.data;
+    if (touch->tick < result->released_tick) return true;
+    for (size_t i = 0; i < result->releases.count; i++) {
+        if (fence[i].thread == touch->thread && touch->phase < fence[i].phase) return true;
+        if (fence[i].thread / WARP_LANES == touch->thread / WARP_LANES && touch->tick <= fence[i].known)
+            return true;
+    }
+    return false;
+}
+
 void simt_between(struct result *result, uint64_t block, struct vector *findings)
 {
     const struct touch *touches = result->touches.data;
     for (size_t i = 0; i < result->touches.count; i++) {
         const struct touch *touch = &touches[i];
-        struct taking now = {touch, block, touch->phase >= result->acquired_from,
-                             touch->phase < result->released_before, findings};
+        struct taking now = {touch, block, touch->phase >= result->acquired_from, is_released(result, touch),
+                             findings};
         if (!(touch->kind & TOUCH_DATA)) check_written(&now);
         take_touch(&now);
     }

@@ -72,9 +72,9 @@ bool simt_take_block(struct worker *w)
     if (!taken) return false;
     w->block = block_of_order(w->result->order, simt_now.blocks);
     w->result->error = 0;
-    w->result->touches.count = w->result->text.count = 0;
+    w->result->touches.count = w->result->text.count = w->result->releases.count = 0;
     w->result->acquired_from = UINT32_MAX;
-    w->result->released_before = 0;
+    w->result->released_tick = 0;
     w->result->grids_waited = !simt_now.launch->early;
     w->result->let_go = w->result->let_go_waited = false;
     memset(&w->result->counters, 0, sizeof w->result->counters);

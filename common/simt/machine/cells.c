@@ -13,6 +13,7 @@
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
+#include "phases.h"
 #include "sizes.h"
 #include "tools.h"
 #include "worker.h"
@@ -36,22 +37,6 @@ static const char *const NO_BARRIER =
     "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
 
 /* ---- order -------------------------------------------------------------------------------------------- */
-
-/* The last tick of another lane of this warp that the running lane is ordered after. */
-static uint32_t known_of(const struct worker *w, unsigned lane)
-{
-    const struct warp *warp = w->warp;
-    if (!warp->partial) return warp->known;
-    const uint32_t clock = warp->clock[w->thread_index % WARP_LANES][lane];
-    return clock > warp->known ? clock : warp->known;
-}
-
-static bool is_ordered(const struct worker *w, uint32_t tick, unsigned thread)
-{
-    if (tick < w->last_barrier || thread == w->thread_index) return true;
-    if (thread / WARP_LANES != w->thread_index / WARP_LANES) return false;
-    return tick <= known_of(w, thread % WARP_LANES);
-}
 
 enum { VOLATILE_READER = 0x8000 };
 
@@ -129,8 +114,8 @@ static bool lacks_wait(const struct doing *now, const struct cell *c)
 {
     const struct worker *w = now->w;
     if (!is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
-    if (!is_ordered(w, c->copy_tick, c->writer)) return false; /* a race */
-    return c->copy == COPY_IN_FLIGHT || !is_ordered(w, c->write_tick, c->writer);
+    if (!simt_is_ordered(w, c->copy_tick, c->writer)) return false; /* a race */
+    return c->copy == COPY_IN_FLIGHT || !simt_is_ordered(w, c->write_tick, c->writer);
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
@@ -169,7 +154,8 @@ static bool read_cell(struct doing *now, struct cell *c)
         found_missing_wait(now, c);
         c->copy = COPY_NONE; /* once is enough */
         good = false;
-    } else if (c->write_tick >= w->last_barrier && !excused && !is_ordered(w, c->write_tick, c->writer)) {
+    } else if (c->write_tick >= w->last_barrier && !excused &&
+               !simt_is_ordered(w, c->write_tick, c->writer)) {
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
     } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
@@ -189,11 +175,11 @@ static void write_cell(struct doing *now, struct cell *c)
     if (lacks_wait(now, c))
         found_missing_wait(now, c);
     else if (c->write_tick >= w->last_barrier && !(gentle && c->write_atomic) &&
-             !is_ordered(w, c->write_tick, c->writer))
+             !simt_is_ordered(w, c->write_tick, c->writer))
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
-        if (c->read_tick[slot] < w->last_barrier || is_ordered(w, c->read_tick[slot], reader)) continue;
+        if (c->read_tick[slot] < w->last_barrier || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
         if (!(atomic && c->reader[slot] & VOLATILE_READER))
             found_race(now, SIMT_READ, reader, c->read_pc[slot]);
     }
@@ -242,18 +228,20 @@ static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsi
     *touch = (struct touch){.word = (uint32_t)word,
                             .pc = now->pc,
                             .phase = w->phase,
+                            .tick = w->tick,
                             .thread = (uint16_t)w->thread_index,
                             .mask = (uint8_t)mask,
-                            .kind = (uint8_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
-                                              (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
-                                              (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
-                                              (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
-                                              (simt_is_early(w) ? TOUCH_EARLY : 0))};
+                            .kind = (uint16_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
+                                               (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
+                                               (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
+                                               (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
+                                               (simt_is_early(w) ? TOUCH_EARLY : 0))};
     w->touched++;
 }
 
 static enum touch_kind touch_kind(int access)
 {
+    if (access & ACCESS_BLOCK) return TOUCH_BLOCK_ATOMIC;
     if (access & SIMT_ATOMIC) return TOUCH_ATOMIC;
     return access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ;
 }

@@ -53,20 +53,21 @@ struct space {
 
 /** @brief A word this block touched for the first time (in this phase, in this way); for between.c. */
 struct touch {
-    uint32_t word, pc, phase;
+    uint32_t word, pc, phase, tick;
     uint16_t thread;
-    uint8_t kind; /**< enum touch_kind, and TOUCH_DATA */
-    uint8_t mask; /**< of its four bytes */
+    uint16_t kind; /**< enum touch_kind, and TOUCH_DATA */
+    uint8_t mask;  /**< of its four bytes */
 };
 enum touch_kind {
     TOUCH_READ = 1,
     TOUCH_WRITE = 2,
     TOUCH_ATOMIC = 4,
-    TOUCH_DATA = 8,
-    TOUCH_VOLATILE = 16,
-    TOUCH_WHOLE = 32,
-    TOUCH_PADDED = 64,
-    TOUCH_EARLY = 128 /**< the launch in front may not be over yet */
+    TOUCH_BLOCK_ATOMIC = 8, /**< one of block scope: to other blocks, a read and a write */
+    TOUCH_DATA = 16,
+    TOUCH_VOLATILE = 32,
+    TOUCH_WHOLE = 64,
+    TOUCH_PADDED = 128,
+    TOUCH_EARLY = 256 /**< the launch in front may not be over yet */
 };
 
 /** Further kinds of access, beside enum simt_access. */
@@ -75,6 +76,7 @@ enum {
     ACCESS_WHOLE = 16,   /**< a copy of a struct: a word with padding is written if any byte of it is */
     ACCESS_PADDED = 32,  /**< one that may hold whole words of padding, which nobody ever writes */
     ACCESS_COPY = 64,    /**< of an asynchronous copy: a write begins now, lands later */
+    ACCESS_BLOCK = 128,  /**< an atomic that is one for its block only */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 

@@ -214,19 +214,45 @@ static void local_prefix(char *prefix, size_t size, const char *kernel, const vo
     snprintf(prefix, size, "%zu%.*s", length, (int)length, kernel);
 }
 
+/* Where the variable's own part of its linker name begins, "4tile": what stands in front of it is its function. NULL: it
+ * is not to be told apart. */
+static const char *own_part(const struct symbol *symbol)
+{
+    char own[128];
+    const char *at = NULL;
+    snprintf(own, sizeof own, "%zu%s", strlen(symbol->name), symbol->name);
+    for (const char *next = strstr(symbol->linker_name, own); next != NULL; next = strstr(next + 1, own))
+        at = next;
+    return at;
+}
+
+static bool is_local_of(const struct symbol *symbol, const char *prefix)
+{
+    const char *name = symbol->linker_name;
+    if (strncmp(name, "_ZZ", 3) != 0) return false;
+    if (prefix[0] != '_') name += name[3] == 'L' ? 4 : 3;
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* A launch whose template arguments were deduced names no instance: then the largest one counts. */
 size_t simt_static_shared_bytes(const char *kernel, const void *function)
 {
     char prefix[1024];
-    size_t sum = 0;
+    size_t most = 0;
     simt_image_load();
     local_prefix(prefix, sizeof prefix, kernel, function);
     for (size_t i = 0; i < simt_image.shared_count; i++) {
-        const char *name = simt_image.shared[i].linker_name;
-        if (strncmp(name, "_ZZ", 3) != 0) continue;
-        if (prefix[0] != '_') name += name[3] == 'L' ? 4 : 3;
-        if (strncmp(name, prefix, strlen(prefix)) == 0) sum += simt_image.shared[i].bytes;
+        const struct symbol *first = &simt_image.shared[i];
+        const char *own = own_part(first);
+        const size_t length = own != NULL ? (size_t)(own - first->linker_name) : strlen(first->linker_name);
+        size_t sum = 0;
+        if (!is_local_of(first, prefix)) continue;
+        for (size_t k = 0; k < simt_image.shared_count; k++)
+            if (strncmp(simt_image.shared[k].linker_name, first->linker_name, length) == 0)
+                sum += simt_image.shared[k].bytes;
+        if (sum > most) most = sum;
     }
-    return sum;
+    return most;
 }
 
 /* The record that the rewriter puts beside a shared variable `tile` is called `simt_shape_of_tile`, and is of the same
@@ -234,14 +260,11 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function)
 const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol)
 {
     static const char record[] = "simt_shape_of_";
-    char name[1024], own[128];
+    char name[1024];
     const size_t length = strlen(symbol->name);
-    snprintf(own, sizeof own, "%zu%s", length, symbol->name);
-    const char *at = NULL;
-    for (const char *next = strstr(symbol->linker_name, own); next != NULL; next = strstr(next + 1, own))
-        at = next;
+    const char *at = own_part(symbol);
     if (at == NULL) return simt_image_record(strcat(strcpy(name, record), symbol->name));
     snprintf(name, sizeof name, "%.*s%zu%s%s", (int)(at - symbol->linker_name), symbol->linker_name,
-             sizeof record - 1 + length, record, at + strlen(own) - length);
+             sizeof record - 1 + length, record, strstr(at, symbol->name));
     return simt_image_record(name);
 }

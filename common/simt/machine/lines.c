@@ -49,12 +49,12 @@ static bool is_students(const char *file)
 const char *simt_short_path(const char *file)
 {
     char here[4096];
-    if (file[0] != '/') return file;
-    if (getcwd(here, sizeof here) != NULL) {
+    if (file[0] == '/' && getcwd(here, sizeof here) != NULL) {
         const size_t length = strlen(here);
-        if (strncmp(file, here, length) == 0 && file[length] == '/') return file + length + 1;
+        if (strncmp(file, here, length) == 0 && file[length] == '/') file += length + 1;
     }
-    return strrchr(file, '/') + 1;
+    while (strncmp(file, "./", 2) == 0) file += 2;
+    return file[0] == '/' ? strrchr(file, '/') + 1 : file;
 }
 
 /* Adds one frame, "file:line" or "file:line (discriminator 2)", to what is known of an address. */

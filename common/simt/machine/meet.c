@@ -185,10 +185,11 @@ static void resolve_gathers(struct worker *w, struct warp *warp)
     }
 }
 
-/* Everything a lane of the group knew, and all the group did so far, each of them now knows. */
+/* Everything a lane of the group knew, and all the group did so far, each of them now knows. A lane that the mask names
+ * and that has ended belongs to the group; one that it does not name is not ordered, ended or not. */
 static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
 {
-    if ((lanes | warp->exited) == warp->lanes) {
+    if (lanes == warp->lanes) {
         warp->known = warp->tick;
     } else {
         if (!warp->partial) memset(warp->clock, 0, sizeof warp->clock);
@@ -215,7 +216,7 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
         const unsigned lanes = companions(w, warp, unsettled, t);
         unsettled &= ~lanes;
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
-        order_lanes(w, warp, lanes);
+        order_lanes(w, warp, t->mask & warp->lanes);
         if (!w->grids_over) simt_grids_share(w, warp, lanes);
         warp->at_barrier &= ~lanes;
         make_ready(w, warp, lanes);

@@ -8,6 +8,7 @@
 #include "phases.h"
 #include "finding.h"
 #include "machine.h"
+#include "tools.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -26,8 +27,34 @@ void simt_fence(void)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
+    const struct warp *warp = w->warp;
     simt_new_phase(w);
-    w->fence_phase = w->phase;
+    w->fences++;
+    w->current->fence = (struct fence){.start = w->block_start,
+                                       .phase = w->phase,
+                                       .known = warp->partial ? warp->tick - 1 : warp->known,
+                                       .barrier = w->last_barrier,
+                                       .tick = w->tick,
+                                       .thread = (uint16_t)w->thread_index};
+}
+
+/* A fence holds for its own thread, and for those that wait for it at a barrier before their atomic. */
+static void release_fenced(struct worker *w)
+{
+    struct result *result = w->result;
+    unsigned left = 0;
+    for (unsigned i = 0; i < w->threads; i++) {
+        struct fence *fence = &w->thread[i].fence;
+        if (fence->phase == 0 || fence->start != w->block_start) continue;
+        if (!simt_is_ordered(w, fence->tick, i)) {
+            left++;
+            continue;
+        }
+        if (fence->barrier > result->released_tick) result->released_tick = fence->barrier;
+        *(struct fence *)simt_vector_grow(&result->releases, sizeof *fence) = *fence;
+        fence->phase = 0;
+    }
+    w->fences = left;
 }
 
 void simt_note_atomic(struct worker *w)
@@ -37,15 +64,14 @@ void simt_note_atomic(struct worker *w)
         simt_new_phase(w);
         result->acquired_from = w->phase;
     }
-    if (w->fence_phase != 0) result->released_before = w->fence_phase;
-    w->fence_phase = 0;
+    if (w->fences != 0) release_fenced(w);
 }
 
 /* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
 void simt_note_volatile(struct worker *w, const void *address, int access)
 {
     if (!simt_is_global(w, address)) return;
-    if (access == SIMT_WRITE && w->fence_phase == 0) return;
+    if (access == SIMT_WRITE && w->fences == 0) return;
     if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
     simt_note_atomic(w);
 }

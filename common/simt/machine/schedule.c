@@ -127,7 +127,7 @@ static void begin_block(struct worker *w)
     }
     w->split.count = 0;
     w->phase = 1;
-    w->fence_phase = 0;
+    w->fences = 0;
     w->waited = w->abandoned = false;
     w->warp = NULL;
     w->touch_tick = ++w->clock;

@@ -40,16 +40,28 @@
 struct result {
     uint64_t order;
     bool done;
-    int error;                /**< cudaError_t; the block stopped there */
-    struct vector findings;   /**< struct finding */
-    struct vector touches;    /**< struct touch */
-    struct vector text;       /**< printf output */
-    uint32_t acquired_from;   /**< phase of the first atomic; UINT32_MAX: none */
-    uint32_t released_before; /**< phases before it were fenced, then followed by an atomic */
-    bool grids_waited;        /**< some thread waited for the launch in front, or it is over anyway */
-    bool let_go;              /**< the next launch may start, as far as this block is concerned */
-    bool let_go_waited;       /**< and that was after it had waited */
+    int error;              /**< cudaError_t; the block stopped there */
+    struct vector findings; /**< struct finding */
+    struct vector touches;  /**< struct touch */
+    struct vector text;     /**< printf output */
+    uint32_t acquired_from; /**< phase of the first atomic; UINT32_MAX: none */
+    uint32_t
+        released_tick; /**< what came before it was fenced behind a barrier, then followed by an atomic */
+    struct vector releases; /**< struct fence: what else was */
+    bool grids_waited;      /**< some thread waited for the launch in front, or it is over anyway */
+    bool let_go;            /**< the next launch may start, as far as this block is concerned */
+    bool let_go_waited;     /**< and that was after it had waited */
     struct counters counters;
+};
+
+/** A __threadfence: what it makes visible to whoever sees a later atomic of the block. */
+struct fence {
+    uint32_t start;   /**< block_start: of which block it is */
+    uint32_t phase;   /**< what its thread did in phases before this one, */
+    uint32_t known;   /**< what its warp did up to this tick, */
+    uint32_t barrier; /**< and what the block did before this tick */
+    uint32_t tick;    /**< when it was */
+    uint16_t thread;
 };
 
 struct fiber {
@@ -76,6 +88,7 @@ struct thread {
     enum simt_vote vote;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
     bool grids_waited;      /**< for the launch in front (early.c) */
+    struct fence fence;     /**< its last one that no atomic has followed yet */
     struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
     uint32_t copy_group;    /**< number of the group that is open */
 };
@@ -111,12 +124,12 @@ struct worker {
     void *scheduler; /**< context of the OS thread itself */
     bool abandoned;  /**< the block ended at a finding */
 
-    uint32_t clock;       /**< the last tick given out */
-    uint32_t fence_phase; /**< of a fence no atomic has followed yet; 0: none */
-    bool waited;          /**< earlier blocks are known to be finished */
-    bool grids_over;      /**< a thread had waited for the launch in front, before the last barrier */
-    size_t touched;       /**< words since the cells were last given back */
-    uint64_t block;       /**< linear index of the running block */
+    uint32_t clock;  /**< the last tick given out */
+    unsigned fences; /**< how many there were that no atomic has followed yet, or more */
+    bool waited;     /**< earlier blocks are known to be finished */
+    bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
+    size_t touched;  /**< words since the cells were last given back */
+    uint64_t block;  /**< linear index of the running block */
     unsigned threads, warps;
     struct vector split; /**< groups of four byte cells */
     const char *dynamic_name;

@@ -164,7 +164,7 @@ static int cpu_has_half_and_fma(void)
 /** What makes the compiler report every memory access, one by one as they are written. */
 static void add_device_flags(struct string_list *command, const struct compiler *compiler)
 {
-    static const char *const both[] = {"-g",
+    static const char *const both[] = {"-gdwarf-4", /* of version 5, some addr2line name a wrong file */
                                        "-fsanitize=thread",
                                        "-ffp-contract=fast",
                                        "-fno-pie",

@@ -157,24 +157,38 @@ static char *spell_shape(const struct tokens *t, size_t i, size_t end)
     return format_string(" SIMT_SHAPE(%.*s);", (int)t->list[i].length, t->source + t->list[i].start);
 }
 
+/** The alignment of the declarator at @p i, if it is an array's: one that a tile of a warp matrix operation may have. The
+ *  compiler gives it to arrays by itself, but not in templates. */
+static char *spell_array(const struct tokens *t, size_t i, size_t end, const char *type)
+{
+    for (; i < end && !token_is(t, i, ","); i++)
+        if (token_is(t, i, "[")) return format_string("alignas(simt_array_alignment<%s>()) ", type);
+    return strdup("");
+}
+
 /** A variable of the block: a red zone, then the variable as one of the thread that runs the block. */
 static void rewrite_static(struct rewriter *r, const struct declaration *d)
 {
     const struct tokens *t = r->tokens;
     char *type = spell_specifiers(t, d, 0), *alignment = spell_specifiers(t, d, 1);
+    char *array = d->has_body ? strdup("") : spell_array(t, d->declarators, d->end, type);
     remove_dropped(r, d);
-    edit_add(r, t->list[d->first].start, 0, format_string("SIMT_RED_ZONE; %sSIMT_SHARED ", alignment));
+    edit_add(r, t->list[d->first].start, 0,
+             format_string("SIMT_RED_ZONE; %s%sSIMT_SHARED ", array, alignment));
     for (size_t i = d->declarators; i < d->end && !d->has_body;) {
         size_t end = declarator_end(t, i, d->end);
         char *shape = spell_shape(t, i, end);
+        free(array);
+        array = spell_array(t, end + 1, d->end, type);
         if (end < d->end)
             edit_add(r, t->list[end].start, t->list[end].length,
-                     format_string(";%s SIMT_RED_ZONE; %sSIMT_SHARED %s", shape, alignment, type));
+                     format_string(";%s SIMT_RED_ZONE; %s%sSIMT_SHARED %s", shape, array, alignment, type));
         else if (token_is(t, end, ";"))
             edit_add(r, token_end(t, end), 0, format_string("%s", shape));
         free(shape);
         i = end + 1;
     }
+    free(array);
     free(type);
     free(alignment);
 }

@@ -12,19 +12,19 @@
 #include "language.h"
 
 /** @brief Defines an atomic and its block- and system-wide forms; @p expression gives the new value. */
-#define SIMT_ATOMIC_AS(name, T, expression)                                                                  \
+#define SIMT_ATOMIC_AS(name, begin, T, expression)                                                           \
     SIMT_OUTLINE T name(T *address, T value)                                                                 \
     {                                                                                                        \
-        simt_atomic_begin(address, sizeof(T), SIMT_CALLER);                                                  \
+        begin(address, sizeof(T), SIMT_CALLER);                                                              \
         T old = *address;                                                                                    \
         *address = (expression);                                                                             \
         simt_atomic_end(address, sizeof(T));                                                                 \
         return old;                                                                                          \
     }
 #define SIMT_ATOMIC(name, T, expression)                                                                     \
-    SIMT_ATOMIC_AS(name, T, expression)                                                                      \
-    SIMT_ATOMIC_AS(name##_block, T, expression)                                                              \
-    SIMT_ATOMIC_AS(name##_system, T, expression)
+    SIMT_ATOMIC_AS(name, simt_atomic_begin, T, expression)                                                   \
+    SIMT_ATOMIC_AS(name##_block, simt_block_atomic_begin, T, expression)                                     \
+    SIMT_ATOMIC_AS(name##_system, simt_atomic_begin, T, expression)
 
 #define SIMT_ATOMIC_INTEGERS(name, expression)                                                               \
     SIMT_ATOMIC(name, int, expression)                                                                       \
@@ -43,7 +43,7 @@ SIMT_ATOMIC_INTEGERS(atomicMin, value < old ? value : old)
 SIMT_ATOMIC(atomicMin, long long, value < old ? value : old)
 SIMT_ATOMIC_INTEGERS(atomicMax, value > old ? value : old)
 SIMT_ATOMIC(atomicMax, long long, value > old ? value : old)
-SIMT_ATOMIC_INTEGERS(atomicAnd, old & value)
+SIMT_ATOMIC_INTEGERS(atomicAnd, old &value)
 SIMT_ATOMIC_INTEGERS(atomicOr, old | value)
 SIMT_ATOMIC_INTEGERS(atomicXor, old ^ value)
 SIMT_ATOMIC_INTEGERS(atomicExch, value)
@@ -51,19 +51,19 @@ SIMT_ATOMIC(atomicExch, float, value)
 SIMT_ATOMIC(atomicInc, unsigned int, old >= value ? 0 : old + 1)
 SIMT_ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
 
-#define SIMT_ATOMIC_CAS_AS(name, T)                                                                          \
+#define SIMT_ATOMIC_CAS_AS(name, begin, T)                                                                   \
     SIMT_OUTLINE T name(T *address, T compare, T value)                                                      \
     {                                                                                                        \
-        simt_atomic_begin(address, sizeof(T), SIMT_CALLER);                                                  \
+        begin(address, sizeof(T), SIMT_CALLER);                                                              \
         T old = *address;                                                                                    \
         if (old == compare) *address = value;                                                                \
         simt_atomic_end(address, sizeof(T));                                                                 \
         return old;                                                                                          \
     }
 #define SIMT_ATOMIC_CAS(T)                                                                                   \
-    SIMT_ATOMIC_CAS_AS(atomicCAS, T)                                                                         \
-    SIMT_ATOMIC_CAS_AS(atomicCAS_block, T)                                                                   \
-    SIMT_ATOMIC_CAS_AS(atomicCAS_system, T)
+    SIMT_ATOMIC_CAS_AS(atomicCAS, simt_atomic_begin, T)                                                      \
+    SIMT_ATOMIC_CAS_AS(atomicCAS_block, simt_block_atomic_begin, T)                                          \
+    SIMT_ATOMIC_CAS_AS(atomicCAS_system, simt_atomic_begin, T)
 SIMT_ATOMIC_CAS(int)
 SIMT_ATOMIC_CAS(unsigned int)
 SIMT_ATOMIC_CAS(unsigned long long)
@@ -83,7 +83,9 @@ SIMT_LOAD(__ldlu)
 SIMT_LOAD(__ldcv)
 
 /** @brief Keeps a parameter out of template deduction, so that `__stcs(pointer_to_float, 0)` compiles. */
-template <typename T> struct simt_identity_type { typedef T type; };
+template <typename T> struct simt_identity_type {
+    typedef T type;
+};
 
 #define SIMT_STORE(name)                                                                                     \
     template <typename T> SIMT_OUTLINE void name(T *address, typename simt_identity_type<T>::type value)     \

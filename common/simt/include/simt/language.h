@@ -51,6 +51,13 @@
 #define SIMT_RED_ZONE_NAMED(number)                                                                          \
     __attribute__((used)) static thread_local char simt_red_zone_##number[64]
 
+/** @brief How a shared array of @p T begins: where a tile of a warp matrix operation may begin, as on hardware; an array of
+ *         structures as they are, or the compiler would copy those in pieces that their members are not. */
+template <typename T> constexpr size_t simt_array_alignment()
+{
+    return __is_class(T) && alignof(T) < sizeof(T) ? alignof(T) : alignof(T) > 32 ? alignof(T) : 32;
+}
+
 /** @brief What kind of array a type is. */
 template <typename T> struct simt_shape_of {
     static constexpr simt_shape beyond(simt_shape s)
