@@ -9,6 +9,7 @@
  */
 #include "device_case.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,15 +51,38 @@ static int move(struct device_case *run, void *device, void *host, size_t bytes,
     return note_error(run->item, error, back ? "copying back from the device" : "copying to the device");
 }
 
+/* Rows further apart than the runtime's two-dimensional copies take are copied one by one. */
+static int rows_are_near(const struct wire_buffer *wire)
+{
+    return wire->pitch <= INT_MAX;
+}
+
 /* The same for all that a buffer holds; on the device its rows may lie apart. */
 static int move_contents(struct device_case *run, const struct wire_buffer *wire,
                          const struct device_buffer *buffer, unsigned char *host, size_t bytes, int back)
 {
-    if (wire->row_bytes == 0) return move(run, buffer->start, host, bytes, back);
-    for (size_t at = 0; at < bytes; at += wire->row_bytes)
-        if (move(run, buffer->start + at / wire->row_bytes * wire->pitch, host + at, wire->row_bytes, back) !=
-            0)
-            return -1;
+    size_t row = wire->row_bytes, pitch = wire->pitch;
+    if (row == 0) return move(run, buffer->start, host, bytes, back);
+    if (rows_are_near(wire) && bytes > 0) {
+        cudaError_t error =
+            back ? cudaMemcpy2D(host, row, buffer->start, pitch, row, bytes / row, cudaMemcpyDeviceToHost)
+                 : cudaMemcpy2D(buffer->start, pitch, host, row, row, bytes / row, cudaMemcpyHostToDevice);
+        return note_error(run->item, error, back ? "copying back from the device" : "copying to the device");
+    }
+    for (size_t at = 0; at < bytes; at += row)
+        if (move(run, buffer->start + at / row * pitch, host + at, row, back) != 0) return -1;
+    return 0;
+}
+
+/* @p width bytes of @p rows rows, the first of them at @p first. */
+static int fill_column(struct device_case *run, const struct wire_buffer *wire, unsigned char *first,
+                       size_t width, size_t rows)
+{
+    static const char where[] = "filling the bytes between rows";
+    if (rows > 0 && rows_are_near(wire))
+        return note_error(run->item, cudaMemset2D(first, wire->pitch, 0xff, width, rows), where);
+    for (size_t i = 0; i < rows; i++)
+        if (note_error(run->item, cudaMemset(first + i * wire->pitch, 0xff, width), where) != 0) return -1;
     return 0;
 }
 
@@ -66,13 +90,10 @@ static int move_contents(struct device_case *run, const struct wire_buffer *wire
 static int fill_gaps(struct device_case *run, const struct wire_buffer *wire,
                      const struct device_buffer *buffer)
 {
-    static unsigned char nan[BEHIND_ROW];
-    memset(nan, 0xff, sizeof nan);
-    for (size_t next = wire->pitch; wire->row_bytes > 0 && next < buffer->span; next += wire->pitch)
-        if (move(run, buffer->start + next - wire->pitch + wire->row_bytes, nan, BEHIND_ROW, 0) != 0 ||
-            move(run, buffer->start + next - BEFORE_ROW, nan, BEFORE_ROW, 0) != 0)
-            return -1;
-    return 0;
+    if (wire->row_bytes == 0) return 0;
+    size_t gaps = wire->bytes / wire->row_bytes - 1;
+    if (fill_column(run, wire, buffer->start + wire->row_bytes, BEHIND_ROW, gaps) != 0) return -1;
+    return fill_column(run, wire, buffer->start + wire->pitch - BEFORE_ROW, BEFORE_ROW, gaps);
 }
 
 static int fill_words(struct device_case *run, const struct wire_buffer *wire, struct device_buffer *buffer,
@@ -90,19 +111,48 @@ static int fill_words(struct device_case *run, const struct wire_buffer *wire, s
     return 0;
 }
 
-static int fill_guards(struct device_case *run, unsigned index, struct device_buffer *buffer)
+static void make_guard(const struct device_case *run, unsigned zone, unsigned char *bytes)
+{
+    for (size_t at = 0; at < run->item->guard_bytes; at++)
+        bytes[at] = wire_guard_byte(run->item->guard_seed, zone, at);
+}
+
+/* Both guard zones and, in the same copy, what small buffers hold: there are many of them, and copies from several
+ * processes wait for each other. What is no input is filled before each run. */
+static int fill_small(struct device_case *run, unsigned index, const struct device_buffer *buffer)
+{
+    static unsigned char staging[STAGING_BYTES];
+    const struct wire_buffer *wire = &run->item->buffer[index];
+    size_t guard = run->item->guard_bytes;
+    make_guard(run, 2 * index, staging);
+    make_guard(run, 2 * index + 1, staging + guard + buffer->bytes);
+    if (wire->role == WIRE_IN) memcpy(staging + guard, image_at(run, wire->contents), buffer->bytes);
+    return move(run, buffer->start - guard, staging, buffer->bytes + 2 * guard, 0);
+}
+
+static int fill_guards(struct device_case *run, unsigned index, const struct device_buffer *buffer)
 {
     size_t bytes = run->item->guard_bytes;
     if (bytes == 0) return 0;
     unsigned char *zone = malloc(bytes);
     int failed = zone == NULL;
     for (unsigned side = 0; side < 2 && !failed; side++) {
-        for (size_t at = 0; at < bytes; at++)
-            zone[at] = wire_guard_byte(run->item->guard_seed, 2 * index + side, at);
+        make_guard(run, 2 * index + side, zone);
         failed = move(run, side == 0 ? buffer->start - bytes : buffer->start + buffer->span, zone, bytes, 0);
     }
     free(zone);
     return failed ? -1 : 0;
+}
+
+static int fill_at_first(struct device_case *run, unsigned index, const struct device_buffer *buffer)
+{
+    const struct wire_buffer *wire = &run->item->buffer[index];
+    size_t guard = run->item->guard_bytes;
+    if (guard > 0 && wire->row_bytes == 0 && buffer->bytes + 2 * guard <= STAGING_BYTES)
+        return fill_small(run, index, buffer);
+    if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
+    if (wire->role != WIRE_IN) return 0;
+    return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
 }
 
 /* What the kernel must not write, even if it leaves there what was there: an input, and what lies between the rows of
@@ -172,9 +222,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
     buffer->allocation = allocation;
     buffer->start = buffer->allocation + lead + guard;
     keep(wire, buffer);
-    if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
-    if (wire->role != WIRE_IN) return 0;
-    return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
+    return fill_at_first(run, index, buffer);
 }
 
 int set_up(struct device_case *run)
@@ -228,9 +276,12 @@ static int copy_buffer_back(struct device_case *run, int set, unsigned index, in
     size_t guard = run->item->guard_bytes;
     if (wire->copy[copy] == 0 || buffer->start == NULL) return 0;
     unsigned char *to = image_at(run, wire->copy[copy]);
+    int contents = wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE);
+    if (contents && wire->row_bytes == 0 && buffer->bytes == wire->bytes)
+        return move(run, buffer->start - guard, to, buffer->bytes + 2 * guard, 1);
     if (move(run, buffer->start - guard, to, guard, 1) != 0) return -1;
     to += guard;
-    if (wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE)) {
+    if (contents) {
         if (move_contents(run, wire, buffer, to, buffer->bytes, 1) != 0) return -1;
         to += wire->bytes;
     }
