@@ -7,11 +7,13 @@
  *     | lesson 02 | 1.04 |
  *     <!-- /measured -->
  *
- * A gap is {lesson; kernel; case; metric; form}, or {key / key; form} for a quotient of two, where a key is the four
- * fields in front of the form. Forms are listed in add_number(). {simt; ...} asks the software device's file.
- * A line with a gap that nobody has measured yet is left out, so the text must be true without it.
+ * A gap is {lesson; kernel; case; metric; form}: a key of four fields, then a form. In place of the key there may be
+ * keys and plain numbers joined by " * " and " / ", computed from left to right: {2 * key / key; form}. Forms are listed
+ * in add_number(). {simt; ...} asks the software device's file. A line with a gap that nobody has measured yet is left
+ * out, so the text must be true without it.
  *
  *     fill_numbers [--check] GPU.csv SIMT.csv PAGE.md...
+ *     fill_numbers --stray PAGE.md...                        measured numbers that were typed by hand: see stray.h
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 
 #include "records.h"
+#include "stray.h"
 #include "text.h"
 
 enum { KEY_FIELDS = 4 };
@@ -63,8 +66,10 @@ static int add_number(struct text *out, double value, const char *form)
         const char *name;
         double factor;
         const char *after;
-    } forms[] = {{"us", 1, ""},     {"ms", 1e-3, ""}, {"GB", 1e-9, ""},     {"MB", 1e-6, ""},
-                 {"number", 1, ""}, {"x", 1, "×"},    {"percent", 100, "%"}};
+    } forms[] = {{"us", 1, ""},         {"ms", 1e-3, ""},   {"GB", 1e-9, ""},
+                 {"MB", 1e-6, ""},      {"number", 1, ""},  {"x", 1, "×"},
+                 {"percent", 100, "%"}, {"GB/s", 1e-3, ""}, // of bytes / us
+                 {"TFLOP/s", 1e-6, ""}};                    // of flop / us
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(forms[i].name, form) != 0) continue;
         if (strcmp(form, "percent") == 0)
@@ -99,6 +104,29 @@ static double look_up(const struct sources *sources, char *key, const char *wher
     return record == NULL ? NAN : record->value;
 }
 
+/* Keys and numbers joined by " * " and " / ", from left to right; NAN if one of them nobody measured. Cuts it up. */
+static double compute(const struct sources *sources, char *expression, const char *where)
+{
+    double value = 1;
+    for (char operation = '*'; expression != NULL;) {
+        char *times = strstr(expression, " * "), *by = strstr(expression, " / ");
+        char *end = times == NULL || (by != NULL && by < times) ? by : times;
+        char next = end == NULL ? '\0' : end[1];
+        if (end != NULL) *end = '\0';
+        double factor;
+        if (strchr(expression, ';') == NULL) {
+            char *rest;
+            factor = strtod(expression, &rest);
+            if (*trim(rest) != '\0') fail("%s: neither a key nor a number: %s", where, expression);
+        } else
+            factor = look_up(sources, expression, where);
+        value = operation == '*' ? value * factor : value / factor;
+        operation = next;
+        expression = end == NULL ? NULL : end + 3;
+    }
+    return value;
+}
+
 /* One gap, without its braces. Returns 0 if nobody measured it. */
 static int add_gap(struct text *out, const struct sources *sources, const char *gap, size_t length,
                    const char *where)
@@ -106,13 +134,7 @@ static int add_gap(struct text *out, const struct sources *sources, const char *
     char *copy = strndup(gap, length), *form = strrchr(copy, ';');
     if (form == NULL) fail("%s: a gap without a form: %s", where, copy);
     *form++ = '\0';
-    char *divisor = strstr(copy, " / ");
-    if (divisor != NULL) {
-        *divisor = '\0';
-        divisor += 3;
-    }
-    double value = look_up(sources, copy, where);
-    if (divisor != NULL) value /= look_up(sources, divisor, where);
+    double value = compute(sources, copy, where);
     int known = !isnan(value);
     if (known && !add_number(out, value, trim(form))) fail("%s: unknown form '%s'", where, form);
     free(copy);
@@ -170,12 +192,26 @@ static void fill_page(struct text *out, const struct sources *sources, const cha
     text_add(out, page);
 }
 
+/* Says where pages have measured numbers outside of markers. */
+static int find_stray(int count, char **paths)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++) {
+        char *page = read_file(paths[i]);
+        if (page == NULL) fail("%s: cannot be read", paths[i]);
+        found += report_stray_numbers(page, paths[i]);
+        free(page);
+    }
+    return found > 0;
+}
+
 int main(int count, char **arguments)
 {
+    if (count > 2 && strcmp(arguments[1], "--stray") == 0) return find_stray(count - 2, arguments + 2);
     int check = count > 1 && strcmp(arguments[1], "--check") == 0, stale = 0;
     arguments += check;
     count -= check;
-    if (count < 4) fail("usage: fill_numbers [--check] GPU.csv SIMT.csv PAGE.md...");
+    if (count < 4) fail("usage: fill_numbers [--check] GPU.csv SIMT.csv PAGE.md..., or --stray PAGE.md...");
     struct sources sources = {.gpu = read_records(arguments[1])};
     char *simt = read_file(arguments[2]);
     if (simt != NULL) sources.simt = read_records(arguments[2]);

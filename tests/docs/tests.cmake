@@ -3,6 +3,9 @@
 add_executable(check_links docs/check_links.c)
 target_link_libraries(check_links PRIVATE docs_text)
 add_test(NAME docs.links COMMAND check_links --tree ${PROJECT_SOURCE_DIR})
+add_test(NAME docs.stray_numbers_are_found
+         COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:fill_numbers> -DWORK=${PROJECT_BINARY_DIR}/docs/stray
+                 -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/stray_numbers.cmake)
 get_property(site GLOBAL PROPERTY WARPWISE_SITE)
 if(site)
     add_test(NAME docs.site_links COMMAND check_links --site ${PROJECT_BINARY_DIR}/docs/html)

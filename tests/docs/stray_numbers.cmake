@@ -1,0 +1,28 @@
+# Whether fill_numbers --stray finds a measured number that was typed by hand, and passes over what is allowed.
+#   -DPROGRAM= fill_numbers  -DWORK= an empty place
+file(MAKE_DIRECTORY ${WORK})
+
+function(expect found name text)
+    file(WRITE ${WORK}/page.md "${text}")
+    execute_process(COMMAND ${PROGRAM} --stray ${WORK}/page.md RESULT_VARIABLE status OUTPUT_VARIABLE output)
+    if(found AND NOT status EQUAL 1)
+        message(SEND_ERROR "${name}: not found")
+    elseif(NOT found AND NOT status EQUAL 0)
+        message(SEND_ERROR "${name}: found, but it is allowed:\n${output}")
+    endif()
+endfunction()
+
+expect(YES "a rate" "cuBLAS does 684 TFLOP/s here.\n")
+expect(YES "a rate without a space" "a copy at 4587GB/s\n")
+expect(YES "a time" "It takes 2.7 µs.\n")
+expect(YES "a share" "That is 65% of it.\n")
+expect(YES "a multiple" "It is 1.5 times as fast.\n")
+expect(YES "a multiple with a sign" "It gains 15×.\n")
+expect(YES "a column with a unit" "| size | ms |\n|---|---|\n| 64 | 1.2 |\n")
+expect(YES "behind a block that is filled in" "<!-- measured: a\n| {x} ms |\n-->\n| 1 ms |\n<!-- /measured -->\n\nIt takes 3 ms.\n")
+expect(YES "behind the block that is allowed" "<!-- numbers: by calculation -->\nIt takes 3 ms,\nor 4 ms.\n\nIt takes 5 ms.\n")
+expect(YES "behind code" "```\n3 ms\n```\nIt takes 3 ms.\n")
+expect(NO "a size" "16 × 16 of 4096 floats, 48 KB, in 3 steps, 16, times two.\n")
+expect(NO "filled in" "<!-- measured: a\n| {x} ms |\n-->\n| 1 ms |\n<!-- /measured -->\n")
+expect(NO "allowed" "<!-- numbers: by calculation -->\nIt takes 3 ms,\nor 4 ms.\n")
+expect(NO "code" "```\n3 ms\n```\nThe remainder `i % 32` and `3 ms`.\n")
