@@ -78,6 +78,23 @@ static int add_counters(struct text *out, const struct records *simt, const char
     return rows;
 }
 
+/* A section for the lesson, if anything of it was recorded. */
+static void add_lesson(struct text *out, const struct records *gpu, const struct records *simt,
+                       const struct lesson_folder *lesson)
+{
+    struct text tables = {0};
+    int rows = add_times(&tables, gpu, lesson->number);
+    rows += add_counters(&tables, simt, lesson->number);
+    if (rows > 0) {
+        text_print(out,
+                   "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
+                   "[notes](../../solutions/%s/NOTES.md).\n\n",
+                   lesson->folder, lesson->title, lesson->folder, lesson->folder);
+        text_add(out, tables.at);
+    }
+    text_free(&tables);
+}
+
 static void add_limits(struct text *out, const struct records *gpu)
 {
     text_add(out, "## Limits of the device\n\n| | case | | measured by |\n|---|---|---|---|\n");
@@ -117,15 +134,7 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
         if (there != NULL) text_print(&out, "![%s](%s.svg)\n\n", charts[i][1], charts[i][0]);
         free(there);
     }
-    for (int i = 0; i < count; i++) {
-        text_print(&out,
-                   "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
-                   "[notes](../../solutions/%s/NOTES.md).\n\n",
-                   lessons[i].folder, lessons[i].title, lessons[i].folder, lessons[i].folder);
-        int rows = add_times(&out, gpu, lessons[i].number);
-        rows += add_counters(&out, simt, lessons[i].number);
-        if (rows == 0) text_add(&out, "Nothing of this lesson has been recorded yet.\n\n");
-    }
+    for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
     add_limits(&out, gpu);
     snprintf(path, sizeof path, "%s/measured.md", folder);
     int status = write_file(path, out.at);

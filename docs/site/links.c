@@ -101,7 +101,10 @@ void add_lesson_table(struct text *out, const struct site *site)
                    lesson->title, number, lesson->folder, lesson->topic);
         text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number,
                    lesson->folder, lesson->topic);
-        text_print(out, "| [notes](@ref notes_%s) | [measured](@ref measured_%s) |\n", number,
-                   lesson->folder);
+        text_print(out, "| [notes](@ref notes_%s) ", number);
+        if (lesson->measured)
+            text_print(out, "| [measured](@ref measured_%s) |\n", lesson->folder);
+        else
+            text_add(out, "| not yet |\n");
     }
 }

@@ -148,7 +148,10 @@ static void add_lesson_links(struct page *page)
                number);
     text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
     if (!notes) text_print(page->out, "[Why it is fast](@ref notes_%s) · ", number);
-    text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
+    if (lesson->measured)
+        text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
+    else
+        text_add(page->out, "not measured yet\n");
     text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
 }
 

@@ -40,9 +40,19 @@ static void read_title(const char *root, struct lesson_folder *lesson)
     free(page);
 }
 
+/* The page of measured numbers has a section for each lesson of which something was recorded. */
+static int is_measured(const char *measured, const char *lesson)
+{
+    char heading[300];
+    snprintf(heading, sizeof heading, "\n## %s\n", lesson);
+    return measured != NULL && strstr(measured, heading) != NULL;
+}
+
 int find_lessons(const char *root, struct lesson_folder *lessons)
 {
     char path[2 * TREE_PATH_MAX];
+    snprintf(path, sizeof path, "%s/docs/results/measured.md", root);
+    char *measured = read_file(path);
     snprintf(path, sizeof path, "%s/lessons", root);
     DIR *folder = opendir(path);
     if (folder == NULL) fail("%s: cannot be read", path);
@@ -56,8 +66,10 @@ int find_lessons(const char *root, struct lesson_folder *lessons)
         snprintf(lesson->folder, sizeof lesson->folder, "%s", name);
         snprintf(lesson->number, sizeof lesson->number, "%.2s", name);
         snprintf(lesson->topic, sizeof lesson->topic, "%s", name + 3);
+        lesson->measured = is_measured(measured, name);
         read_title(root, lesson);
     }
+    free(measured);
     closedir(folder);
     qsort(lessons, (size_t)count, sizeof *lessons, compare_folders);
     return count;

@@ -19,6 +19,7 @@ struct lesson_folder {
     char number[3];   /**< 03 */
     char topic[256];  /**< online_softmax */
     char title[256];  /**< the page's title without the number, "Online softmax" */
+    int measured;     /**< 1 if it has a section in docs/results/measured.md */
 };
 
 /**

@@ -65,13 +65,15 @@ set_tests_properties(selftest.handout PROPERTIES LABELS selftest)
 if(WARPWISE_WITH_SIMT)
     foreach(suite IN ITEMS course selftest)
         set(whole OFF)
+        set(compiler ${c_compiler})
         if(suite STREQUAL selftest)
             set(whole ON)
+            set(compiler ${CMAKE_C_COMPILER})
         endif()
         add_test(NAME ${suite}.new_lesson
                  COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR} -DWHOLE=${whole}
                          -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DWORK=${PROJECT_BINARY_DIR}/new_lesson-${suite}
-                         -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
+                         "-DC_COMPILER=${compiler}" -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
                          -P ${CMAKE_CURRENT_LIST_DIR}/new_lesson.cmake)
         set_tests_properties(${suite}.new_lesson PROPERTIES TIMEOUT 900)
     endforeach()
