@@ -186,6 +186,15 @@ static const struct shape_row SHAPES[] = {
      DIST_NAN_HIDDEN},
     {"given_behind_mask", GROUP_NUMERICS, M | O, ON_ANY, 1, 2, 1, 9, 40, 16, CAUSAL, 0, DIST_BEHIND_MASK},
     {"nan_behind_mask_21", GROUP_NUMERICS, TILED, ON_ANY, 1, 1, 1, 19, 21, 32, CAUSAL, 0, DIST_NAN_HIDDEN},
+    /* The largest score of a row is beyond key 65536. */
+    {"rising_66000", GROUP_NUMERICS, M, ON_ANY, 1, 1, 1, 1, 66000, 1, 0, 0, DIST_RISING},
+    /* A single query, for which a kernel may have code of its own. */
+    {"decode_large_logits", GROUP_NUMERICS, S | M | WHOLE, ON_ANY, 1, 2, 2, 1, 65, 64, 0, 0, DIST_LARGE},
+    {"decode_low_logits", GROUP_NUMERICS, M | WHOLE, ON_ANY, 1, 2, 1, 1, 140, 32, CAUSAL, 0, DIST_LOW},
+    {"decode_infinite", GROUP_NUMERICS, ALL, ON_ANY, 1, 4, 2, 1, 40, 32, 0, 0, DIST_INFINITE},
+    {"decode_nan_k", GROUP_NUMERICS, S | WHOLE, ON_ANY, 1, 4, 2, 1, 40, 64, CAUSAL, 0, DIST_NAN_K},
+    /* Scores that overflow, in the head_dim that has not had them. */
+    {"large_logits_128", GROUP_NUMERICS, TILED, ON_ANY, 1, 2, 1, 3, 70, 128, CAUSAL, 0, DIST_LARGE},
 
     {"qwen3_8b_prefill_8", GROUP_SPEED, WHOLE, ON_ANY, 1, 32, 8, 8, 8, 128, CAUSAL, 0, DIST_NORMAL},
     {"qwen3_8b_decode_291", GROUP_SPEED, WHOLE, ON_ANY, 1, 32, 8, 1, 291, 128, CAUSAL, 0, DIST_NORMAL},
@@ -420,8 +429,14 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
     }
     for (int i = 0; family->tiled && i < 5 && count < capacity; i++)
         head_dim_case(&cases[count++], "head_dim_", untiled[i], 0, family);
-    if (!family->tiled && family->max_head_dim > 0 && count < capacity)
+    if (!family->tiled && family->max_head_dim > 0 && count + 1 < capacity) {
         head_dim_case(&cases[count++], "head_dim_above_", family->max_head_dim, 1, family);
+        struct lesson_case *both = &cases[count++]; /* of two faults the first that the contract names */
+        *both = cases[count - 2];
+        name_case(both, ATTENTION_WHOLE, family, "head_dim_too_large_and_dtype_f16");
+        both->value[AT_DTYPE] = DTYPE_F16;
+        both->expected = KERNEL_UNSUPPORTED_DTYPE;
+    }
     return family->workspace == WORKSPACE_NONE ? count : large_workspaces(family, cases, count, capacity);
 }
 

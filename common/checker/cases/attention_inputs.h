@@ -20,8 +20,8 @@ enum attention_distribution {
     DIST_NAN_V,      /* a NaN in one value row of one head */
     DIST_NAN_HIDDEN, /* NaN in keys and values that only the last query rows see */
     DIST_NAN_WEIGHTLESS, /* a NaN in two value rows of one head, whose weight is 0 */
-    DIST_INFINITE, /* +infinity in some query rows, -infinity in a key row, +infinity in a value row of one head */
-    DIST_EXTREME, /* scores of 2^123 and -2^123, equal in a row: a maximum that begins at -1e30 is wrong */
+    DIST_INFINITE, /* +infinity in some query rows, -infinity in a key row, both in a value row of one head */
+    DIST_EXTREME,  /* scores of 2^123 and -2^123, equal in a row: a maximum that begins at -1e30 is wrong */
     DIST_FAINT, /* one key, whose values are 0, takes nearly all the weight: weights of 1e-10 ... 1e-28 are all there is */
     DIST_BEHIND_MASK, /* normal, also those scores and weights that the mask hides */
     DIST_OTHER_TAIL,  /* normal, but the last keys and values drawn anew */

@@ -279,6 +279,8 @@ static const struct {
      {GEMM_DTYPE_IN, GEMM_CHOICE},
      {DTYPE_BF16, 9},
      -1},
+    {"choice_unknown_and_misaligned", ALL, KERNEL_ALIGNMENT_ERROR, {GEMM_CHOICE}, {9}, GEMM_B},
+    {"dtype_bf16_and_misaligned", GENERAL, KERNEL_ALIGNMENT_ERROR, {GEMM_DTYPE_IN}, {DTYPE_BF16}, GEMM_B},
     {"lda_short_transposed",
      GENERAL,
      KERNEL_INVALID_DIMENSION,

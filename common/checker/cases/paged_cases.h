@@ -50,6 +50,8 @@ enum distribution {
     NAN_VALUE,
     NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
     INFINITE_KEY,
+    INFINITE_VALUE, /* infinities of either sign in the value of one token, in every place of a vector */
+    LARGE_VALUES,   /* near the largest half, of either sign: what is not divided yet is beyond it */
     NAN_REST,
     CHEAP
 };

@@ -119,6 +119,12 @@ static double element(const struct lesson_case *item, int index, int b, int t, i
         return !key && hit ? (double)NAN : noise;
     case INFINITE_KEY:
         return key && hit ? -(double)INFINITY : noise;
+    case INFINITE_VALUE:
+        if (key || b != 1 || t != WEIGHTLESS_TOKEN) return noise;
+        return d % 5 == 3 ? (double)INFINITY : d % 5 == 1 ? -(double)INFINITY : noise;
+    case LARGE_VALUES: /* 65504 is more than 7 standard deviations away */
+        if (key) return 0.25 * noise;
+        return d % 2 ? -64000.0 - 200.0 * noise : 64000.0 + 200.0 * noise;
     case FAINT:
         if (key)
             return d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : 0.25 * noise;

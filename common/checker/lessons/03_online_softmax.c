@@ -110,6 +110,7 @@ static const struct table_row TABLE[] = {
     {"rows/infinite", GROUP_NUMERICS, PART_ROWS, ON_ANY, 12, 300, WITH_INFINITY, 1, 0},
     {"rows/extreme", GROUP_NUMERICS, PART_ROWS, ON_ANY, 6, 300, EXTREME, 1, 0},
     {"rows/faint", GROUP_NUMERICS, PART_ROWS, ON_ANY, 6, 300, FAINT, 1, 0},
+    {"rows/rising_66003", GROUP_NUMERICS, PART_ROWS, ON_ANY, 1, 66003, RISING, 1, 0},
     {"rows/long_low", GROUP_NUMERICS, PART_ROWS, ON_ANY, 1, 16400, LOW, 1, 0},
     {"rows/long_nan", GROUP_NUMERICS, PART_ROWS, ON_ANY, 2, 16400, WITH_NAN, 1, 0},
     {"rows/long_nothing", GROUP_NUMERICS, PART_ROWS, ON_ANY, 2, 16400, WITH_EMPTY, 1, 0},
@@ -261,7 +262,7 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
     case EQUAL:
         return 2.5f;
     case RISING:
-        return (float)(0.05 * place + 0.01 * noise);
+        return (float)(0.25 * place + 0.01 * noise);
     case FALLING:
         return (float)(0.05 * ((double)count - place) + 0.01 * noise);
     case DOMINANT:

@@ -73,6 +73,8 @@ static const struct table_row TABLE[] = {
     {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, TIGHT},
     {"length_4161", GROUP_EDGES, A, 1, 1, 1, 32, 16, 4161, FULL, NAN_REST, 0},
     {"length_16641", GROUP_EDGES, A, 1, 2, 1, 32, 32, 16641, FULL, NAN_REST, ALIBI},
+    /* A v1 that keeps all scores in shared memory has no room for so many. */
+    {"length_66001", GROUP_EDGES, 1 << PART_V2, 1, 1, 1, 32, 32, 66001, FULL, NAN_REST, 0},
     {"around_partitions", GROUP_EDGES, A, 8, 1, 1, 32, 16, 1025, AROUND_PARTITIONS, NAN_REST, 0},
     {"few_multiprocessors", GROUP_EDGES, A, 2, 4, 2, 32, 16, 400, MIXED, NAN_REST, FEW_SMS | ALIBI},
     {"promised_32768", GROUP_EDGES, A, 3, 2, 1, 32, 32, 32768, AROUND_PAGES, NAN_REST, SPARSE},
@@ -131,6 +133,10 @@ static const struct table_row TABLE[] = {
     {"nan_value", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_VALUE, 0},
     {"nan_value_weightless", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_WEIGHTLESS, 0},
     {"infinite_key", GROUP_NUMERICS, A, 2, 8, 2, 64, 16, 100, FULL, INFINITE_KEY, 0},
+    {"infinite_value", GROUP_NUMERICS, A, 2, 8, 2, 64, 16, 100, FULL, INFINITE_VALUE, 0},
+    {"large_values", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, LARGE_VALUES, 0},
+    {"large_values_32", GROUP_NUMERICS, A, 1, 1, 1, 32, 32, 90, FULL, LARGE_VALUES, 0},
+    {"large_values_128", GROUP_NUMERICS, A, 1, 2, 1, 128, 16, 330, FULL, LARGE_VALUES, 0},
     {"scores_below", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, MIXED, BELOW, 0},
     {"faint_weights", GROUP_NUMERICS, A, 2, 2, 1, 64, 16, 200, FULL, FAINT, 0},
     {"faint_weights_32", GROUP_NUMERICS, A, 1, 3, 1, 128, 32, 330, FULL, FAINT, 0},
@@ -474,6 +480,10 @@ static const char *purpose(const struct lesson_case *item)
         return "a value is NaN whose weight is 0: 0 * NaN is NaN";
     case INFINITE_KEY:
         return "a key holds -infinity: its score is -infinity, or +infinity where the query is negative";
+    case INFINITE_VALUE:
+        return "a value holds infinities: they must come out, in their columns and nowhere else";
+    case LARGE_VALUES:
+        return "values lie near the largest half: sums that are not divided yet are beyond it";
     case RISING:
         return "scores rise along the keys: is everything rescaled whenever the maximum grows?";
     case NAN_KEY:
