@@ -232,7 +232,7 @@ __global__ void output_kernel(struct attention_args args,
                               const float *probs) // [batch, heads, q_len, kv_len]
 {
     // [student: output_kernel]
-    /* TODO: find your tile and its four matrices, let sum_slabs() do the work, and write the rows and
+    /* TODO: find your tile and where its P, V and O begin, let sum_slabs() do the work, and write the rows and
      * columns that exist. */
     (void)args, (void)probs;
     // [/student]

@@ -165,8 +165,8 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
         return KERNEL_ALIGNMENT_ERROR;
     // [student: rows_launch]
     /* TODO: choose: row_kernel<4> if every row begins on 16 bytes, row_kernel<1> if not, long_row_kernel if
-     * a row needs more than ROW_THREADS_MAX threads. Until the last two exist, long_row_kernel alone does
-     * for every row. */
+     * a row needs more than ROW_THREADS_MAX threads. Until row_kernel exists, launch long_row_kernel for
+     * every row. */
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]

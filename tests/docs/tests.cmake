@@ -28,6 +28,21 @@ foreach(lesson IN LISTS hinted)
     add_test(NAME docs.hints.${lesson} COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/README.md -DSKELETON=${folder}/${topic}.cu
                                                -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/hints.cmake)
 endforeach()
+file(GLOB stepped RELATIVE ${PROJECT_SOURCE_DIR}/lessons CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lessons/[0-9][0-9]_*)
+foreach(lesson IN LISTS stepped)
+    string(SUBSTRING ${lesson} 0 2 number)
+    string(SUBSTRING ${lesson} 3 -1 topic)
+    set(folder ${PROJECT_SOURCE_DIR}/lessons/${lesson})
+    set(solution ${PROJECT_SOURCE_DIR}/solutions/${lesson}/${topic}.cu)
+    file(STRINGS ${folder}/README.md steps REGEX "^<!-- steps$")
+    if(steps AND EXISTS ${solution} AND WARPWISE_WITH_SIMT) # a handout has no solutions
+        add_test(NAME docs.steps.${lesson}
+                 COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/README.md -DSKELETON=${folder}/${topic}.cu -DSOLUTION=${solution}
+                         -DWARPWISE=$<TARGET_FILE:warpwise> -DLESSON=${number} -DWORK=${PROJECT_BINARY_DIR}/docs/steps/${lesson}
+                         -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/steps.cmake)
+        set_tests_properties(docs.steps.${lesson} PROPERTIES TIMEOUT 600)
+    endif()
+endforeach()
 add_unit_test(docs SOURCES docs/unit.c LIBRARIES docs_text)
 
 # ---- shell blocks (how to tag them: docs/adding_a_lesson.md) ---------------------------------------------------------

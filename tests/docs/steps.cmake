@@ -1,0 +1,63 @@
+# Whether the steps of a lesson's page lead where it says: from the skeleton on, with the regions of each step taken from
+# the solution, the case that the page names comes out as the page says. The page has, in a comment,
+#
+#     <!-- steps
+#     REGION REGION ... | CASE | what `warpwise check` prints, as a regular expression
+#     -->
+#
+#   -DPAGE= -DSKELETON= -DSOLUTION= -DWARPWISE= -DLESSON= the number  -DWORK= an empty place
+cmake_minimum_required(VERSION 3.25)
+file(READ ${PAGE} page)
+file(READ ${SKELETON} skeleton)
+file(READ ${SOLUTION} solution)
+if(NOT page MATCHES "<!-- steps\n([^>]*)-->")
+    message(FATAL_ERROR "${PAGE} has no steps")
+endif()
+string(REGEX REPLACE "\n+$" "" steps "${CMAKE_MATCH_1}")
+string(REPLACE "\n" ";" steps "${steps}")
+file(MAKE_DIRECTORY ${WORK})
+
+# inside_of(OUT TEXT REGION): what stands between the marks of a region; where it begins and ends in OUT_begin, OUT_end.
+function(inside_of out text region)
+    set(mark "// [student: ${region}]\n")
+    string(FIND "${text}" "${mark}" begin)
+    if(begin LESS 0)
+        message(FATAL_ERROR "${PAGE}: there is no region ${region}")
+    endif()
+    string(LENGTH "${mark}" length)
+    math(EXPR begin "${begin} + ${length}")
+    string(SUBSTRING "${text}" ${begin} -1 rest)
+    string(FIND "${rest}" "// [/student]" length)
+    string(SUBSTRING "${rest}" 0 ${length} inside)
+    math(EXPR end "${begin} + ${length}")
+    set(${out} "${inside}" PARENT_SCOPE)
+    set(${out}_begin ${begin} PARENT_SCOPE)
+    set(${out}_end ${end} PARENT_SCOPE)
+endfunction()
+
+set(kernel "${skeleton}")
+set(number 0)
+foreach(step IN LISTS steps)
+    math(EXPR number "${number} + 1")
+    if(NOT step MATCHES "^([a-z0-9_ ]+) [|] ([a-z0-9_/]+) [|] (.+)$")
+        message(FATAL_ERROR "${PAGE}: step ${number} is not 'REGIONS | CASE | output': ${step}")
+    endif()
+    set(regions ${CMAKE_MATCH_1})
+    set(case ${CMAKE_MATCH_2})
+    set(expected "${CMAKE_MATCH_3}")
+    separate_arguments(regions)
+    foreach(region IN LISTS regions)
+        inside_of(written "${solution}" ${region})
+        inside_of(open "${kernel}" ${region})
+        string(SUBSTRING "${kernel}" 0 ${open_begin} before)
+        string(SUBSTRING "${kernel}" ${open_end} -1 after)
+        set(kernel "${before}${written}${after}")
+    endforeach()
+    file(WRITE ${WORK}/step_${number}.cu "${kernel}")
+    execute_process(COMMAND ${WARPWISE} check ${LESSON} --device simt --kernel ${WORK}/step_${number}.cu --case ${case}
+                    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT output MATCHES "${expected}")
+        message(SEND_ERROR "${PAGE}, step ${number}: case ${case} does not print '${expected}':\n${output}")
+    endif()
+endforeach()
+message(STATUS "${number} steps lead where ${PAGE} says")
