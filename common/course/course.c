@@ -51,22 +51,42 @@ static char *own_folder(void)
     return copy_string(path);
 }
 
+static int has_lessons(const char *tree)
+{
+    char *lessons = format_string("%s/lessons", tree);
+    int there = is_folder(lessons);
+    free(lessons);
+    return there;
+}
+
+/* This program stands in @p folder, and was made for another one. */
+static int refuse_place(const char *folder)
+{
+    char *original = in_build("bin/warpwise"), *above = format_string("%s/..", folder);
+    const char *tree = realpath(above, NULL);
+    if (!tree || !has_lessons(tree)) {
+        if (access(original, X_OK) == 0)
+            return complain("this is a copy; a build's program works in its own folder only. Start %s",
+                            original);
+        tree = has_lessons(places.source_dir) ? places.source_dir : "THE_COURSE";
+    }
+    return complain("this build folder was made as %s and is now %s; paths in it no longer hold. "
+                    "Configure it anew: cmake -S %s -B %s --fresh",
+                    places.binary_dir, folder, tree, folder);
+}
+
 int course_locate(void)
 {
     char resolved[PATH_MAX];
     char *folder = own_folder();
-    char *lessons = format_string("%s/lessons", places.source_dir);
     int trouble = EXIT_PASS;
     if (folder && (!realpath(places.binary_dir, resolved) || strcmp(resolved, folder) != 0)) {
-        trouble = complain("this build folder was made as %s and is now %s; paths in it no longer hold. "
-                           "Configure it anew: cmake -S %s -B %s --fresh",
-                           places.binary_dir, folder, places.source_dir, folder);
-    } else if (!is_folder(lessons)) {
+        trouble = refuse_place(folder);
+    } else if (!has_lessons(places.source_dir)) {
         trouble = complain("the course's files are no longer in %s (no folder lessons/ there). "
                            "Move them back, or configure a new build folder where they are now.",
                            places.source_dir);
     }
-    free(lessons);
     free(folder);
     return trouble;
 }
