@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* What a line belongs to; a block of code or of filled-in numbers goes over several. */
-enum place { PROSE, CODE, FILLED, ALLOWED };
+enum place { PROSE, CODE, FILLED, ALLOWED, COMMENT };
 
 static const char FILLED_BEGIN[] = "<!-- measured: ", FILLED_END[] = "<!-- /measured -->";
-static const char ALLOWED_BEGIN[] = "<!-- numbers: ";
+static const char ALLOWED_BEGIN[] = "<!-- numbers: ", COMMENT_BEGIN[] = "<!-- ", COMMENT_END[] = "-->";
 
 static int starts(const char *at, const char *with)
 {
@@ -65,8 +65,11 @@ static enum place place_of(const char *line, size_t length, enum place before)
     if (before == CODE) return starts(line, "```") ? PROSE : CODE;
     if (before == FILLED) return starts(line, FILLED_END) ? PROSE : FILLED;
     if (starts(line, "```")) return CODE;
-    if (starts(line, FILLED_BEGIN) && memmem(line, length, "-->", 3) == NULL) return FILLED;
+    if (before == COMMENT) return starts(line, COMMENT_END) ? PROSE : COMMENT;
+    int goes_on = memmem(line, length, COMMENT_END, strlen(COMMENT_END)) == NULL;
+    if (starts(line, FILLED_BEGIN) && goes_on) return FILLED;
     if (starts(line, ALLOWED_BEGIN)) return ALLOWED;
+    if (starts(line, COMMENT_BEGIN) && goes_on) return COMMENT;
     return before == ALLOWED && length > 0 ? ALLOWED : PROSE;
 }
 

@@ -6,7 +6,7 @@
  * unit without a number in a row of a table, where it heads a column. Allowed are
  * - what stands between "<!-- measured: NAME" and "<!-- /measured -->", which fill_numbers writes;
  * - a block, up to the next empty line, below a line "<!-- numbers: WHY -->": computed, a target, cited, given;
- * - code: fenced blocks and what is between backquotes.
+ * - other comments of several lines, and code: fenced blocks and what is between backquotes.
  */
 #ifndef WARPWISE_DOCS_STRAY_H
 #define WARPWISE_DOCS_STRAY_H

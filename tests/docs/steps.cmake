@@ -2,7 +2,8 @@
 # the solution, the case that the page names comes out as the page says. The page has, in a comment,
 #
 #     <!-- steps
-#     REGION REGION ... | CASE | what `warpwise check` prints, as a regular expression
+#     REGION REGION ... | CASE | what `warpwise check --case CASE` prints, as a regular expression
+#     REGION REGION ... | profile CASE | what `warpwise profile --case CASE` prints
 #     -->
 #
 #   -DPAGE= -DSKELETON= -DSOLUTION= -DWARPWISE= -DLESSON= the number  -DWORK= an empty place
@@ -39,12 +40,16 @@ set(kernel "${skeleton}")
 set(number 0)
 foreach(step IN LISTS steps)
     math(EXPR number "${number} + 1")
-    if(NOT step MATCHES "^([a-z0-9_ ]+) [|] ([a-z0-9_/]+) [|] (.+)$")
+    if(NOT step MATCHES "^([a-z0-9_ ]+) [|] (profile )?([a-z0-9_/]+) [|] (.+)$")
         message(FATAL_ERROR "${PAGE}: step ${number} is not 'REGIONS | CASE | output': ${step}")
     endif()
     set(regions ${CMAKE_MATCH_1})
-    set(case ${CMAKE_MATCH_2})
-    set(expected "${CMAKE_MATCH_3}")
+    set(case ${CMAKE_MATCH_3})
+    set(expected "${CMAKE_MATCH_4}")
+    set(command check)
+    if(CMAKE_MATCH_2)
+        set(command profile)
+    endif()
     separate_arguments(regions)
     foreach(region IN LISTS regions)
         inside_of(written "${solution}" ${region})
@@ -54,7 +59,7 @@ foreach(step IN LISTS steps)
         set(kernel "${before}${written}${after}")
     endforeach()
     file(WRITE ${WORK}/step_${number}.cu "${kernel}")
-    execute_process(COMMAND ${WARPWISE} check ${LESSON} --device simt --kernel ${WORK}/step_${number}.cu --case ${case}
+    execute_process(COMMAND ${WARPWISE} ${command} ${LESSON} --device simt --kernel ${WORK}/step_${number}.cu --case ${case}
                     OUTPUT_VARIABLE output ERROR_VARIABLE output)
     if(NOT output MATCHES "${expected}")
         message(SEND_ERROR "${PAGE}, step ${number}: case ${case} does not print '${expected}':\n${output}")
