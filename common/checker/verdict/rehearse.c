@@ -61,7 +61,8 @@ static void rehearse_item(struct session *session, int index)
     begin = rehearse_now();
     int open = judged_open(&judged, session, index) == 0;
     if (!open || !compare_untouched(&judged, reason, sizeof reason))
-        snprintf(session->check->broken, sizeof session->check->broken, "%s: %.300s", item->settled.name, reason);
+        snprintf(session->check->broken, sizeof session->check->broken, "%s: %.300s", item->settled.name,
+                 reason);
     else if (item->settled.expected == KERNEL_OK)
         (void)compare_runs(&judged, reason, sizeof reason);
     of_case[BITS] += rehearse_now() - begin;
