@@ -88,13 +88,14 @@ static char *code_for_this_gpu(void)
     return format_string("-arch=native");
 }
 
-static void add_compiler_arguments(struct recipe *recipe)
+static void add_compiler_arguments(struct recipe *recipe, enum build_level level)
 {
     struct argument_list *list = &recipe->compile;
-    const char *level = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
+    const char *flag = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
+    if (!flag && level == BUILD_QUICK) flag = "-Og";
     argument_add(list, recipe->compiler);
-    if (recipe->device == DEVICE_SIMT && level && strncmp(level, "-O", 2) == 0) {
-        argument_add(list, level);
+    if (recipe->device == DEVICE_SIMT && flag && strncmp(flag, "-O", 2) == 0) {
+        argument_add(list, flag);
         argument_add(list, "-fno-var-tracking"); /* what only a debugger would ask for */
     }
     if (recipe->device == DEVICE_GPU) {
@@ -316,12 +317,12 @@ static int build_anew(const struct recipe *recipe, const char *digits, const cha
 }
 
 int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
-                   struct recipe *recipe)
+                   enum build_level level, struct recipe *recipe)
 {
     *recipe = (struct recipe){.lesson = lesson, .device = device, .kernel = realpath(kernel, NULL)};
     if (!recipe->kernel) return complain("%s cannot be found: %s.", kernel, strerror(errno));
     if (find_tools(recipe) != EXIT_PASS) return EXIT_TROUBLE;
-    add_compiler_arguments(recipe);
+    add_compiler_arguments(recipe, level);
     return EXIT_PASS;
 }
 
@@ -343,11 +344,11 @@ static int find_or_build(const struct recipe *recipe, struct build *build)
 }
 
 void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
-                  struct build *build)
+                  enum build_level level, struct build *build)
 {
     struct recipe recipe;
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
-    if (recipe_prepare(lesson, kernel, device, &recipe) != EXIT_PASS) return;
+    if (recipe_prepare(lesson, kernel, device, level, &recipe) != EXIT_PASS) return;
     build_remove_old(in_build("kernels"));
     for (int tries = 1; find_or_build(&recipe, build); tries++) {
         if (tries == MOST_TRIES) {

@@ -17,6 +17,9 @@ enum build_state {
     BUILD_LATE        /**< the compiler took too much time or memory over it (build_untrusted() only) */
 };
 
+/** @brief What a runner is built for. On simt a quick build takes half the time: enough for a few small cases. */
+enum build_level { BUILD_FULL, BUILD_QUICK };
+
 struct build {
     enum build_state state;
     char *runner;       /**< the program, if ready */
@@ -28,7 +31,7 @@ struct build {
 
 /** @brief Builds @p kernel as a runner of @p lesson, or finds the one built before from the same content. */
 void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
-                  struct build *build);
+                  enum build_level level, struct build *build);
 /**
  * @brief The same for a stranger's file: compilers run in the sandbox (common/sandbox/sandbox.h); the text, what the
  *        preprocessor made of it and the object are checked before anything is linked.

@@ -7,6 +7,7 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "build.h"
 #include "course/course.h"
 #include "course/device.h"
 
@@ -22,7 +23,7 @@ struct recipe {
 
 /** @brief Fills @p recipe; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
-                   struct recipe *recipe);
+                   enum build_level level, struct recipe *recipe);
 /** @brief A sum over all that goes into the build, and @p way, how it is built. */
 void recipe_name(const struct recipe *recipe, const char *way, char digits[65]);
 

@@ -439,7 +439,7 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
     text_append(&build->log, "", 0);
     text_append(&build->errors, "", 0);
-    if (recipe_prepare(lesson, kernel, device, &recipe) != EXIT_PASS) return;
+    if (recipe_prepare(lesson, kernel, device, BUILD_FULL, &recipe) != EXIT_PASS) return;
     recipe_name(&recipe, "untrusted", digits);
     char *kernels = format_string("%s/kernels", places.binary_dir);
     char *place = format_string("%s/%.32s", kernels, digits);

@@ -109,7 +109,7 @@ struct request {
 static int prepare(const struct request *request, enum device device, struct argument_list *arguments)
 {
     struct build build;
-    build_runner(request->lesson, request->kernel, device, &build);
+    build_runner(request->lesson, request->kernel, device, BUILD_FULL, &build);
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(request->lesson, request->test_case, device);

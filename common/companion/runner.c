@@ -66,7 +66,7 @@ static int run_runner(const struct command_line *line)
     if (!choice.wanted[device]) return complain("there is no such device here; see warpwise doctor.");
 
     struct build build;
-    build_runner(lesson, kernel, device, &build);
+    build_runner(lesson, kernel, device, BUILD_FULL, &build);
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(lesson, test_case, device);

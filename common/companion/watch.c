@@ -186,11 +186,13 @@ static void show(struct watch *watch, const struct judgement *judgement, int who
 /* ---- a round ------------------------------------------------------------------------------------------------ */
 
 /* 1 if there is a verdict, 0 if the round is over without one. */
-static int judge_some(struct watch *watch, const struct argument_list *which, struct judgement *judgement)
+static int judge_some(struct watch *watch, const struct argument_list *which, enum build_level level,
+                      struct judgement *judgement)
 {
     struct judgement_request request = {.lesson = watch->lesson,
                                         .kernel = watch->file.path,
                                         .device = watch->device,
+                                        .level = level,
                                         .checker_arguments = *which};
     judge(&request, judgement);
     return !process_interrupted() && !is_over(watch) && judgement->exit_code != EXIT_TROUBLE;
@@ -210,7 +212,7 @@ static int quick_rounds(struct watch *watch, double begin)
     argument_add(&basic, "--group");
     argument_add(&basic, "basic");
     for (int turn = failed.count ? 0 : 1; turn < 2; turn++) {
-        if (!judge_some(watch, turn ? &basic : &failed, &judgement)) return -1;
+        if (!judge_some(watch, turn ? &basic : &failed, BUILD_QUICK, &judgement)) return -1;
         if (!state_is_failure(judgement.state)) continue;
         int broken = strcmp(judgement.state, "BUILD_ERROR") == 0;
         if (broken) progress_note_check(watch->lesson, watch->device, &judgement);
@@ -221,17 +223,6 @@ static int quick_rounds(struct watch *watch, double begin)
     return 0;
 }
 
-/* Few cases run as fast with little optimisation, and the compiler takes half the time. */
-static int quick_rounds_built_fast(struct watch *watch, double begin)
-{
-    static const char level[] = "WARPWISE_SIMT_OPTIMISE"; /* as build.c reads it */
-    int given = getenv(level) != NULL;
-    if (!given) setenv(level, "-Og", 1);
-    int quick = quick_rounds(watch, begin);
-    if (!given) unsetenv(level);
-    return quick;
-}
-
 static void run_round(struct watch *watch)
 {
     struct judgement judgement;
@@ -240,8 +231,8 @@ static void run_round(struct watch *watch)
     watch->reading = 0;
     if (build_kernel_file_usable(watch->file.path) != EXIT_PASS) return;
     process_give_up_when(is_over, watch);
-    int quick = quick_rounds_built_fast(watch, begin);
-    if (quick >= 0 && judge_some(watch, &all, &judgement)) {
+    int quick = quick_rounds(watch, begin);
+    if (quick >= 0 && judge_some(watch, &all, BUILD_FULL, &judgement)) {
         progress_note_check(watch->lesson, watch->device, &judgement);
         show(watch, &judgement, 1, now_seconds() - begin);
     }

@@ -252,7 +252,7 @@ static void measure_beside_solution(const struct grade_plan *plan, const struct 
     struct build solution;
     char *path = course_kernel_path(unit->lesson, 1);
     complaints_keep(1);
-    build_runner(unit->lesson, path, unit->device, &solution);
+    build_runner(unit->lesson, path, unit->device, BUILD_FULL, &solution);
     complaints_keep(0);
     for (int i = 0; i < MEASURING_TRIES && solution.state == BUILD_READY && !process_interrupted(); i++) {
         struct judgement before, bench, after;
@@ -287,7 +287,7 @@ static void grade_solution(const struct grade_plan *plan, const struct grade_uni
     char *path = course_kernel_path(unit->lesson, 1);
     result->file = copy_string(course_short_path(path));
     complaints_keep(1);
-    build_runner(unit->lesson, path, unit->device, &build);
+    build_runner(unit->lesson, path, unit->device, BUILD_FULL, &build);
     complaints_keep(0);
     if (build.state == BUILD_READY) {
         check(plan, unit, path, build.runner, result, log);

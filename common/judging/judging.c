@@ -198,7 +198,7 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
         return;
     }
     show_progress("%s on %s: building …", request->lesson->name, device_name(request->device));
-    build_runner(request->lesson, request->kernel, request->device, &build);
+    build_runner(request->lesson, request->kernel, request->device, request->level, &build);
     if (request->verbose && build.state == BUILD_READY) {
         printf("runner %s (%s)\n", build.runner, build.cached ? "built before" : "built now");
     }

@@ -6,6 +6,7 @@
 #define WARPWISE_JUDGING_JUDGING_H
 
 #include "base/process.h"
+#include "build/build.h"
 #include "course/command.h"
 #include "course/course.h"
 #include "course/device.h"
@@ -19,8 +20,9 @@ struct judgement_request {
     const char *order; /**< SIMT_ORDER for the runner, or NULL */
     const char *again; /**< words that name the kernel on a command line, or NULL for the lesson's own */
     int bench;
-    int build_only; /**< 1: a submission is built and not run */
-    int echo;       /**< 1: the checker's report goes to stdout */
+    int build_only;         /**< 1: a submission is built and not run */
+    enum build_level level; /**< of a kernel file of one's own */
+    int echo;               /**< 1: the checker's report goes to stdout */
     int verbose;
     struct argument_list checker_arguments; /**< passed on as they are */
 };

@@ -361,7 +361,17 @@ copy PASS.cu ${first}
 expect PASS
 expect 10.0 of 10 points
 ")
+file(REMOVE_RECURSE ${build}/kernels)
+file(WRITE ${build}/bin/compiled.log "")
 on_terminal(pipe "${saves}plain\nsignal INT\nexit 130\n" build/bin/warpwise watch 01)
+# What must be quick is built quickly, and the whole check as it is timed.
+file(STRINGS ${build}/bin/compiled.log quick REGEX "^-Og -fno-var-tracking -I.*alpha.cu")
+file(STRINGS ${build}/bin/compiled.log full REGEX "^-I.*alpha.cu")
+list(LENGTH quick quick)
+list(LENGTH full full)
+if(NOT "${quick} ${full}" STREQUAL "5 3")
+    message(SEND_ERROR "${quick} quick builds and ${full} full ones: the skeleton, BROKEN, FAIL, PASS, SLOW, and all but BROKEN and SLOW, were expected")
+endif()
 expect(0 "01 alpha +PASS +10/10" ${warpwise})
 foreach(way IN ITEMS WARPWISE_WATCH=poll WARPWISE_WATCH=notify LANG=C)
     file(COPY_FILE ${skeleton} ${first})
