@@ -118,6 +118,13 @@ enum simt_vote { SIMT_VOTE_NONE, SIMT_VOTE_COUNT, SIMT_VOTE_AND, SIMT_VOTE_OR };
 /** @brief `__syncthreads` and its voting forms. Returns the vote's result. */
 int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate);
 
+/**
+ * @brief Barrier @p id of the block, 0 to 15 (PTX's bar.sync, bar.arrive): it opens when @p threads, a multiple of 32 (0: all
+ *        of the block), have come. A warp comes as a whole. With @p wait the calling thread goes on when it opens, and is
+ *        ordered after all who came; without, it goes on at once.
+ */
+void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait);
+
 /** @brief `__syncwarp`: orders memory among the lanes of @p mask. */
 void simt_warp_barrier(const struct simt_site *site, unsigned mask);
 
@@ -154,6 +161,20 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
  */
 void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
                         const void *return_address);
+
+/** @brief The same for an access that others may be waiting for: volatile, or relaxed. */
+void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address);
+
+/** @brief The offset into the window of shared memory that a generic pointer stands for: `__cvta_generic_to_shared`. */
+uint64_t simt_shared_offset(const void *pointer);
+/** @brief The generic pointer for an offset into the window. */
+void *simt_shared_address(uint64_t offset);
+/** @brief The same for an access of @p bytes; an offset that is none of this block ends the launch. */
+void *simt_shared_checked(uint64_t offset, size_t bytes, int access, const void *return_address);
+/** @brief 1 if @p pointer lies in the running block's shared memory. */
+int simt_is_shared_pointer(const void *pointer);
+/** @brief What the running launch asked for. */
+size_t simt_dynamic_shared_bytes(void);
 
 /**
  * @brief Begins an asynchronous copy of @p bytes (4, 8 or 16) from global to shared memory by the running

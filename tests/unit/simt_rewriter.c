@@ -137,8 +137,35 @@ static const struct rewriting variables[] = {
      NULL},
     {"noinline", "__device__ __noinline__ int f(); __attribute__((__noinline__)) int g();",
      "__device__ /* may be inlined */ int f(); __attribute__((__noinline__)) int g();"},
-    {"inline PTX", "asm volatile(\"bar.sync 0;\" : : \"r\"(a));",
-     "simt_inline_ptx  (\"bar.sync 0;\" : : \"r\"(a));"},
+    {"inline PTX", "__device__ void f() { asm volatile(\"bar.sync %0;\" : : \"r\"(a) : \"memory\"); }",
+     "__device__ void f() { simt_ptx_at  (SIMT_PTX_SITE(1, \"bar.sync %0;\")  ,  simt_in(\"r\", (a)) , "
+     "simt_clobbers( \"memory\")); }"},
+    {"inline PTX with outputs",
+     "__device__ void f() { asm(\"mov.u32 %0, %1;\" : \"=r\"(a[1]), \"+f\"(b) : \"n\"(c ? 1 : 2)); }",
+     "__device__ void f() { simt_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %1;\") ,  simt_out(\"=r\", (a[1])), "
+     "simt_out(\"+f\", "
+     "(b)) ,  simt_constant(\"n\", (c ? 1 : 2))); }"},
+    {"inline PTX, no outputs", "__global__ void f() { asm volatile(\"st.shared.u32 [%0], 1;\" ::\"r\"(a)); }",
+     "__global__ void f() { simt_ptx_at  (SIMT_PTX_SITE(1, \"st.shared.u32 [%0], 1;\") , simt_in(\"r\", "
+     "(a))); }"},
+    {"inline PTX in a macro", "#define LANE(x) asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))\nint x;",
+     "#define LANE(x) simt_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %%laneid;\") ,  simt_out(\"=r\", (x)))\nint "
+     "x;"},
+    {"inline PTX in a lambda", "void g() { h([] __device__(int i) { asm(\"trap;\"); }); }",
+     "void g() { h([] __device__(int i) { simt_ptx_at(SIMT_PTX_SITE(0, \"trap;\")); }); }"},
+    {"text and constraints of macros", "#define F(D, I, L) asm(I \" %0, %1;\" : \"=\" L(D) : _L_(D))\nint x;",
+     "#define F(D, I, L) simt_ptx_at(SIMT_PTX_SITE(0, I \" %0, %1;\") ,  simt_out(\"=\" L, (D)) ,  "
+     "simt_in(_L_, (D)))\nint x;"},
+    {"assembly of the host",
+     "void f() { asm volatile(\"cpuid\" : \"=a\"(x) : \"0\"(y)); asm(\"pause\"); asm volatile(\"\" ::: "
+     "\"memory\");\n"
+     "asm(\"mov %1, %0\" : \"=r\"(x) : \"r\"(y)); asm goto(\"jmp %l0\" : : : : out); }\n"
+     "__host__ void g() { asm volatile(NOPS); }\n"
+     "__host__ __device__ void h() { asm(\"nop\"); }\nasm(\".globl x\");",
+     NULL},
+    {"PTX of both sides", "__host__ __device__ void h() { asm(\"{ mov.b32 %0, 1; }\" : \"=r\"(x)); }",
+     "__host__ __device__ void h() { simt_ptx_at(SIMT_PTX_SITE(0, \"{ mov.b32 %0, 1; }\") ,  "
+     "simt_out(\"=r\", (x))); }"},
     {"names in assembly", "int f() __asm__(\"g\");", NULL},
 };
 

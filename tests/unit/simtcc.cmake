@@ -38,10 +38,43 @@ expect("no such architecture" 2 "-arch=sm_1 is not an architecture" -arch=sm_1 x
 expect("no such file" 2 "simtcc: cannot read missing.cu" missing.cu)
 
 # ---- sources that must be refused, with the place ---------------------------------------------------------------
-file(WRITE "${WORKDIR}/ptx.cu" "__global__ void k(int *p)\n{\n    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(*p));\n}\n")
-expect("inline PTX" 1 "ptx.cu:3:.*inline PTX cannot run" -c ptx.cu)
+# ptx(NAME REGEX STATEMENT): the asm statement in a kernel is refused at its line; k has int *p, float f, long long l, char c.
+function(ptx name expected statement)
+    file(WRITE "${WORKDIR}/ptx.cu" "__global__ void k(int *p, float f, long long l, char c)\n{\n    ${statement}\n}\n")
+    expect("inline PTX: ${name}" 1 "ptx.cu:3:.*${expected}" -c ptx.cu)
+endfunction()
+ptx("an operand of another size" "operand's type does not match its constraint" [=[asm("mov.u32 %0, %1;" : "=r"(*p) : "r"(l));]=])
+ptx("a float for an integer" "operand's type does not match its constraint" [=[asm("mov.u32 %0, %1;" : "=r"(*p) : "r"(f));]=])
+ptx("an integer for a float" "operand's type does not match its constraint" [=[asm("mov.f32 %0, 0f00000000;" : "=f"(*p));]=])
+ptx("a byte" "operand's type does not match its constraint" [=[asm("mov.u32 %0, %1;" : "=r"(*p) : "r"(c));]=])
+ptx("a constraint of another machine" "PTX has the constraints h r l q f d n C" [=[asm("mov.u32 %0, %1;" : "=r"(*p) : "m"(*p));]=])
+ptx("a constant that is none" "not usable in a constant expression|not a constant expression" [=[asm("mov.u32 %0, %1;" : "=r"(*p) : "n"(*p));]=])
+ptx("names of operands" "operands of PTX have no names, as with nvcc" [=[asm("mov.u32 %[d], 1;" : [d] "=r"(*p));]=])
+ptx("a clobber of the host" "can only clobber" [=[asm volatile("mov.u32 %0, 1;" : "=r"(*p) : : "cc");]=])
 file(WRITE "${WORKDIR}/guarded.cu" "__global__ void k(int *p)\n{\n#ifndef __SIMT__\n    asm(\"exit;\");\n#endif\n    *p = 1;\n}\n")
 expect("inline PTX kept away from this device" 0 "" -c guarded.cu)
+file(WRITE "${WORKDIR}/both.cu" [=[
+#include <stdio.h>
+static unsigned host_sum(unsigned a, unsigned b)
+{
+#if defined(__x86_64__)
+    asm("addl %1, %0" : "+r"(a) : "r"(b) : "cc");
+#else
+    a += b;
+#endif
+    asm volatile("" : : : "memory");
+    return a;
+}
+static __host__ __device__ unsigned ptx_sum(unsigned a, unsigned b)
+{
+    unsigned d;
+    asm("add.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+}
+int main() { printf("%u %u\n", host_sum(40, 2), ptx_sum(1, 2)); }
+]=])
+expect("assembly of the host beside inline PTX" 0 "" both.cu -o both)
+expect_run("both run" 0 "^42 3\n$" ./both)
 if(NOT "$ENV{CXX}" MATCHES "clang")
     expect("headers compiled ahead" 0 "-include [^ ]*simt_prelude-O2.h" -v -c guarded.cu)
     expect("no form of them for this level" 0 "-include cuda_runtime.h" -v -O1 -c guarded.cu)

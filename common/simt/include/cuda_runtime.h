@@ -18,6 +18,7 @@
 #include "simt/atomics.h"
 #include "simt/launch.h"
 #include "simt/math.h"
+#include "simt/ptx.h"
 #include "simt/warp.h"
 #include "vector_functions.h"
 
@@ -31,14 +32,17 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
                                 const char *call);
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
                                   size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
-                                const char *call);
+                                  const char *call);
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
                                  size_t (*dynamic_shared_bytes)(int block_threads, void *context),
                                  void *context, int limit);
 }
 
-SIMT_WRAPPER (cudaMalloc)(T **pointer, size_t bytes) { return (cudaMalloc)((void **)pointer, bytes); }
-SIMT_WRAPPER (cudaMallocAsync)(T **pointer, size_t bytes, cudaStream_t stream)
+SIMT_WRAPPER(cudaMalloc)(T **pointer, size_t bytes)
+{
+    return (cudaMalloc)((void **)pointer, bytes);
+}
+SIMT_WRAPPER(cudaMallocAsync)(T **pointer, size_t bytes, cudaStream_t stream)
 {
     return (cudaMallocAsync)((void **)pointer, bytes, stream);
 }
@@ -142,8 +146,8 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
 
 /** @brief The form that CUDA 11 had in C, and C++ still has: an error node and a log are never filled. */
 static inline __attribute__((always_inline, artificial)) cudaError_t
-cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNode_t *error_node,
-                     char *log, size_t log_bytes)
+cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNode_t *error_node, char *log,
+                     size_t log_bytes)
 {
     (void)error_node;
     (void)log;

@@ -3,7 +3,8 @@
  * @brief Races between the threads of one block, and shared memory read before it was written.
  *
  * An access is ordered before the one made now if it was made by the same thread, before the last
- * __syncthreads(), or in the same warp before a __syncwarp() that both lanes took part in. Two accesses that
+ * __syncthreads(), in the same warp before a __syncwarp() that both lanes took part in, or before a barrier of a part
+ * of the block (named.c) that its warp came to and the running one waited at. Two accesses that
  * are not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to
  * run in. An asynchronous copy is a write twice: when it is begun, and when it lands at its thread's wait.
  * What is ordered after the first but not after the second lacks that wait, or a barrier after it.
@@ -128,14 +129,22 @@ static void set_reader(const struct doing *now, struct cell *c, int slot)
     c->read_pc[slot] = now->pc;
 }
 
+/* Whoever is ordered after the running thread is ordered after that reader, too. */
+static bool is_replaceable(const struct worker *w, const struct cell *c, int slot)
+{
+    const unsigned reader = thread_of(c->reader[slot]);
+    if (reader == w->thread_index || c->read_tick[slot] < w->last_barrier) return true;
+    return w->named_used && simt_is_ordered(w, c->read_tick[slot], reader);
+}
+
 /* Keeps this reader, if need be in place of one that tells less: see struct cell. */
 static void note_reader(const struct doing *now, struct cell *c)
 {
     const struct worker *w = now->w;
     const unsigned me = w->thread_index;
-    if (thread_of(c->reader[0]) == me || c->read_tick[0] < w->last_barrier) {
+    if (is_replaceable(w, c, 0)) {
         set_reader(now, c, 0);
-    } else if (thread_of(c->reader[1]) == me || c->read_tick[1] < w->last_barrier) {
+    } else if (is_replaceable(w, c, 1)) {
         set_reader(now, c, 1);
     } else if (same_warp(c->reader[0], me) || same_warp(c->reader[0], c->reader[1])) {
         set_reader(now, c, 0);
@@ -201,7 +210,8 @@ static void write_cell(struct doing *now, struct cell *c)
 static uint32_t quiet_number(const struct worker *w, const struct cell *c)
 {
     if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
-    if (!same_warp(c->reader[0], c->reader[1])) return c->write_tick < w->last_barrier ? w->block_quiet : 0;
+    if (!same_warp(c->reader[0], c->reader[1]))
+        return c->write_tick < w->last_barrier && !w->named_used ? w->block_quiet : 0;
     if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
     if (c->write_tick < w->last_barrier) return w->warp_quiet;
     return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? w->warp_quiet : 0;

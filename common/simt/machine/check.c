@@ -274,6 +274,11 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
     simt_check(address, bytes, access, false, return_address);
 }
 
+void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address)
+{
+    see_volatile(address, bytes, access, true, return_address);
+}
+
 /* ---- what the compiler calls -------------------------------------------------------------------------- */
 
 #define CALLER __builtin_return_address(0)

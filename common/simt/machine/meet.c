@@ -12,6 +12,7 @@
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
+#include "named.h"
 #include "settings.h"
 #include "sizes.h"
 #include "worker.h"
@@ -241,6 +242,7 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
     warp->paused = 0;
     resolve_gathers(w, warp);
     resolve_barriers(w, warp);
+    simt_resolve_named(w, warp);
     if (warp->ready == 0) resolve_active_masks(w, warp);
     return warp->ready != 0;
 }
@@ -263,13 +265,13 @@ static char *who_waits_where(struct worker *w, unsigned *places)
         for (unsigned k = i; k < w->threads; k++) {
             const struct thread *other = &w->thread[k];
             if (other->wait != t->wait || other->site != t->site) continue;
-            if (t->wait != WAIT_BLOCK && other->mask != t->mask) continue;
+            if (other->mask != t->mask && t->wait != WAIT_BLOCK) continue;
             told[k] = true;
             count++;
         }
         const struct simt_extent id = t->identity.thread;
         fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
-        if (t->wait != WAIT_BLOCK) fprintf(out, " with mask 0x%08x", t->mask);
+        if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED) fprintf(out, " with mask 0x%08x", t->mask);
         fprintf(out, " (%s:%d, first thread (%u,%u,%u))", t->site->file, t->site->line, id.x, id.y, id.z);
         ++*places;
     }

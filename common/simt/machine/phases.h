@@ -24,7 +24,8 @@ static inline uint32_t simt_known_of(const struct worker *w, unsigned lane)
 static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsigned thread)
 {
     if (tick < w->last_barrier || thread == w->thread_index) return true;
-    if (thread / WARP_LANES != w->thread_index / WARP_LANES) return false;
+    if (thread / WARP_LANES != w->thread_index / WARP_LANES)
+        return tick <= w->warp->heard[thread / WARP_LANES]; /* by a barrier of named.c */
     return tick <= simt_known_of(w, thread % WARP_LANES);
 }
 

@@ -15,6 +15,7 @@
 #include "lanes.h"
 #include "machine.h"
 #include "meet.h"
+#include "named.h"
 #include "settings.h"
 #include "sizes.h"
 #include "tools.h"
@@ -125,6 +126,7 @@ static void begin_block(struct worker *w)
         shuffle(w->lane_order, WARP_LANES, seed);
         shuffle(w->warp_order, w->warps, seed + 1);
     }
+    simt_named_begin(w);
     w->split.count = 0;
     w->phase = 1;
     w->fences = 0;

@@ -7,7 +7,9 @@
  *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
  *     atomics.c copies.c check.c       what a thread does: atomics, asynchronous copies, memory accesses
+ *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
+ *     named.c                          ... barriers of a part of the block
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
@@ -71,7 +73,7 @@ struct fiber {
     unsigned colour; /**< shifts the top of its stack, else all stacks share a few cache sets */
 };
 
-enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK };
+enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK, WAIT_NAMED };
 
 struct thread {
     struct simt_identity identity;
@@ -86,6 +88,8 @@ struct thread {
     void *argument, *operand, *result;
     int predicate;
     enum simt_vote vote;
+    unsigned named_id, named_threads; /**< which barrier of named.c, and for how many */
+    bool named_wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
     bool grids_waited;      /**< for the launch in front (early.c) */
     struct fence fence;     /**< its last one that no atomic has followed yet */
@@ -103,6 +107,17 @@ struct warp {
     uint32_t quiet;
     bool partial; /**< clock is in use: some __syncwarp named only a part of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
+    unsigned at_named;                      /**< lanes that have come to a barrier of named.c */
+    bool arrived;                           /**< and been counted there */
+    uint32_t heard[MAX_WARPS];              /**< of other warps, by such barriers: ordered up to here */
+};
+
+enum { BARRIERS = 16 };
+/** A barrier that some warps have come to and others have not. */
+struct named {
+    unsigned arrived, expected; /**< threads */
+    uint32_t waiting;           /**< warps that go on when it opens */
+    uint32_t heard[MAX_WARPS];  /**< what they will have heard of */
 };
 
 struct worker {
@@ -127,6 +142,8 @@ struct worker {
     uint32_t clock;  /**< the last tick given out */
     unsigned fences; /**< how many there were that no atomic has followed yet, or more */
     bool waited;     /**< earlier blocks are known to be finished */
+    bool named_used; /**< some thread of this block came to a barrier of named.c */
+    struct named named[BARRIERS];
     bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
     size_t touched;  /**< words since the cells were last given back */
     uint64_t block;  /**< linear index of the running block */

@@ -18,6 +18,7 @@
  *                                 across: two 32-bit accesses, lines 2 (l % 4) and 2 (l % 4) + 1
  */
 #include "../include/simt/matrix.h"
+#include "../ptx/numbers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -268,50 +269,13 @@ void simt_matrix_store(const struct simt_site *site, const struct simt_fragment 
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 
-static inline float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline uint32_t bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline float float_of_half(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
-    const uint32_t normal = (magnitude << 13) + (112u << 23);
-    const uint32_t tiny = bits_of_float((float)(int)magnitude * 0x1p-24f);
-    const uint32_t special = normal + (112u << 23); /* infinity, or a NaN with its payload */
-    return float_of_bits(sign | (magnitude < 0x0400u ? tiny : magnitude < 0x7c00u ? normal : special));
-}
-
-/* To nearest, ties to even. */
-static uint16_t half_of_float(float value)
-{
-    const uint32_t bits = bits_of_float(value), magnitude = bits & 0x7fffffffu;
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
-    if (magnitude > 0x7f800000u) return 0x7fff;
-    if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
-    if (magnitude < 0x38800000u) { /* below the normal numbers: let the adder round */
-        const float sum = float_of_bits(magnitude) + 0.5f;
-        return (uint16_t)(sign | (bits_of_float(sum) - bits_of_float(0.5f)));
-    }
-    return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13));
-}
-
 static void widen(const struct simt_fragment *kind, const void *x, unsigned count, float *value)
 {
     const uint16_t *small = x;
     if (kind->type == SIMT_HALF)
-        for (unsigned i = 0; i < count; i++) value[i] = float_of_half(small[i]);
+        for (unsigned i = 0; i < count; i++) value[i] = ptx_float_of_half(small[i]);
     else if (kind->type == SIMT_BFLOAT16)
-        for (unsigned i = 0; i < count; i++) value[i] = float_of_bits((uint32_t)small[i] << 16);
+        for (unsigned i = 0; i < count; i++) value[i] = ptx_float_of_bits((uint32_t)small[i] << 16);
     else
         memcpy(value, x, count * sizeof *value);
 }
@@ -395,7 +359,7 @@ static void complete_product(void *const operand[32], void *const result[32], un
             if (d->type == SIMT_FLOAT)
                 ((float *)x)[i] = value;
             else
-                ((uint16_t *)x)[i] = half_of_float(value);
+                ((uint16_t *)x)[i] = ptx_half_of_float(value);
         }
     }
 }

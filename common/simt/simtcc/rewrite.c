@@ -11,7 +11,10 @@
 
 /** Braces around the current token. Branches of an `#if` may each open the same brace: depths are kept. */
 struct scopes {
-    char *transparent; /**< for each open brace: 1 for a namespace or extern "C" */
+    struct scope {
+        char transparent; /**< 1 for a namespace or extern "C" */
+        enum side side;
+    } * list; /**< of each open brace */
     size_t count, capacity;
     size_t *conditional; /**< for each open #if: the number of braces at its start */
     size_t conditional_count, conditional_capacity;
@@ -49,34 +52,39 @@ static void follow_conditional(struct scopes *s, const struct tokens *t, size_t 
 static int scope_depth(const struct scopes *s)
 {
     int depth = 0;
-    for (size_t i = 0; i < s->count; i++) depth += !s->transparent[i];
+    for (size_t i = 0; i < s->count; i++) depth += !s->list[i].transparent;
     return depth;
+}
+
+static enum side side_around(const struct scopes *s)
+{
+    return s->count > 0 ? s->list[s->count - 1].side : SIDE_UNKNOWN;
+}
+
+/** What the declaration before a brace says, or else the one around it. */
+static enum side side_of(const struct scopes *s, const struct tokens *t, size_t brace)
+{
+    int device = 0, host = 0;
+    for (size_t i = declaration_start(t, brace); i < brace; i++) {
+        if (token_is(t, i, "__global__") || token_is(t, i, "__device__")) device = 1;
+        if (token_is(t, i, "__host__")) host = 1;
+    }
+    if (device || host) return !device ? SIDE_HOST : host ? SIDE_BOTH : SIDE_DEVICE;
+    return side_around(s);
 }
 
 static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
 {
     if (token_is(t, i, "{")) {
-        s->transparent = array_grow(s->transparent, &s->capacity, s->count, 1);
-        s->transparent[s->count++] = (char)opens_namespace(t, i);
+        s->list = array_grow(s->list, &s->capacity, s->count, sizeof *s->list);
+        const struct scope scope = {(char)opens_namespace(t, i), side_of(s, t, i)};
+        s->list[s->count++] = scope;
     } else if (token_is(t, i, "}") && s->count > 0) {
         s->count--;
     }
 }
 
 /* ---- single words -------------------------------------------------------------------------------------- */
-
-/** `asm volatile("...")` becomes a macro that is an error if the preprocessor keeps it. */
-static void rewrite_assembly(struct rewriter *r, size_t i)
-{
-    const struct tokens *t = r->tokens;
-    size_t open = i + 1;
-    while (token_is(t, open, "volatile") || token_is(t, open, "__volatile__") || token_is(t, open, "goto"))
-        open++;
-    int is_label = open == i + 1 && i > 0 && (token_is(t, i - 1, ")") || t->list[i - 1].kind == TOKEN_WORD);
-    if (!token_is(t, open, "(") || is_label) return;
-    edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_inline_ptx"));
-    if (open > i + 1) edit_remove_tokens(r, i + 1, open - 1);
-}
 
 static size_t rewrite_word(struct rewriter *r, size_t i)
 {
@@ -150,6 +158,7 @@ struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, 
         if (kind == TOKEN_DEFINE || kind == TOKEN_DEFINE_END) in_define = kind == TOKEN_DEFINE;
         /* what a macro declares, it declares where it is used: in functions */
         r.function_depth = in_define ? 1 : scope_depth(&scopes);
+        r.side = in_define ? SIDE_UNKNOWN : side_around(&scopes);
         if (kind == TOKEN_DIRECTIVE) {
             follow_conditional(&scopes, tokens, i);
             includes += (size_t)rewrite_include(&r, i, include, context);
@@ -165,7 +174,7 @@ struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, 
     struct text out = apply_edits(&r, tokens->list[tokens->count - 1].start);
     for (size_t i = 0; i < r.edit_count; i++) free(r.edits[i].text);
     free(r.edits);
-    free(scopes.transparent);
+    free(scopes.list);
     free(scopes.conditional);
     return out;
 }

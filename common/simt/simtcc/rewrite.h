@@ -10,7 +10,7 @@
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
  * | `__device__ int table[4];` | the variable in the section of device variables |
  * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
- * | `asm volatile(...)` | an error where it would be compiled |
+ * | `asm volatile(...)` that is PTX | a call that runs it: assembly.c says which those are |
  * | `cudaLaunchKernel((void *)k, ...)` | the call without the cast, so that k's parameter types are known |
  *
  * Macro bodies are rewritten like other code. Nothing is ever moved to another line.

@@ -14,12 +14,16 @@ struct edit {
     size_t order; /**< edits at one place keep the order in which they were made */
 };
 
+/** @brief Where a function runs, by the words of its declaration. */
+enum side { SIDE_UNKNOWN, SIDE_DEVICE, SIDE_HOST, SIDE_BOTH };
+
 struct rewriter {
     const struct tokens *tokens;
     const struct kernels *kernels;
     struct edit *edits;
     size_t edit_count, edit_capacity;
     int function_depth; /**< braces around, other than those of namespaces; 0: file scope */
+    enum side side;     /**< whose code the function around is */
 };
 
 /** @brief Replaces @p length bytes at @p start by @p text, which becomes the rewriter's. */
@@ -51,5 +55,6 @@ void rewrite_launch(struct rewriter *r, size_t i);
 void rewrite_launch_call(struct rewriter *r, size_t i);
 size_t rewrite_shared(struct rewriter *r, size_t i);
 void rewrite_device_variable(struct rewriter *r, size_t i);
+void rewrite_assembly(struct rewriter *r, size_t i);
 
 #endif

@@ -48,8 +48,7 @@
 /** @brief Put by the rewriter before every shared variable: an index beyond its neighbour lands here. */
 #define SIMT_RED_ZONE SIMT_RED_ZONE_NUMBERED(__COUNTER__)
 #define SIMT_RED_ZONE_NUMBERED(number) SIMT_RED_ZONE_NAMED(number)
-#define SIMT_RED_ZONE_NAMED(number)                                                                          \
-    __attribute__((used)) static thread_local char simt_red_zone_##number[64]
+#define SIMT_RED_ZONE_NAMED(number) __attribute__((used)) static thread_local char simt_red_zone_##number[64]
 
 /** @brief How a shared array of @p T begins: where a tile of a warp matrix operation may begin, as on hardware; an array of
  *         structures as they are, or the compiler would copy those in pieces that their members are not. */
@@ -84,11 +83,6 @@ template <typename T, size_t COUNT> struct simt_shape_of<T[COUNT]> {
 
 /** @brief Put by the rewriter on `__device__` variables that a kernel may write. */
 #define simt_device_variable __attribute__((used, section("simt_device")))
-/** @brief What the rewriter makes of `asm(...)`: an error where the preprocessor lets it stand. */
-#define simt_inline_ptx(...)                                                                                 \
-    _Pragma("GCC error \"inline PTX cannot run on the software device: keep it under #ifndef __SIMT__\"")    \
-    ((void)0)
-
 /** @brief A static description of the place where it is written. */
 #define SIMT_SITE(what)                                                                                      \
     (__extension__({                                                                                         \
@@ -125,8 +119,14 @@ struct simt_warp_synchronizer {
     void operator()(unsigned int mask = 0xffffffffu) const { simt_warp_barrier(site, mask); }
 };
 
-SIMT_INLINE void __threadfence() { simt_fence(); }
-SIMT_INLINE void __threadfence_system() { simt_fence(); }
+SIMT_INLINE void __threadfence()
+{
+    simt_fence();
+}
+SIMT_INLINE void __threadfence_system()
+{
+    simt_fence();
+}
 /** @brief Within a block only barriers order memory for the race detector, so this does nothing. */
 SIMT_INLINE void __threadfence_block() {}
 
@@ -134,8 +134,14 @@ SIMT_INLINE void __threadfence_block() {}
 
 #if __CUDA_ARCH__ >= 900
 /** @brief Grids run one after the other here: what is read before the wait is checked, nothing is ever waited for. */
-SIMT_INLINE void cudaGridDependencySynchronize() { simt_grids_wait(); }
-SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() { simt_grids_trigger(); }
+SIMT_INLINE void cudaGridDependencySynchronize()
+{
+    simt_grids_wait();
+}
+SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion()
+{
+    simt_grids_trigger();
+}
 #endif
 
 /* ---- stopping, waiting, asking ------------------------------------------------------------------------- */
@@ -152,16 +158,56 @@ extern "C" void simt_refuse_in_kernel(const void *return_address, const char *ca
 SIMT_INLINE void __nanosleep(unsigned int) {}
 
 extern "C" long long simt_clock(void);
-SIMT_INLINE long long clock64() { return simt_clock(); }
-SIMT_INLINE unsigned long long __globaltimer() { return (unsigned long long)simt_clock(); }
+SIMT_INLINE long long clock64()
+{
+    return simt_clock();
+}
+SIMT_INLINE unsigned long long __globaltimer()
+{
+    return (unsigned long long)simt_clock();
+}
 
 SIMT_INLINE unsigned int __isShared(const void *pointer)
 {
-    return simt_self() != nullptr && !simt_is_device_pointer(pointer);
+    return (unsigned int)simt_is_shared_pointer(pointer);
 }
-SIMT_INLINE unsigned int __isGlobal(const void *pointer) { return simt_is_device_pointer(pointer) != 0; }
-SIMT_INLINE size_t __cvta_generic_to_shared(const void *pointer) { return (size_t)pointer; }
-SIMT_INLINE size_t __cvta_generic_to_global(const void *pointer) { return (size_t)pointer; }
+SIMT_INLINE unsigned int __isGlobal(const void *pointer)
+{
+    return simt_is_device_pointer(pointer) != 0;
+}
+/** @brief Shared memory has addresses of its own, of 32 bits; all others are generic pointers. */
+SIMT_INLINE size_t __cvta_generic_to_shared(const void *pointer)
+{
+    return simt_shared_offset(pointer);
+}
+SIMT_INLINE void *__cvta_shared_to_generic(size_t offset)
+{
+    return simt_shared_address(offset);
+}
+SIMT_INLINE size_t __cvta_generic_to_global(const void *pointer)
+{
+    return (size_t)pointer;
+}
+SIMT_INLINE void *__cvta_global_to_generic(size_t address)
+{
+    return (void *)address;
+}
+SIMT_INLINE size_t __cvta_generic_to_local(const void *pointer)
+{
+    return (size_t)pointer;
+}
+SIMT_INLINE void *__cvta_local_to_generic(size_t address)
+{
+    return (void *)address;
+}
+SIMT_INLINE size_t __cvta_generic_to_constant(const void *pointer)
+{
+    return (size_t)pointer;
+}
+SIMT_INLINE void *__cvta_constant_to_generic(size_t address)
+{
+    return (void *)address;
+}
 
 /* ---- shared memory ------------------------------------------------------------------------------------- */
 

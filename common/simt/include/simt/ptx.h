@@ -1,0 +1,214 @@
+/**
+ * @file ptx.h
+ * @brief Inline PTX: what an `asm` statement becomes, and what the device (ptx/) is told of it.
+ *
+ * simtcc writes
+ *
+ *     asm volatile("add.s32 %0, %1, %2;" : "=r"(d) : "r"(a), "n"(8) : "memory");
+ *
+ * as
+ *
+ *     simt_ptx_at(SIMT_PTX_SITE(1, "add.s32 %0, %1, %2;"), simt_out("=r", (d)), simt_in("r", (a)),
+ *                 simt_constant("n", (8)), simt_clobbers("memory"));
+ *
+ * Operands travel by value in one struct and come back in it, so that the student's variables stay in registers.
+ */
+#ifndef WARPWISE_SIMT_PTX_H
+#define WARPWISE_SIMT_PTX_H
+
+#include "../../machine.h"
+
+#ifdef __cplusplus
+#pragma GCC system_header
+#include "language.h"
+#include "warp.h"
+#include <type_traits>
+extern "C" {
+#endif
+
+enum simt_ptx_use {
+    SIMT_PTX_IN,
+    SIMT_PTX_OUT,
+    SIMT_PTX_IN_OUT,
+    SIMT_PTX_CONSTANT,
+    SIMT_PTX_TEXT,
+    SIMT_PTX_CLOBBER
+};
+
+/** @brief What is known of an operand when the program is compiled. */
+struct simt_ptx_operand {
+    unsigned char use;   /**< enum simt_ptx_use */
+    char letter;         /**< of the constraint: h r l q f d n C; m for the clobber "memory" */
+    unsigned char slots; /**< words that it takes: 1; q 2; a clobber 0 */
+};
+
+/** @brief An asm statement of the source. */
+struct simt_ptx_site {
+    struct simt_site site;
+    const char *text;
+    int is_volatile;
+    void *program; /**< what the text was compiled to, when it was first come by */
+};
+
+/** @brief Runs the statement for the calling thread. @p word has its operands, one after the other, and receives the outputs. */
+void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
+                  unsigned long long *word, const void *return_address);
+
+#ifdef __cplusplus
+}
+
+/* ---- operands ------------------------------------------------------------------------------------------- */
+
+/** @brief The letter of a constraint without `=` and `+`. */
+constexpr char simt_ptx_letter(const char *constraint)
+{
+    return *constraint == '=' || *constraint == '+' || *constraint == '&' ? simt_ptx_letter(constraint + 1)
+                                                                          : *constraint;
+}
+
+/** @brief As nvcc: an operand's type must be of the constraint's class and size. */
+template <char LETTER, typename T> constexpr bool simt_ptx_fits()
+{
+    constexpr bool integer =
+        std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
+    return LETTER == 'h'   ? integer && sizeof(T) == 2
+           : LETTER == 'r' ? integer && sizeof(T) == 4
+           : LETTER == 'l' ? integer && sizeof(T) == 8
+           : LETTER == 'q' ? sizeof(T) == 16 && !std::is_class<T>::value && !std::is_floating_point<T>::value
+           : LETTER == 'f' ? std::is_same<T, float>::value
+           : LETTER == 'd' ? std::is_same<T, double>::value
+                           : LETTER == 'n' || LETTER == 'C';
+}
+
+template <char LETTER, typename T> struct simt_ptx_class {
+    static_assert(LETTER == 'h' || LETTER == 'r' || LETTER == 'l' || LETTER == 'q' || LETTER == 'f' ||
+                      LETTER == 'd' || LETTER == 'n' || LETTER == 'C',
+                  "asm: PTX has the constraints h r l q f d n C");
+    static_assert(
+        simt_ptx_fits<LETTER, T>(),
+        "asm: the operand's type does not match its constraint: h takes 16-bit integers, r 32-bit ones, l "
+        "64-bit ones and pointers, q 128-bit ones, f float, d double");
+    enum { slots = LETTER == 'q' ? 2 : 1 };
+};
+
+template <char LETTER, typename T> struct simt_ptx_input {
+    enum { slots = simt_ptx_class<LETTER, T>::slots };
+    T value;
+    static constexpr struct simt_ptx_operand what = {LETTER == 'n'   ? SIMT_PTX_CONSTANT
+                                                     : LETTER == 'C' ? SIMT_PTX_TEXT
+                                                                     : SIMT_PTX_IN,
+                                                     LETTER, slots};
+    SIMT_INLINE void take(const simt_ptx_input &, const unsigned long long *) {}
+    SIMT_INLINE void give(const simt_ptx_input &self, unsigned long long *word)
+    {
+        if constexpr (LETTER == 'n')
+            word[0] = (unsigned long long)(long long)self.value;
+        else if constexpr (slots == 2)
+            __builtin_memcpy(word, &self.value, 16);
+        else
+            word[0] = simt_to_word(self.value);
+    }
+};
+
+template <char LETTER, bool READ, typename T> struct simt_ptx_output {
+    enum { slots = simt_ptx_class<LETTER, std::remove_cv_t<T>>::slots };
+    static_assert(LETTER != 'n' && LETTER != 'C', "asm: a constant cannot be an output");
+    T *to;
+    static constexpr struct simt_ptx_operand what = {READ ? SIMT_PTX_IN_OUT : SIMT_PTX_OUT, LETTER, slots};
+    SIMT_INLINE void give(const simt_ptx_output &self, unsigned long long *word)
+    {
+        if constexpr (READ && slots == 2)
+            __builtin_memcpy(word, self.to, 16);
+        else if constexpr (READ)
+            word[0] = simt_to_word<std::remove_cv_t<T>>(*self.to);
+    }
+    SIMT_INLINE void take(const simt_ptx_output &self, const unsigned long long *word)
+    {
+        if constexpr (slots == 2)
+            __builtin_memcpy(self.to, word, 16);
+        else
+            *self.to = simt_from_word<std::remove_cv_t<T>>(word[0]);
+    }
+};
+
+template <bool MEMORY> struct simt_ptx_clobber {
+    enum { slots = 0 };
+    static constexpr struct simt_ptx_operand what = {SIMT_PTX_CLOBBER, MEMORY ? 'm' : 0, 0};
+    SIMT_INLINE void give(const simt_ptx_clobber &, unsigned long long *) {}
+    SIMT_INLINE void take(const simt_ptx_clobber &, const unsigned long long *) {}
+};
+
+/** @brief 1 if all clobbers are "memory"; any other is an error, as with nvcc. */
+template <typename... Name> constexpr bool simt_ptx_memory(const Name *...name)
+{
+    return ((__builtin_strcmp(name, "memory") == 0) && ...);
+}
+
+template <char LETTER, bool READ, typename T> SIMT_INLINE simt_ptx_output<LETTER, READ, T> simt_ptx_out(T &to)
+{
+    return {&to};
+}
+template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, T> simt_ptx_in(T value)
+{
+    return {value};
+}
+
+#define simt_out(constraint, operand)                                                                        \
+    simt_ptx_out<simt_ptx_letter(constraint), (constraint)[0] == '+'>(operand)
+#define simt_in(constraint, operand) simt_ptx_in<simt_ptx_letter(constraint)>(operand)
+/** @brief For the constraint n, whose operand must be a constant expression. */
+#define simt_constant(constraint, operand)                                                                   \
+    simt_ptx_in<simt_ptx_letter(constraint)>(__extension__({                                                 \
+        static constexpr auto simt_value = (operand);                                                        \
+        simt_value;                                                                                          \
+    }))
+#define simt_clobbers(...)                                                                                   \
+    (__extension__({                                                                                         \
+        static_assert(simt_ptx_memory(__VA_ARGS__), "asm: device code can only clobber \"memory\"");         \
+        simt_ptx_clobber<true>();                                                                            \
+    }))
+
+/* ---- the call ------------------------------------------------------------------------------------------- */
+
+template <unsigned WORDS> struct simt_ptx_words {
+    unsigned long long word[WORDS];
+};
+
+template <typename... Operand> static constexpr struct simt_ptx_operand simt_ptx_table[] = {Operand::what...};
+
+template <unsigned WORDS, typename... Operand>
+SIMT_OUTLINE simt_ptx_words<WORDS> simt_ptx_step(struct simt_ptx_site *site, simt_ptx_words<WORDS> words)
+{
+    simt_ptx_run(site, simt_ptx_table<Operand...>, sizeof...(Operand), words.word, SIMT_CALLER);
+    return words;
+}
+
+template <typename... Operand> SIMT_INLINE void simt_ptx_at(struct simt_ptx_site *site, Operand... operand)
+{
+    constexpr unsigned count = (0u + ... + (unsigned)Operand::slots);
+    simt_ptx_words<count> words = {};
+    unsigned at = 0;
+    ((Operand::give(operand, words.word + at), at += Operand::slots), ...);
+    words = simt_ptx_step<count, Operand...>(site, words);
+    at = 0;
+    ((Operand::take(operand, words.word + at), at += Operand::slots), ...);
+}
+
+SIMT_OUTLINE void simt_ptx_at(struct simt_ptx_site *site)
+{
+    simt_ptx_run(site, nullptr, 0, nullptr, SIMT_CALLER);
+}
+SIMT_OUTLINE void simt_ptx_at(struct simt_ptx_site *site, simt_ptx_clobber<true>)
+{
+    simt_ptx_run(site, &simt_ptx_clobber<true>::what, 1, nullptr, SIMT_CALLER);
+}
+
+#define SIMT_PTX_SITE(is_volatile, ...)                                                                      \
+    (__extension__({                                                                                         \
+        static struct simt_ptx_site simt_here = {                                                            \
+            {__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, nullptr};                        \
+        &simt_here;                                                                                          \
+    }))
+
+#endif
+#endif

@@ -1,0 +1,121 @@
+/**
+ * @file named.c
+ * @brief The sixteen barriers that a part of the block may meet at: PTX's bar.sync and bar.arrive with a number of threads.
+ *
+ * A warp comes to one as a whole, when no lane of it can go on (simt_resolve_named). What it did until then, and what it had
+ * heard of from others, is known to every warp that waited there once the barrier opens: struct warp's `heard` has, for each
+ * other warp, the tick up to which its accesses are ordered before what this warp does next.
+ */
+#include "named.h"
+#include "lanes.h"
+#include "machine.h"
+#include "sizes.h"
+#include "worker.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- coming ------------------------------------------------------------------------------------------- */
+
+static unsigned expected_of(const struct worker *w, unsigned threads)
+{
+    return threads != 0 ? threads : w->warps * WARP_LANES;
+}
+
+static void check(struct worker *w, const struct simt_site *site, unsigned id, unsigned threads, int wait)
+{
+    const struct warp *warp = w->warp;
+    const unsigned expected = expected_of(w, threads);
+    if (id >= BARRIERS)
+        simt_stop(site, "unsupported", "%s: barrier %u; a block has barriers 0 to 15", site->what, id);
+    if (threads % WARP_LANES != 0)
+        simt_stop(site, "unsupported", "%s: %u threads; the number must be a multiple of 32", site->what,
+                  threads);
+    if (w->named[id].arrived != 0 && w->named[id].expected != expected)
+        simt_stop(site, "divergent-barrier",
+                  "%s: barrier %u for %u threads, where others have come to it for %u", site->what, id,
+                  expected, w->named[id].expected);
+    if (warp->at_named == 0) return;
+    const struct thread *first =
+        &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(warp->at_named)];
+    if (first->named_id != id || first->named_wait != (wait != 0) || first->site != site)
+        simt_stop(site, "divergent-barrier", "%s: lanes of one warp come to different barriers", site->what);
+}
+
+void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait)
+{
+    struct worker *w = simt_tls_worker;
+    struct thread *t = w->current;
+    check(w, site, id, threads, wait);
+    t->wait = WAIT_NAMED;
+    t->site = site;
+    t->mask = 0;
+    t->named_id = id;
+    t->named_threads = expected_of(w, threads);
+    t->named_wait = wait != 0;
+    w->warp->at_named |= 1u << w->thread_index % WARP_LANES;
+    w->named_used = true;
+    simt_suspend(w);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+static void let_go(struct worker *w, struct warp *warp)
+{
+    for (unsigned rest = warp->at_named; rest != 0; rest &= rest - 1)
+        w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(rest)].wait =
+            WAIT_NONE;
+    warp->ready |= warp->at_named;
+    warp->at_named = 0;
+    warp->arrived = false;
+}
+
+static void hear(uint32_t *heard, const uint32_t *more)
+{
+    for (unsigned i = 0; i < MAX_WARPS; i++)
+        if (more[i] > heard[i]) heard[i] = more[i];
+}
+
+static void open(struct worker *w, struct named *b)
+{
+    for (unsigned i = 0; i < w->warps; i++) {
+        if (!(b->waiting >> i & 1)) continue;
+        hear(w->warp_of[i].heard, b->heard);
+        let_go(w, &w->warp_of[i]);
+    }
+    *b = (struct named){.arrived = 0};
+}
+
+void simt_resolve_named(struct worker *w, struct warp *warp)
+{
+    const unsigned live = warp->lanes & ~warp->exited, index = (unsigned)(warp - w->warp_of);
+    if (warp->at_named == 0 || warp->at_named != live || warp->arrived) return;
+    const struct thread *t = &w->thread[index * WARP_LANES + (unsigned)__builtin_ctz(live)];
+    struct named *b = &w->named[t->named_id];
+    b->expected = t->named_threads;
+    hear(b->heard, warp->heard);
+    if (warp->tick > b->heard[index]) b->heard[index] = warp->tick;
+    if (t->named_wait) warp->known = warp->tick; /* its lanes are ordered among themselves, too */
+    warp->tick = w->tick = ++w->clock;
+    warp->quiet = w->warp_quiet = warp->tick;
+    b->arrived += WARP_LANES;
+    w->result->counters.barriers++;
+    if (t->named_wait) {
+        warp->arrived = true;
+        b->waiting |= 1u << index;
+    } else {
+        let_go(w, warp);
+    }
+    if (b->arrived >= b->expected) open(w, b);
+}
+
+void simt_named_begin(struct worker *w)
+{
+    for (unsigned i = 0; i < w->warps; i++) {
+        w->warp_of[i].at_named = 0;
+        w->warp_of[i].arrived = false;
+        if (w->named_used) memset(w->warp_of[i].heard, 0, sizeof w->warp_of[i].heard);
+    }
+    if (w->named_used) memset(w->named, 0, sizeof w->named);
+    w->named_used = false;
+}

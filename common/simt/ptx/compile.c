@@ -1,0 +1,429 @@
+/**
+ * @file compile.c
+ * @brief Instructions to operations: each is looked up in the table, and its operands are held to what the row asks for.
+ */
+#include "compile.h"
+#include "parse.h"
+#include "run.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ---------------------------------------------------------------------------------------------- */
+
+struct match {
+    const char *at, *end; /**< what is left of the name */
+    struct op *op;
+    unsigned modifiers, types;
+};
+
+/** Takes @p text, whole parts of the name, if that is what comes. */
+static bool take_parts(struct match *m, const char *text, size_t width)
+{
+    if (width == 0 || (size_t)(m->end - m->at) < width || strncmp(m->at, text, width) != 0) return false;
+    const char *after = m->at + width;
+    if (after < m->end && *after != '.') return false;
+    m->at = after < m->end ? after + 1 : after;
+    return true;
+}
+
+/** Takes the one of the alternatives `a|b|c]` that comes; its number, 1, 2 ..., or 0: none does. */
+static unsigned take_alternative(struct match *m, const char *pattern, const char **taken, size_t *width)
+{
+    for (unsigned number = 1;; number++) {
+        *taken = pattern;
+        *width = strcspn(pattern, "|])>}");
+        if (take_parts(m, pattern, *width)) return number;
+        if (pattern[*width] != '|') return 0;
+        pattern += *width + 1;
+    }
+}
+
+/** One word of a row's name against what comes. Returns false if that does not match. */
+static bool match_word(struct match *m, const char *word, size_t width)
+{
+    const char *taken;
+    size_t length;
+    if (strchr("[(<{", *word) == NULL) return take_parts(m, word, width);
+    const unsigned which = take_alternative(m, word + 1, &taken, &length);
+    if (*word == '<' && which > 0)
+        m->op->type[m->types++] = (uint8_t)ptx_type_named(taken, length);
+    else if (*word == '{')
+        m->op->vector = which > 0 ? (uint8_t)(taken[1] - '0') : 1;
+    else if (*word != '<')
+        m->op->modifier[m->modifiers++] = (uint8_t)which;
+    return which > 0 || *word == '[' || *word == '{';
+}
+
+static bool match_row(const struct row *row, const struct instruction *i, struct op *op)
+{
+    struct match m = {i->name, i->name + i->name_length, op, 0, 0};
+    memset(op->modifier, 0, sizeof op->modifier);
+    memset(op->type, 0, sizeof op->type);
+    op->vector = 0;
+    for (const char *word = row->name; *word != '\0';) {
+        const size_t width = strcspn(word, " ");
+        if (!match_word(&m, word, width)) return false;
+        word += width + (word[width] == ' ');
+    }
+    return m.at >= m.end;
+}
+
+/* ---- operands ------------------------------------------------------------------------------------------- */
+
+/** What a row says of one operand. */
+struct wanted {
+    enum ptx_type type;
+    char what; /**< 0 a value, A I L */
+    bool written, wider, optional, pair;
+    unsigned vector; /**< elements in braces, 0: no braces */
+};
+
+struct filling {
+    struct compiling *c;
+    const struct row *row;
+    struct op *op;
+    unsigned slots, offsets;
+    uint16_t slot[256];
+};
+
+static bool is_last(const char *s)
+{
+    return *s == '\0' || *s == ' ' || *s == '|' || *s == ':';
+}
+
+static struct wanted read_wanted(const struct op *op, const char *word)
+{
+    struct wanted w = {0};
+    for (;; word++) {
+        if (*word == '=')
+            w.written = true;
+        else if (*word == '~')
+            w.wider = true;
+        else if (*word == '?')
+            w.optional = true;
+        else
+            break;
+    }
+    if (isdigit((unsigned char)*word))
+        w.vector = (unsigned)strtoul(word, (char **)(uintptr_t)&word, 10), word++;
+    const size_t length = strcspn(word, " |:");
+    if (is_last(word + 1) && *word >= 'T' && *word <= 'V')
+        w.type = (enum ptx_type)op->type[*word - 'T'];
+    else if (is_last(word + 1) && *word == 'P')
+        w.type = PTX_PRED;
+    else if (is_last(word + 1)) {
+        w.what = *word;
+        w.type = (enum ptx_type)op->type[0]; /* of S */
+    } else
+        w.type = ptx_type_named(word, length);
+    if (word[length] == ':' && op->vector > 1) w.vector = op->vector;
+    w.pair = strncmp(word + length, "|P", 2) == 0;
+    return w;
+}
+
+static void mismatch(struct compiling *c, const char *wanted)
+{
+    ptx_refuse(c, "arguments mismatch, as ptxas says: operand should be %s", wanted);
+}
+
+static uint16_t constant_slot(struct compiling *c, uint64_t value)
+{
+    struct program *p = c->program;
+    for (unsigned i = 0; i < p->constants; i++)
+        if (p->constant[i] == value) return (uint16_t)(c->slots + i);
+    p->constant = ptx_grow(p->constant, p->constants, sizeof *p->constant);
+    p->constant[p->constants] = value;
+    return (uint16_t)(c->slots + p->constants++);
+}
+
+/** A number where a register could stand, in the bits of its type. */
+static uint64_t number_bits(struct compiling *c, const struct operand *o, enum ptx_type type)
+{
+    const struct ptx_type_facts *t = &ptx_type[type];
+    double wide;
+    memcpy(&wide, &o->value, sizeof wide);
+    if (o->kind == OPERAND_INTEGER) {
+        if (t->class == 'f' && t->bits != 16 && type != PTX_F16X2 && type != PTX_BF16X2)
+            mismatch(c, "a number with a point, or 0f and 8 hexadecimal digits");
+        return (uint64_t)o->value;
+    }
+    if (t->class == 'u' || t->class == 's') mismatch(c, "an integer");
+    if (t->bits == 64) return (uint64_t)o->value;
+    const float narrow = (float)wide;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
+static void name_types(char *text, size_t size, const struct ptx_register *have, enum ptx_type want)
+{
+    snprintf(text, size, "of type .%s, not .%s", ptx_type[want].name, ptx_type[have->type].name);
+}
+
+/** The slot of one value. */
+static uint16_t value_slot(struct compiling *c, const struct operand *o, const struct wanted *w)
+{
+    char text[64];
+    if (o->kind == OPERAND_SINK && w->written) return (uint16_t)c->reg[o->reg].slot;
+    if (o->kind == OPERAND_REGISTER) {
+        const struct ptx_register *r = &c->reg[o->reg];
+        const bool given = (unsigned)o->reg < c->givens;
+        if (given && w->written && c->given[o->reg].use == SIMT_PTX_IN)
+            ptx_refuse(c, "it writes %%%d, which is an input of the asm statement", o->reg);
+        if (!ptx_type_fits(r->type, w->type, w->wider)) {
+            name_types(text, sizeof text, r, w->type);
+            mismatch(c, text);
+        }
+        return (uint16_t)r->slot;
+    }
+    if (w->written) {
+        mismatch(c, "a register: it is written");
+        return NO_SLOT;
+    }
+    if (o->kind == OPERAND_SPECIAL) {
+        ptx_refuse(c, "%.*s can only be read by mov", o->name_length, o->name);
+        return NO_SLOT;
+    }
+    if (o->kind == OPERAND_NAME) {
+        ptx_refuse(c, "unknown symbol '%.*s'", o->name_length, o->name);
+        return NO_SLOT;
+    }
+    if (o->kind != OPERAND_INTEGER && o->kind != OPERAND_FLOAT) {
+        mismatch(c, "one register or number, not braces or brackets");
+        return NO_SLOT;
+    }
+    return constant_slot(c, number_bits(c, o, w->type));
+}
+
+static void put_slot(struct filling *f, uint16_t slot)
+{
+    if (f->slots < sizeof f->slot / sizeof *f->slot) f->slot[f->slots++] = slot;
+}
+
+/** `[a + 16]`: the slot of a, and 16. */
+static void fill_address(struct filling *f, const struct operand *o, enum ptx_type least)
+{
+    const struct wanted any = {.type = least, .wider = true};
+    struct compiling *c = f->c;
+    if (o->kind != OPERAND_ADDRESS || o->parts > 1) {
+        mismatch(c, "an address, [register + constant]");
+        return;
+    }
+    if (f->offsets < ADDRESSES) f->op->offset[f->offsets++] = o->value;
+    put_slot(f, o->parts == 1 ? value_slot(c, &c->operand[o->part[0]], &any) : constant_slot(c, 0));
+}
+
+static void fill_label(struct filling *f, const struct operand *o)
+{
+    struct compiling *c = f->c;
+    for (unsigned scope = c->now->scope;; scope = c->parent[scope]) {
+        for (unsigned i = 0; i < c->labels; i++) {
+            const struct label *l = &c->label[i];
+            if (l->scope != scope || l->name_length != o->name_length ||
+                strncmp(l->name, o->name, (size_t)o->name_length) != 0)
+                continue;
+            f->op->constant = l->instruction;
+            return;
+        }
+        if (scope == 0) break;
+    }
+    ptx_refuse(c, "there is no label '%.*s' in this asm statement", o->name_length, o->name);
+}
+
+/** `%laneid` and the like: what they are is asked when the operation runs. */
+static void fill_special(struct filling *f, const struct operand *o, enum ptx_type type)
+{
+    if (!ptx_type_fits(ptx_special_type((int)o->value), type, false))
+        mismatch(f->c, "as wide as the special register");
+    f->op->constant = o->value;
+    put_slot(f, NO_SLOT);
+}
+
+static void fill_vector(struct filling *f, const struct operand *o, const struct wanted *w)
+{
+    char text[48];
+    if (o->kind != OPERAND_VECTOR || o->parts != w->vector) {
+        snprintf(text, sizeof text, "%u registers in braces", w->vector);
+        mismatch(f->c, text);
+        return;
+    }
+    for (unsigned i = 0; i < o->parts; i++) put_slot(f, value_slot(f->c, &f->c->operand[o->part[i]], w));
+}
+
+static void fill_one(struct filling *f, const struct operand *o, const struct wanted *w)
+{
+    struct compiling *c = f->c;
+    const struct wanted predicate = {.type = PTX_PRED, .written = true};
+    if (o->negated && w->type != PTX_PRED) mismatch(c, "no predicate: '!' cannot stand before it");
+    if (o->negated) f->op->negate |= 1u << f->slots;
+    if (w->what == 'S' && o->kind == OPERAND_SPECIAL)
+        fill_special(f, o, w->type);
+    else if (w->what == 'A' || w->what == 'a')
+        fill_address(f, o, w->what == 'A' ? PTX_B64 : PTX_B32);
+    else if (w->what == 'L')
+        fill_label(f, o);
+    else if (w->what == 'I' && o->kind != OPERAND_INTEGER)
+        mismatch(c, "an integer constant");
+    else if (w->what == 'I')
+        put_slot(f, constant_slot(c, (uint64_t)o->value));
+    else if (w->vector > 0)
+        fill_vector(f, o, w);
+    else
+        put_slot(f, value_slot(c, o, w));
+    if (w->pair)
+        put_slot(f, o->pair >= 0 ? value_slot(c, &c->operand[o->pair], &predicate) : (uint16_t)NO_SLOT);
+    else if (o->pair >= 0)
+        mismatch(c, "one register, without '|'");
+}
+
+/** All operands of the instruction in hand. An optional one that is not there has NO_SLOT. */
+static void fill_operands(struct filling *f)
+{
+    const struct instruction *i = f->c->now;
+    unsigned at = 0;
+    for (const char *word = f->row->operands; *word != '\0' && f->c->refusal == NULL;) {
+        const struct wanted w = read_wanted(f->op, word);
+        if (at < i->operands)
+            fill_one(f, &f->c->operand[i->operand[at++]], &w);
+        else
+            put_slot(f, NO_SLOT);
+        word += strcspn(word, " ");
+        word += *word == ' ';
+    }
+    f->op->operands = (uint8_t)at;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+/** Whether the operands are as many as the row takes, and in braces where its are. */
+static bool has_shape(const struct compiling *c, const struct instruction *i, const struct row *row,
+                      const struct op *op)
+{
+    unsigned at = 0;
+    for (const char *word = row->operands; *word != '\0';) {
+        const struct wanted w = read_wanted(op, word);
+        word += strcspn(word, " ");
+        word += *word == ' ';
+        if (at == i->operands && !w.optional) return false;
+        if (at == i->operands) continue;
+        const struct operand *o = &c->operand[i->operand[at++]];
+        if (w.what == 'A' || w.what == 'a'
+                ? o->kind != OPERAND_ADDRESS
+                : (o->kind == OPERAND_VECTOR ? o->parts : 0) != w.vector || o->kind == OPERAND_ADDRESS)
+            return false;
+    }
+    return at == i->operands;
+}
+
+/** How near the table comes to an instruction. */
+enum found { FOUND_NOTHING, FOUND_VERB, FOUND_NAME, FOUND_ROW };
+
+/** The row of the instruction's name whose operands have its shape. *@p row is one of its name, if not of its shape. */
+static enum found find_row(const struct compiling *c, const struct instruction *i, struct op *op,
+                           const struct row **found)
+{
+    enum found best = FOUND_NOTHING;
+    const int verb =
+        (int)(i->name_length < (int)strcspn(i->name, ".") ? (size_t)i->name_length : strcspn(i->name, "."));
+    for (size_t g = 0; ptx_groups[g] != NULL; g++)
+        for (size_t r = 0; r < ptx_groups[g]->rows; r++) {
+            const struct row *row = &ptx_groups[g]->row[r];
+            if ((int)strcspn(row->name, " ") != verb || strncmp(row->name, i->name, (size_t)verb) != 0)
+                continue;
+            if (best == FOUND_NOTHING) best = FOUND_VERB;
+            if (!match_row(row, i, op)) continue;
+            *found = row;
+            if (has_shape(c, i, row, op)) return FOUND_ROW;
+            best = FOUND_NAME;
+        }
+    return best;
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------- */
+
+static void check_architecture(struct compiling *c, const struct row *row)
+{
+    if (simt_compute_capability() < row->architecture)
+        ptx_refuse(c, "it requires .target sm_%u or higher, this device is sm_%d (SIMT_DEVICE, simtcc -arch)",
+                   row->architecture, simt_compute_capability());
+}
+
+/** What the compiler may do to a statement without `volatile` or "memory": once is enough to say it. */
+static void advise(const struct compiling *c, const struct row *row)
+{
+    static bool told;
+    bool outputs = false, memory = false;
+    if (told || !(row->flags & TOUCHES_MEMORY)) return;
+    for (unsigned i = 0; i < c->givens; i++) {
+        outputs |= c->given[i].use == SIMT_PTX_OUT || c->given[i].use == SIMT_PTX_IN_OUT;
+        memory |= c->given[i].use == SIMT_PTX_CLOBBER;
+    }
+    const bool may_vanish = outputs && !c->site->is_volatile;
+    if (memory && !may_vanish) return;
+    told = true;
+    fprintf(stderr, "simt: note: %s:%d: %.*s in an asm statement without %s: nvcc may %s\n",
+            c->site->site.file, c->site->site.line, c->now->name_length, c->now->name,
+            may_vanish ? "volatile" : "the clobber \"memory\"",
+            may_vanish ? "leave it out or merge it with another" : "move accesses of memory across it");
+}
+
+static void compile_instruction(struct compiling *c, const struct instruction *i, struct op *op)
+{
+    struct filling f = {.c = c, .op = op};
+    c->now = i;
+    op->guard = i->guard >= 0 ? (uint16_t)c->reg[i->guard].slot : (uint16_t)NO_SLOT;
+    op->guard_negated = i->guard_negated;
+    op->site = c->site->site;
+    op->site.what = strndup(i->name, (size_t)i->name_length);
+    const enum found found = find_row(c, i, op, &f.row);
+    if (found == FOUND_NAME) {
+        ptx_refuse(c, "arguments mismatch, as ptxas says: the operands of this form are \"%s\"",
+                   f.row->operands);
+    } else if (found != FOUND_ROW) {
+        ptx_refuse(c, "%s on the software device; docs/inline_ptx.md lists what is, and says what to do",
+                   found == FOUND_VERB ? "this form of the instruction is not" : "this instruction is not");
+    }
+    if (c->refusal != NULL) return;
+    check_architecture(c, f.row);
+    fill_operands(&f);
+    op->function = f.row->function;
+    op->slot = malloc((f.slots + 1) * sizeof *op->slot);
+    if (op->slot == NULL) abort();
+    memcpy(op->slot, f.slot, f.slots * sizeof *op->slot);
+    if (c->refusal == NULL && f.row->check != NULL) f.row->check(c, f.row, op);
+    if (c->refusal == NULL) advise(c, f.row);
+    c->now = NULL;
+}
+
+static void drop(struct compiling *c)
+{
+    free(c->operand);
+    free(c->instruction);
+    free(c->reg);
+    free(c->label);
+    free(c->text);
+}
+
+struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_ptx_operand *given,
+                            unsigned givens, const unsigned long long *word, char **refusal)
+{
+    struct compiling c = {.site = site, .given = given, .givens = givens};
+    struct program *p = c.program = calloc(1, sizeof *p);
+    if (p == NULL) abort();
+    ptx_parse(&c, word);
+    for (unsigned i = 0; i < givens; i++) p->words += given[i].slots;
+    p->ops = c.refusal == NULL ? c.instructions : 0;
+    p->op = calloc(p->ops + 1, sizeof *p->op);
+    if (p->op == NULL) abort();
+    for (unsigned i = 0; i < p->ops && c.refusal == NULL; i++)
+        compile_instruction(&c, &c.instruction[i], &p->op[i]);
+    p->registers = c.slots;
+    if (c.refusal == NULL && c.slots + p->constants > PTX_REGISTERS)
+        ptx_refuse(&c, "more than %d registers and constants in one asm statement", PTX_REGISTERS);
+    drop(&c);
+    *refusal = c.refusal;
+    return p;
+}

@@ -1,0 +1,17 @@
+/**
+ * @file compile.h
+ * @brief From the text of an asm statement to a program.
+ */
+#ifndef WARPWISE_SIMT_PTX_COMPILE_H
+#define WARPWISE_SIMT_PTX_COMPILE_H
+
+#include "program.h"
+
+/**
+ * @brief Compiles the statement at @p site, whose operands are @p given with the values in @p word.
+ * @param[out] refusal  why it cannot be, to be freed; NULL if it can
+ */
+struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_ptx_operand *given,
+                            unsigned givens, const unsigned long long *word, char **refusal);
+
+#endif

@@ -1,0 +1,145 @@
+/**
+ * @file program.h
+ * @brief What the text of an asm statement becomes: a short array of operations on a file of 64-bit registers.
+ *
+ * How the files of this folder stand, from the top; each may call those beside and below it:
+ *
+ *     run.c                                    what simt_ptx() calls: finds or compiles the program, runs it
+ *     compile.c                                instructions to operations, by the table
+ *     table.c                                  the rows of all groups
+ *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c   a group each: its rows, and what they do
+ *     parse.c                                  text to instructions
+ *     types.c numbers.h                        types; numbers in small formats
+ *
+ * An operation reads its sources by slot from the register file: operands of the statement first, then its own
+ * registers, then constants. A 128-bit register takes two slots.
+ */
+#ifndef WARPWISE_SIMT_PTX_PROGRAM_H
+#define WARPWISE_SIMT_PTX_PROGRAM_H
+
+#include "../include/simt/ptx.h"
+#include "types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MODIFIERS = 10, TYPES = 4, ADDRESSES = 3 };
+
+struct run;
+struct op;
+typedef void ptx_function(struct run *run, const struct op *op);
+
+/** @brief One instruction, ready to run. */
+struct op {
+    ptx_function *function;
+    uint16_t *slot;  /**< of its operands, vectors laid out flat */
+    uint32_t negate; /**< a bit an operand: a predicate with `!` */
+    uint16_t guard;  /**< slot of the predicate @p; NO_SLOT: none */
+    bool guard_negated;
+    uint8_t modifier[MODIFIERS]; /**< which alternative of each group of the row's name; 0: left out */
+    uint8_t type[TYPES];         /**< enum ptx_type of each type in the name */
+    uint8_t vector;              /**< registers of a vector whose length the name gives */
+    uint8_t operands;            /**< written ones */
+    int64_t offset[ADDRESSES];   /**< of `[a + 16]` */
+    int64_t constant;            /**< what the row's check has worked out */
+    struct simt_site site;       /**< file, line, and the name: where its lanes meet */
+};
+
+enum { NO_SLOT = UINT16_MAX };
+
+struct program {
+    struct op *op;
+    unsigned ops;
+    uint64_t *constant; /**< what the register file ends with */
+    unsigned words;     /**< slots of the statement's operands */
+    unsigned registers; /**< slots before the constants */
+    unsigned constants;
+    struct program *next; /**< all of them, so that nothing is lost */
+};
+
+/** @brief One thread in one statement. */
+struct run {
+    uint64_t *reg;
+    unsigned next;  /**< operation to go on with */
+    bool carry;     /**< CC.CF */
+    const void *pc; /**< the student's line */
+    const struct simt_ptx_site *site;
+};
+
+/* ---- registers, as operations see them ------------------------------------------------------------------ */
+
+static inline uint64_t ptx_word(const struct run *run, const struct op *op, unsigned operand)
+{
+    return run->reg[op->slot[operand]];
+}
+static inline uint32_t ptx_u32(const struct run *run, const struct op *op, unsigned operand)
+{
+    return (uint32_t)run->reg[op->slot[operand]];
+}
+static inline void ptx_set(struct run *run, const struct op *op, unsigned operand, uint64_t value)
+{
+    run->reg[op->slot[operand]] = value;
+}
+/** @brief A predicate, read; false if it was left out. */
+static inline bool ptx_predicate(const struct run *run, const struct op *op, unsigned operand)
+{
+    return op->slot[operand] != NO_SLOT &&
+           ((run->reg[op->slot[operand]] & 1) ^ (op->negate >> operand & 1)) != 0;
+}
+
+/** @brief The `.and`, `.or` or `.xor` of setp, its second modifier, with the predicate at @p operand. */
+bool ptx_combine(const struct run *run, const struct op *op, bool result, unsigned operand);
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+struct row;
+struct compiling;
+/** @brief What a row's name and operands cannot say; refuses with ptx_refuse(). */
+typedef void ptx_check(struct compiling *c, const struct row *row, struct op *op);
+
+enum {
+    TOUCHES_MEMORY = 1, /**< or synchronises: wants `volatile` and the clobber "memory" */
+    ENDS = 2,
+};
+
+/**
+ * @brief A form of an instruction.
+ *
+ * name: words as in PTX with blanks for dots. `[a|b]` may be there, `(a|b)` must be; each is a modifier, numbered in order
+ * (`[]` is one that is never there).
+ * `<s32|u32>` is a type, numbered in order. `{v2|v4}` is a vector length and may be there.
+ *
+ * operands: what follows, a word each:
+ *
+ *     T U V      of the first, second, third type; `~` before it: the register may be wider
+ *     s32 b64 .. of this type
+ *     P          a predicate      I   an integer constant      A   an address, [register + constant]: 64 bits
+ *     a          one of shared memory: 32 or 64
+ *     L          a label          S   a value of type T, or a special register
+ *     T:n        a brace vector of the length that the name says
+ *     4*b32      a brace vector of four
+ *     =          before it: it is written.   |P   after it: a predicate may follow `|`.   ?   before it: may be left out
+ *
+ * Rows of one name differ in their operands: in their number, or in what is in braces.
+ */
+struct row {
+    const char *name, *operands;
+    ptx_function *function;
+    uint16_t architecture; /**< least: 80 for sm_80 */
+    uint16_t version;      /**< of PTX that brought it: 70 for 7.0 */
+    uint8_t flags;
+    ptx_check *check;
+};
+
+struct group {
+    const struct row *row;
+    size_t rows;
+};
+extern const struct group ptx_scalar_rows, ptx_float_rows, ptx_convert_rows, ptx_memory_rows, ptx_warp_rows,
+    ptx_matrix_rows, ptx_async_rows;
+extern const struct group *const ptx_groups[];
+
+#define PTX_GROUP(name, list) const struct group name = {list, sizeof list / sizeof list[0]}
+
+#endif
