@@ -14,7 +14,15 @@ struct mistake {
     int other_a, other_b; /* 1: read as if it were stored the other way round */
     int dense_a, dense_b; /* 1: rows taken to follow one another without a gap */
     int swapped;          /* 1: element (j, i) in place of (i, j) */
-    enum { ALL_K, LAST_TILE_MISSING, FIRST_TILE_ONLY, LAST_TERM_MISSING, SAME_TILE, EVERY_OTHER_TILE } terms;
+    enum {
+        ALL_K,
+        LAST_TILE_MISSING,
+        FIRST_TILE_ONLY,
+        LAST_TERM_MISSING,
+        SAME_TILE,
+        EVERY_OTHER_TILE,
+        PADDED_WITH_ONES
+    } terms;
     int tile;
     int stages; /* of EVERY_OTHER_TILE */
     enum { FACTORS_RIGHT, ALPHA_IGNORED, ALPHA_TWICE, ALPHA_ON_C } alpha;
@@ -43,6 +51,15 @@ static const struct mistake MISTAKES[] = {
     {.message = "only the first K tile counts (tiles of 16)", .terms = FIRST_TILE_ONLY, .tile = 16},
     {.message = "only the first K tile counts (tiles of 32)", .terms = FIRST_TILE_ONLY, .tile = 32},
     {.message = "only the first K tile counts (tiles of 64)", .terms = FIRST_TILE_ONLY, .tile = 64},
+    {.message = "the tail of the last K tile (of 16) is padded with ones: what pads must be 0",
+     .terms = PADDED_WITH_ONES,
+     .tile = 16},
+    {.message = "the tail of the last K tile (of 32) is padded with ones: what pads must be 0",
+     .terms = PADDED_WITH_ONES,
+     .tile = 32},
+    {.message = "the tail of the last K tile (of 64) is padded with ones: what pads must be 0",
+     .terms = PADDED_WITH_ONES,
+     .tile = 64},
     {.message = "every step multiplies the first K tile (of 16)", .terms = SAME_TILE, .tile = 16},
     {.message = "every step multiplies the first K tile (of 32)", .terms = SAME_TILE, .tile = 32},
     {.message = "every step multiplies the first stage, which a new K tile reaches every 2 steps: is the "
@@ -145,6 +162,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->alpha && item->real[GEMM_ALPHA] == 1.0) return 0;
     if (mistake->beta && item->real[GEMM_BETA] == 0.0) return 0;
     if (mistake->alpha == ALPHA_ON_C && item->real[GEMM_BETA] == 0.0) return 0;
+    if (mistake->terms == PADDED_WITH_ONES) return extent[GEMM_K] % mistake->tile != 0;
     if (mistake->terms == FIRST_TILE_ONLY) return extent[GEMM_K] > 2 * mistake->tile;
     return !mistake->terms || extent[GEMM_K] > (mistake->tile ? mistake->tile : 1);
 }
@@ -189,6 +207,8 @@ int gemm_guess(const struct lesson_case *item, const float *const *data, int ind
         if (of_a >= a.elems || of_b >= b.elems) return 0; /* nobody knows what was read there */
         *value += alpha * (double)a.data[of_a] * (double)b.data[of_b];
     }
+    if (mistake->terms == PADDED_WITH_ONES)
+        *value += alpha * (mistake->tile - item->extent[GEMM_K] % mistake->tile);
     if (beta != 0.0) *value += beta * (double)data[GEMM_C][i * ldc + j];
     return 1;
 }
@@ -208,6 +228,9 @@ int gemm_trait(const struct lesson_case *item, int index, const char **message)
         "only cases whose k is no multiple of 32 fail: is the last K tile's tail handled?",
         "only cases whose m is no multiple of 16 fail: is the last tile's tail of rows handled?",
         "only cases whose n is no multiple of 16 fail: is the last tile's tail of columns handled?",
+        "only cases of several stages and several K tiles fail: does each step load, and multiply, the stage "
+        "whose "
+        "turn it is?",
         "only cases with k above 16 fail: what happens from one K tile to the next?",
         "only cases with k above 32 fail: what happens from one K tile to the next?",
         "only cases with k above 64 fail: what happens from one K tile to the next?",
@@ -232,6 +255,7 @@ int gemm_trait(const struct lesson_case *item, int index, const char **message)
         k % 32 != 0,
         m % 16 != 0,
         n % 16 != 0,
+        extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_STAGES && item->value[GEMM_CHOICE] > 1 && k > 32,
         k > 16,
         k > 32,
         k > 64,
@@ -245,8 +269,42 @@ int gemm_trait(const struct lesson_case *item, int index, const char **message)
     return has[index];
 }
 
+/* 1 if rows of matrix @p index begin at whole vectors of 16 bytes, and end within one. */
+static int ends_within_a_vector(const struct lesson_case *item, int index)
+{
+    struct lesson_buffer buffers[GEMM_BUFFERS];
+    gemm_buffers(item, buffers);
+    size_t vector = 16 / storage_bytes(buffers[index].storage);
+    return buffers[index].extent[1] % vector == 0 && buffers[index].extent[LESSON_ROW] % vector != 0;
+}
+
+/* What is wrong with the family's choice; NULL if nothing is. */
+static const char *wrong_choice(const struct lesson_case *item)
+{
+    int first = item->extent[GEMM_EX_CHOICES] / 256, last = item->extent[GEMM_EX_CHOICES] % 256;
+    if (item->value[GEMM_CHOICE] >= first && item->value[GEMM_CHOICE] <= last) return NULL;
+    if (item->extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_STAGES)
+        return "the number of stages is none that the contract allows";
+    return item->extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_TILE ? "the tile is none of enum gemm_tile" : NULL;
+}
+
 const char *gemm_purpose(const struct lesson_case *item)
 {
+    enum { MANY_ROWS = 512, MANY_COLUMNS = 64 };
+    if (item->expected == KERNEL_INVALID_CONFIG && wrong_choice(item) != NULL) return wrong_choice(item);
+    if (item->extent[GEMM_M] > MANY_ROWS && item->extent[GEMM_N] > MANY_COLUMNS && item->group == GROUP_EDGES)
+        return "many rows of tiles, and more than one column: is every tile computed, and once?";
+    if (item->value[GEMM_UNUSED] & GEMM_UNUSED_STAGES)
+        return "stages and the workspace, which have no meaning here, hold something: neither is to be "
+               "looked at";
+    if (item->value[GEMM_UNUSED] != 0)
+        return "the workspace, which has no meaning here, is given: it is not to be looked at";
+    if (item->distribution == GEMM_NORMAL && item->group == GROUP_EDGES)
+        for (int b = GEMM_A; b <= GEMM_C; b++)
+            if (ends_within_a_vector(item, b))
+                return "rows begin at whole vectors of 16 bytes and end within one: is the tail of a row "
+                       "left to "
+                       "single elements?";
     if (item->extent[GEMM_K] == 0)
         return "k is 0: the product is 0, A and B have no elements, and C becomes beta * C";
     switch (item->distribution) {

@@ -24,7 +24,9 @@ static const struct mistake MISTAKES[] = {
     {"as if all sequences had the pages of the first: rows of block_table are max_blocks apart",
      TABLE_OF_FIRST, 0, 0, 0, 0, 0},
     {"wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)", 0, HEAD_MODULO, 0, 0, 0, 0},
-    {"as without the scale: is every score multiplied by it?", 0, 0, NO_SCALE, 0, 0, 0},
+    {"as without the scale: is every score multiplied by it, and by 1/sqrt(head_dim) where it is 0? scale 0 "
+     "stands for that",
+     0, 0, NO_SCALE, 0, 0, 0},
     {"as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)", 0, 0, SCALE_OF_0, 0, 0, 0},
     {"as without ALiBi: slope * (t - last token) belongs to a score", 0, 0, NO_SLOPE, 0, 0, 0},
     {"as if the last key were not seen: a sequence has context_lens[b] of them", 0, 0, 0, 1, 0, 0},

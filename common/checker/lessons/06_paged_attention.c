@@ -445,7 +445,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "only block size 32 fails",
         "only pages out of order fail: is the block table used?",
         "only tables known to be wrong fail: is device_status looked at before anything is written?",
-        "only lengths that end inside a page fail"};
+        "only lengths that end inside a page fail",
+        "only groups of more than 8 query heads fail: is every head of a group served?"};
     const int *extent = item->extent;
     const int has[] = {item->null_buffer != PA_SLOPES,
                        extent[PA_HEADS] > extent[PA_KV_HEADS],
@@ -453,19 +454,50 @@ static int trait(const struct lesson_case *item, int index, const char **message
                        extent[PA_BLOCK_SIZE] == 32,
                        extent[EX_PAGES] != IN_ORDER,
                        item->untouched != 0,
-                       extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0};
+                       extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
+                       extent[PA_HEADS] > 8 * extent[PA_KV_HEADS]};
     if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
     *message = messages[index];
     return item->part != PART_VALIDATE && has[index];
 }
 
+/* What is wrong with the table or the lengths. */
+static const char *fault_of(const struct lesson_case *item)
+{
+    switch (item->extent[EX_BREAK]) {
+    case ENTRY_NEGATIVE:
+        return "an entry of the table is -1: pages are 0 ... num_blocks - 1";
+    case ENTRY_ONE_TOO_HIGH:
+        return "an entry of the table is num_blocks: pages are 0 ... num_blocks - 1";
+    case ENTRY_HUGE:
+        return "an entry of the table is far beyond num_blocks";
+    case LAST_ENTRY_LOWEST:
+    case ENTRY_IN_THE_MIDDLE:
+        return "a single entry of the table is wrong: is every one looked at that a length needs?";
+    case LENGTH_NEGATIVE:
+    case LENGTH_LOWEST:
+        return "a length is negative";
+    case LENGTH_TOO_LONG:
+    case LENGTH_HUGE:
+        return "a length is larger than max_context_len";
+    default:
+        return NULL;
+    }
+}
+
 static const char *purpose(const struct lesson_case *item)
 {
+    enum { LONG = 10000 /* keys */ };
+    if (item->part == PART_VALIDATE && fault_of(item) != NULL) return fault_of(item);
     if (item->extent[EX_STATUS] > KERNEL_OK && item->extent[EX_STATUS] != KERNEL_INVALID_BLOCK_TABLE &&
         item->untouched)
         return "device_status holds another error: whatever is not KERNEL_OK forbids to write";
     if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
+    if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)
+        return "a long sequence: is the number of keys limited, or a position kept in a type that is too "
+               "small, "
+               "such as half or 16 bits?";
     switch (item->distribution) {
     case NAN_REST:
         return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";

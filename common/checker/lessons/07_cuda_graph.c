@@ -666,15 +666,27 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
     static const char *const messages[] = {
-        "only batches that are no power of two fail: look at the padding, and at the choice of the bucket",
-        "only cases of more than one step fail: what does a replay read anew, and what was frozen?"};
+        "only batches that are no power of two fail: look at the choice of the bucket, and at rows that pad: "
+        "each "
+        "writes to its own scratch page, scratch_block + row",
+        "only cases of more than one step fail: what does a replay read anew, and what was frozen?",
+        "only models of more than one layer fail: is every layer captured?",
+        "only batches of more than one row fail: was the graph of each bucket captured for as many rows as "
+        "the "
+        "bucket has?",
+        "only batches that need the largest bucket fail: is there a graph for max_rows rows?"};
     const struct plan p = plan_of(item->value);
-    if (index > 1) return -1;
+    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
     *message = messages[index];
-    if (index == 1) return p.steps > 1 && p.mistake == RIGHT;
-    int padded = 0;
-    for (int step = 0; step < p.steps; step++) padded |= bucket_rows(rows_at(&p, step)) != rows_at(&p, step);
-    return padded && p.mistake == RIGHT;
+    int padded = 0, most = 0;
+    for (int step = 0; step < p.steps; step++) {
+        int rows = rows_at(&p, step);
+        padded |= bucket_rows(rows) != rows;
+        most = rows > most ? rows : most;
+    }
+    const int has[] = {padded, p.steps > 1, p.config.layers > 1, most > 1,
+                       bucket_rows(most) == p.config.max_rows};
+    return has[index] && p.mistake == RIGHT && p.mode != MODE_EAGER;
 }
 
 /** A number in the report, and what it means. */
@@ -742,6 +754,11 @@ static const char *purpose(const struct lesson_case *item)
          "graphs are created, used and destroyed in turn, and must leave no host memory behind"}};
     const struct plan p = plan_of(item->value);
     if (p.mistake == CAPTURE_ELSEWHERE) return "cudaGraphInstantiate fails: another capture forbids it";
+    if (p.mistake == LEGACY_STREAM)
+        return p.which == 0
+                   ? "the stream is NULL, the legacy default stream, which cannot be captured"
+                   : "the stream is cudaStreamLegacy, another name of the legacy default stream, which "
+                     "cannot be captured";
     if (p.mistake == MISSING_WEIGHT) return "a kernel is refused in the middle of the capture";
     for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
         if (p.manner & purposes[i].manner) return purposes[i].text;

@@ -48,6 +48,16 @@ void report_again(const struct check *check, int index, char *text, size_t size)
              check->cases[index].name, device_name(options->device));
 }
 
+/* What a finding of the device usually comes of; NULL if it may be anything. */
+static const char *usual_reason(const char *finding)
+{
+    if (strncmp(finding, "simt: out-of-bounds: ", 21) != 0) return NULL;
+    const char *line = strchr(finding, '\n'), *place = strstr(finding, "across the end of");
+    return place != NULL && (line == NULL || place < line) ? "a vector begins inside of a buffer and reaches "
+                                                             "past its end: leave the tail to single elements"
+                                                           : NULL;
+}
+
 static void report_case(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
@@ -62,6 +72,8 @@ static void report_case(const struct check *check, int index)
     const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
     if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
+    const char *reason = usual_reason(verdict->detail);
+    if (reason != NULL && verdict->pattern[0] == '\0') printf("    %-12s %s\n", "pattern", reason);
     if (verdict->sampled > 0)
         printf("    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
                lesson->identity != NULL ? ", and all elements by an identity" : "");
@@ -191,12 +203,14 @@ static void report_cause(const struct check *check, int index, const char *cause
     if (told->count < SHOWN_CAUSES) snprintf(told->cause[told->count++], VERDICT_TEXT, "%s", cause);
 }
 
-/* Cases that name a cause come first, in the order of the table, which goes from simple to involved. Those that only say
+/* What all of them have in common says most. Cases that name a cause come next, in the order of the table, which goes from simple to involved. Those that only say
  * where, or nothing, are shown where none says more. The rest is counted. */
 static void report_failures(const struct check *check, int part, struct told *told)
 {
     char common[VERDICT_TEXT], cause[VERDICT_TEXT];
     int shown = 0;
+    diagnose_part(check, part, common, sizeof common);
+    if (common[0] != '\0') printf("  in common    %s\n", common);
     for (int named = PATTERN_CAUSE; named >= PATTERN_NONE && shown == 0; named--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
             if (told->cases[i] || !has_failed(check, i, part)) continue;
@@ -208,8 +222,6 @@ static void report_failures(const struct check *check, int part, struct told *to
     for (int i = 0; i < check->case_count; i++)
         if (!told->cases[i] && has_failed(check, i, part)) add_name(&rest, check->cases[i].name);
     end_names(&rest);
-    diagnose_part(check, part, common, sizeof common);
-    if (common[0] != '\0') printf("  in common    %s\n", common);
 }
 
 static void report_every_case(const struct check *check, int part)

@@ -326,24 +326,43 @@ static int counts(const struct check *check, int index, int part)
            group != GROUP_PROPERTIES && (state == STATE_PASS || state == STATE_FAIL);
 }
 
+/** How well a trait tells the failing cases of a part from the passing ones. */
+struct fit {
+    int failing, passing; /* cases */
+    int spared;           /* of those that pass, have the trait */
+    int missed;           /* of those that fail, do not have it */
+};
+
+/* 0 if there is no such trait. */
+static int fit_of(const struct check *check, int part, int trait, struct fit *fit, const char **message)
+{
+    *fit = (struct fit){0};
+    for (int i = 0; i < check->case_count; i++) {
+        int has = check->options.lesson->trait(&check->cases[i], trait, message);
+        if (has < 0) return 0;
+        if (!counts(check, i, part)) continue;
+        int failed = check->verdicts[i].state == STATE_FAIL;
+        fit->failing += failed;
+        fit->passing += !failed;
+        fit->spared += !failed && has;
+        fit->missed += failed && !has;
+    }
+    return 1;
+}
+
+/* A trait that all failing cases have, and no passing one; else that which the fewest passing ones have, if they are few:
+ * a case may be too small for the mistake to show. */
 void diagnose_part(const struct check *check, int part, char *text, size_t size)
 {
-    const struct lesson *lesson = check->options.lesson;
+    struct fit fit;
+    const char *message = NULL;
+    int fewest = -1;
     text[0] = '\0';
-    for (int trait = 0; lesson->trait != NULL; trait++) {
-        const char *message = NULL;
-        int failing = 0, passing = 0, fits = 1;
-        for (int i = 0; i < check->case_count && fits >= 0; i++) {
-            int has = lesson->trait(&check->cases[i], trait, &message);
-            if (has < 0) return;
-            if (!counts(check, i, part)) continue;
-            int failed = check->verdicts[i].state == STATE_FAIL;
-            failing += failed;
-            passing += !failed;
-            fits = fits && failed == has;
-        }
-        if (!fits || failing < 2 || passing < 2) continue;
+    for (int trait = 0; check->options.lesson->trait != NULL; trait++) {
+        if (!fit_of(check, part, trait, &fit, &message)) return;
+        if (fit.missed > 0 || fit.failing < 2 || fit.passing < 2 || 3 * fit.spared > fit.failing) continue;
+        if (fewest >= 0 && fit.spared >= fewest) continue;
+        fewest = fit.spared;
         snprintf(text, size, "%s", message);
-        return;
     }
 }

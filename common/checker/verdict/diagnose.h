@@ -13,7 +13,7 @@ enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, 
 /** @brief Writes what to say of errors that are @p times what is allowed, and nothing worse. */
 void diagnose_rounding(double times, char *text, size_t size);
 
-/** @brief Writes what the failing cases of a part have in common and no passing one has; empty if nothing. */
+/** @brief Writes what the failing cases of a part have in common and no, or hardly a, passing one has; empty if nothing. */
 void diagnose_part(const struct check *check, int part, char *text, size_t size);
 
 #endif
