@@ -1,6 +1,6 @@
 /**
  * @file arena.c
- * @brief Device memory: one range of addresses, a shadow byte a byte, allocations kept apart by red zones.
+ * @brief Device memory: one range of addresses, a bit for each byte that was written, allocations kept apart by red zones.
  *
  * The extents cover the arena from its beginning to the highest byte ever used, in order of address. Freed
  * memory rests in quarantine, so that a use after free is seen, and goes back in the order of freeing.
@@ -40,7 +40,8 @@ struct extent {
     pid_t owner;
 };
 
-uint8_t *simt_shadow;
+uint8_t *simt_written, *simt_kept;
+bool simt_any_kept;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vector extents; /* struct extent */
@@ -54,14 +55,15 @@ static struct extent *extent_at(size_t i)
 
 void simt_arena_open(void)
 {
-    if (simt_shadow != NULL) return;
+    if (simt_written != NULL) return;
     void *arena = mmap((void *)ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (arena != (void *)ARENA_BASE)
         simt_die(
             "cannot reserve 16 GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
             (size_t)ARENA_BASE);
-    simt_shadow = simt_reserve(ARENA_BYTES, "the device's shadow");
+    simt_written = simt_reserve(ARENA_BYTES / 8, "what was written on the device");
+    simt_kept = simt_reserve(ARENA_BYTES, "what is kept on the device");
 }
 
 /* While it is sealed nobody reaches the arena, by whatever instruction: for host code that is not trusted. */
@@ -97,18 +99,49 @@ static size_t user_start(const struct extent *e)
     return e->start + RED_ZONE_BYTES + e->lead;
 }
 
-/* Whole pages of memory and shadow go back to the operating system; of the rest, the shadow is cleared. */
-static void give_back(size_t start, size_t bytes)
+/* Sets or clears the bits of these bytes. */
+static void mark_written(size_t start, size_t bytes, bool written)
+{
+    size_t at = start;
+    const size_t end = start + bytes;
+    for (; at < end && at % 8 != 0; at++)
+        simt_written[at / 8] =
+            (uint8_t)((simt_written[at / 8] & ~(1u << at % 8)) | (unsigned)written << at % 8);
+    if (end - at >= 8) {
+        memset(simt_written + at / 8, written ? 0xff : 0, (end - at) / 8);
+        at = end & ~(size_t)7;
+    }
+    for (; at < end; at++)
+        simt_written[at / 8] =
+            (uint8_t)((simt_written[at / 8] & ~(1u << at % 8)) | (unsigned)written << at % 8);
+}
+
+static bool is_written(size_t at)
+{
+    return simt_written[at / 8] >> at % 8 & 1;
+}
+
+/* Whole pages of a map go back to the operating system; of the rest, the contents are cleared. */
+static void give_back_pages(uint8_t *map, size_t start, size_t bytes)
 {
     const size_t page = 4096, first = (start + page - 1) & ~(page - 1), last = (start + bytes) & ~(page - 1);
     if (first >= last || sysconf(_SC_PAGESIZE) != (long)page) {
-        memset(simt_shadow + start, 0, bytes);
+        memset(map + start, 0, bytes);
         return;
     }
-    memset(simt_shadow + start, 0, first - start);
-    memset(simt_shadow + last, 0, start + bytes - last);
-    simt_forget(simt_shadow + first, last - first);
-    simt_forget((char *)ARENA_BASE + first, last - first);
+    memset(map + start, 0, first - start);
+    memset(map + last, 0, start + bytes - last);
+    simt_forget(map + first, last - first);
+}
+
+/* The memory itself and what is known of it. */
+static void give_back(size_t start, size_t bytes)
+{
+    const size_t page = 4096, first = (start + page - 1) & ~(page - 1), last = (start + bytes) & ~(page - 1);
+    mark_written(start, bytes, false);
+    if (simt_any_kept) give_back_pages(simt_kept, start, bytes);
+    if (first < last && sysconf(_SC_PAGESIZE) == (long)page)
+        simt_forget((char *)ARENA_BASE + first, last - first);
 }
 
 static void remove_extent(size_t i)
@@ -214,7 +247,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
         e->owner = getpid();
         live_bytes += span;
         e->host_too = host_too;
-        if (host_too) memset(simt_shadow + user_start(e), SHADOW_WRITTEN, bytes);
+        if (host_too) mark_written(user_start(e), bytes, true);
         pointer = (char *)ARENA_BASE + user_start(e);
     }
     pthread_mutex_unlock(&lock);
@@ -269,18 +302,14 @@ int simt_device_contains(const void *pointer, size_t bytes)
     return inside;
 }
 
-bool simt_arena_live(uintptr_t offset, size_t bytes)
+bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t *end)
 {
     pthread_mutex_lock(&lock);
     const size_t i = covering(offset);
     const bool live = i < extents.count && is_inside(extent_at(i), offset, bytes);
     if (live) {
-        const struct extent *e = extent_at(i);
-        size_t from = offset / CHUNK * CHUNK, to = (offset + bytes + CHUNK - 1) / CHUNK * CHUNK;
-        if (from < user_start(e)) from = user_start(e);
-        if (to > user_start(e) + e->bytes) to = user_start(e) + e->bytes;
-        if (!(simt_shadow[offset] & SHADOW_LIVE) || !(simt_shadow[offset + bytes - 1] & SHADOW_LIVE))
-            for (size_t b = from; b < to; b++) simt_shadow[b] |= SHADOW_LIVE;
+        *start = user_start(extent_at(i));
+        *end = *start + extent_at(i)->bytes;
     }
     pthread_mutex_unlock(&lock);
     return live;
@@ -297,34 +326,29 @@ bool simt_arena_host_may(uintptr_t offset)
 
 void simt_device_written(void *pointer, size_t bytes)
 {
-    if (!simt_is_device_pointer(pointer)) return;
-    uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
-    for (size_t i = 0; i < bytes; i++) shadow[i] |= SHADOW_WRITTEN;
+    if (simt_is_device_pointer(pointer)) mark_written((uintptr_t)pointer - ARENA_BASE, bytes, true);
 }
 
 void simt_device_forget(void *pointer, size_t bytes)
 {
-    if (!simt_is_device_pointer(pointer)) return;
-    uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
-    for (size_t i = 0; i < bytes; i++) shadow[i] &= (uint8_t)~SHADOW_WRITTEN;
+    if (simt_is_device_pointer(pointer)) mark_written((uintptr_t)pointer - ARENA_BASE, bytes, false);
 }
 
 void simt_device_keep(void *pointer, size_t bytes, enum simt_kept kept)
 {
-    static const uint8_t marks[] = {0, SHADOW_INPUT, SHADOW_PADDING};
+    static const uint8_t marks[] = {0, KEPT_INPUT, KEPT_PADDING};
     if (!simt_is_device_pointer(pointer)) return;
-    uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
-    for (size_t i = 0; i < bytes; i++)
-        shadow[i] = (uint8_t)((shadow[i] & ~(SHADOW_INPUT | SHADOW_PADDING)) | marks[kept]);
+    if (kept != SIMT_FREE) simt_any_kept = true;
+    if (simt_any_kept) memset(simt_kept + ((uintptr_t)pointer - ARENA_BASE), marks[kept], bytes);
 }
 
 ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_kept *kept)
 {
-    if (!simt_is_device_pointer(pointer) || !simt_settings.check) return -1;
-    const uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
+    if (!simt_is_device_pointer(pointer) || !simt_settings.check || !simt_any_kept) return -1;
+    const uint8_t *marks = simt_kept + ((uintptr_t)pointer - ARENA_BASE);
     for (size_t i = 0; i < bytes; i++) {
-        if (!(shadow[i] & (SHADOW_INPUT | SHADOW_PADDING))) continue;
-        *kept = shadow[i] & SHADOW_INPUT ? SIMT_INPUT : SIMT_PADDING;
+        if (marks[i] == 0) continue;
+        *kept = marks[i] & KEPT_INPUT ? SIMT_INPUT : SIMT_PADDING;
         return (ptrdiff_t)i;
     }
     return -1;
@@ -333,23 +357,29 @@ ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_ke
 void simt_device_copied(void *to, const void *from, size_t bytes)
 {
     if (!simt_is_device_pointer(to)) return;
-    uint8_t *shadow = simt_shadow + ((uintptr_t)to - ARENA_BASE);
-    const uint8_t *source =
-        simt_is_device_pointer(from) ? simt_shadow + ((uintptr_t)from - ARENA_BASE) : NULL;
-    const bool backwards = source != NULL && source < shadow; /* overlapping ranges copy like memmove */
+    const size_t target = (uintptr_t)to - ARENA_BASE, source = (uintptr_t)from - ARENA_BASE;
+    if (!simt_is_device_pointer(from) || simt_device_first_uninitialized(from, bytes) < 0) {
+        mark_written(target, bytes, true);
+        return;
+    }
+    const bool backwards = source < target; /* overlapping ranges copy like memmove */
     for (size_t n = 0; n < bytes; n++) {
         const size_t i = backwards ? bytes - 1 - n : n;
-        const uint8_t written = source != NULL ? source[i] & SHADOW_WRITTEN : SHADOW_WRITTEN;
-        shadow[i] = (uint8_t)((shadow[i] & ~SHADOW_WRITTEN) | written);
+        mark_written(target + i, 1, is_written(source + i));
     }
 }
 
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes)
 {
     if (!simt_is_device_pointer(pointer) || !simt_settings.check) return -1;
-    const uint8_t *shadow = simt_shadow + ((uintptr_t)pointer - ARENA_BASE);
-    for (size_t i = 0; i < bytes; i++)
-        if (!(shadow[i] & SHADOW_WRITTEN)) return (ptrdiff_t)i;
+    const size_t start = (uintptr_t)pointer - ARENA_BASE, end = start + bytes;
+    for (size_t at = start; at < end; at++) {
+        uint64_t all;
+        while (at % 64 == 0 && end - at >= 64 &&
+               (memcpy(&all, simt_written + at / 8, sizeof all), all == UINT64_MAX))
+            at += 64;
+        if (at < end && !is_written(at)) return (ptrdiff_t)(at - start);
+    }
     return -1;
 }
 

@@ -1,6 +1,6 @@
 /**
  * @file arena.h
- * @brief Device memory: its addresses, a shadow byte a byte.
+ * @brief Device memory: its addresses, and what is known of each byte.
  */
 #ifndef WARPWISE_SIMT_ARENA_H
 #define WARPWISE_SIMT_ARENA_H
@@ -12,15 +12,14 @@
 #define ARENA_BASE ((uintptr_t)0x10000000000)
 #define ARENA_BYTES ((size_t)16 << 30)
 
-/**
- * Shadow of a device byte. LIVE is set a chunk at a time on the first access there, so that the shadow of a
- * large allocation costs memory only where it is used; without it, the extents know. INPUT and PADDING are not to be
- * written (simt_device_keep()).
- */
-enum { SHADOW_LIVE = 1, SHADOW_WRITTEN = 2, SHADOW_INPUT = 4, SHADOW_PADDING = 8 };
-extern uint8_t *simt_shadow;
-/** @brief Whether all these bytes are in one live allocation; then their shadow says so from now on. */
-bool simt_arena_live(uintptr_t offset, size_t bytes);
+/** @brief A bit for each device byte: somebody wrote it. */
+extern uint8_t *simt_written;
+/** @brief A byte for each device byte: whether it is not to be written (simt_device_keep()). Nothing, until something is. */
+enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
+extern uint8_t *simt_kept;
+extern bool simt_any_kept;
+/** @brief Whether all these bytes are in one live allocation; @p start and @p end are that allocation's. */
+bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t *end);
 bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);

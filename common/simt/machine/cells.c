@@ -14,6 +14,7 @@
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
+#include "pages.h"
 #include "phases.h"
 #include "sizes.h"
 #include "tools.h"
@@ -231,22 +232,27 @@ static int newly_touched(struct worker *w, struct cell *c, enum touch_kind kind)
     return 1;
 }
 
+/* The bytes of the mask that follow each other, from the lowest. */
 static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsigned mask)
 {
     struct worker *w = now->w;
+    const unsigned first = (unsigned)__builtin_ctz(mask), unit = (unsigned)__builtin_ctz(~(mask >> first));
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
     *touch = (struct touch){.word = (uint32_t)word,
                             .pc = now->pc,
                             .phase = w->phase,
                             .tick = w->tick,
                             .thread = (uint16_t)w->thread_index,
-                            .mask = (uint8_t)mask,
                             .kind = (uint16_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
                                                (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
                                                (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
                                                (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
-                                               (simt_is_early(w) ? TOUCH_EARLY : 0))};
-    w->touched++;
+                                               (simt_is_early(w) ? TOUCH_EARLY : 0)),
+                            .first = (uint8_t)first,
+                            .unit = (uint8_t)unit,
+                            .count = 1};
+    const unsigned rest = mask & ~(((1u << unit) - 1) << first);
+    if (rest != 0) add_touch(now, word, kind, rest);
 }
 
 static enum touch_kind touch_kind(int access)
@@ -299,10 +305,17 @@ static bool is_excused(const struct doing *now, const struct cell *bytes, unsign
     return false;
 }
 
-static void access_bytes(struct doing *now, struct space *s, size_t word, unsigned mask)
+/* A word: its cell, and the numbers of its two halves. */
+struct place_of_word {
+    struct cell *cell;
+    uint32_t *quiet;
+    size_t word;
+};
+
+static void access_bytes(struct doing *now, const struct place_of_word *at, unsigned mask)
 {
     struct worker *w = now->w;
-    struct cell *c = &s->cells[word], *bytes = byte_cells(w, c);
+    struct cell *c = at->cell, *bytes = byte_cells(w, c);
     const enum touch_kind kind = touch_kind(now->access);
     const bool global = !is_shared(now);
     now->padding = is_excused(now, bytes, mask);
@@ -316,20 +329,20 @@ static void access_bytes(struct doing *now, struct space *s, size_t word, unsign
             quiet[b] = quiet_number(w, &bytes[b]);
         if (global && newly_touched(w, &bytes[b], kind)) fresh |= 1u << b;
     }
-    if (fresh != 0) add_touch(now, word, kind, fresh);
+    if (fresh != 0) add_touch(now, at->word, kind, fresh);
     for (unsigned half = 0; half < 2; half++)
         if (mask >> 2 * half & 3)
-            s->quiet[2 * word + half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
+            at->quiet[half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
     if (mask == 15 && (kind != TOUCH_READ || !global)) join_bytes(w, c, bytes, kind != TOUCH_READ, global);
 }
 
-static void access_word(struct doing *now, struct space *s, size_t word, unsigned mask)
+static void access_word(struct doing *now, const struct place_of_word *at, unsigned mask)
 {
     struct worker *w = now->w;
-    struct cell *c = &s->cells[word];
+    struct cell *c = at->cell;
     if (c->split != 0 && !is_live(w, c)) c->split = 0;
     if (mask != 15 || c->split != 0) {
-        access_bytes(now, s, word, mask);
+        access_bytes(now, at, mask);
         return;
     }
     const enum touch_kind kind = touch_kind(now->access);
@@ -339,9 +352,20 @@ static void access_word(struct doing *now, struct space *s, size_t word, unsigne
         write_cell(now, c);
     else if (read_cell(now, c))
         quiet = quiet_number(w, c);
-    if (!is_shared(now) && newly_touched(w, c, kind)) add_touch(now, word, kind, mask);
-    s->quiet[2 * word] = s->quiet[2 * word + 1] = quiet;
+    if (!is_shared(now) && newly_touched(w, c, kind)) add_touch(now, at->word, kind, mask);
+    at->quiet[0] = at->quiet[1] = quiet;
 }
+
+/* The bytes of a word that an access from @p offset to @p end has. */
+static unsigned bytes_of_word(size_t word, uintptr_t offset, uintptr_t end)
+{
+    unsigned mask = 15;
+    if (word * 4 < offset) mask &= 15u << (offset - word * 4);
+    if (word * 4 + 4 > end) mask &= 15u >> (word * 4 + 4 - end);
+    return mask;
+}
+
+/* ---- shared memory ------------------------------------------------------------------------------------ */
 
 static __attribute__((noinline)) void make_ready(struct space *s, size_t chunk)
 {
@@ -351,24 +375,98 @@ static __attribute__((noinline)) void make_ready(struct space *s, size_t chunk)
     s->ready[chunk] = 1;
 }
 
+static void access_shared(struct doing *now, struct space *s)
+{
+    const uintptr_t offset = now->offset, end = offset + now->bytes;
+    for (size_t chunk = offset / SPACE_CHUNK; chunk * SPACE_CHUNK < end; chunk++)
+        if (__builtin_expect(!s->ready[chunk], 0)) make_ready(s, chunk);
+    for (size_t word = offset / 4; word * 4 < end; word++) {
+        const struct place_of_word at = {&s->cells[word], &s->quiet[2 * word], word};
+        access_word(now, &at, bytes_of_word(word, offset, end));
+    }
+}
+
+/* ---- global memory ------------------------------------------------------------------------------------ */
+
+/* What a run says of a cell. Its accesses meet no others but of their own thread. */
+static void recall(const struct worker *w, struct cell *c, const struct run *r, unsigned owner)
+{
+    const bool wrote = (r->kind & TOUCH_WRITE) != 0;
+    if (wrote) {
+        c->write_tick = r->tick;
+        c->write_pc = r->pc;
+        c->writer = (uint16_t)owner;
+        c->write_atomic = 0;
+    } else {
+        const int slot = c->read_tick[0] >= w->block_start;
+        c->reader[slot] = (uint16_t)owner;
+        c->read_tick[slot] = r->tick;
+        c->read_pc[slot] = r->pc;
+    }
+    if (r->phase != w->phase) return;
+    if (c->touch_tick != w->touch_tick) c->touched = 0;
+    c->touch_tick = w->touch_tick;
+    c->touched |= (uint8_t)(wrote ? TOUCH_WRITE : TOUCH_READ);
+}
+
+/* From now on the page has cells, which know what its runs knew. */
+static __attribute__((noinline)) struct cell_page *split_page(struct worker *w, struct page *page)
+{
+    struct cell_page *cells = simt_page_cells(w, page);
+    for (unsigned i = 0; i < page->runs; i++) {
+        const struct run *r = &page->run[i];
+        for (unsigned at = r->first; at < r->end; at += r->unit < 4 ? r->unit : 4u) {
+            struct cell *c = &cells->cells[at / 4];
+            const unsigned owner = simt_run_owner(r, at);
+            if (c->split != 0 && !is_live(w, c)) c->split = 0;
+            if (r->unit >= 4 && c->split == 0) {
+                recall(w, c, r, owner);
+                continue;
+            }
+            struct cell *bytes = byte_cells(w, c);
+            for (unsigned b = at % 4; b < (r->unit < 4 ? at % 4 + r->unit : 4u); b++)
+                recall(w, &bytes[b], r, owner);
+        }
+    }
+    page->runs = 0;
+    return cells;
+}
+
+static void access_global(struct doing *now)
+{
+    struct worker *w = now->w;
+    const uintptr_t offset = now->offset, end = offset + now->bytes;
+    const int plain = now->access & ~ACCESS_COPY;
+    struct page *page = NULL;
+    for (size_t word = offset / 4; word * 4 < end; word++) {
+        const unsigned in_page = (unsigned)(word % (PAGE_BYTES / 4));
+        if (page == NULL || in_page == 0) {
+            const uint32_t number = simt_page_number(now->place, word * 4);
+            page = simt_page_find(w, number);
+            if (page == NULL) page = simt_page_make(w, number);
+        }
+        if (page->cells == NULL) {
+            const bool regular = (plain == SIMT_READ || plain == SIMT_WRITE) && now->bytes <= 16 &&
+                                 (now->bytes & (now->bytes - 1)) == 0 && offset % now->bytes == 0;
+            if (regular && simt_page_take(w, page, (unsigned)(offset % PAGE_BYTES), (unsigned)now->bytes,
+                                          plain, now->pc))
+                return;
+            (void)split_page(w, page);
+        }
+        const struct place_of_word at = {&page->cells->cells[in_page], &page->cells->quiet[2 * in_page],
+                                         word};
+        access_word(now, &at, bytes_of_word(word, offset, end));
+    }
+}
+
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc)
 {
     struct doing now = {w, place, offset, bytes, access, pc, false, false};
-    struct space *s = &w->space[place];
-    const size_t end = offset + bytes;
-    if (bytes == 4 && offset % 4 == 0 && s->ready[offset / SPACE_CHUNK]) { /* nearly all of them */
-        access_word(&now, s, offset / 4, 15);
-        return;
-    }
-    for (size_t chunk = offset / SPACE_CHUNK; chunk * SPACE_CHUNK < end; chunk++)
-        if (__builtin_expect(!s->ready[chunk], 0)) make_ready(s, chunk);
-    for (size_t word = offset / 4; word * 4 < end; word++) {
-        unsigned mask = 15;
-        if (word * 4 < offset) mask &= 15u << (offset - word * 4);
-        if (word * 4 + 4 > end) mask &= 15u >> (word * 4 + 4 - end);
-        access_word(&now, s, word, mask);
-    }
+    if (is_shared(&now))
+        access_shared(&now, &w->space[place]);
+    else
+        access_global(&now);
 }
 
 static void land_cell(const struct worker *w, struct cell *c)

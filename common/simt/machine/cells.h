@@ -8,6 +8,7 @@
 #include "finding.h"
 #include "machine.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,8 +40,49 @@ struct cell {
 
 enum copy_state { COPY_NONE, COPY_IN_FLIGHT, COPY_LANDED };
 
+enum { PAGE_BYTES = 128, PAGE_RUNS = 4 };
+
+/** @brief Plain accesses of one line and one warp, of @p unit bytes each, one behind the other: some of each thread. */
+struct run {
+    uint32_t tick, pc, phase;
+    uint16_t thread, last; /**< the first and the last thread */
+    uint16_t kind;         /**< enum touch_kind */
+    uint8_t first, end;    /**< bytes in the page */
+    uint8_t unit, count;
+    uint8_t each; /**< accesses of a thread; 0 while there is one thread */
+    uint8_t left; /**< how many of those the last thread still has to make */
+};
+
+/** @brief The cells of a page, and a number a half word, as in struct space. */
+struct cell_page {
+    uint32_t quiet[PAGE_BYTES / 2];
+    struct cell cells[PAGE_BYTES / 4];
+};
+
+/** @brief A piece of global memory that the running block touched. */
+struct page {
+    uint32_t number;
+    uint32_t slot;                 /**< of the hash table: by that it is known to be this block's */
+    uint32_t phase, read, written; /**< words that the block's list has in this phase */
+    uint8_t runs;
+    bool live; /**< all of it lies in one allocation */
+    struct cell_page *cells;
+    struct run run[PAGE_RUNS];
+};
+
+/** @brief All pages of the running block. */
+struct pages {
+    struct page *page;
+    size_t count, capacity;
+    uint32_t *slot; /**< indices of pages, by a hash of their numbers */
+    uint32_t mask, shift;
+    struct cell_page *pool;
+    size_t pool_size, pool_used;
+    uint32_t *pool_owner; /**< which page has it */
+};
+
 /**
- * @brief Memory whose races are watched. quiet has a number a half word: if that is the running block's or warp's
+ * @brief Shared memory, whose races are watched. quiet has a number a half word: if that is the running block's or warp's
  *        current one, then a further read there can find nothing new, and is over after one comparison.
  */
 struct space {
@@ -51,12 +93,13 @@ struct space {
     uint8_t *ready;     /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
 };
 
-/** @brief A word this block touched for the first time (in this phase, in this way); for between.c. */
+/** @brief What this block touched for the first time (in this phase, in this way), as in struct run; for between.c. */
 struct touch {
     uint32_t word, pc, phase, tick;
     uint16_t thread;
     uint16_t kind; /**< enum touch_kind, and TOUCH_DATA */
-    uint8_t mask;  /**< of its four bytes */
+    uint8_t first; /**< byte of the word */
+    uint8_t unit, count, each;
 };
 enum touch_kind {
     TOUCH_READ = 1,

@@ -14,6 +14,7 @@
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
+#include "pages.h"
 #include "phases.h"
 #include "settings.h"
 #include "worker.h"
@@ -59,22 +60,26 @@ void simt_refuse_access(const char *kind, const void *address, size_t bytes, int
 
 /* ---- bounds ------------------------------------------------------------------------------------------- */
 
+static bool in_live_range(const struct worker *w, uintptr_t offset, size_t bytes)
+{
+    for (unsigned i = 0; i < LIVE_RANGES; i++)
+        if (offset >= w->live[i].start && offset + bytes <= w->live[i].end) return true;
+    return false;
+}
+
 static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    if (simt_arena_live(address - ARENA_BASE, bytes)) return;
+    const uintptr_t offset = address - ARENA_BASE;
+    struct range range;
+    if (in_live_range(w, offset, bytes)) return;
+    if (simt_arena_live(offset, bytes, &range.start, &range.end)) {
+        w->live[w->next_live++ % LIVE_RANGES] = range;
+        return;
+    }
     if (simt_device_freed((void *)address))
         simt_refuse(w, "use-after-free", address, bytes, access, pc,
                     "the memory was freed before the launch");
     simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
-}
-
-/* Aligned words: all bytes live, with one look at the shadow. */
-static inline bool all_live(uintptr_t address, size_t bytes)
-{
-    uint64_t shadow[2] = {UINT64_MAX, UINT64_MAX};
-    if (bytes > sizeof shadow) return false;
-    memcpy(shadow, simt_shadow + (address - ARENA_BASE), bytes);
-    return (shadow[0] & shadow[1] & 0x0101010101010101u) == 0x0101010101010101u;
 }
 
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
@@ -119,7 +124,7 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
     const uintptr_t offset = address - w->space[place < PLACE_COUNT ? place : 0].base;
     switch (place) {
     case PLACE_ARENA:
-        if (!all_live(address, bytes)) check_arena(w, address, bytes, access, pc);
+        check_arena(w, address, bytes, access, pc);
         break;
     case PLACE_DATA:
         check_variable(w, address, bytes, access, pc);
@@ -150,7 +155,7 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     struct simt_site site = {"an unknown place", 0, NULL, NULL};
     char text[640];
     bool known = false;
-    if (simt_tls_worker != NULL || !simt_settings.check || simt_shadow == NULL) return;
+    if (simt_tls_worker != NULL || !simt_settings.check || simt_written == NULL) return;
     if (address - ARENA_BASE < ARENA_BYTES && simt_arena_host_may(address - ARENA_BASE)) return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count; i++) known |= seen[i] == pc;
@@ -184,6 +189,14 @@ void simt_host_access(const void *pointer, size_t bytes, int access, const void 
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
 
+/* Whether the whole page of an access is live: then nobody need ask again in this block. */
+static void note_live(struct worker *w, uintptr_t offset)
+{
+    struct page *page = simt_page_find(w, simt_page_number(PLACE_ARENA, offset));
+    if (page != NULL && !page->live)
+        page->live = in_live_range(w, offset / PAGE_BYTES * PAGE_BYTES, PAGE_BYTES);
+}
+
 enum { MUST_BE_ALIGNED = 1 << 16 }; /* beside the kinds of access: six arguments fit in registers */
 
 static __attribute__((noinline)) void look_closely(struct worker *w, enum place place, uintptr_t address,
@@ -198,6 +211,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
             simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
+        if (place == PLACE_ARENA) note_live(w, address - ARENA_BASE);
     }
     if (w->counting && place < PLACE_COUNT && !(access & ACCESS_COPY)) /* copies.c counts those */
         simt_count(w, address, bytes, access, place, pc);
@@ -210,13 +224,36 @@ static inline bool pair_is_quiet(const struct worker *w, const uint32_t *quiet)
     return pair == w->block_quiet * UINT64_C(0x100000001) || pair == w->warp_quiet * UINT64_C(0x100000001);
 }
 
-static inline bool is_quiet(const struct worker *w, const struct space *s, uintptr_t address, size_t bytes)
+static inline bool is_quiet(const struct worker *w, const uint32_t *quiet, size_t bytes)
 {
-    const uint32_t *quiet = s->quiet + (address - s->base) / 2;
     if (bytes == 2) return *quiet == w->block_quiet || *quiet == w->warp_quiet;
     for (size_t i = 0; i < bytes / 2; i += 2)
         if (!pair_is_quiet(w, quiet + i)) return false;
     return true;
+}
+
+/* Whether all there is to be said of an access to device memory is that it is the next of a run, or one more of many reads. */
+static inline __attribute__((always_inline)) bool is_next(struct worker *w, uintptr_t offset, size_t bytes,
+                                                          int access, const void *pc)
+{
+    struct page *page = simt_page_find(w, simt_page_number(PLACE_ARENA, offset));
+    if (page == NULL || !page->live) return false;
+    const unsigned first = (unsigned)(offset % PAGE_BYTES);
+    if (page->cells != NULL)
+        return access == SIMT_READ && bytes >= 2 && is_quiet(w, page->cells->quiet + first / 2, bytes);
+    return page->runs == 1 && simt_run_extend(w, &page->run[0], first, (unsigned)bytes,
+                                              simt_run_kind(w, access), simt_pack_pc(pc));
+}
+
+static inline __attribute__((always_inline)) void
+see_device(struct worker *w, uintptr_t address, size_t bytes, int access, bool aligned, const void *pc)
+{
+    if ((access == SIMT_READ || access == SIMT_WRITE) && bytes <= 16 && address % bytes == 0 && w->checking &&
+        is_next(w, address - ARENA_BASE, bytes, access, pc)) {
+        if (w->counting) simt_count(w, address, bytes, access, PLACE_ARENA, pc);
+        return;
+    }
+    look_closely(w, PLACE_ARENA, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
@@ -234,17 +271,20 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
             simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
         return;
     }
+    if (address - ARENA_BASE < ARENA_BYTES) {
+        see_device(w, address, bytes, access, aligned, pc);
+        return;
+    }
     enum place place = PLACE_OTHER;
-    if (address - ARENA_BASE < ARENA_BYTES)
-        place = PLACE_ARENA;
-    else if (address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes)
+    if (address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes)
         place = PLACE_SHARED;
     else if (address - w->space[PLACE_DYNAMIC].base < w->space[PLACE_DYNAMIC].bytes)
         place = PLACE_DYNAMIC;
     else if (address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes)
         place = PLACE_DATA;
-    if (access == SIMT_READ && place < PLACE_COUNT && bytes >= 2 && bytes <= 16 && address % bytes == 0 &&
-        is_quiet(w, &w->space[place], address, bytes)) {
+    if (access == SIMT_READ && (place == PLACE_SHARED || place == PLACE_DYNAMIC) && bytes >= 2 &&
+        bytes <= 16 && address % bytes == 0 &&
+        is_quiet(w, w->space[place].quiet + (address - w->space[place].base) / 2, bytes)) {
         if (w->counting) simt_count(w, address, bytes, access, place, pc);
         return;
     }

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "meet.h"
 #include "named.h"
+#include "pages.h"
 #include "settings.h"
 #include "sizes.h"
 #include "tools.h"
@@ -41,12 +42,12 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 
 static void forget_cells(struct worker *w)
 {
-    for (int i = 0; i < PLACE_COUNT; i++) {
+    simt_pages_forget(w);
+    for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].quiet, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct cell));
         simt_forget(w->space[i].ready, w->space[i].bytes / SPACE_CHUNK + 1);
     }
-    w->touched = 0;
 }
 
 struct worker *simt_worker_new(void)
@@ -58,8 +59,10 @@ struct worker *simt_worker_new(void)
     madvise((void *)w->stack_base, w->stack_bytes, MADV_NOHUGEPAGE);
     /* After the dynamic shared memory comes a red zone as large as it: a long step too far is still seen. */
     char *dynamic = simt_reserve(2 * DYNAMIC_SHARED_BYTES, "dynamic shared memory");
-    open_space(&w->space[PLACE_ARENA], ARENA_BASE, ARENA_BYTES);
-    open_space(&w->space[PLACE_DATA], simt_image.data, simt_image.data_end - simt_image.data);
+    w->space[PLACE_ARENA] = (struct space){.base = ARENA_BASE, .bytes = ARENA_BYTES};
+    w->space[PLACE_DATA] =
+        (struct space){.base = simt_image.data, .bytes = simt_image.data_end - simt_image.data};
+    simt_pages_open(w);
     open_space(&w->space[PLACE_SHARED], 0, simt_image.tls_bytes);
     open_space(&w->space[PLACE_DYNAMIC], (uintptr_t)dynamic, 2 * DYNAMIC_SHARED_BYTES);
     if (simt_settings.counters != NULL)
@@ -86,6 +89,7 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 {
     const struct simt_extent shape = launch->block;
     w->launch = launch;
+    memset(w->live, 0, sizeof w->live); /* the host may have freed some since */
     w->threads = shape.x * shape.y * shape.z;
     w->warps = (w->threads + WARP_LANES - 1) / WARP_LANES;
     simt_block_extent = shape;
@@ -106,10 +110,9 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 static void begin_block(struct worker *w)
 {
     const struct simt_extent grid = w->launch->grid;
-    if (w->clock > 0xf0000000u ||
-        w->touched > (8u << 20)) { /* ticks run out, or memory is better given back */
+    if (w->clock > 0xf0000000u) { /* ticks run out */
         forget_cells(w);
-        if (w->clock > 0xf0000000u) w->clock = 0;
+        w->clock = 0;
     }
     simt_block_index =
         (struct simt_extent){(unsigned)(w->block % grid.x), (unsigned)(w->block / grid.x % grid.y),
@@ -182,6 +185,7 @@ void simt_run_block(struct worker *w)
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
+    simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;
 }

@@ -12,6 +12,7 @@
  *     named.c                          ... barriers of a part of the block
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
+ *     pages.c                          ... of global memory, as long as accesses are regular
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
  *     finding.c phases.c early.c       what was found; fences; launches that overlap
@@ -64,6 +65,12 @@ struct fence {
     uint32_t barrier; /**< and what the block did before this tick */
     uint32_t tick;    /**< when it was */
     uint16_t thread;
+};
+
+enum { LIVE_RANGES = 8 };
+/** Offsets in the arena. */
+struct range {
+    uintptr_t start, end;
 };
 
 struct fiber {
@@ -124,7 +131,10 @@ struct worker {
     /* read at every access */
     uintptr_t stack_base;
     size_t stack_bytes;
-    struct space space[PLACE_COUNT];
+    struct space space[PLACE_COUNT]; /**< those of global memory are bounds only */
+    struct pages pages;              /**< of global memory */
+    struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
+    unsigned next_live;
     uint32_t block_quiet, warp_quiet;
     bool counting, checking;
     unsigned thread_index;
@@ -145,7 +155,6 @@ struct worker {
     bool named_used; /**< some thread of this block came to a barrier of named.c */
     struct named named[BARRIERS];
     bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
-    size_t touched;  /**< words since the cells were last given back */
     uint64_t block;  /**< linear index of the running block */
     unsigned threads, warps;
     struct vector split; /**< groups of four byte cells */
