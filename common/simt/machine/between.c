@@ -49,6 +49,7 @@ static uint8_t *ready[2];        /* a byte for SPACE_CHUNK bytes: 1 if their mee
 static struct vector splits;     /* struct bytes */
 static struct vector records;    /* struct record; the first is nobody's */
 static uint32_t first_record;    /* of this launch: what is older is no part of it */
+static bool any_excused;         /* some record of this launch has flags */
 static uint32_t launch;
 static const struct simt_overlap *before; /* launches that this one may meet */
 
@@ -89,6 +90,7 @@ uint32_t simt_between_begin(const struct simt_overlap *overlap)
         ready[space] = simt_reserve(ready_bytes(space), "races between blocks");
     }
     before = overlap;
+    any_excused = false;
     first_record = (uint32_t)records.count;
     if (records.count == 0 || (records.count > MOST_RECORDS / 2 && before == NULL)) forget_all();
     return ++launch;
@@ -200,6 +202,7 @@ static bool is_excused(unsigned flags)
 static side me(struct taking *now)
 {
     if (now->record == 0) {
+        any_excused |= now->flags != 0;
         now->record = (uint32_t)records.count;
         *(struct record *)simt_vector_grow(&records, sizeof(struct record)) = (struct record){
             .block = (uint32_t)now->block, .pc = now->touch->pc, .launch = launch, .flags = now->flags};
@@ -298,16 +301,73 @@ static void take_word(struct taking *now)
         if (now->mask >> b & 1) meet_one(now, &bytes_of(m)->byte[b], now->mask);
 }
 
+/* The bits of these bytes of one eighth of the map. */
+static unsigned bits_of(uintptr_t at, uintptr_t end)
+{
+    const unsigned from = at % 8, count = end - (at - from) >= 8 ? 8 : (unsigned)(end - (at - from));
+    return (0xffu << from & 0xff) & ((1u << count) - 1);
+}
+
+static bool all_written(uintptr_t at, uintptr_t end)
+{
+    for (; at < end; at = (at & ~(uintptr_t)7) + 8) {
+        const unsigned bits = bits_of(at, end);
+        if ((simt_written[at / 8] & bits) != bits) return false;
+    }
+    return true;
+}
+
+static void set_written(uintptr_t at, uintptr_t end)
+{
+    for (; at < end; at = (at & ~(uintptr_t)7) + 8)
+        simt_written[at / 8] = (uint8_t)(simt_written[at / 8] | bits_of(at, end));
+}
+
+/*
+ * Whole words of which nobody else's touch matters are told by their meetings alone: nobody of this launch has written one
+ * that is read, nor touched one that is written. Returns how many words of the run this holds for, from its beginning.
+ */
+static unsigned take_plain_words(struct taking *now, unsigned count)
+{
+    const struct touch *touch = now->touch;
+    const bool reads = (touch->kind & TOUCH_READ) != 0;
+    const uintptr_t start = 4 * (uintptr_t)touch->word;
+    const side current = (side)(first_record << THREAD_BITS), mine = me(now) & ~((1u << THREAD_BITS) - 1);
+    const unsigned units = touch->unit >= 4 ? touch->unit / 4u : 1,
+                   parts = touch->unit >= 4 ? 1 : 4u / touch->unit;
+    unsigned taken = 0, thread = touch->thread, in_thread = 0;
+    if (reads ? !all_written(start, start + 4 * count) : simt_any_kept) return 0;
+    const unsigned words_each = touch->each == 0 ? count : touch->each * units / parts;
+    if (touch->each != 0 && touch->each * units % parts != 0) return 0; /* a word of several threads */
+    struct meeting *m = meeting_of(0, touch->word);
+    for (; taken < count; taken++, m++) {
+        if (m->writer >= current || (!reads && m->reader >= current)) break;
+        if (!reads)
+            m->writer = mine | thread;
+        else if (m->reader < current)
+            m->reader = mine | thread;
+        if (++in_thread == words_each) thread++, in_thread = 0;
+    }
+    if (!reads) set_written(start, start + 4 * taken);
+    return taken;
+}
+
 /* Word by word, as they lie. */
 static void take_touch(struct taking *now)
 {
     const struct touch *touch = now->touch;
     const unsigned end = touch->first + (unsigned)touch->count * touch->unit;
+    unsigned at = touch->first;
     if (records.count >= MOST_RECORDS) { /* a race with what was forgotten is missed */
         forget_all();
         now->record = 0;
     }
-    for (unsigned at = touch->first; at < end; at = (at & ~3u) + 4) {
+    const bool plain = (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_READ ||
+                       (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_WRITE;
+    if (plain && now->flags == 0 && !any_excused && at == 0 && end >= 8 &&
+        (before == NULL || before->count == 0))
+        at = 4 * take_plain_words(now, end / 4);
+    for (; at < end; at = (at & ~3u) + 4) {
         const unsigned first = at % 4, behind = end - (at & ~3u);
         now->word = touch->word + at / 4;
         now->mask = 15u << first & 15 & (behind < 4 ? (1u << behind) - 1 : 15);

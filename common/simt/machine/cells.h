@@ -44,13 +44,25 @@ enum { PAGE_BYTES = 128, PAGE_RUNS = 4 };
 
 /** @brief Plain accesses of one line and one warp, of @p unit bytes each, one behind the other: some of each thread. */
 struct run {
-    uint32_t tick, pc, phase;
+    union {
+        struct {
+            uint32_t tick, phase;
+        };
+        uint64_t when;
+    };
+    uint32_t pc;
+    union {
+        struct {
+            uint16_t kind; /**< enum touch_kind */
+            uint8_t unit, end;
+        };
+        uint32_t
+            next; /**< in one comparison: an access of this kind and size that begins at the end is the next */
+    };
     uint16_t thread, last; /**< the first and the last thread */
-    uint16_t kind;         /**< enum touch_kind */
-    uint8_t first, end;    /**< bytes in the page */
-    uint8_t unit, count;
-    uint8_t each; /**< accesses of a thread; 0 while there is one thread */
-    uint8_t left; /**< how many of those the last thread still has to make */
+    uint8_t first, count;  /**< first and end: bytes in the page */
+    uint8_t each;          /**< accesses of a thread; 0 while there is one thread */
+    uint8_t left;          /**< how many of those the last thread still has to make */
 };
 
 /** @brief The cells of a page, and a number a half word, as in struct space. */

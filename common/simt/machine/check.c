@@ -256,6 +256,18 @@ see_device(struct worker *w, uintptr_t address, size_t bytes, int access, bool a
     look_closely(w, PLACE_ARENA, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
+static inline __attribute__((always_inline)) void see_shared(struct worker *w, enum place place,
+                                                             uintptr_t address, size_t bytes, int access,
+                                                             bool aligned, const void *pc)
+{
+    if (access == SIMT_READ && bytes >= 2 && bytes <= 16 && address % bytes == 0 &&
+        is_quiet(w, w->space[place].quiet + (address - w->space[place].base) / 2, bytes)) {
+        if (w->counting) simt_count(w, address, bytes, access, place, pc);
+        return;
+    }
+    look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
+}
+
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
                                                       bool aligned, const void *pc)
 {
@@ -265,30 +277,27 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
+    if (address - ARENA_BASE < ARENA_BYTES) {
+        see_device(w, address, bytes, access, aligned, pc);
+        return;
+    }
+    if (address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes) {
+        see_shared(w, PLACE_SHARED, address, bytes, access, aligned, pc);
+        return;
+    }
+    if (address - w->space[PLACE_DYNAMIC].base < w->space[PLACE_DYNAMIC].bytes) {
+        see_shared(w, PLACE_DYNAMIC, address, bytes, access, aligned, pc);
+        return;
+    }
     if (address - w->stack_base < w->stack_bytes) {
         /* local memory is the thread's own, but must be aligned, too */
         if (__builtin_expect(aligned && w->checking && (address & (bytes - 1)) != 0, 0))
             simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
         return;
     }
-    if (address - ARENA_BASE < ARENA_BYTES) {
-        see_device(w, address, bytes, access, aligned, pc);
-        return;
-    }
-    enum place place = PLACE_OTHER;
-    if (address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes)
-        place = PLACE_SHARED;
-    else if (address - w->space[PLACE_DYNAMIC].base < w->space[PLACE_DYNAMIC].bytes)
-        place = PLACE_DYNAMIC;
-    else if (address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes)
-        place = PLACE_DATA;
-    if (access == SIMT_READ && (place == PLACE_SHARED || place == PLACE_DYNAMIC) && bytes >= 2 &&
-        bytes <= 16 && address % bytes == 0 &&
-        is_quiet(w, w->space[place].quiet + (address - w->space[place].base) / 2, bytes)) {
-        if (w->counting) simt_count(w, address, bytes, access, place, pc);
-        return;
-    }
-    look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
+    const bool data = address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes;
+    look_closely(w, data ? PLACE_DATA : PLACE_OTHER, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0),
+                 pc);
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */

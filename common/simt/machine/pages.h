@@ -47,9 +47,8 @@ static inline unsigned simt_run_kind(const struct worker *w, int access)
 static inline bool simt_run_extend(const struct worker *w, struct run *r, unsigned first, unsigned bytes,
                                    unsigned kind, uint32_t pc)
 {
-    if (r->end != first || r->pc != pc || r->tick != w->tick || r->unit != bytes || r->kind != kind ||
-        r->phase != w->phase)
-        return false;
+    const struct run like = {.kind = (uint16_t)kind, .unit = (uint8_t)bytes, .end = (uint8_t)first};
+    if (r->when != w->when || r->pc != pc || r->next != like.next) return false;
     if (w->thread_index == r->last) {
         if (r->left == 0) return false;
         r->left = (uint8_t)(r->left - (r->each != 0));

@@ -138,9 +138,14 @@ struct worker {
     uint32_t block_quiet, warp_quiet;
     bool counting, checking;
     unsigned thread_index;
-    uint32_t tick; /**< tick of the running warp */
+    union {
+        struct {
+            uint32_t tick, phase; /**< tick of the running warp; phases.c */
+        };
+        uint64_t when;
+    };
     uint32_t block_start, last_barrier;
-    uint32_t touch_tick, phase;
+    uint32_t touch_tick;
 
     struct thread *current;
     struct warp *warp;
