@@ -37,16 +37,16 @@ enum mistake {
     NULL_MODEL,
     NULL_BUFFERS,
     NULL_HANDLE,
-    LEGACY_STREAM,
-    MISSING_BUFFER, /* struct plan says which */
-    MISSING_WEIGHT, /* likewise */
+    LEGACY_STREAM,  /* in one of two ways: enum legacy_stream */
+    MISSING_BUFFER, /* an enum missing_buffer says which */
+    MISSING_WEIGHT, /* an enum missing_weight does */
     HEAD_DIM_48,
     ROWS_NOT_A_POWER,
     SCRATCH_OUTSIDE,
     UNEVEN_HEADS,
     HEAD_DIM_48_AND_NO_WEIGHT,
     HEAD_DIM_48_AND_LEGACY_STREAM,
-    CAPTURE_ELSEWHERE, /* no mistake of anybody: meanwhile CUDA refuses to make a graph executable */
+    CAPTURE_ELSEWHERE, /* no mistake of anybody: meanwhile CUDA refuses to make a graph executable; enum refused_graph */
     NULL_GRAPHS,
     NULL_BATCH,
     NULL_TOKENS,
@@ -60,6 +60,38 @@ enum mistake {
     EAGER_NULL_LOGITS, /* from here on it is the given eager step that is told so */
     EAGER_TOO_MANY_ROWS
 };
+
+/** Of struct decode_buffers. */
+enum missing_buffer {
+    BUFFER_TOKENS,
+    BUFFER_POSITIONS,
+    BUFFER_BLOCK_TABLE,
+    BUFFER_X,
+    BUFFER_QKV,
+    BUFFER_ATTENDED,
+    BUFFER_GATED,
+    BUFFER_LOGITS,
+    BUFFER_CACHE
+};
+
+/** Of struct decode_model, and of its last layer. */
+enum missing_weight {
+    WEIGHT_EMBEDDING,
+    WEIGHT_FINAL_NORM,
+    WEIGHT_TO_LOGITS,
+    WEIGHT_ATTENTION_NORM,
+    WEIGHT_QKV,
+    WEIGHT_OUT,
+    WEIGHT_MLP_NORM,
+    WEIGHT_GATE_UP,
+    WEIGHT_DOWN
+};
+
+/** The legacy default stream has two names. */
+enum legacy_stream { LEGACY_AS_NULL, LEGACY_BY_NAME };
+
+/** Of a single bucket no later one finds the error. */
+enum refused_graph { ONE_OF_SEVERAL_BUCKETS, THE_ONLY_BUCKET };
 
 enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, REPORT, WORKSPACE, BUFFERS };
 
@@ -76,7 +108,7 @@ struct plan {
     enum mode mode;
     unsigned manner; /* set of enum manner */
     enum mistake mistake;
-    int which; /* of several pointers is missing */
+    int which; /* of what the mistake has several of */
 };
 
 enum { MOST_STEPS = 64, HUGE_TABLE = 65600, ROUNDS = 8 };

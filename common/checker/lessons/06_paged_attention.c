@@ -13,31 +13,32 @@
 
 #include "checker/cases/case_table.h"
 
-enum row_flags {
-    ALIBI = 1,
-    TWO_STREAMS = 2,
-    CAPTURED = 4,
-    VALIDATED = 8, /* the validating kernel comes first */
-    REFUSED = 16,  /* device_status says already that the table is wrong */
-    ORDERED = 32,
-    PREFIX = 64,
-    GPU_ONLY = 128,
-    QUARTER = 256,       /* scale 0.25 */
-    NEGATIVE_HALF = 512, /* scale -0.5 */
-    TIGHT = 1 << 10,     /* neither the table nor the cache has more than is used */
-    WIDE = 1 << 11,      /* rows of the table are far longer than max_context_len asks for */
-    SPARSE = 1 << 12,    /* the cache has pages for the lengths, not for max_context_len */
-    REVERSE = 1 << 13,
-    TWICE = 1 << 14,         /* the first page is the third as well */
-    FAR_PAGES = 1 << 15,     /* the cache is so large that a place in it does not fit 32 bits */
-    OTHER_ERROR = 1 << 16,   /* device_status holds another error than that of a table */
-    NO_ERROR_CODE = 1 << 17, /* device_status holds -1 */
-    FEW_SMS = 1 << 18,       /* the software device has few multiprocessors: blocks get more keys */
-    FAULT = 1 << 19
-};
 enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2 };
 
-#define WRONG(fault) ((unsigned)(fault)*FAULT)
+/** How much memory table and cache have. */
+enum memory {
+    USUAL,
+    TIGHT,    /* neither the table nor the cache has more than is used */
+    WIDE,     /* rows of the table are far longer than max_context_len asks for */
+    SPARSE,   /* the cache has pages for the lengths, not for max_context_len */
+    FAR_PAGES /* the cache is so large that a place in it does not fit 32 bits */
+};
+
+enum { NO_STATUS = -1 }; /* is no value of enum kernel_status */
+
+/** What few cases have. */
+struct special {
+    enum pages pages;
+    enum fault fault; /* of the table or the lengths */
+    enum memory memory;
+    int status;   /* what device_status holds before */
+    double scale; /* 0: the usual one */
+    int alibi, two_streams;
+    int captured;  /* the calls are captured into a graph */
+    int validated; /* the validating kernel comes first */
+    int few_sms;   /* the software device has few multiprocessors: blocks get more keys */
+    int gpu_only;
+};
 
 /** One line: the same shape and data for every part in the set. */
 struct table_row {
@@ -47,194 +48,193 @@ struct table_row {
     int batch, heads, kv_heads, head_dim, block_size, max_context_len;
     enum lengths lengths;
     enum distribution distribution;
-    unsigned flags; /* set of enum row_flags and one WRONG() */
+    struct special special;
 };
 
 static const struct table_row TABLE[] = {
-    /* name, group, parts, batch, heads, kv_heads, head_dim, block_size, max_context_len, lengths, data,
-     * flags */
-    {"one_key", GROUP_BASIC, A, 1, 1, 1, 32, 16, 1, FULL, NORMAL, 0},
-    {"one_page", GROUP_BASIC, A, 1, 2, 2, 64, 16, 16, FULL, NORMAL, 0},
-    {"in_order", GROUP_BASIC, A, 2, 2, 2, 64, 16, 80, FULL, NORMAL, ORDERED},
-    {"shuffled", GROUP_BASIC, A, 2, 4, 2, 64, 16, 100, FULL, NORMAL, 0},
-    {"head_dim_32", GROUP_BASIC, A, 2, 4, 2, 32, 16, 70, FULL, NORMAL, 0},
-    {"head_dim_128", GROUP_BASIC, A, 2, 4, 2, 128, 16, 70, FULL, NORMAL, 0},
-    {"block_size_32", GROUP_BASIC, A, 2, 4, 2, 64, 32, 100, FULL, NORMAL, 0},
-    {"mixed_lengths", GROUP_BASIC, A, 5, 4, 2, 64, 16, 200, MIXED, NORMAL, 0},
+    /* clang-format off */
+    /* name                     group           parts          batch  heads  kv_h  dim  page   keys lengths            data            special */
+    {"one_key",                 GROUP_BASIC,    A,                1,     1,    1,  32,   16,     1, FULL,              NORMAL,         {0}},
+    {"one_page",                GROUP_BASIC,    A,                1,     2,    2,  64,   16,    16, FULL,              NORMAL,         {0}},
+    {"in_order",                GROUP_BASIC,    A,                2,     2,    2,  64,   16,    80, FULL,              NORMAL,         {.pages = IN_ORDER}},
+    {"shuffled",                GROUP_BASIC,    A,                2,     4,    2,  64,   16,   100, FULL,              NORMAL,         {0}},
+    {"head_dim_32",             GROUP_BASIC,    A,                2,     4,    2,  32,   16,    70, FULL,              NORMAL,         {0}},
+    {"head_dim_128",            GROUP_BASIC,    A,                2,     4,    2, 128,   16,    70, FULL,              NORMAL,         {0}},
+    {"block_size_32",           GROUP_BASIC,    A,                2,     4,    2,  64,   32,   100, FULL,              NORMAL,         {0}},
+    {"mixed_lengths",           GROUP_BASIC,    A,                5,     4,    2,  64,   16,   200, MIXED,             NORMAL,         {0}},
 
-    {"length_15", GROUP_EDGES, A, 1, 2, 1, 64, 16, 15, FULL, NAN_REST, 0},
-    {"length_17", GROUP_EDGES, A, 1, 2, 1, 64, 16, 17, FULL, NAN_REST, 0},
-    {"length_31_of_32", GROUP_EDGES, A, 1, 2, 1, 64, 32, 31, FULL, NAN_REST, 0},
-    {"length_33_of_32", GROUP_EDGES, A, 1, 2, 1, 128, 32, 33, FULL, NAN_REST, 0},
-    {"length_63", GROUP_EDGES, A, 1, 2, 1, 32, 16, 63, FULL, NAN_REST, 0},
-    {"length_65", GROUP_EDGES, A, 1, 2, 1, 128, 16, 65, FULL, NAN_REST, TIGHT},
-    {"length_127", GROUP_EDGES, A, 1, 2, 1, 64, 16, 127, FULL, NAN_REST, 0},
-    {"length_129", GROUP_EDGES, A, 1, 2, 1, 64, 32, 129, FULL, NAN_REST, TIGHT},
-    {"length_331", GROUP_EDGES, A, 1, 2, 1, 64, 16, 331, FULL, NAN_REST, TIGHT},
-    {"length_4161", GROUP_EDGES, A, 1, 1, 1, 32, 16, 4161, FULL, NAN_REST, 0},
-    {"length_16641", GROUP_EDGES, A, 1, 2, 1, 32, 32, 16641, FULL, NAN_REST, ALIBI},
+    {"length_15",               GROUP_EDGES,    A,                1,     2,    1,  64,   16,    15, FULL,              NAN_REST,       {0}},
+    {"length_17",               GROUP_EDGES,    A,                1,     2,    1,  64,   16,    17, FULL,              NAN_REST,       {0}},
+    {"length_31_of_32",         GROUP_EDGES,    A,                1,     2,    1,  64,   32,    31, FULL,              NAN_REST,       {0}},
+    {"length_33_of_32",         GROUP_EDGES,    A,                1,     2,    1, 128,   32,    33, FULL,              NAN_REST,       {0}},
+    {"length_63",               GROUP_EDGES,    A,                1,     2,    1,  32,   16,    63, FULL,              NAN_REST,       {0}},
+    {"length_65",               GROUP_EDGES,    A,                1,     2,    1, 128,   16,    65, FULL,              NAN_REST,       {.memory = TIGHT}},
+    {"length_127",              GROUP_EDGES,    A,                1,     2,    1,  64,   16,   127, FULL,              NAN_REST,       {0}},
+    {"length_129",              GROUP_EDGES,    A,                1,     2,    1,  64,   32,   129, FULL,              NAN_REST,       {.memory = TIGHT}},
+    {"length_331",              GROUP_EDGES,    A,                1,     2,    1,  64,   16,   331, FULL,              NAN_REST,       {.memory = TIGHT}},
+    {"length_4161",             GROUP_EDGES,    A,                1,     1,    1,  32,   16,  4161, FULL,              NAN_REST,       {0}},
+    {"length_16641",            GROUP_EDGES,    A,                1,     2,    1,  32,   32, 16641, FULL,              NAN_REST,       {.alibi = 1}},
     /* A v1 that keeps all scores in shared memory has no room for so many. */
-    {"length_66001", GROUP_EDGES, 1 << PART_V2, 1, 1, 1, 32, 32, 66001, FULL, NAN_REST, 0},
-    {"around_partitions", GROUP_EDGES, A, 8, 1, 1, 32, 16, 1025, AROUND_PARTITIONS, NAN_REST, 0},
-    {"few_multiprocessors", GROUP_EDGES, A, 2, 4, 2, 32, 16, 400, MIXED, NAN_REST, FEW_SMS | ALIBI},
-    {"promised_32768", GROUP_EDGES, A, 3, 2, 1, 32, 32, 32768, AROUND_PAGES, NAN_REST, SPARSE},
-    {"around_pages", GROUP_EDGES, A, 8, 2, 1, 64, 16, 70, AROUND_PAGES, NAN_REST, 0},
-    {"around_pages_of_32", GROUP_EDGES, A, 8, 4, 4, 32, 32, 140, AROUND_PAGES, NAN_REST, 0},
-    {"no_keys", GROUP_EDGES, A, 2, 2, 2, 64, 16, 40, ALL_EMPTY, NAN_REST, 0},
-    {"some_without_keys", GROUP_EDGES, A, 4, 2, 2, 128, 16, 200, SOME_EMPTY, NAN_REST, TIGHT},
-    {"shorter_than_promised", GROUP_EDGES, A, 3, 2, 1, 64, 16, 500, AROUND_PAGES, NAN_REST, 0},
-    {"shared_prefix", GROUP_EDGES, A, 4, 4, 2, 64, 16, 150, MIXED, NAN_REST, PREFIX},
-    {"pages_reversed", GROUP_EDGES, A, 2, 2, 1, 64, 16, 90, MIXED, NAN_REST, REVERSE | WIDE},
-    {"page_twice", GROUP_EDGES, A, 2, 2, 1, 64, 16, 90, MIXED, NAN_REST, TWICE},
-    {"pages_past_32_bits", GROUP_EDGES, A, 2, 4, 2, 128, 16, 90, MIXED, NAN_REST, FAR_PAGES},
-    {"shared_prefix_32", GROUP_EDGES, A, 3, 4, 2, 128, 32, 150, MIXED, NAN_REST, PREFIX},
-    {"gqa_2", GROUP_EDGES, A, 2, 4, 2, 128, 16, 90, MIXED, NAN_REST, 0},
-    {"gqa_3", GROUP_EDGES, A, 2, 6, 2, 64, 16, 90, MIXED, NAN_REST, 0},
-    {"gqa_4", GROUP_EDGES, A, 2, 8, 2, 128, 16, 90, MIXED, NAN_REST, 0},
-    {"gqa_5", GROUP_EDGES, A, 1, 15, 3, 64, 32, 40, FULL, NAN_REST, ALIBI},
-    {"gqa_6", GROUP_EDGES, A, 1, 6, 1, 32, 16, 40, FULL, NAN_REST, 0},
-    {"gqa_7", GROUP_EDGES, A, 1, 14, 2, 128, 16, 75, FULL, NAN_REST, 0},
-    {"gqa_8", GROUP_EDGES, A, 2, 16, 2, 64, 16, 90, MIXED, NAN_REST, ALIBI},
-    {"gqa_8_dim_32", GROUP_EDGES, A, 2, 8, 1, 32, 32, 90, MIXED, NAN_REST, 0},
-    {"gqa_9", GROUP_EDGES, A, 1, 9, 1, 128, 16, 40, FULL, NAN_REST, 0},
-    {"gqa_11", GROUP_EDGES, A, 1, 22, 2, 64, 16, 75, FULL, NAN_REST, ALIBI},
-    {"gqa_17", GROUP_EDGES, A, 1, 17, 1, 32, 16, 40, FULL, NAN_REST, ALIBI},
-    {"gqa_71", GROUP_EDGES, A, 1, 71, 1, 64, 16, 20, FULL, NAN_REST, 0}, /* Falcon 7B */
-    {"kv_heads_5", GROUP_EDGES, A, 2, 10, 5, 32, 16, 40, MIXED, NAN_REST, 0},
-    {"batch_67", GROUP_EDGES, A, 67, 1, 1, 32, 16, 33, MIXED, NAN_REST, 0},
-    {"alibi", GROUP_EDGES, A, 3, 4, 2, 64, 16, 130, MIXED, NORMAL, ALIBI},
-    {"alibi_128", GROUP_EDGES, A, 2, 8, 2, 128, 32, 130, MIXED, NORMAL, ALIBI},
-    {"alibi_32", GROUP_EDGES, A, 2, 2, 2, 32, 16, 130, MIXED, NORMAL, ALIBI},
-    {"scale_explicit", GROUP_EDGES, A, 2, 2, 1, 64, 16, 50, FULL, NORMAL, QUARTER},
-    {"scale_negative", GROUP_EDGES, A, 2, 2, 1, 64, 16, 50, FULL, NORMAL, NEGATIVE_HALF},
-    {"two_streams", GROUP_EDGES, A, 3, 4, 2, 64, 16, 150, MIXED, NORMAL, TWO_STREAMS},
-    {"captured", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NAN_REST, CAPTURED | VALIDATED},
-    {"validated", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NAN_REST, VALIDATED},
-    {"known_to_be_wrong", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL, WRONG(ENTRY_HUGE) | REFUSED},
-    {"known_to_be_wrong_empty", GROUP_EDGES, A, 2, 4, 2, 128, 16, 100, ALL_EMPTY, NORMAL,
-     WRONG(LENGTH_NEGATIVE) | REFUSED},
-    {"another_error", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL, OTHER_ERROR},
-    {"status_minus_1", GROUP_EDGES, A, 2, 4, 2, 32, 16, 100, MIXED, NORMAL, NO_ERROR_CODE},
-    {"found_to_be_wrong", GROUP_EDGES, A, 2, 4, 2, 128, 16, 100, MIXED, NORMAL,
-     WRONG(ENTRY_NEGATIVE) | VALIDATED},
-    {"found_too_long", GROUP_EDGES, A, 2, 4, 2, 32, 16, 90, FULL, NORMAL, WRONG(LENGTH_TOO_LONG) | VALIDATED},
-    {"wrong_and_captured", GROUP_EDGES, A, 2, 4, 2, 64, 16, 100, MIXED, NORMAL,
-     WRONG(ENTRY_ONE_TOO_HIGH) | CAPTURED | VALIDATED},
-    {"batch_33", GROUP_EDGES, A, 33, 8, 2, 128, 16, 700, MIXED, NAN_REST, GPU_ONLY | ALIBI},
-    {"batch_70000", GROUP_EDGES, A, 70000, 1, 1, 32, 16, 3, MIXED, NAN_REST, GPU_ONLY},
-    {"lengths_1_to_32768", GROUP_EDGES, A, 8, 8, 2, 64, 16, 32768, MIXED, NAN_REST, GPU_ONLY},
+    {"length_66001",            GROUP_EDGES,    1 << PART_V2,     1,     1,    1,  32,   32, 66001, FULL,              NAN_REST,       {0}},
+    {"around_partitions",       GROUP_EDGES,    A,                8,     1,    1,  32,   16,  1025, AROUND_PARTITIONS, NAN_REST,       {0}},
+    {"few_multiprocessors",     GROUP_EDGES,    A,                2,     4,    2,  32,   16,   400, MIXED,             NAN_REST,       {.few_sms = 1, .alibi = 1}},
+    {"promised_32768",          GROUP_EDGES,    A,                3,     2,    1,  32,   32, 32768, AROUND_PAGES,      NAN_REST,       {.memory = SPARSE}},
+    {"around_pages",            GROUP_EDGES,    A,                8,     2,    1,  64,   16,    70, AROUND_PAGES,      NAN_REST,       {0}},
+    {"around_pages_of_32",      GROUP_EDGES,    A,                8,     4,    4,  32,   32,   140, AROUND_PAGES,      NAN_REST,       {0}},
+    {"no_keys",                 GROUP_EDGES,    A,                2,     2,    2,  64,   16,    40, ALL_EMPTY,         NAN_REST,       {0}},
+    {"some_without_keys",       GROUP_EDGES,    A,                4,     2,    2, 128,   16,   200, SOME_EMPTY,        NAN_REST,       {.memory = TIGHT}},
+    {"shorter_than_promised",   GROUP_EDGES,    A,                3,     2,    1,  64,   16,   500, AROUND_PAGES,      NAN_REST,       {0}},
+    {"shared_prefix",           GROUP_EDGES,    A,                4,     4,    2,  64,   16,   150, MIXED,             NAN_REST,       {.pages = SHARED_PREFIX}},
+    {"pages_reversed",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    90, MIXED,             NAN_REST,       {.pages = REVERSED, .memory = WIDE}},
+    {"page_twice",              GROUP_EDGES,    A,                2,     2,    1,  64,   16,    90, MIXED,             NAN_REST,       {.pages = FIRST_TWICE}},
+    {"pages_past_32_bits",      GROUP_EDGES,    A,                2,     4,    2, 128,   16,    90, MIXED,             NAN_REST,       {.memory = FAR_PAGES}},
+    {"shared_prefix_32",        GROUP_EDGES,    A,                3,     4,    2, 128,   32,   150, MIXED,             NAN_REST,       {.pages = SHARED_PREFIX}},
+    {"gqa_2",                   GROUP_EDGES,    A,                2,     4,    2, 128,   16,    90, MIXED,             NAN_REST,       {0}},
+    {"gqa_3",                   GROUP_EDGES,    A,                2,     6,    2,  64,   16,    90, MIXED,             NAN_REST,       {0}},
+    {"gqa_4",                   GROUP_EDGES,    A,                2,     8,    2, 128,   16,    90, MIXED,             NAN_REST,       {0}},
+    {"gqa_5",                   GROUP_EDGES,    A,                1,    15,    3,  64,   32,    40, FULL,              NAN_REST,       {.alibi = 1}},
+    {"gqa_6",                   GROUP_EDGES,    A,                1,     6,    1,  32,   16,    40, FULL,              NAN_REST,       {0}},
+    {"gqa_7",                   GROUP_EDGES,    A,                1,    14,    2, 128,   16,    75, FULL,              NAN_REST,       {0}},
+    {"gqa_8",                   GROUP_EDGES,    A,                2,    16,    2,  64,   16,    90, MIXED,             NAN_REST,       {.alibi = 1}},
+    {"gqa_8_dim_32",            GROUP_EDGES,    A,                2,     8,    1,  32,   32,    90, MIXED,             NAN_REST,       {0}},
+    {"gqa_9",                   GROUP_EDGES,    A,                1,     9,    1, 128,   16,    40, FULL,              NAN_REST,       {0}},
+    {"gqa_11",                  GROUP_EDGES,    A,                1,    22,    2,  64,   16,    75, FULL,              NAN_REST,       {.alibi = 1}},
+    {"gqa_17",                  GROUP_EDGES,    A,                1,    17,    1,  32,   16,    40, FULL,              NAN_REST,       {.alibi = 1}},
+    /* Falcon 7B */
+    {"gqa_71",                  GROUP_EDGES,    A,                1,    71,    1,  64,   16,    20, FULL,              NAN_REST,       {0}},
+    {"kv_heads_5",              GROUP_EDGES,    A,                2,    10,    5,  32,   16,    40, MIXED,             NAN_REST,       {0}},
+    {"batch_67",                GROUP_EDGES,    A,               67,     1,    1,  32,   16,    33, MIXED,             NAN_REST,       {0}},
+    {"alibi",                   GROUP_EDGES,    A,                3,     4,    2,  64,   16,   130, MIXED,             NORMAL,         {.alibi = 1}},
+    {"alibi_128",               GROUP_EDGES,    A,                2,     8,    2, 128,   32,   130, MIXED,             NORMAL,         {.alibi = 1}},
+    {"alibi_32",                GROUP_EDGES,    A,                2,     2,    2,  32,   16,   130, MIXED,             NORMAL,         {.alibi = 1}},
+    {"scale_explicit",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = 0.25}},
+    {"scale_negative",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = -0.5}},
+    {"two_streams",             GROUP_EDGES,    A,                3,     4,    2,  64,   16,   150, MIXED,             NORMAL,         {.two_streams = 1}},
+    {"captured",                GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.captured = 1, .validated = 1}},
+    {"validated",               GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.validated = 1}},
+    {"known_to_be_wrong",       GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_HUGE, .status = KERNEL_INVALID_BLOCK_TABLE}},
+    {"known_to_be_wrong_empty", GROUP_EDGES,    A,                2,     4,    2, 128,   16,   100, ALL_EMPTY,         NORMAL,         {.fault = LENGTH_NEGATIVE, .status = KERNEL_INVALID_BLOCK_TABLE}},
+    {"another_error",           GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.status = KERNEL_CUDA_ERROR}},
+    {"status_minus_1",          GROUP_EDGES,    A,                2,     4,    2,  32,   16,   100, MIXED,             NORMAL,         {.status = NO_STATUS}},
+    {"found_to_be_wrong",       GROUP_EDGES,    A,                2,     4,    2, 128,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_NEGATIVE, .validated = 1}},
+    {"found_too_long",          GROUP_EDGES,    A,                2,     4,    2,  32,   16,    90, FULL,              NORMAL,         {.fault = LENGTH_TOO_LONG, .validated = 1}},
+    {"wrong_and_captured",      GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_ONE_TOO_HIGH, .captured = 1, .validated = 1}},
+    {"batch_33",                GROUP_EDGES,    A,               33,     8,    2, 128,   16,   700, MIXED,             NAN_REST,       {.gpu_only = 1, .alibi = 1}},
+    {"batch_70000",             GROUP_EDGES,    A,            70000,     1,    1,  32,   16,     3, MIXED,             NAN_REST,       {.gpu_only = 1}},
+    {"lengths_1_to_32768",      GROUP_EDGES,    A,                8,     8,    2,  64,   16, 32768, MIXED,             NAN_REST,       {.gpu_only = 1}},
 
-    {"large_logits", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, LARGE, 0},
-    {"equal_scores", GROUP_NUMERICS, A, 1, 2, 2, 32, 16, 1500, FULL, EQUAL, 0},
-    {"rising_scores", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, RISING, 0},
-    {"falling_scores", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, FALLING, 0},
-    {"dominant_key", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, DOMINANT, 0},
-    {"nan_key", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_KEY, 0},
-    {"nan_value", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_VALUE, 0},
-    {"nan_value_weightless", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 100, FULL, NAN_WEIGHTLESS, 0},
-    {"infinite_key", GROUP_NUMERICS, A, 2, 8, 2, 64, 16, 100, FULL, INFINITE_KEY, 0},
-    {"infinite_value", GROUP_NUMERICS, A, 2, 8, 2, 64, 16, 100, FULL, INFINITE_VALUE, 0},
-    {"large_values", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, FULL, LARGE_VALUES, 0},
-    {"large_values_32", GROUP_NUMERICS, A, 1, 1, 1, 32, 32, 90, FULL, LARGE_VALUES, 0},
-    {"large_values_128", GROUP_NUMERICS, A, 1, 2, 1, 128, 16, 330, FULL, LARGE_VALUES, 0},
-    {"scores_below", GROUP_NUMERICS, A, 2, 4, 2, 64, 16, 200, MIXED, BELOW, 0},
-    {"faint_weights", GROUP_NUMERICS, A, 2, 2, 1, 64, 16, 200, FULL, FAINT, 0},
-    {"faint_weights_32", GROUP_NUMERICS, A, 1, 3, 1, 128, 32, 330, FULL, FAINT, 0},
+    {"large_logits",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              LARGE,          {0}},
+    {"equal_scores",            GROUP_NUMERICS, A,                1,     2,    2,  32,   16,  1500, FULL,              EQUAL,          {0}},
+    {"rising_scores",           GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              RISING,         {0}},
+    {"falling_scores",          GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              FALLING,        {0}},
+    {"dominant_key",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              DOMINANT,       {0}},
+    {"nan_key",                 GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              NAN_KEY,        {0}},
+    {"nan_value",               GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              NAN_VALUE,      {0}},
+    {"nan_value_weightless",    GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              NAN_WEIGHTLESS, {0}},
+    {"infinite_key",            GROUP_NUMERICS, A,                2,     8,    2,  64,   16,   100, FULL,              INFINITE_KEY,   {0}},
+    {"infinite_value",          GROUP_NUMERICS, A,                2,     8,    2,  64,   16,   100, FULL,              INFINITE_VALUE, {0}},
+    {"large_values",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              LARGE_VALUES,   {0}},
+    {"large_values_32",         GROUP_NUMERICS, A,                1,     1,    1,  32,   32,    90, FULL,              LARGE_VALUES,   {0}},
+    {"large_values_128",        GROUP_NUMERICS, A,                1,     2,    1, 128,   16,   330, FULL,              LARGE_VALUES,   {0}},
+    {"scores_below",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, MIXED,             BELOW,          {0}},
+    {"faint_weights",           GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   200, FULL,              FAINT,          {0}},
+    {"faint_weights_32",        GROUP_NUMERICS, A,                1,     3,    1, 128,   32,   330, FULL,              FAINT,          {0}},
 
-    {"sound", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, 0},
-    {"sound_32", GROUP_BASIC, V, 4, 2, 1, 32, 32, 100, MIXED, NORMAL, PREFIX},
-    {"entry_negative", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(ENTRY_NEGATIVE)},
-    {"entry_one_too_high", GROUP_BASIC, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(ENTRY_ONE_TOO_HIGH)},
+    {"sound",                   GROUP_BASIC,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {0}},
+    {"sound_32",                GROUP_BASIC,    V,                4,     2,    1,  32,   32,   100, MIXED,             NORMAL,         {.pages = SHARED_PREFIX}},
+    {"entry_negative",          GROUP_BASIC,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_NEGATIVE}},
+    {"entry_one_too_high",      GROUP_BASIC,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_ONE_TOO_HIGH}},
 
-    {"entry_huge", GROUP_EDGES, V, 4, 2, 1, 32, 32, 100, MIXED, NORMAL, WRONG(ENTRY_HUGE)},
-    {"last_entry_lowest", GROUP_EDGES, V, 5, 2, 1, 32, 16, 97, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
-    {"entry_in_the_middle", GROUP_EDGES, V, 9, 2, 1, 32, 16, 150, FULL, NORMAL, WRONG(ENTRY_IN_THE_MIDDLE)},
-    {"length_huge", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_HUGE)},
-    {"length_lowest", GROUP_EDGES, V, 7, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_LOWEST)},
-    {"tight", GROUP_EDGES, V, 3, 2, 1, 32, 16, 80, FULL, NORMAL, TIGHT},
-    {"wide", GROUP_EDGES, V, 5, 2, 1, 32, 32, 80, MIXED, NORMAL, WIDE | REVERSE},
-    {"another_error_before", GROUP_EDGES, V, 2, 2, 1, 32, 16, 40, MIXED, NORMAL, OTHER_ERROR},
-    {"batch_1100", GROUP_EDGES, V, 1100, 1, 1, 32, 16, 1, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
-    {"pages_1100", GROUP_EDGES, V, 1, 1, 1, 32, 16, 17600, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
-    {"length_negative", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_NEGATIVE)},
-    {"length_too_long", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(LENGTH_TOO_LONG)},
-    {"no_keys", GROUP_EDGES, V, 3, 2, 1, 32, 16, 100, ALL_EMPTY, NORMAL, 0},
-    {"around_pages", GROUP_EDGES, V, 8, 2, 1, 32, 16, 70, AROUND_PAGES, NORMAL, 0},
-    {"wrong_before_now_sound", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, REFUSED},
-    {"many_entries", GROUP_EDGES, V, 37, 1, 1, 32, 16, 700, FULL, NORMAL, WRONG(LAST_ENTRY_LOWEST)},
-    {"captured", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, WRONG(ENTRY_NEGATIVE) | CAPTURED},
-    {"two_streams", GROUP_EDGES, V, 4, 2, 1, 32, 16, 100, MIXED, NORMAL, TWO_STREAMS},
+    {"entry_huge",              GROUP_EDGES,    V,                4,     2,    1,  32,   32,   100, MIXED,             NORMAL,         {.fault = ENTRY_HUGE}},
+    {"last_entry_lowest",       GROUP_EDGES,    V,                5,     2,    1,  32,   16,    97, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
+    {"entry_in_the_middle",     GROUP_EDGES,    V,                9,     2,    1,  32,   16,   150, FULL,              NORMAL,         {.fault = ENTRY_IN_THE_MIDDLE}},
+    {"length_huge",             GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = LENGTH_HUGE}},
+    {"length_lowest",           GROUP_EDGES,    V,                7,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = LENGTH_LOWEST}},
+    {"tight",                   GROUP_EDGES,    V,                3,     2,    1,  32,   16,    80, FULL,              NORMAL,         {.memory = TIGHT}},
+    {"wide",                    GROUP_EDGES,    V,                5,     2,    1,  32,   32,    80, MIXED,             NORMAL,         {.memory = WIDE, .pages = REVERSED}},
+    {"another_error_before",    GROUP_EDGES,    V,                2,     2,    1,  32,   16,    40, MIXED,             NORMAL,         {.status = KERNEL_CUDA_ERROR}},
+    {"batch_1100",              GROUP_EDGES,    V,             1100,     1,    1,  32,   16,     1, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
+    {"pages_1100",              GROUP_EDGES,    V,                1,     1,    1,  32,   16, 17600, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
+    {"length_negative",         GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = LENGTH_NEGATIVE}},
+    {"length_too_long",         GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = LENGTH_TOO_LONG}},
+    {"no_keys",                 GROUP_EDGES,    V,                3,     2,    1,  32,   16,   100, ALL_EMPTY,         NORMAL,         {0}},
+    {"around_pages",            GROUP_EDGES,    V,                8,     2,    1,  32,   16,    70, AROUND_PAGES,      NORMAL,         {0}},
+    {"wrong_before_now_sound",  GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.status = KERNEL_INVALID_BLOCK_TABLE}},
+    {"many_entries",            GROUP_EDGES,    V,               37,     1,    1,  32,   16,   700, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
+    {"captured",                GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_NEGATIVE, .captured = 1}},
+    {"two_streams",             GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.two_streams = 1}},
 
-    {"qwen3_8b_291", GROUP_SPEED, A, 1, 32, 8, 128, 16, 291, FULL, NORMAL, 0},
-    {"qwen3_8b_4096", GROUP_SPEED, A, 1, 32, 8, 128, 16, 4096, FULL, CHEAP, GPU_ONLY},
-    {"qwen3_8b_32768", GROUP_SPEED, A, 1, 32, 8, 128, 16, 32768, FULL, CHEAP, GPU_ONLY},
-    {"qwen3_8b_4096_batch_16", GROUP_SPEED, A, 16, 32, 8, 128, 16, 4096, FULL, CHEAP, GPU_ONLY},
-    {"qwen3_8b_4096_batch_64", GROUP_SPEED, A, 64, 32, 8, 128, 16, 4096, FULL, CHEAP, GPU_ONLY},
+    {"qwen3_8b_291",            GROUP_SPEED,    A,                1,    32,    8, 128,   16,   291, FULL,              NORMAL,         {0}},
+    {"qwen3_8b_4096",           GROUP_SPEED,    A,                1,    32,    8, 128,   16,  4096, FULL,              CHEAP,          {.gpu_only = 1}},
+    {"qwen3_8b_32768",          GROUP_SPEED,    A,                1,    32,    8, 128,   16, 32768, FULL,              CHEAP,          {.gpu_only = 1}},
+    {"qwen3_8b_4096_batch_16",  GROUP_SPEED,    A,               16,    32,    8, 128,   16,  4096, FULL,              CHEAP,          {.gpu_only = 1}},
+    {"qwen3_8b_4096_batch_64",  GROUP_SPEED,    A,               64,    32,    8, 128,   16,  4096, FULL,              CHEAP,          {.gpu_only = 1}},
+    /* clang-format on */
 };
 
-/** A wrong argument: one value, one null pointer or one misaligned pointer. */
+enum { NONE = -1 };
+
+/** One line: a wrong argument, or several, and the status that refuses it. */
 struct bad_row {
     const char *name;
     enum kernel_status expected;
-    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
+    int at, value; /* lesson_case.value[at] = value */
     int null_buffer, misaligned_buffer, misalignment;
     int f32; /* 1: and the storage type is wrong */
 };
 
-#define BAD_VALUE(at, value) (at), (value), -1, -1, 0, 0
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0, 0
-#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), 0
-
 static const struct bad_row BAD[] = {
-    {"null_args", KERNEL_INVALID_CONFIG, BAD_VALUE(PA_NULL_ARGS, 1)},
-    {"null_q", KERNEL_INVALID_CONFIG, BAD_NULL(PA_Q)},
-    {"null_k_cache", KERNEL_INVALID_CONFIG, BAD_NULL(PA_K)},
-    {"null_v_cache", KERNEL_INVALID_CONFIG, BAD_NULL(PA_V)},
-    {"null_block_table", KERNEL_INVALID_CONFIG, BAD_NULL(PA_TABLE)},
-    {"null_context_lens", KERNEL_INVALID_CONFIG, BAD_NULL(PA_LENS)},
-    {"null_out", KERNEL_INVALID_CONFIG, BAD_NULL(PA_OUT)},
-    {"null_device_status", KERNEL_INVALID_CONFIG, BAD_NULL(PA_STATUS)},
-    {"batch_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BATCH, 0)},
-    {"batch_negative", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BATCH, -2)},
-    {"heads_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEADS, 0)},
-    {"kv_heads_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_KV_HEADS, 0)},
-    {"heads_not_divisible", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_KV_HEADS, 3)},
-    {"head_dim_48", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEAD_DIM, 48)},
-    {"head_dim_256", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEAD_DIM, 256)},
-    {"head_dim_negative", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEAD_DIM, -64)},
-    {"num_blocks_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_NUM_BLOCKS, 0)},
-    {"block_size_8", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BLOCK_SIZE, 8)},
-    {"block_size_24", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BLOCK_SIZE, 24)},
-    {"block_size_64", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BLOCK_SIZE, 64)},
-    {"max_blocks_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_BLOCKS, 0)},
-    {"max_context_len_zero", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_CONTEXT_LEN, 0)},
-    {"max_context_len_negative", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_CONTEXT_LEN, -5)},
-    {"max_context_len_beyond_table", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_MAX_CONTEXT_LEN, 65)},
-    {"batch_overflow", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_BATCH, 1 << 30)},
-    {"heads_overflow", KERNEL_INVALID_DIMENSION, BAD_VALUE(PA_HEADS, 1 << 30)},
-    {"dtype_f32", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, DTYPE_F32)},
-    {"dtype_bf16", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, DTYPE_BF16)},
-    {"dtype_unknown", KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(PA_DTYPE, 9)},
-    {"misaligned_q", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_Q, 8)},
-    {"misaligned_k_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_K, 8)},
-    {"misaligned_v_cache", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_V, 8)},
-    {"misaligned_block_table", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_TABLE, 2)},
-    {"misaligned_context_lens", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_LENS, 2)},
-    {"misaligned_alibi_slopes", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_SLOPES, 2)},
-    {"misaligned_out", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_OUT, 8)},
-    {"misaligned_device_status", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_STATUS, 2)},
+    /* clang-format off */
+    /* name                              expected                  at                           value null buffer   misaligned      by f32 */
+    {"null_args",                        KERNEL_INVALID_CONFIG,    PA_NULL_ARGS,                   1, NONE,         NONE,           0, 0},
+    {"null_q",                           KERNEL_INVALID_CONFIG,    NONE,                           0, PA_Q,         NONE,           0, 0},
+    {"null_k_cache",                     KERNEL_INVALID_CONFIG,    NONE,                           0, PA_K,         NONE,           0, 0},
+    {"null_v_cache",                     KERNEL_INVALID_CONFIG,    NONE,                           0, PA_V,         NONE,           0, 0},
+    {"null_block_table",                 KERNEL_INVALID_CONFIG,    NONE,                           0, PA_TABLE,     NONE,           0, 0},
+    {"null_context_lens",                KERNEL_INVALID_CONFIG,    NONE,                           0, PA_LENS,      NONE,           0, 0},
+    {"null_out",                         KERNEL_INVALID_CONFIG,    NONE,                           0, PA_OUT,       NONE,           0, 0},
+    {"null_device_status",               KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    NONE,           0, 0},
+    {"batch_zero",                       KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, 0},
+    {"batch_negative",                   KERNEL_INVALID_DIMENSION, PA_BATCH,                      -2, NONE,         NONE,           0, 0},
+    {"heads_zero",                       KERNEL_INVALID_DIMENSION, PA_HEADS,                       0, NONE,         NONE,           0, 0},
+    {"kv_heads_zero",                    KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    0, NONE,         NONE,           0, 0},
+    {"heads_not_divisible",              KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    3, NONE,         NONE,           0, 0},
+    {"head_dim_48",                      KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         NONE,           0, 0},
+    {"head_dim_256",                     KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  256, NONE,         NONE,           0, 0},
+    {"head_dim_negative",                KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  -64, NONE,         NONE,           0, 0},
+    {"num_blocks_zero",                  KERNEL_INVALID_DIMENSION, PA_NUM_BLOCKS,                  0, NONE,         NONE,           0, 0},
+    {"block_size_8",                     KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                  8, NONE,         NONE,           0, 0},
+    {"block_size_24",                    KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 24, NONE,         NONE,           0, 0},
+    {"block_size_64",                    KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 64, NONE,         NONE,           0, 0},
+    {"max_blocks_zero",                  KERNEL_INVALID_DIMENSION, PA_MAX_BLOCKS,                  0, NONE,         NONE,           0, 0},
+    {"max_context_len_zero",             KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,             0, NONE,         NONE,           0, 0},
+    {"max_context_len_negative",         KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            -5, NONE,         NONE,           0, 0},
+    {"max_context_len_beyond_table",     KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            65, NONE,         NONE,           0, 0},
+    {"batch_overflow",                   KERNEL_INVALID_DIMENSION, PA_BATCH,                 1 << 30, NONE,         NONE,           0, 0},
+    {"heads_overflow",                   KERNEL_INVALID_DIMENSION, PA_HEADS,                 1 << 30, NONE,         NONE,           0, 0},
+    {"dtype_f32",                        KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,               DTYPE_F32, NONE,         NONE,           0, 0},
+    {"dtype_bf16",                       KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,              DTYPE_BF16, NONE,         NONE,           0, 0},
+    {"dtype_unknown",                    KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,                       9, NONE,         NONE,           0, 0},
+    {"misaligned_q",                     KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_Q,           8, 0},
+    {"misaligned_k_cache",               KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_K,           8, 0},
+    {"misaligned_v_cache",               KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_V,           8, 0},
+    {"misaligned_block_table",           KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_TABLE,       2, 0},
+    {"misaligned_context_lens",          KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_LENS,        2, 0},
+    {"misaligned_alibi_slopes",          KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_SLOPES,      2, 0},
+    {"misaligned_out",                   KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_OUT,         8, 0},
+    {"misaligned_device_status",         KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_STATUS,      2, 0},
     /* Of several faults the first decides. */
-    {"null_q_and_batch_zero", KERNEL_INVALID_CONFIG, PA_BATCH, 0, PA_Q, -1, 0, 0},
-    {"null_device_status_and_f32", KERNEL_INVALID_CONFIG, -1, 0, PA_STATUS, PA_K, 8, 1},
-    {"batch_zero_and_f32", KERNEL_INVALID_DIMENSION, PA_BATCH, 0, -1, -1, 0, 1},
-    {"head_dim_48_and_misaligned_q", KERNEL_INVALID_DIMENSION, PA_HEAD_DIM, 48, -1, PA_Q, 8, 0},
-    {"f32_and_misaligned_out", KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, PA_OUT, 8, 1},
-    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR, PA_WORKSPACE_SHORTAGE, 1, -1, PA_Q, 8, 0},
-    {"workspace_short_and_misaligned", KERNEL_OUT_OF_MEMORY, PA_WORKSPACE_SHORTAGE, 1, -1, PA_WORKSPACE, 16,
-     0},
-    {"workspace_null", KERNEL_OUT_OF_MEMORY, BAD_NULL(PA_WORKSPACE)},
-    {"workspace_short", KERNEL_OUT_OF_MEMORY, BAD_VALUE(PA_WORKSPACE_SHORTAGE, 1)},
-    {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(PA_WORKSPACE, 128)},
+    {"null_q_and_batch_zero",            KERNEL_INVALID_CONFIG,    PA_BATCH,                       0, PA_Q,         NONE,           0, 0},
+    {"null_device_status_and_f32",       KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    PA_K,           8, 1},
+    {"batch_zero_and_f32",               KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, 1},
+    {"head_dim_48_and_misaligned_q",     KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         PA_Q,           8, 0},
+    {"f32_and_misaligned_out",           KERNEL_UNSUPPORTED_DTYPE, NONE,                           0, NONE,         PA_OUT,         8, 1},
+    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR,   PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_Q,           8, 0},
+    {"workspace_short_and_misaligned",   KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_WORKSPACE,  16, 0},
+    {"workspace_null",                   KERNEL_OUT_OF_MEMORY,     NONE,                           0, PA_WORKSPACE, NONE,           0, 0},
+    {"workspace_short",                  KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         NONE,           0, 0},
+    {"workspace_misaligned",             KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_WORKSPACE, 128, 0},
+    /* clang-format on */
 };
 
 enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 5 /* the last ones; only v2 has one */ };
@@ -256,22 +256,22 @@ static void settle(struct lesson_case *item)
 }
 
 /* Table and cache of another size than settle() gives them. */
-static void resize(struct lesson_case *item, unsigned flags)
+static void resize(struct lesson_case *item, enum memory memory)
 {
     enum { PAGES_AROUND = 4 /* that AROUND_PAGES takes at most */, FAR = (1 << 20) + 5 };
     int pages = item->extent[PA_MAX_BLOCKS] - 1, batch = item->extent[PA_BATCH];
-    if (flags & TIGHT) {
+    if (memory == TIGHT) {
         item->extent[PA_MAX_BLOCKS] = pages;
         item->extent[PA_NUM_BLOCKS] = batch * pages;
     }
-    if (flags & WIDE) item->extent[PA_MAX_BLOCKS] = 3 * pages + 7;
-    if (flags & SPARSE) {
+    if (memory == WIDE) item->extent[PA_MAX_BLOCKS] = 3 * pages + 7;
+    if (memory == SPARSE) {
         if (item->extent[EX_LENGTHS] != AROUND_PAGES)
             abort(); /* others may take as much as they are promised */
         item->extent[PA_NUM_BLOCKS] = batch * PAGES_AROUND + SPARE_PAGES;
     }
     item->value[PA_MAX_BLOCKS] = item->extent[PA_MAX_BLOCKS];
-    item->value[PA_FIRST_PAGE] = flags & FAR_PAGES ? FAR : 0;
+    item->value[PA_FIRST_PAGE] = memory == FAR_PAGES ? FAR : 0;
     item->value[PA_NUM_BLOCKS] = item->extent[PA_NUM_BLOCKS] + item->value[PA_FIRST_PAGE];
 }
 
@@ -284,10 +284,11 @@ static void settle_outcome(struct lesson_case *item)
 
 static void good_case(struct lesson_case *item, const struct table_row *row, int part)
 {
+    const struct special *special = &row->special;
     *item = (struct lesson_case){.group = row->group,
                                  .part = part,
                                  .weight = 2,
-                                 .devices = row->flags & GPU_ONLY ? ON_GPU : ON_ANY,
+                                 .devices = special->gpu_only ? ON_GPU : ON_ANY,
                                  .extent = {[PA_BATCH] = row->batch,
                                             [PA_HEADS] = row->heads,
                                             [PA_KV_HEADS] = row->kv_heads,
@@ -295,37 +296,28 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
                                             [PA_BLOCK_SIZE] = row->block_size,
                                             [PA_MAX_CONTEXT_LEN] = row->max_context_len,
                                             [EX_LENGTHS] = (int)row->lengths,
-                                            [EX_PAGES] = row->flags & ORDERED   ? IN_ORDER
-                                                         : row->flags & PREFIX  ? SHARED_PREFIX
-                                                         : row->flags & REVERSE ? REVERSED
-                                                         : row->flags & TWICE   ? FIRST_TWICE
-                                                                                : SHUFFLED,
-                                            [EX_BREAK] = (int)(row->flags / FAULT),
-                                            [EX_STATUS] = row->flags & REFUSED ? KERNEL_INVALID_BLOCK_TABLE
-                                                          : row->flags & OTHER_ERROR   ? KERNEL_CUDA_ERROR
-                                                          : row->flags & NO_ERROR_CODE ? -1
-                                                                                       : KERNEL_OK},
-                                 .real = {row->flags & QUARTER         ? 0.25
-                                          : row->flags & NEGATIVE_HALF ? -0.5
-                                                                       : 0.0},
+                                            [EX_PAGES] = (int)special->pages,
+                                            [EX_BREAK] = (int)special->fault,
+                                            [EX_STATUS] = special->status},
+                                 .real = {special->scale},
                                  .distribution = (int)row->distribution,
-                                 .null_buffer = row->flags & ALIBI ? -1 : PA_SLOPES,
+                                 .null_buffer = special->alibi ? -1 : PA_SLOPES,
                                  .misaligned_buffer = -1,
                                  .repeat = 1};
     snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], row->name);
     settle(item);
-    resize(item, row->flags);
+    resize(item, special->memory);
     settle_outcome(item);
-    item->value[PA_VALIDATE_FIRST] = (row->flags & VALIDATED) != 0;
-    item->value[PA_CAPTURED] = (row->flags & CAPTURED) != 0;
-    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
-    if (row->flags & FEW_SMS) item->flags |= CASE_SMALL_DEVICE;
+    item->value[PA_VALIDATE_FIRST] = special->validated;
+    item->value[PA_CAPTURED] = special->captured;
+    if (special->two_streams) item->flags |= CASE_TWO_STREAMS;
+    if (special->few_sms) item->flags |= CASE_SMALL_DEVICE;
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }
 
 static void make_bad(struct lesson_case *item, const struct bad_row *row)
 {
-    if (row->at >= 0) item->value[row->at] = row->value;
+    if (row->at != NONE) item->value[row->at] = row->value;
     if (row->f32) item->value[PA_DTYPE] = DTYPE_F32;
     item->null_buffer = row->null_buffer;
     item->misaligned_buffer = row->misaligned_buffer;
@@ -359,9 +351,11 @@ enum property { ANY_SHAPE, PAGES_PERMUTED, BAD_ARGUMENT, PROPERTIES };
 static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
 {
     static const struct table_row rows[PROPERTIES] = {
-        {"property_random", GROUP_PROPERTIES, A | V, 1, 1, 1, 32, 16, 1, MIXED, NAN_REST, 0},
-        {"property_pages_permuted", GROUP_PROPERTIES, A, 1, 1, 1, 32, 16, 1, MIXED, NAN_REST, 0},
-        {"property_bad_input", GROUP_PROPERTIES, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, 0},
+        /* clang-format off */
+        {"property_random",         GROUP_PROPERTIES, A | V, 1, 1, 1, 32, 16, 1,  MIXED, NAN_REST, {0}},
+        {"property_pages_permuted", GROUP_PROPERTIES, A,     1, 1, 1, 32, 16, 1,  MIXED, NAN_REST, {0}},
+        {"property_bad_input",      GROUP_PROPERTIES, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL,   {0}},
+        /* clang-format on */
     };
     static const int repeat[PROPERTIES] = {100, 200, 100};
     for (int i = 0; i < PROPERTIES && count < capacity; i++) {
@@ -376,18 +370,17 @@ static int property_cases(struct lesson_case *cases, int count, int capacity, in
 
 static int cases(struct lesson_case *cases, int capacity)
 {
-    static const struct table_row shape = {"", GROUP_BAD_INPUT, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, 0};
+    /* clang-format off */
+    static const struct table_row shape = {"", GROUP_BAD_INPUT, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, {0}};
     /* So many keys that whoever splits them at all needs a workspace. */
-    static const struct table_row split = {"",    GROUP_BAD_INPUT, A,      2,     4, 2, 32, 16,
-                                           32768, AROUND_PAGES,    NORMAL, SPARSE};
+    static const struct table_row split = {"", GROUP_BAD_INPUT, A, 2, 4, 2, 32, 16, 32768, AROUND_PAGES, NORMAL, {.memory = SPARSE}};
+    /* clang-format on */
     int count = 0;
     for (int part = 0; part < PARTS; part++) {
+        const struct lesson_case *simplest = &cases[count]; /* a part's cases go from simple to involved */
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
-        char like[LESSON_NAME];
-        snprintf(like, sizeof like, "%s/%s", PART_NAME[part], part == PART_VALIDATE ? "sound" : "one_key");
-        count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, like),
-                                       "launch_refused");
+        count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
         int bad = part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
         for (int i = 0; i < bad && count < capacity; i++) {
             struct lesson_case *item = &cases[count++];

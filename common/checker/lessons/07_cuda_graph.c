@@ -25,130 +25,130 @@ struct sizes {
     int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
 };
 
-static const struct sizes TINY = {2, 32, 2, 1, 32, 24, 20}, SMALLEST = {1, 8, 1, 1, 32, 4, 5};
-static const struct sizes WIDE = {1, 40, 6, 2, 64, 33, 67}, DEEP = {5, 16, 2, 2, 32, 16, 11};
-static const struct sizes SEVEN_A_GROUP = {1, 24, 7, 1, 96, 9, 3}, HEADS_OF_128 = {2, 13, 1, 1, 128, 7, 10};
-static const struct sizes MANY_TOKENS = {1, 8, 1, 1, 32, 4, 65600};
-static const struct sizes HIDDEN_256 = {8, 256, 8, 2, 32, 512, 512};
-static const struct sizes HIDDEN_1024 = {8, 1024, 16, 8, 64, 1024, 1024};
-static const struct sizes LAYERS_28 = {28, 256, 8, 2, 32, 512, 512};
+/* clang-format off */
+/*                                       layers hidden heads kv_h  dim  inter. vocab */
+static const struct sizes TINY =          { 2,    32,    2,   1,  32,    24,    20};
+static const struct sizes SMALLEST =      { 1,     8,    1,   1,  32,     4,     5};
+static const struct sizes WIDE =          { 1,    40,    6,   2,  64,    33,    67};
+static const struct sizes DEEP =          { 5,    16,    2,   2,  32,    16,    11};
+static const struct sizes SEVEN_A_GROUP = { 1,    24,    7,   1,  96,     9,     3};
+static const struct sizes HEADS_OF_128 =  { 2,    13,    1,   1, 128,     7,    10};
+static const struct sizes MANY_TOKENS =   { 1,     8,    1,   1,  32,     4, 65600};
+static const struct sizes HIDDEN_256 =    { 8,   256,    8,   2,  32,   512,   512};
+static const struct sizes HIDDEN_1024 =   { 8,  1024,   16,   8,  64,  1024,  1024};
+static const struct sizes LAYERS_28 =     {28,   256,    8,   2,  32,   512,   512};
 /* Layers as those models have them; fewer tokens, and of the larger model two layers. */
-static const struct sizes LIKE_0_6B = {28, 1024, 16, 8, 128, 3072, 1024};
-static const struct sizes LIKE_8B = {2, 4096, 32, 8, 128, 12288, 1024};
+static const struct sizes LIKE_0_6B =     {28,  1024,   16,   8, 128,  3072,  1024};
+static const struct sizes LIKE_8B =       { 2,  4096,   32,   8, 128, 12288,  1024};
+/* clang-format on */
 
+/** One line: a model and a schedule. */
 static const struct table_row {
     const char *name;
     enum case_group group;
     unsigned devices;
     const struct sizes *sizes;
-    int max_rows, page; /* of the cache, in tokens */
-    int steps, sequences, every, life;
+    int max_rows, page;                /* of the cache, in tokens */
+    int steps, sequences, every, life; /* sequence j is there from step j * every on, for `life` steps */
     enum mode mode;
-    unsigned manner;
+    unsigned manner; /* set of enum manner */
 } TABLE[] = {
-#define BOTH MODE_BOTH
-#define ANY ON_ANY
-    /* clang-format off
-     name                                group             devices     sizes       max page steps  seq. every life mode     manner */
-    {"step/one_sequence", GROUP_BASIC, ANY, &TINY, 1, 16, 6, 1, 0, 6, BOTH, PLAIN},
-    {"step/four_sequences", GROUP_BASIC, ANY, &TINY, 4, 16, 3, 4, 0, 3, BOTH, PLAIN},
-    {"step/smallest", GROUP_BASIC, ANY, &SMALLEST, 2, 4, 3, 2, 0, 3, BOTH, PLAIN},
-    {"step/rows_3_of_4", GROUP_EDGES, ANY, &TINY, 4, 16, 2, 3, 0, 2, BOTH, BUFFERS_SHARED},
-    {"step/rows_5_of_8", GROUP_EDGES, ANY, &SMALLEST, 8, 1, 3, 5, 0, 150, BOTH, BUFFERS_SHARED | LONG_TABLES},
-    {"step/65600_pages_a_row", GROUP_EDGES, ANY, &SMALLEST, 4, 1, 1, 3, 0, 1, BOTH,
-     BUFFERS_SHARED | HUGE_TABLES},
-    {"step/65600_tokens", GROUP_EDGES, ON_GPU, &MANY_TOKENS, 4, 16, 1, 3, 0, 1, BOTH, PLAIN},
-    {"step/rows_1_to_9_of_16", GROUP_EDGES, ANY, &SMALLEST, 16, 4, 9, 9, 1, 9, BOTH, PLAIN},
-    {"step/rows_33_of_64", GROUP_EDGES, ANY, &SMALLEST, 64, 4, 1, 33, 0, 1, BOTH, PLAIN},
-    {"step/64_rows", GROUP_EDGES, ANY, &SMALLEST, 64, 4, 1, 64, 0, 1, BOTH, PLAIN},
-    {"step/page_edges", GROUP_EDGES, ANY, &TINY, 4, 2, 5, 3, 0, 5, BOTH, PLAIN},
-    {"step/pages_of_one", GROUP_EDGES, ANY, &SMALLEST, 2, 1, 5, 2, 0, 5, BOTH, PLAIN},
-    {"step/pages_of_32", GROUP_EDGES, ANY, &SMALLEST, 2, 32, 5, 2, 0, 5, BOTH, LONG_TABLES},
-    {"step/grouped_heads", GROUP_EDGES, ANY, &WIDE, 2, 16, 2, 2, 0, 2, BOTH, PLAIN},
-    {"step/seven_heads_a_group", GROUP_EDGES, ANY, &SEVEN_A_GROUP, 2, 16, 2, 2, 0, 2, BOTH, PLAIN},
-    {"step/heads_of_128", GROUP_EDGES, ANY, &HEADS_OF_128, 2, 8, 2, 2, 0, 2, BOTH, PLAIN},
-    {"step/five_layers", GROUP_EDGES, ANY, &DEEP, 2, 4, 3, 2, 0, 3, BOTH, PLAIN},
-    {"step/rows_in_another_order", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 3, 0, 4, BOTH, ROWS_REVERSED},
-    {"step/streams_in_turn", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 5, 1, 3, BOTH, STREAMS_CHANGE},
-    {"step/without_the_legacy_stream", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 2, 3, 0, 2, BOTH, NO_LEGACY},
-    {"step/refusals_between", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 3, 3, 0, 3, BOTH, REFUSED_BETWEEN},
-    {"step/created_again", GROUP_EDGES, ANY, &SMALLEST, 2, 4, 2, 2, 0, 2, BOTH, CREATED_TWICE},
-    {"step/built_in_streams", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 5, 1, 3, BOTH, STREAMS_BUILT_IN},
-    {"step/created_in_turn", GROUP_EDGES, ANY, &SMALLEST, 2, 4, 1, 1, 0, 1, BOTH, CREATED_OFTEN},
-    {"step/two_models", GROUP_EDGES, ANY, &SMALLEST, 4, 4, 4, 3, 1, 3, BOTH, SECOND_MODEL},
-    {"step/joins_and_leaves", GROUP_NUMERICS, ANY, &SMALLEST, 4, 4, 24, 9, 3, 8, BOTH, PLAIN},
-    {"step/batch_shrinks", GROUP_NUMERICS, ANY, &SMALLEST, 8, 8, 11, 8, 1, 4, BOTH, LONG_TABLES},
-    {"step/64_steps", GROUP_NUMERICS, ANY, &SMALLEST, 1, 8, 64, 1, 0, 64, BOTH, PLAIN},
-    {"step/property_replay_is_eager", GROUP_PROPERTIES, ANY, &SMALLEST, 4, 4, 3, 4, 0, 3, BOTH, PLAIN},
-    {"step/tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, BOTH, LONG_TABLES},
-    {"step/eager_tiny", GROUP_SPEED, ANY, &SMALLEST, 1, 16, 2, 1, 0, 2, MODE_EAGER, LONG_TABLES},
-    {"step/replay_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_256_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_256, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
-    {"step/replay_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_REPLAY,
-     LONG_TABLES},
-    {"step/eager_1024_rows_1", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
-    {"step/replay_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_REPLAY,
-     LONG_TABLES},
-    {"step/eager_1024_rows_8", GROUP_SPEED, ON_GPU, &HIDDEN_1024, 8, 16, 2, 8, 0, 2, MODE_EAGER, LONG_TABLES},
-    {"step/replay_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_28_layers", GROUP_SPEED, ON_GPU, &LAYERS_28, 1, 16, 4, 1, 0, 4, MODE_EAGER, LONG_TABLES},
-    {"step/replay_like_qwen3_0_6b", GROUP_SPEED, ON_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_REPLAY,
-     LONG_TABLES},
-    {"step/eager_like_qwen3_0_6b", GROUP_SPEED, ON_GPU, &LIKE_0_6B, 1, 16, 1, 1, 0, 1, MODE_EAGER,
-     LONG_TABLES},
-    {"step/replay_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_REPLAY, LONG_TABLES},
-    {"step/eager_like_qwen3_8b", GROUP_SPEED, ON_GPU, &LIKE_8B, 1, 16, 1, 1, 0, 1, MODE_EAGER, LONG_TABLES},
-/* clang-format on */
-#undef BOTH
-#undef ANY
+    /* clang-format off */
+    /* name                            group             devices  model            rows  page  steps  seq.  every  life mode         manner */
+    {"step/one_sequence",              GROUP_BASIC,      ON_ANY,  &TINY,             1,   16,     6,    1,     0,    6, MODE_BOTH,   PLAIN},
+    {"step/four_sequences",            GROUP_BASIC,      ON_ANY,  &TINY,             4,   16,     3,    4,     0,    3, MODE_BOTH,   PLAIN},
+    {"step/smallest",                  GROUP_BASIC,      ON_ANY,  &SMALLEST,         2,    4,     3,    2,     0,    3, MODE_BOTH,   PLAIN},
+    {"step/rows_3_of_4",               GROUP_EDGES,      ON_ANY,  &TINY,             4,   16,     2,    3,     0,    2, MODE_BOTH,   BUFFERS_SHARED},
+    {"step/rows_5_of_8",               GROUP_EDGES,      ON_ANY,  &SMALLEST,         8,    1,     3,    5,     0,  150, MODE_BOTH,   BUFFERS_SHARED | LONG_TABLES},
+    {"step/65600_pages_a_row",         GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    1,     1,    3,     0,    1, MODE_BOTH,   BUFFERS_SHARED | HUGE_TABLES},
+    {"step/65600_tokens",              GROUP_EDGES,      ON_GPU,  &MANY_TOKENS,      4,   16,     1,    3,     0,    1, MODE_BOTH,   PLAIN},
+    {"step/rows_1_to_9_of_16",         GROUP_EDGES,      ON_ANY,  &SMALLEST,        16,    4,     9,    9,     1,    9, MODE_BOTH,   PLAIN},
+    {"step/rows_33_of_64",             GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     1,   33,     0,    1, MODE_BOTH,   PLAIN},
+    {"step/64_rows",                   GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     1,   64,     0,    1, MODE_BOTH,   PLAIN},
+    {"step/page_edges",                GROUP_EDGES,      ON_ANY,  &TINY,             4,    2,     5,    3,     0,    5, MODE_BOTH,   PLAIN},
+    {"step/pages_of_one",              GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    1,     5,    2,     0,    5, MODE_BOTH,   PLAIN},
+    {"step/pages_of_32",               GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,   32,     5,    2,     0,    5, MODE_BOTH,   LONG_TABLES},
+    {"step/grouped_heads",             GROUP_EDGES,      ON_ANY,  &WIDE,             2,   16,     2,    2,     0,    2, MODE_BOTH,   PLAIN},
+    {"step/seven_heads_a_group",       GROUP_EDGES,      ON_ANY,  &SEVEN_A_GROUP,    2,   16,     2,    2,     0,    2, MODE_BOTH,   PLAIN},
+    {"step/heads_of_128",              GROUP_EDGES,      ON_ANY,  &HEADS_OF_128,     2,    8,     2,    2,     0,    2, MODE_BOTH,   PLAIN},
+    {"step/five_layers",               GROUP_EDGES,      ON_ANY,  &DEEP,             2,    4,     3,    2,     0,    3, MODE_BOTH,   PLAIN},
+    {"step/rows_in_another_order",     GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    3,     0,    4, MODE_BOTH,   ROWS_REVERSED},
+    {"step/streams_in_turn",           GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    5,     1,    3, MODE_BOTH,   STREAMS_CHANGE},
+    {"step/without_the_legacy_stream", GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     2,    3,     0,    2, MODE_BOTH,   NO_LEGACY},
+    {"step/refusals_between",          GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     3,    3,     0,    3, MODE_BOTH,   REFUSED_BETWEEN},
+    {"step/created_again",             GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    4,     2,    2,     0,    2, MODE_BOTH,   CREATED_TWICE},
+    {"step/built_in_streams",          GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    5,     1,    3, MODE_BOTH,   STREAMS_BUILT_IN},
+    {"step/created_in_turn",           GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    4,     1,    1,     0,    1, MODE_BOTH,   CREATED_OFTEN},
+    {"step/two_models",                GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    3,     1,    3, MODE_BOTH,   SECOND_MODEL},
+    {"step/joins_and_leaves",          GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         4,    4,    24,    9,     3,    8, MODE_BOTH,   PLAIN},
+    {"step/batch_shrinks",             GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         8,    8,    11,    8,     1,    4, MODE_BOTH,   LONG_TABLES},
+    {"step/64_steps",                  GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         1,    8,    64,    1,     0,   64, MODE_BOTH,   PLAIN},
+    {"step/property_replay_is_eager",  GROUP_PROPERTIES, ON_ANY,  &SMALLEST,         4,    4,     3,    4,     0,    3, MODE_BOTH,   PLAIN},
+    {"step/tiny",                      GROUP_SPEED,      ON_ANY,  &SMALLEST,         1,   16,     2,    1,     0,    2, MODE_BOTH,   LONG_TABLES},
+    {"step/eager_tiny",                GROUP_SPEED,      ON_ANY,  &SMALLEST,         1,   16,     2,    1,     0,    2, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_256_rows_1",         GROUP_SPEED,      ON_GPU,  &HIDDEN_256,       1,   16,     4,    1,     0,    4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_256_rows_1",          GROUP_SPEED,      ON_GPU,  &HIDDEN_256,       1,   16,     4,    1,     0,    4, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_1024_rows_1",        GROUP_SPEED,      ON_GPU,  &HIDDEN_1024,      1,   16,     4,    1,     0,    4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_1024_rows_1",         GROUP_SPEED,      ON_GPU,  &HIDDEN_1024,      1,   16,     4,    1,     0,    4, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_1024_rows_8",        GROUP_SPEED,      ON_GPU,  &HIDDEN_1024,      8,   16,     2,    8,     0,    2, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_1024_rows_8",         GROUP_SPEED,      ON_GPU,  &HIDDEN_1024,      8,   16,     2,    8,     0,    2, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_28_layers",          GROUP_SPEED,      ON_GPU,  &LAYERS_28,        1,   16,     4,    1,     0,    4, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_28_layers",           GROUP_SPEED,      ON_GPU,  &LAYERS_28,        1,   16,     4,    1,     0,    4, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_like_qwen3_0_6b",    GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,        1,   16,     1,    1,     0,    1, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_like_qwen3_0_6b",     GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,        1,   16,     1,    1,     0,    1, MODE_EAGER,  LONG_TABLES},
+    {"step/replay_like_qwen3_8b",      GROUP_SPEED,      ON_GPU,  &LIKE_8B,          1,   16,     1,    1,     0,    1, MODE_REPLAY, LONG_TABLES},
+    {"step/eager_like_qwen3_8b",       GROUP_SPEED,      ON_GPU,  &LIKE_8B,          1,   16,     1,    1,     0,    1, MODE_EAGER,  LONG_TABLES},
+    /* clang-format on */
 };
 
-/* Which weight or buffer is missing: in the order of spoil_model() and spoil_buffers(); of CAPTURE_ELSEWHERE, whether
- * there is a single bucket, so that no later one finds the error. */
+/** One line: a call that must be refused. */
 static const struct bad_row {
     const char *name;
     enum mistake mistake;
-    int which;
+    int which; /* of several, as beside enum mistake */
     enum kernel_status expected;
 } BAD[] = {
-    {"step/null_model", NULL_MODEL, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_buffers", NULL_BUFFERS, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_handle", NULL_HANDLE, 0, KERNEL_INVALID_CONFIG},
-    {"step/legacy_stream", LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
-    {"step/legacy_stream_by_its_name", LEGACY_STREAM, 1, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_tokens", MISSING_BUFFER, 0, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_positions", MISSING_BUFFER, 1, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_block_tables", MISSING_BUFFER, 2, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_x", MISSING_BUFFER, 3, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_qkv", MISSING_BUFFER, 4, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_attended", MISSING_BUFFER, 5, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_gated", MISSING_BUFFER, 6, KERNEL_INVALID_CONFIG},
-    {"step/no_buffer_of_logits", MISSING_BUFFER, 7, KERNEL_INVALID_CONFIG},
-    {"step/no_cache", MISSING_BUFFER, 8, KERNEL_INVALID_CONFIG},
-    {"step/embedding_missing", MISSING_WEIGHT, 0, KERNEL_INVALID_CONFIG},
-    {"step/final_norm_missing", MISSING_WEIGHT, 1, KERNEL_INVALID_CONFIG},
-    {"step/to_logits_missing", MISSING_WEIGHT, 2, KERNEL_INVALID_CONFIG},
-    {"step/weight_missing", MISSING_WEIGHT, 8, KERNEL_INVALID_CONFIG},
-    {"step/head_dim_48", HEAD_DIM_48, 0, KERNEL_INVALID_DIMENSION},
-    {"step/max_rows_3", ROWS_NOT_A_POWER, 0, KERNEL_INVALID_DIMENSION},
-    {"step/scratch_page_outside", SCRATCH_OUTSIDE, 0, KERNEL_INVALID_DIMENSION},
-    {"step/heads_2_of_3", UNEVEN_HEADS, 0, KERNEL_INVALID_DIMENSION},
-    {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT, 0, KERNEL_INVALID_DIMENSION},
-    {"step/legacy_stream_and_head_dim_48", HEAD_DIM_48_AND_LEGACY_STREAM, 0, KERNEL_INVALID_CONFIG},
-    {"step/graph_refused_by_cuda", CAPTURE_ELSEWHERE, 0, KERNEL_CUDA_ERROR},
-    {"step/only_graph_refused_by_cuda", CAPTURE_ELSEWHERE, 1, KERNEL_CUDA_ERROR},
-    {"step/null_graphs", NULL_GRAPHS, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_batch", NULL_BATCH, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_tokens", NULL_TOKENS, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_positions", NULL_POSITIONS, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_block_table", NULL_TABLE, 0, KERNEL_INVALID_CONFIG},
-    {"step/null_logits", NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
-    {"step/rows_0", NO_ROWS, 0, KERNEL_INVALID_DIMENSION},
-    {"step/rows_negative", NEGATIVE_ROWS, 0, KERNEL_INVALID_DIMENSION},
-    {"step/rows_above_the_largest_bucket", TOO_MANY_ROWS, 0, KERNEL_INVALID_DIMENSION},
-    {"step/null_logits_and_rows_0", NO_ROWS_AND_NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
-    {"step/eager_null_logits", EAGER_NULL_LOGITS, 0, KERNEL_INVALID_CONFIG},
-    {"step/eager_rows_above_max_rows", EAGER_TOO_MANY_ROWS, 0, KERNEL_INVALID_DIMENSION},
+    /* clang-format off */
+    /* name                                 mistake                        which                   expected */
+    {"step/null_model",                     NULL_MODEL,                    0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_buffers",                   NULL_BUFFERS,                  0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_handle",                    NULL_HANDLE,                   0,                      KERNEL_INVALID_CONFIG},
+    {"step/legacy_stream",                  LEGACY_STREAM,                 LEGACY_AS_NULL,         KERNEL_INVALID_CONFIG},
+    {"step/legacy_stream_by_its_name",      LEGACY_STREAM,                 LEGACY_BY_NAME,         KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_tokens",            MISSING_BUFFER,                BUFFER_TOKENS,          KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_positions",         MISSING_BUFFER,                BUFFER_POSITIONS,       KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_block_tables",      MISSING_BUFFER,                BUFFER_BLOCK_TABLE,     KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_x",                 MISSING_BUFFER,                BUFFER_X,               KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_qkv",               MISSING_BUFFER,                BUFFER_QKV,             KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_attended",          MISSING_BUFFER,                BUFFER_ATTENDED,        KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_gated",             MISSING_BUFFER,                BUFFER_GATED,           KERNEL_INVALID_CONFIG},
+    {"step/no_buffer_of_logits",            MISSING_BUFFER,                BUFFER_LOGITS,          KERNEL_INVALID_CONFIG},
+    {"step/no_cache",                       MISSING_BUFFER,                BUFFER_CACHE,           KERNEL_INVALID_CONFIG},
+    {"step/embedding_missing",              MISSING_WEIGHT,                WEIGHT_EMBEDDING,       KERNEL_INVALID_CONFIG},
+    {"step/final_norm_missing",             MISSING_WEIGHT,                WEIGHT_FINAL_NORM,      KERNEL_INVALID_CONFIG},
+    {"step/to_logits_missing",              MISSING_WEIGHT,                WEIGHT_TO_LOGITS,       KERNEL_INVALID_CONFIG},
+    {"step/weight_missing",                 MISSING_WEIGHT,                WEIGHT_DOWN,            KERNEL_INVALID_CONFIG},
+    {"step/head_dim_48",                    HEAD_DIM_48,                   0,                      KERNEL_INVALID_DIMENSION},
+    {"step/max_rows_3",                     ROWS_NOT_A_POWER,              0,                      KERNEL_INVALID_DIMENSION},
+    {"step/scratch_page_outside",           SCRATCH_OUTSIDE,               0,                      KERNEL_INVALID_DIMENSION},
+    {"step/heads_2_of_3",                   UNEVEN_HEADS,                  0,                      KERNEL_INVALID_DIMENSION},
+    {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT,     WEIGHT_EMBEDDING,       KERNEL_INVALID_DIMENSION},
+    {"step/legacy_stream_and_head_dim_48",  HEAD_DIM_48_AND_LEGACY_STREAM, LEGACY_AS_NULL,         KERNEL_INVALID_CONFIG},
+    {"step/graph_refused_by_cuda",          CAPTURE_ELSEWHERE,             ONE_OF_SEVERAL_BUCKETS, KERNEL_CUDA_ERROR},
+    {"step/only_graph_refused_by_cuda",     CAPTURE_ELSEWHERE,             THE_ONLY_BUCKET,        KERNEL_CUDA_ERROR},
+    {"step/null_graphs",                    NULL_GRAPHS,                   0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_batch",                     NULL_BATCH,                    0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_tokens",                    NULL_TOKENS,                   0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_positions",                 NULL_POSITIONS,                0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_block_table",               NULL_TABLE,                    0,                      KERNEL_INVALID_CONFIG},
+    {"step/null_logits",                    NULL_LOGITS,                   0,                      KERNEL_INVALID_CONFIG},
+    {"step/rows_0",                         NO_ROWS,                       0,                      KERNEL_INVALID_DIMENSION},
+    {"step/rows_negative",                  NEGATIVE_ROWS,                 0,                      KERNEL_INVALID_DIMENSION},
+    {"step/rows_above_the_largest_bucket",  TOO_MANY_ROWS,                 0,                      KERNEL_INVALID_DIMENSION},
+    {"step/null_logits_and_rows_0",         NO_ROWS_AND_NULL_LOGITS,       0,                      KERNEL_INVALID_CONFIG},
+    {"step/eager_null_logits",              EAGER_NULL_LOGITS,             0,                      KERNEL_INVALID_CONFIG},
+    {"step/eager_rows_above_max_rows",      EAGER_TOO_MANY_ROWS,           0,                      KERNEL_INVALID_DIMENSION},
+    /* clang-format on */
 };
 
 /* ---- schedules ----------------------------------------------------------------------------------------- */
@@ -258,14 +258,15 @@ static struct lesson_case case_of(const struct table_row *row)
 /** A small case of one step, with a mistake. */
 static struct lesson_case bad_case_of(const struct bad_row *row)
 {
-    static const struct table_row basis = {"", GROUP_BAD_INPUT, ON_ANY, &DEEP, 4, 16, 1, 4, 0,
-                                           1,  MODE_BOTH,       PLAIN};
+    /* clang-format off */
+    static const struct table_row basis = {"", GROUP_BAD_INPUT, ON_ANY, &DEEP, 4, 16, 1, 4, 0, 1, MODE_BOTH, PLAIN};
+    /* clang-format on */
     struct lesson_case item = case_of(&basis);
     struct plan plan = plan_of(item.value);
     plan.mistake = row->mistake;
     plan.which = row->which;
     put_plan(&item, &plan);
-    if (row->mistake == CAPTURE_ELSEWHERE && row->which == 1) {
+    if (row->mistake == CAPTURE_ELSEWHERE && row->which == THE_ONLY_BUCKET) {
         plan.config.max_rows = plan.sequences = 1;
         set_cache(&plan);
         put_plan(&item, &plan);
@@ -755,7 +756,7 @@ static const char *purpose(const struct lesson_case *item)
     const struct plan p = plan_of(item->value);
     if (p.mistake == CAPTURE_ELSEWHERE) return "cudaGraphInstantiate fails: another capture forbids it";
     if (p.mistake == LEGACY_STREAM)
-        return p.which == 0
+        return p.which == LEGACY_AS_NULL
                    ? "the stream is NULL, the legacy default stream, which cannot be captured"
                    : "the stream is cudaStreamLegacy, another name of the legacy default stream, which "
                      "cannot be captured";

@@ -48,9 +48,15 @@ static void *cache_of(const struct scene *scene, int copy)
 static void spoil_model(enum mistake mistake, int which, struct decode_model *model)
 {
     struct decode_layer *last = &model->layer[model->config.layers - 1];
-    const decode_half **weights[] = {&model->embedding,     &model->final_norm, &model->to_logits,
-                                     &last->attention_norm, &last->qkv,         &last->out,
-                                     &last->mlp_norm,       &last->gate_up,     &last->down};
+    const decode_half **const weights[] = {[WEIGHT_EMBEDDING] = &model->embedding,
+                                           [WEIGHT_FINAL_NORM] = &model->final_norm,
+                                           [WEIGHT_TO_LOGITS] = &model->to_logits,
+                                           [WEIGHT_ATTENTION_NORM] = &last->attention_norm,
+                                           [WEIGHT_QKV] = &last->qkv,
+                                           [WEIGHT_OUT] = &last->out,
+                                           [WEIGHT_MLP_NORM] = &last->mlp_norm,
+                                           [WEIGHT_GATE_UP] = &last->gate_up,
+                                           [WEIGHT_DOWN] = &last->down};
     if (mistake == MISSING_WEIGHT || mistake == HEAD_DIM_48_AND_NO_WEIGHT) *weights[which] = NULL;
     if (mistake == HEAD_DIM_48 || mistake == HEAD_DIM_48_AND_NO_WEIGHT ||
         mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
@@ -62,9 +68,15 @@ static void spoil_model(enum mistake mistake, int which, struct decode_model *mo
 
 static void spoil_buffers(enum mistake mistake, int which, struct decode_buffers *b)
 {
-    void **const all[] = {(void **)&b->tokens, (void **)&b->positions, (void **)&b->block_table,
-                          (void **)&b->x,      (void **)&b->qkv,       (void **)&b->attended,
-                          (void **)&b->gated,  (void **)&b->logits,    (void **)&b->cache};
+    void **const all[] = {[BUFFER_TOKENS] = (void **)&b->tokens,
+                          [BUFFER_POSITIONS] = (void **)&b->positions,
+                          [BUFFER_BLOCK_TABLE] = (void **)&b->block_table,
+                          [BUFFER_X] = (void **)&b->x,
+                          [BUFFER_QKV] = (void **)&b->qkv,
+                          [BUFFER_ATTENDED] = (void **)&b->attended,
+                          [BUFFER_GATED] = (void **)&b->gated,
+                          [BUFFER_LOGITS] = (void **)&b->logits,
+                          [BUFFER_CACHE] = (void **)&b->cache};
     if (mistake == MISSING_BUFFER) *all[which] = NULL;
 }
 
@@ -128,7 +140,7 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
     spoil_model(mistake, scene->plan.which, &model);
     spoil_buffers(mistake, scene->plan.which, &work);
     if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
-        stream = scene->plan.which == 0 ? NULL : cudaStreamLegacy; /* it has two names */
+        stream = scene->plan.which == LEGACY_AS_NULL ? NULL : cudaStreamLegacy;
     cudaStream_t elsewhere = begin_capture_elsewhere(mistake);
     enum kernel_status status =
         decode_graphs_create(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &work,
