@@ -2,9 +2,9 @@
  * @file line_diff.c
  * @brief Which lines of two texts are the same.
  *
- * Written out here although `diff` is found nearly everywhere: kernel files have a few hundred lines, for
- * which the table of longest common subsequences is small and its filling a dozen lines; and the result is
- * the same on every machine, in a container without diffutils too.
+ * Ours, and not `diff -u` or `git diff --no-index`: the page it prints is the same on every machine, in a
+ * container without either too; kernel files have a few hundred lines, for which the table of longest common
+ * subsequences is small.
  */
 #include "line_diff.h"
 

@@ -1,6 +1,9 @@
 /**
  * @file source_check.c
  * @brief A scanner just good enough to tell code from comments and strings, and the two checks built on it.
+ *
+ * Not simtcc's lexer (common/simt/simtcc/lexer.c), which reads what it is to rewrite: this one reads untrusted text, for
+ * nvcc as well, and what it cannot be sure of it refuses.
  */
 #include "source_check.h"
 

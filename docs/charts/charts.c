@@ -1,5 +1,6 @@
 /*
- * Draws the charts of the measured results, and writes the page that lists them all.
+ * Draws the charts of the measured results, and writes the page that lists them all. Ours, and not gnuplot's: the test
+ * docs.charts compares bytes, which change with gnuplot's version, and the colours are the site's, light and dark.
  *
  *     draw_charts GPU.csv SIMT.csv DIR TREE      writes DIR/ladder.svg, ... and DIR/measured.md; TREE is the top folder
  */

@@ -1,5 +1,6 @@
 /*
- * From TeX's notation to MathML, by recursive descent:
+ * From TeX's notation to MathML. Ours, and not Doxygen with MathJax: every browser shows MathML by itself, so the site needs
+ * neither a network nor a package of scripts, and what is not understood is found when the site is made. By recursive descent:
  *
  *     row     = { scripted }                     up to '}', '&', '\\', '\right', '\end' or the end
  *     scripted = atom [ '_' atom ] [ '^' atom ]

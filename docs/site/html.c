@@ -1,4 +1,5 @@
-/* Reads HTML piece by piece. Knows what Doxygen and the site's own programs write, not every page there is. */
+/* Reads HTML piece by piece. Ours, and not a library's: it need only know what Doxygen and the site's own programs write, and
+ * a plain build depends on nothing. */
 #include "html.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /*
- * The search index of the site: every section of every page with its text, as a script that site.js looks through.
+ * The search index of the site: every section of every page with its text, as a script that site.js looks through. Ours,
+ * because Doxygen's own search without a server knows names and titles and not what pages say.
  *
  *     site_index DIR          DIR holds the HTML files; writes DIR/search_index.js
  */

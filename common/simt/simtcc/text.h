@@ -1,6 +1,7 @@
 /**
  * @file text.h
- * @brief Growing text, and the two ways a tool ends early.
+ * @brief Growing text, and the two ways a tool ends early. Beside base/text.h because the software device stands on no
+ *        other room, so that it can be taken out of this tree as it is.
  */
 #ifndef WARPWISE_SIMTCC_TEXT_H
 #define WARPWISE_SIMTCC_TEXT_H
