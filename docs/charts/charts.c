@@ -14,6 +14,7 @@
 #include "plot.h"
 #include "records.h"
 #include "svg.h"
+#include "writing.h"
 
 static const char SHARED_PROBLEM[] = "heads_16_len_2048";
 
@@ -385,7 +386,7 @@ int main(int count, char **arguments)
 {
     if (count != 5) fail("usage: draw_charts GPU.csv SIMT.csv DIR TREE");
     struct records gpu = read_records(arguments[1]), simt = {0};
-    char *there = read_file(arguments[2]);
+    char *there = read_whole(arguments[2]);
     if (there != NULL) simt = read_records(arguments[2]);
     free(there);
     int status = draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) |

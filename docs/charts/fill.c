@@ -22,7 +22,7 @@
 
 #include "records.h"
 #include "stray.h"
-#include "text.h"
+#include "writing.h"
 
 enum { KEY_FIELDS = 4 };
 
@@ -152,13 +152,13 @@ static void add_template(struct text *out, const struct sources *sources, const 
         for (const char *at = from; at < from + length;) {
             const char *close = *at == '{' ? memchr(at, '}', (size_t)(from + length - at)) : NULL;
             if (close == NULL)
-                text_add_n(&line, at++, 1);
+                text_append(&line, at++, 1);
             else {
                 known &= add_gap(&line, sources, at + 1, (size_t)(close - at) - 1, where);
                 at = close + 1;
             }
         }
-        if (known) text_print(out, "%s\n", line.at);
+        if (known) text_print(out, "%s\n", line.data);
         text_free(&line);
         from += length + 1;
     }
@@ -169,7 +169,7 @@ static void fill_page(struct text *out, const struct sources *sources, const cha
     for (const char *begin;;) {
         begin = strstr(page, BEGIN);
         if (begin != NULL && begin > page && begin[-1] != '\n') { // an example of one, indented
-            text_add_n(out, page, (size_t)(begin - page) + strlen(BEGIN));
+            text_append(out, page, (size_t)(begin - page) + strlen(BEGIN));
             page = begin + strlen(BEGIN);
             continue;
         }
@@ -177,14 +177,14 @@ static void fill_page(struct text *out, const struct sources *sources, const cha
         if (line_end == NULL) break;
         const char *body = line_end + 1;
         if (line_end - begin >= 3 && strncmp(line_end - 3, "-->", 3) == 0) { // a marker without a template
-            text_add_n(out, page, (size_t)(body - page));
+            text_append(out, page, (size_t)(body - page));
             page = body;
             continue;
         }
         const char *close = strstr(body, "-->\n");
         const char *end = close == NULL ? NULL : strstr(close, END);
         if (end == NULL) fail("%s: '%.60s' has no --> or no <!-- /measured -->", where, begin);
-        text_add_n(out, page, (size_t)(close + 4 - page));
+        text_append(out, page, (size_t)(close + 4 - page));
         add_template(out, sources, body, close, where);
         text_add(out, END);
         page = end + strlen(END);
@@ -197,7 +197,7 @@ static int find_stray(int count, char **paths)
 {
     int found = 0;
     for (int i = 0; i < count; i++) {
-        char *page = read_file(paths[i]);
+        char *page = read_whole(paths[i]);
         if (page == NULL) fail("%s: cannot be read", paths[i]);
         found += report_stray_numbers(page, paths[i]);
         free(page);
@@ -213,19 +213,19 @@ int main(int count, char **arguments)
     count -= check;
     if (count < 4) fail("usage: fill_numbers [--check] GPU.csv SIMT.csv PAGE.md..., or --stray PAGE.md...");
     struct sources sources = {.gpu = read_records(arguments[1])};
-    char *simt = read_file(arguments[2]);
+    char *simt = read_whole(arguments[2]);
     if (simt != NULL) sources.simt = read_records(arguments[2]);
     free(simt);
     for (int i = 3; i < count; i++) {
-        char *page = read_file(arguments[i]);
+        char *page = read_whole(arguments[i]);
         if (page == NULL) fail("%s: cannot be read", arguments[i]);
         struct text out = {0};
         fill_page(&out, &sources, page, arguments[i]);
-        if (check && strcmp(page, out.at) != 0) {
+        if (check && strcmp(page, out.data) != 0) {
             printf("%s: numbers differ from the recorded ones: cmake --build build --target charts\n",
                    arguments[i]);
             stale = 1;
-        } else if (!check && write_file(arguments[i], out.at) != 0)
+        } else if (!check && write_if_changed(arguments[i], out.data) != 0)
             stale = 1;
         text_free(&out);
         free(page);

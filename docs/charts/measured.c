@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "writing.h"
 #include "tree.h"
 
 static double value_of(const struct records *records, const struct record *like, const char *metric)
@@ -90,7 +90,7 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
                    "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
                    "[notes](../../solutions/%s/NOTES.md).\n\n",
                    lesson->folder, lesson->title, lesson->folder, lesson->folder);
-        text_add(out, tables.at);
+        text_add(out, tables.data);
     }
     text_free(&tables);
 }
@@ -130,14 +130,14 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
                gpu->count > 0 ? gpu->at[0].device : "unknown device");
     for (size_t i = 0; i < sizeof charts / sizeof charts[0]; i++) {
         snprintf(path, sizeof path, "%s/%s.svg", folder, charts[i][0]);
-        char *there = read_file(path);
+        char *there = read_whole(path);
         if (there != NULL) text_print(&out, "![%s](%s.svg)\n\n", charts[i][1], charts[i][0]);
         free(there);
     }
     for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
     add_limits(&out, gpu);
     snprintf(path, sizeof path, "%s/measured.md", folder);
-    int status = write_file(path, out.at);
+    int status = write_if_changed(path, out.data);
     text_free(&out);
     return status;
 }

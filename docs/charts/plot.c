@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "writing.h"
+
 double axis_place(const struct axis *axis, double value)
 {
     double share = axis->base > 0 ? log(value / axis->least) / log(axis->most / axis->least)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "writing.h"
 
 enum { COLUMNS = 10 };
 
@@ -39,7 +39,7 @@ static int cut(char *line, char **fields)
 
 struct records read_records(const char *path)
 {
-    struct records records = {.content = read_file(path)};
+    struct records records = {.content = read_whole(path)};
     if (records.content == NULL) fail("%s: cannot be read", path);
     size_t lines = 1;
     for (const char *at = records.content; *at != '\0'; at++) lines += *at == '\n';

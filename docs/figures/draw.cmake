@@ -1,5 +1,5 @@
 # Builds and runs the figures' programs: draws docs/figures/*.svg, or with -DCHECK=ON compares them with what is drawn now.
-#   -DSOURCE= top folder  -DSIMTCC=  -DLIBRARY= libdocs_text  -DWORK= place for programs and drawings
+#   -DSOURCE= top folder  -DSIMTCC=  -DLIBRARY= libdocs_text  -DBASE= libbase  -DWORK= place for programs and drawings
 file(GLOB FIGURES ${SOURCE}/docs/figures/[0-9][0-9]_*.cu)
 file(REMOVE_RECURSE ${WORK}/drawn)
 file(MAKE_DIRECTORY ${WORK}/drawn)
@@ -8,7 +8,7 @@ foreach(figure IN LISTS FIGURES)
     set(program ${WORK}/${name})
     string(SUBSTRING ${name} 3 -1 topic)
     set(solution ${SOURCE}/solutions/${name}/${topic}.cu)
-    file(GLOB sources ${figure} ${solution} ${SOURCE}/docs/figures/figure.h ${SOURCE}/common/contracts/*.h ${SOURCE}/common/decode/*.h ${SOURCE}/lessons/${name}/*.h ${LIBRARY} ${SIMTCC})
+    file(GLOB sources ${figure} ${solution} ${SOURCE}/docs/figures/figure.h ${SOURCE}/common/contracts/*.h ${SOURCE}/common/decode/*.h ${SOURCE}/lessons/${name}/*.h ${LIBRARY} ${BASE} ${SIMTCC})
     set(stale NO)
     foreach(source IN LISTS sources)
         if(NOT EXISTS ${program} OR ${source} IS_NEWER_THAN ${program})
@@ -17,7 +17,7 @@ foreach(figure IN LISTS FIGURES)
     endforeach()
     if(stale)
         execute_process(COMMAND ${SIMTCC} -Og -I${SOURCE}/solutions/${name} -I${SOURCE}/lessons/${name} -I${SOURCE}/common/contracts -I${SOURCE}/common/decode
-                                -I${SOURCE}/docs/site -I${SOURCE}/docs/figures -o ${program} ${figure} ${LIBRARY}
+                                -I${SOURCE}/docs/site -I${SOURCE}/docs/figures -I${SOURCE}/common -o ${program} ${figure} ${LIBRARY} ${BASE}
                         COMMAND_ERROR_IS_FATAL ANY)
     endif()
     execute_process(COMMAND ${program} ${WORK}/drawn RESULT_VARIABLE status)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "svg.h"
+#include "writing.h"
 
 /** An array that host and kernel share by copying; freed at the end. */
 template <typename T> struct shared_array {

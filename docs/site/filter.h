@@ -5,7 +5,7 @@
 #ifndef WARPWISE_DOCS_FILTER_H
 #define WARPWISE_DOCS_FILTER_H
 
-#include "text.h"
+#include "writing.h"
 #include "tree.h"
 
 /** @brief What all parts know. */

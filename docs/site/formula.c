@@ -184,7 +184,7 @@ static void add_atom(struct parser *parser)
         text_add(parser->out, "<mn>");
         while (isdigit((unsigned char)*parser->at) ||
                (*parser->at == '.' && isdigit((unsigned char)parser->at[1])))
-            text_add_n(parser->out, parser->at++, 1);
+            text_append(parser->out, parser->at++, 1);
         text_add(parser->out, "</mn>");
     } else if (*parser->at == '\0' || strchr("}&^_", *parser->at)) {
         refuse(parser, "something is missing before", parser->at, 10);
@@ -201,9 +201,9 @@ static void add_scripted(struct parser *parser)
     parser->out = &atom;
     add_atom(parser);
     for (;;) {
-        if (below.at == NULL && take(parser, "_"))
+        if (below.data == NULL && take(parser, "_"))
             parser->out = &below;
-        else if (above.at == NULL && take(parser, "^"))
+        else if (above.data == NULL && take(parser, "^"))
             parser->out = &above;
         else
             break;
@@ -211,11 +211,14 @@ static void add_scripted(struct parser *parser)
         if (parser->error != NULL) break;
     }
     parser->out = out;
-    const char *element = below.at && above.at ? "msubsup" : below.at ? "msub" : above.at ? "msup" : NULL;
+    const char *element = below.data && above.data ? "msubsup"
+                          : below.data             ? "msub"
+                          : above.data             ? "msup"
+                                                   : NULL;
     if (element) text_print(out, "<%s>", element);
-    if (atom.at) text_add(out, atom.at);
-    if (below.at) text_add(out, below.at);
-    if (above.at) text_add(out, above.at);
+    if (atom.data) text_add(out, atom.data);
+    if (below.data) text_add(out, below.data);
+    if (above.data) text_add(out, above.data);
     if (element) text_print(out, "</%s>", element);
     text_free(&atom);
     text_free(&below);

@@ -9,7 +9,7 @@
 #ifndef WARPWISE_DOCS_FORMULA_H
 #define WARPWISE_DOCS_FORMULA_H
 
-#include "text.h"
+#include "writing.h"
 
 /**
  * @brief Appends a formula as a <math> element.

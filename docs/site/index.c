@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "html.h"
-#include "text.h"
+#include "writing.h"
 
 /* The section that is being read. */
 struct section {
@@ -37,7 +37,7 @@ static void add_string(struct text *out, const char *string)
         if (c == '<')
             text_add(out, "\\u003c");
         else
-            text_add_n(out, at, 1);
+            text_append(out, at, 1);
     }
     text_add(out, "\"");
 }
@@ -45,7 +45,7 @@ static void add_string(struct text *out, const char *string)
 static void end_section(struct section *section, struct text *out)
 {
     if (section->text.length > 0) {
-        html_decode(section->text.at);
+        html_decode(section->text.data);
         html_decode(section->page);
         html_decode(section->heading);
         text_add(out, "[");
@@ -55,7 +55,7 @@ static void end_section(struct section *section, struct text *out)
         text_add(out, ",");
         add_string(out, section->heading);
         text_add(out, ",");
-        add_string(out, section->text.at);
+        add_string(out, section->text.data);
         text_add(out, "],\n");
     }
     text_free(&section->text);
@@ -100,7 +100,7 @@ static void index_page(const char *name, const char *html, struct text *out)
             else if (in_heading[0] != '\0')
                 append(section.heading, sizeof section.heading, &piece);
             else if (in_contents)
-                text_add_n(&section.text, piece.at, piece.length);
+                text_append(&section.text, piece.at, piece.length);
         } else if (strcmp(piece.name, "title") == 0) {
             in_title = piece.kind == HTML_OPEN;
         } else if (piece.kind == HTML_OPEN && is_noise(&piece)) {
@@ -158,7 +158,7 @@ int main(int count, char **arguments)
     text_add(&out, "const SEARCH_INDEX = [\n");
     for (size_t i = 0; i < found; i++) {
         snprintf(path, sizeof path, "%s/%s", arguments[1], names[i]);
-        char *html = read_file(path);
+        char *html = read_whole(path);
         if (html == NULL) fail("%s: cannot be read", path);
         index_page(names[i], html, &out);
         free(html);
@@ -166,7 +166,7 @@ int main(int count, char **arguments)
     }
     text_add(&out, "];\n");
     snprintf(path, sizeof path, "%s/search_index.js", arguments[1]);
-    int status = write_file(path, out.at);
+    int status = write_if_changed(path, out.data);
     text_free(&out);
     return status == 0 ? 0 : 1;
 }

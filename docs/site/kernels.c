@@ -26,7 +26,7 @@ static void add_enumerator(struct text *out, const char *line)
     if (comment == NULL || comment - line <= 4) { // no comment, or one on what follows
         text_add(out, line);
     } else {
-        text_add_n(out, line, (size_t)(comment - line));
+        text_append(out, line, (size_t)(comment - line));
         text_add(out, "///< ");
         text_add(out, comment + 3);
     }
@@ -122,8 +122,8 @@ static enum state add_line(struct text *out, const char *line, const char *at, e
         if (state == IN_TYPEDEF) { // a name for something that the source explains
             text_add(out, line);
             size_t length = out->length;
-            if (length < 2 || strcmp(out->at + length - 2, ";\n") != 0) return IN_TYPEDEF;
-            out->at[--out->length] = '\0';
+            if (length < 2 || strcmp(out->data + length - 2, ";\n") != 0) return IN_TYPEDEF;
+            out->data[--out->length] = '\0';
             text_add(out, " /** @endcond */\n");
             return PLAIN;
         }
@@ -138,11 +138,11 @@ void filter_contract(const struct site *site, const char *path, const char *sour
         const struct lesson_folder *lesson = &site->lessons[i];
         struct text title = {0};
         text_print(&title, "@brief Lesson %s:", lesson->number);
-        const char *found = strstr(path, lesson->folder) == NULL ? NULL : strstr(source, title.at);
+        const char *found = strstr(path, lesson->folder) == NULL ? NULL : strstr(source, title.data);
         if (found != NULL) {
-            text_add_n(out, source, (size_t)(found - source));
+            text_append(out, source, (size_t)(found - source));
             text_print(out, "@brief @ref lesson_%s \"Lesson %s\":", lesson->number, lesson->number);
-            at = found + strlen(title.at);
+            at = found + strlen(title.data);
         }
         text_free(&title);
     }

@@ -18,7 +18,7 @@ int main(int count, char **arguments)
     size_t length = strlen(site.root);
     if (strncmp(path, site.root, length) == 0 && path[length] == '/') path += length + 1;
     site.lesson_count = find_lessons(site.root, site.lessons);
-    char *content = read_file(arguments[3]);
+    char *content = read_whole(arguments[3]);
     if (content == NULL) fail("%s: warning: cannot be read", arguments[3]);
     struct text out = {0};
     int status = 0;
@@ -29,7 +29,7 @@ int main(int count, char **arguments)
         filter_contract(&site, path, content, &out);
     else
         filter_kernels(&site, path, content, &out);
-    if (out.at != NULL) fputs(out.at, stdout);
+    if (out.data != NULL) fputs(out.data, stdout);
     text_free(&out);
     free(content);
     return status == 0 ? 0 : 1;

@@ -63,7 +63,7 @@ static void add_figure(struct page *page, const char *target, const char *alt, s
     char path[TREE_PATH_MAX], full[2 * TREE_PATH_MAX];
     if (resolve_link(page->path, target, path, sizeof path) != 0) path[0] = '\0';
     snprintf(full, sizeof full, "%s/%s", page->site->root, path);
-    char *svg = read_file(full);
+    char *svg = read_whole(full);
     const char *element = svg == NULL ? NULL : strstr(svg, "<svg");
     if (element == NULL) {
         warn(page, "no such figure", target);
@@ -105,7 +105,7 @@ static void add_inline(struct page *page, const char *line)
             size_t ticks = strspn(at, "`");
             const char *end = strstr(at + ticks, ticks == 1 ? "`" : "``");
             size_t length = end == NULL ? strlen(at) : (size_t)(end - at) + ticks;
-            text_add_n(page->out, at, length);
+            text_append(page->out, at, length);
             at += length;
             continue;
         }
@@ -116,7 +116,7 @@ static void add_inline(struct page *page, const char *line)
         } else if ((*at == '[' || (*at == '!' && at[1] == '[')) && (next = add_link(page, at)) != NULL) {
             at = next;
         } else {
-            text_add_n(page->out, at++, 1);
+            text_append(page->out, at++, 1);
         }
     }
 }
@@ -173,7 +173,7 @@ static void add_heading(struct page *page, const char *line)
     char slug[256], label[512];
     heading_slug(heading, slug, sizeof slug);
     heading_label(page->name, slug, label, sizeof label);
-    text_add_n(page->out, line, level + 1);
+    text_append(page->out, line, level + 1);
     char *copy = strndup(heading, (size_t)length);
     add_inline(page, copy);
     free(copy);
@@ -234,7 +234,7 @@ int filter_page(const struct site *site, const char *path, const char *content, 
         page.line++;
         if (strncmp(line, "```", 3) == 0) {
             if (fence == 2) {
-                add_formula(&page, formula.at ? formula.at : "", formula.length, 1);
+                add_formula(&page, formula.data ? formula.data : "", formula.length, 1);
                 text_free(&formula);
             } else if (fence == 1)
                 text_add(out, line);

@@ -72,7 +72,7 @@ void add_pager(struct text *out, const struct site *site, const char *name,
     } else {
         struct text path = {0};
         text_print(&path, "%s/docs/background.md", site->root);
-        char *table = read_file(path.at);
+        char *table = read_whole(path.data);
         int found = table != NULL && find_background(table, name, &before, &after);
         free(table);
         text_free(&path);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "writing.h"
+
 /* name, light, dark: the same as in site.css. */
 static const char *const COLOURS[][3] = {
     {"ink", "#1f2430", "#dde2ea"},   {"faint", "#667085", "#98a2b3"}, {"line", "#c3cad6", "#465061"},
@@ -106,9 +108,9 @@ int svg_write(struct svg *svg, const char *path, const char *label)
                    COLOURS[i][0], COLOURS[i][2], COLOURS[i][0], COLOURS[i][0], COLOURS[i][2]);
     text_add(&out, "}\n</style>\n");
     text_print(&out, "<rect width=\"%g\" height=\"%g\" class=\"f-paper\"/>\n", svg->width, svg->height);
-    if (svg->body.at != NULL) text_add(&out, svg->body.at);
+    if (svg->body.data != NULL) text_add(&out, svg->body.data);
     text_add(&out, "</svg>\n");
-    int status = write_file(path, out.at);
+    int status = write_if_changed(path, out.data);
     text_free(&out);
     text_free(&svg->body);
     return status;

@@ -6,7 +6,7 @@
 #ifndef WARPWISE_DOCS_SVG_H
 #define WARPWISE_DOCS_SVG_H
 
-#include "text.h"
+#include "base/text.h"
 
 #ifdef __cplusplus
 extern "C" {

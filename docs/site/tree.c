@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "text.h"
+#include "writing.h"
 
 int tree_has(const char *root, const char *path, int folder)
 {
     struct text full = {0};
     struct stat status;
     text_print(&full, "%s/%s", root, path);
-    int found = stat(full.at, &status) == 0 && (S_ISDIR(status.st_mode) != 0) == folder;
+    int found = stat(full.data, &status) == 0 && (S_ISDIR(status.st_mode) != 0) == folder;
     text_free(&full);
     return found;
 }
@@ -31,7 +31,7 @@ static void read_title(const char *root, struct lesson_folder *lesson)
     char path[2 * TREE_PATH_MAX];
     snprintf(path, sizeof path, "%s/lessons/%s/README.md", root, lesson->folder);
     snprintf(lesson->title, sizeof lesson->title, "%s", lesson->topic);
-    char *page = read_file(path);
+    char *page = read_whole(path);
     if (page != NULL && strncmp(page, "# ", 2) == 0) {
         const char *title = page + 2;
         while (isdigit((unsigned char)*title) || *title == ' ') title++;
@@ -52,7 +52,7 @@ int find_lessons(const char *root, struct lesson_folder *lessons)
 {
     char path[2 * TREE_PATH_MAX];
     snprintf(path, sizeof path, "%s/docs/results/measured.md", root);
-    char *measured = read_file(path);
+    char *measured = read_whole(path);
     snprintf(path, sizeof path, "%s/lessons", root);
     DIR *folder = opendir(path);
     if (folder == NULL) fail("%s: cannot be read", path);

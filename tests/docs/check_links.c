@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "html.h"
-#include "text.h"
+#include "writing.h"
 #include "tree.h"
 
 enum { FILES_MAX = 8192, IDS_MAX = 200000 };
@@ -44,14 +44,15 @@ static void add_id(const char *path, const char *id)
     struct text entry = {0};
     if (all.id_count == IDS_MAX) fail("more than %d ids", IDS_MAX);
     text_print(&entry, "%s#%s", path, id);
-    all.ids[all.id_count++] = entry.at;
+    all.ids[all.id_count++] = entry.data;
 }
 
 static int has_id(const char *path, const char *id)
 {
     struct text entry = {0};
     text_print(&entry, "%s#%s", path, id);
-    int found = bsearch(&entry.at, all.ids, (size_t)all.id_count, sizeof all.ids[0], compare_strings) != NULL;
+    int found =
+        bsearch(&entry.data, all.ids, (size_t)all.id_count, sizeof all.ids[0], compare_strings) != NULL;
     text_free(&entry);
     return found;
 }
@@ -61,7 +62,7 @@ static int exists(const char *path)
     struct text full = {0};
     struct stat status;
     text_print(&full, "%s/%s", all.root, path);
-    int found = stat(full.at, &status) == 0;
+    int found = stat(full.data, &status) == 0;
     text_free(&full);
     return found;
 }
@@ -71,24 +72,24 @@ static void collect(const char *folder, const char *ending)
 {
     struct text full = {0};
     text_print(&full, "%s/%s", all.root, folder);
-    DIR *directory = opendir(full.at);
-    if (directory == NULL) fail("%s: cannot be read", full.at);
+    DIR *directory = opendir(full.data);
+    if (directory == NULL) fail("%s: cannot be read", full.data);
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         const char *name = entry->d_name;
         struct text path = {0};
         struct stat status;
         text_print(&path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/", name);
         text_free(&full);
-        text_print(&full, "%s/%s", all.root, path.at);
+        text_print(&full, "%s/%s", all.root, path.data);
         size_t length = strlen(name), end = strlen(ending);
-        if (name[0] == '.' || strncmp(name, "build", 5) == 0 || lstat(full.at, &status) != 0) {
+        if (name[0] == '.' || strncmp(name, "build", 5) == 0 || lstat(full.data, &status) != 0) {
         } else if (S_ISDIR(status.st_mode)) {
-            collect(path.at, ending);
+            collect(path.data, ending);
         } else if (length > end && strcmp(name + length - end, ending) == 0) {
             if (all.file_count == FILES_MAX) fail("more than %d files", FILES_MAX);
-            all.files[all.file_count].content = read_file(full.at);
-            if (all.files[all.file_count].content == NULL) fail("%s: cannot be read", full.at);
-            all.files[all.file_count++].path = strdup(path.at);
+            all.files[all.file_count].content = read_whole(full.data);
+            if (all.files[all.file_count].content == NULL) fail("%s: cannot be read", full.data);
+            all.files[all.file_count++].path = strdup(path.data);
         }
         text_free(&path);
     }
@@ -188,7 +189,7 @@ static void collect_heading(const struct file *file, int number, char *line)
         int taken = 0;
         struct text entry = {0};
         text_print(&entry, "%s#%s", file->path, again);
-        for (int j = all.id_count - 1; j >= 0 && !taken; j--) taken = strcmp(all.ids[j], entry.at) == 0;
+        for (int j = all.id_count - 1; j >= 0 && !taken; j--) taken = strcmp(all.ids[j], entry.data) == 0;
         text_free(&entry);
         if (!taken) break;
     }

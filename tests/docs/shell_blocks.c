@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "text.h"
+#include "writing.h"
 
 static int failures;
 
@@ -31,7 +31,7 @@ static char *output_of(const char *command, int *status)
     while (fgets(line, sizeof line, pipe) != NULL) text_add(&all, line);
     int result = pclose(pipe);
     *status = WIFEXITED(result) ? WEXITSTATUS(result) : 128;
-    return all.at;
+    return all.data;
 }
 
 /* ---- comparing ----------------------------------------------------------------------------------------------------- */
@@ -53,12 +53,12 @@ static void normalise(char *line)
         if (is_time && isdigit((unsigned char)*at))
             text_add(&out, "N");
         else
-            text_add_n(&out, at, digits > 0 ? digits : 1);
+            text_append(&out, at, digits > 0 ? digits : 1);
         at += digits > 0 ? digits : 1;
     }
     size_t length = out.length;
-    while (length > 0 && isspace((unsigned char)out.at[length - 1])) length--;
-    snprintf(line, 4096, "%.*s", (int)length, out.at);
+    while (length > 0 && isspace((unsigned char)out.data[length - 1])) length--;
+    snprintf(line, 4096, "%.*s", (int)length, out.data);
     text_free(&out);
 }
 
@@ -125,11 +125,11 @@ static char *execute(const char *where, const char *work, const char *block)
         if (*at == '\'')
             text_add(&command, "'\\''");
         else
-            text_add_n(&command, at, 1);
+            text_append(&command, at, 1);
     }
     text_add(&command, "' 2>&1 </dev/null");
     int status, wanted = 0;
-    char *got = output_of(command.at, &status);
+    char *got = output_of(command.data, &status);
     const char *exit_comment = strstr(block, "# exit ");
     if (exit_comment != NULL) wanted = atoi(exit_comment + 7);
     if (status != wanted) {
@@ -170,7 +170,7 @@ static char *help_of(const char *program, const char *command)
     struct text line = {0};
     int status;
     text_print(&line, "cd '%s' && NO_COLOR=1 %s %s --help 2>&1 </dev/null", known.root, program, command);
-    char *help = output_of(line.at, &status);
+    char *help = output_of(line.data, &status);
     text_free(&line);
     return help;
 }
@@ -195,7 +195,7 @@ static void check_cmake(const char *where, char **words, int count)
     for (int i = 0; i + 1 < count; i++) {
         struct text quoted = {0};
         text_print(&quoted, "\"%s\"", words[i + 1]);
-        if (strcmp(words[i], "--preset") == 0 && strstr(known.presets, quoted.at) == NULL)
+        if (strcmp(words[i], "--preset") == 0 && strstr(known.presets, quoted.data) == NULL)
             complain(where, "no such preset", words[i + 1]);
         if (strcmp(words[i], "--target") == 0 && !has_word(known.targets, words[i + 1]))
             complain(where, "no such target", words[i + 1]);
@@ -239,7 +239,7 @@ static void check_command(const char *where, char **words, int count)
     else if (strchr(words[0], '/') != NULL) {
         struct text path = {0};
         text_print(&path, "%s/%s", known.root, words[0]);
-        FILE *file = fopen(path.at, "r");
+        FILE *file = fopen(path.data, "r");
         if (file == NULL)
             complain(where, "no such program", words[0]);
         else
@@ -308,7 +308,7 @@ static int runs(const struct block *block, enum mode mode)
 static void end_block(struct block *block, enum mode mode, const char *work, const char *where,
                       char **printed, int *count)
 {
-    const char *text = block->text.at == NULL ? "" : block->text.at;
+    const char *text = block->text.data == NULL ? "" : block->text.data;
     if (mode != PARSE && strcmp(block->info, "text expected") == 0) {
         if (*printed != NULL) compare(where, text, *printed);
     } else {
@@ -330,7 +330,7 @@ static void end_block(struct block *block, enum mode mode, const char *work, con
 
 static int read_page(const char *path, enum mode mode, const char *work)
 {
-    char *page = read_file(path), *printed = NULL;
+    char *page = read_whole(path), *printed = NULL;
     if (page == NULL) fail("%s: cannot be read", path);
     struct block block = {.info = ""};
     int inside = 0, number = 0, count = 0;
@@ -340,14 +340,14 @@ static int read_page(const char *path, enum mode mode, const char *work)
         text_print(&where, "%s:%d", path, ++number);
         if (strncmp(line, "```", 3) == 0) {
             if (inside)
-                end_block(&block, mode, work, where.at, &printed, &count);
+                end_block(&block, mode, work, where.data, &printed, &count);
             else
                 snprintf(block.info, sizeof block.info, "%s", line + 3);
             inside = !inside;
         } else if (inside)
             text_print(&block.text, "%s\n", line);
         else if (mode == PARSE)
-            check_spans(where.at, line);
+            check_spans(where.data, line);
         text_free(&where);
     }
     free(printed);
@@ -372,12 +372,12 @@ int main(int count, char **arguments)
         known.program_help = help_of("build/bin/warpwise", "");
         known.simtcc_help = help_of("build/bin/simtcc", "");
         text_print(&presets, "%s/CMakePresets.json", known.root);
-        known.presets = read_file(presets.at);
-        if (known.presets == NULL) fail("%s: cannot be read", presets.at);
+        known.presets = read_whole(presets.data);
+        if (known.presets == NULL) fail("%s: cannot be read", presets.data);
         text_free(&presets);
         struct text command = {0};
         text_print(&command, "cmake --build '%s' --target help 2>&1", arguments[3]);
-        known.targets = output_of(command.at, &status);
+        known.targets = output_of(command.data, &status);
         text_free(&command);
     }
     int blocks = 0;

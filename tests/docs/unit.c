@@ -26,7 +26,7 @@ static void expect_formula(const char *tex, const char *expected)
         printf("%s: %s\n", tex, error);
         failures++;
     } else
-        expect(tex, out.at, all.at);
+        expect(tex, out.data, all.data);
     text_free(&out);
     text_free(&all);
 }
@@ -106,14 +106,14 @@ static void test_html(void)
     text_add(&got, "");
     for (const char *at = page; html_next(&at, &piece);) {
         text_print(&got, "%d%s", (int)piece.kind, piece.kind == HTML_TEXT ? "" : piece.name);
-        if (piece.kind == HTML_TEXT) text_add_n(&got, piece.at, piece.length);
+        if (piece.kind == HTML_TEXT) text_append(&got, piece.at, piece.length);
         if (piece.kind == HTML_OPEN && html_attribute(&piece, "href", value, sizeof value))
             text_print(&got, "(%s)", value);
         if (piece.kind == HTML_OPEN && html_attribute(&piece, "title", value, sizeof value))
             text_print(&got, "(%s)", value);
         text_add(&got, ";");
     }
-    expect("html", got.at, "2a(x.html#y)(a & b > c);1text;3a;2script;3script;2br;");
+    expect("html", got.data, "2a(x.html#y)(a & b > c);1text;3a;2script;3script;2br;");
     text_free(&got);
 }
 
