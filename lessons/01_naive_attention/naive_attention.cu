@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 01, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 01: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *

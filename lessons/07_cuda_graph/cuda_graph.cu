@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 07, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 07: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  *
  *     build/bin/warpwise check 07                 judges what is there
