@@ -31,7 +31,7 @@ struct tile_index {
 template <int RASTER_ROWS>
 __device__ inline struct tile_index raster_tile(int block, int tiles_m, int tiles_n)
 {
-    int band = block / (RASTER_ROWS * tiles_n), within = block - band * RASTER_ROWS * tiles_n;
+    int band = block / (RASTER_ROWS * tiles_n), within = block % (RASTER_ROWS * tiles_n);
     int rows = min(tiles_m - band * RASTER_ROWS, RASTER_ROWS); // the last band may have fewer
     return {band * RASTER_ROWS + within % rows, within / rows};
 }

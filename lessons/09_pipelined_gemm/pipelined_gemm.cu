@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 09, your desk. Read README.md beside this file, then write what stands between the lines
- * `[student: ...]` and `[/student]`, in the order of its "Your task". Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions.
  *
  *     build/bin/warpwise check 09                 judges what is there

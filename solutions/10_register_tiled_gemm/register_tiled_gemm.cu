@@ -15,7 +15,7 @@
  *      | warp 6 | warp 7 |                                         ................................
  *      +--------+--------+
  *
- *      tile t + 1   fetch into registers ..................... put into the other buffer, barrier
+ *      tile t + 1   load_global into registers ............... store_shared into the other buffer, barrier
  *      tile t       multiply k = 0, 1, 2, ...                  ... 7     each k reads the vectors of k + 1
  *
  * Run:  build/bin/warpwise check 10 --kernel solutions/10_register_tiled_gemm/register_tiled_gemm.cu
@@ -25,54 +25,19 @@
 
 #include <cuda_fp16.h>
 
-enum {
-    WARP = 32,
-    VECTOR = 4,  // elements that one load brings, from device memory or from shared memory
-    PAD = 4,     // floats behind each row of a tile: the next row begins 4 banks further
-    PATCH_K = 8, // elements of a row that neighbouring lanes fetch together: in f32 a sector of 32 bytes
-    BAND = 8 // rows of tiles that are worked on at the same time, so that they share columns in the L2 cache
-};
+#include "rasterization.h"
+#include "kernel_launch.h"
+#include "vector_elements.h"
+#include "tile_sizes.h"    // from the block's tile down to the thread's
+#include "thread_places.h" // which elements a thread loads, which sums it has
 
 /** How A and B are stored: the sum of these that apply. */
 enum { TRANS_B = 1, TRANS_A = 2 };
 
-/** Sizes of tiles, from the block down to the thread. */
-template <int TILE_M_, int TILE_N_, int TILE_K_, int WARP_M_, int WARP_N_, int THREAD_M_, int THREAD_N_,
-          int MIN_BLOCKS_>
-struct tile_sizes {
-    enum {
-        TILE_M = TILE_M_,            // rows of C that a block computes
-        TILE_N = TILE_N_,            // columns
-        TILE_K = TILE_K_,            // how deep a tile of A or B is
-        WARP_M = WARP_M_,            // rows that a warp computes
-        WARP_N = WARP_N_,            // columns
-        THREAD_M = THREAD_M_,        // rows that a thread computes: groups of VECTOR
-        THREAD_N = THREAD_N_,        // columns
-        MIN_BLOCKS = MIN_BLOCKS_,    // of a multiprocessor: bounds the registers of a thread
-        LANES_M = WARP_M / THREAD_M, // a warp is so many lanes down
-        LANES_N = WARP_N / THREAD_N, // by so many lanes across
-        WARPS_N = TILE_N / WARP_N,
-        WARPS = TILE_M / WARP_M * WARPS_N,
-        THREADS = WARPS * WARP
-    };
-    static_assert(WARP_M % THREAD_M == 0 && WARP_N % THREAD_N == 0, "lanes have equal shares");
-    static_assert(TILE_M % WARP_M == 0 && TILE_N % WARP_N == 0, "warps have equal shares");
-    static_assert((int)LANES_M * (int)LANES_N == (int)WARP, "a warp has 32 lanes");
-    static_assert(LANES_M % 2 == 0 && LANES_N % 2 == 0, "lane_row() counts in pairs");
-    static_assert(THREAD_M % VECTOR == 0 && THREAD_N % VECTOR == 0, "a lane reads vectors");
-    static_assert(TILE_K % PATCH_K == 0 && TILE_K % 2 == 0, "patches fill a tile; parts of k take turns");
-};
-
-/** For a C of few tiles. */
-typedef struct tile_sizes<64, 64, 16, 32, 32, 8, 4, 4> small_tile;
-/** For all others. */
-typedef struct tile_sizes<256, 128, 8, 64, 64, 16, 8, 1> large_tile;
-
 /** One line of the table below. */
 struct tile_choice {
-    int architecture; // 90 stands for sm_90; and all later ones
-    float
-        tiles_per_multiprocessor; // from so many large tiles on the large tile is taken, below the small one
+    int architecture;   // 90 stands for sm_90; and all later ones
+    float tiles_per_sm; // from so many large tiles on the large tile is taken, below the small one
 };
 
 /** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
@@ -92,92 +57,231 @@ struct product {
     void *c;           // [m, ldc]
 };
 
-/** How many pieces of @p size cover @p extent. */
-__host__ __device__ inline int divide_up(int extent, int size)
-{
-    return extent / size + (extent % size != 0);
-}
-
 /** A tile of each operand. Row k holds column k of op(A), row k of op(B): a thread reads along C. */
 template <typename SIZE> struct shared_tile {
     float a[SIZE::TILE_K][SIZE::TILE_M + PAD];
     float b[SIZE::TILE_K][SIZE::TILE_N + PAD];
 };
 
-/* ---- elements ------------------------------------------------------------------------------------------ */
-
 /** ELEMS elements that are loaded or stored by one instruction. */
 template <typename T, int ELEMS> struct alignas(ELEMS * sizeof(T)) pack {
     T x[ELEMS];
 };
 
-/** Four floats at once. */
-__device__ inline void copy_vector(float *to, const float *from)
+/** What a thread carries of an operand. EXTENT is the side of its tile along C: TILE_M for A, TILE_N for B. */
+template <typename T, typename SIZE, int EXTENT, int ELEMS> struct operand {
+    enum { PACKS = EXTENT * SIZE::TILE_K / SIZE::THREADS / ELEMS }; // packs of a tile
+    static_assert((int)PACKS * SIZE::THREADS * ELEMS == EXTENT * SIZE::TILE_K, "threads have equal shares");
+    int along_k;        // 1: neighbours in memory are neighbours in k; 0: they are neighbours in C
+    size_t step;        // elements from one k to the next
+    const T *at[PACKS]; // where the packs of the next tile lie in device memory
+    struct pack<T, ELEMS> x[PACKS]; // the tile that is on its way
+};
+
+/** What a thread multiplies at one k, and at the next one, which is loaded meanwhile: k % 2 says which. */
+template <typename SIZE> struct fragments {
+    alignas(16) float a[2][SIZE::THREAD_M]; // its rows of A
+    alignas(16) float b[2][SIZE::THREAD_N]; // its columns of B
+};
+
+// In the order of their calls: from the entry points down to a store.
+template <typename T>
+static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, enum gemm_tile tile,
+                               cudaStream_t stream);
+static enum gemm_tile choose_tile(const struct gemm_args *args);
+template <typename T, typename SIZE>
+static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream);
+static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes);
+template <typename T, typename SIZE, int ELEMS>
+static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream);
+template <typename T, typename SIZE, int LAYOUT, int ELEMS>
+static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream);
+template <typename T, typename SIZE, int LAYOUT, int ELEMS> __global__ void gemm_kernel(struct product p);
+template <typename SIZE> __device__ inline void find_tile(const struct product &p, int block, int *m, int *n);
+template <typename T, typename SIZE, int EXTENT, int ELEMS>
+__device__ inline void start_operand(struct operand<T, SIZE, EXTENT, ELEMS> *operand, int along_k,
+                                     const T *matrix, size_t ld, int first, int extent);
+template <typename T, typename SIZE, int EXTENT, int ELEMS>
+__device__ inline void load_global_first(struct operand<T, SIZE, EXTENT, ELEMS> *operand, int depth);
+template <typename T, typename SIZE, int EXTENT, int ELEMS>
+__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand);
+template <typename T, typename SIZE, int EXTENT, int ELEMS>
+__device__ inline void store_shared(float (*tile)[EXTENT + PAD],
+                                    const struct operand<T, SIZE, EXTENT, ELEMS> *operand);
+template <typename SIZE>
+__device__ inline void load_fragments(struct fragments<SIZE> *fragments, const struct shared_tile<SIZE> *tile,
+                                      int k, int row, int column);
+template <typename SIZE>
+__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                         struct fragments<SIZE> *fragments,
+                                         const struct shared_tile<SIZE> *tile, int row, int column);
+template <typename SIZE>
+__device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                    const struct fragments<SIZE> *fragments, int k);
+template <typename T, typename SIZE>
+__device__ inline void write_sums(const struct product &p, const float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                  int m, int n, int row, int column);
+template <typename T>
+__device__ inline void write_elements(const struct product &p, T *to, const float sum[VECTOR], int count);
+
+/* ---- launch -------------------------------------------------------------------------------------------- */
+
+enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
 {
-    *(float4 *)to = *(const float4 *)from;
+    return gemm<float>(args, DTYPE_F32, tile, stream);
 }
 
-/** One element of storage, as a float. */
-__device__ inline float to_float(float x)
+enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
 {
-    return x;
-}
-/** The same of a half. */
-__device__ inline float to_float(__half x)
-{
-    return __half2float(x);
+    return gemm<__half>(args, DTYPE_F16, tile, stream);
 }
 
-/** A float becomes an element of storage. */
-__device__ inline void from_float(float *to, float x)
+/** Checks the arguments and finds the kernel. */
+template <typename T>
+static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, enum gemm_tile tile,
+                               cudaStream_t stream)
 {
-    *to = x;
+    enum kernel_status status = gemm_args_check(args, 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    switch (tile == GEMM_TILE_AUTO ? choose_tile(args) : tile) {
+    case GEMM_TILE_SMALL:
+        return launch_tile<T, small_tile>(args, stream);
+    case GEMM_TILE_LARGE:
+        return launch_tile<T, large_tile>(args, stream);
+    default:
+        return KERNEL_INVALID_CONFIG;
+    }
 }
-/** The same of a half: rounded to nearest. */
-__device__ inline void from_float(__half *to, float x)
+
+/** The tile that the table gives for this C. */
+static enum gemm_tile choose_tile(const struct gemm_args *args)
 {
-    *to = __float2half(x);
+    int architecture = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
+                       device_attribute(cudaDevAttrComputeCapabilityMinor);
+    const struct tile_choice *choice = TILE_CHOICES;
+    while (choice->architecture > architecture) choice++; // the last one is for all
+    double tiles = (double)divide_up(args->m, large_tile::TILE_M) * divide_up(args->n, large_tile::TILE_N);
+    double wanted = (double)choice->tiles_per_sm;
+    return tiles >= wanted * device_attribute(cudaDevAttrMultiProcessorCount) ? GEMM_TILE_LARGE
+                                                                              : GEMM_TILE_SMALL;
+}
+
+/** In vectors, if both operands consist of them; otherwise element by element. */
+template <typename T, typename SIZE>
+static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream)
+{
+    int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
+    if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
+        has_vectors(args->b, b_length, args->ldb, sizeof(T)))
+        return launch_layout<T, SIZE, VECTOR>(args, stream);
+    return launch_layout<T, SIZE, 1>(args, stream);
+}
+
+/** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
+static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes)
+{
+    return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
+}
+
+/** Finds the kernel of a layout: what lies along what must be known when compiling. */
+template <typename T, typename SIZE, int ELEMS>
+static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream)
+{
+    switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
+    case 0:
+        return launch<T, SIZE, 0, ELEMS>(args, stream);
+    case TRANS_B:
+        return launch<T, SIZE, TRANS_B, ELEMS>(args, stream);
+    case TRANS_A:
+        return launch<T, SIZE, TRANS_A, ELEMS>(args, stream);
+    default:
+        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, stream);
+    }
+}
+
+/** Starts one block a tile of C. */
+template <typename T, typename SIZE, int LAYOUT, int ELEMS>
+static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
+{
+    struct product p;
+    p.m = args->m, p.n = args->n;
+    p.a = args->a, p.b = args->b, p.c = args->c;
+    p.lda = (size_t)args->lda, p.ldb = (size_t)args->ldb, p.ldc = (size_t)args->ldc;
+    p.alpha = args->alpha, p.beta = args->beta;
+    // [student: launch]
+    p.k = args->alpha != 0.0f ? args->k : 0;
+    p.tiles_m = divide_up(args->m, SIZE::TILE_M), p.tiles_n = divide_up(args->n, SIZE::TILE_N);
+    p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
+    // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
+    int blocks = p.tiles_m * p.tiles_n;
+    gemm_kernel<T, SIZE, LAYOUT, ELEMS><<<(unsigned)blocks, SIZE::THREADS, 0, stream>>>(p);
+    return launch_status();
+    // [/student]
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+/** One block, one tile of C. */
+template <typename T, typename SIZE, int LAYOUT, int ELEMS>
+__global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
+{
+    // [student: gemm_kernel]
+    __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
+    int m, n, warp = (int)threadIdx.x / WARP;
+    find_tile<SIZE>(p, (int)blockIdx.x, &m, &n);
+    int row = warp / SIZE::WARPS_N * SIZE::WARP_M + lane_row<SIZE>() * VECTOR;       // in the tile
+    int column = warp % SIZE::WARPS_N * SIZE::WARP_N + lane_column<SIZE>() * VECTOR; // in the tile
+    struct operand<T, SIZE, SIZE::TILE_M, ELEMS> a;
+    struct operand<T, SIZE, SIZE::TILE_N, ELEMS> b;
+    start_operand(&a, !(LAYOUT & TRANS_A), (const T *)p.a, p.lda, m, p.m);
+    start_operand(&b, LAYOUT & TRANS_B, (const T *)p.b, p.ldb, n, p.n);
+
+    int iterations = max(divide_up(p.k, SIZE::TILE_K), 1), depth = p.k - (iterations - 1) * SIZE::TILE_K;
+    load_global_first(&a, depth);
+    load_global_first(&b, depth);
+    store_shared(tiles[0].a, &a);
+    store_shared(tiles[0].b, &b);
+    __syncthreads(); // the first tile is complete before anybody reads it
+    float sum[SIZE::THREAD_M][SIZE::THREAD_N] = {{0.0f}};
+    struct fragments<SIZE> fragments;
+    load_fragments(&fragments, &tiles[0], 0, row, column);
+
+#pragma unroll 1
+    for (int iteration = 0; iteration < iterations - 1; iteration++) {
+        int now = iteration % 2;
+        load_global(&a);
+        load_global(&b);
+        // Nothing needs this order but the clock: nvcc does not move loads across, and would otherwise put them
+        // right before the stores that wait for them.
+        __syncwarp();
+        multiply_but_last(sum, &fragments, &tiles[now], row, column);
+        store_shared(tiles[!now].a, &a);
+        store_shared(tiles[!now].b, &b);
+        // The next tile is complete before anybody reads it; and everybody has read all of this one before the
+        // iteration after this one overwrites it.
+        __syncthreads();
+        // Loaded while the last k of this tile is multiplied.
+        load_fragments(&fragments, &tiles[!now], 0, row, column);
+        multiply_add(sum, &fragments, SIZE::TILE_K - 1);
+    }
+    multiply_but_last(sum, &fragments, &tiles[(iterations - 1) % 2], row, column);
+    multiply_add(sum, &fragments, SIZE::TILE_K - 1);
+    write_sums<T, SIZE>(p, sum, m, n, row, column);
+    // [/student]
+}
+
+/** The first row and column of the tile of C that block @p block computes. */
+template <typename SIZE> __device__ inline void find_tile(const struct product &p, int block, int *m, int *n)
+{
+    struct tile_index tile = raster_tile<RASTER_ROWS>(block, p.tiles_m, p.tiles_n);
+    *m = tile.row * SIZE::TILE_M;
+    *n = tile.column * SIZE::TILE_N;
 }
 
 /* ---- one operand: device memory -> registers -> shared memory ------------------------------------------ */
-
-/** What a thread carries of an operand. EXTENT is the side of its tile along C: TILE_M for A, TILE_N for B. */
-template <typename T, typename SIZE, int EXTENT, int ELEMS> struct operand {
-    enum { EACH = EXTENT * SIZE::TILE_K / SIZE::THREADS / ELEMS }; // packs of a tile
-    static_assert((int)EACH * SIZE::THREADS * ELEMS == EXTENT * SIZE::TILE_K, "threads have equal shares");
-    int along_k;                   // 1: neighbours in memory are neighbours in k; 0: they are neighbours in C
-    size_t step;                   // elements from one k to the next
-    const T *at[EACH];             // where the packs of the next tile lie in device memory
-    struct pack<T, ELEMS> x[EACH]; // the tile that is on its way
-};
-
-/** Unit first + i * STEP of a rectangle that is COUNT units wide. @p first is less than STEP. */
-template <int STEP, int COUNT> __device__ inline void place_unit(int first, int i, int *column, int *row)
-{
-    static_assert(STEP % COUNT == 0 || COUNT % STEP == 0, "or steps would not end where rows do");
-    *column = STEP % COUNT == 0 ? first % COUNT : first + i * STEP % COUNT;
-    *row = STEP % COUNT == 0 ? first / COUNT + i * (STEP / COUNT) : i * STEP / COUNT;
-}
-
-/**
- * Where pack @p i of this thread lies in the tile: @p c along C, @p k along k. Neighbouring lanes take
- * neighbours in memory. Along k, a warp takes a patch PATCH_K wide, since its packs will be scattered over as
- * many rows of shared memory: with rows 4 banks apart, all 32 lanes then store into different banks.
- */
-template <typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void find_pack(int along_k, int i, int *c, int *k)
-{
-    int thread = (int)threadIdx.x;
-    if (along_k) {
-        constexpr int ACROSS = PATCH_K / ELEMS, DOWN = WARP / ACROSS; // lanes of a patch
-        place_unit<SIZE::WARPS, EXTENT / DOWN>(thread / WARP, i, c, k);
-        *c = *c * DOWN + thread % WARP / ACROSS;
-        *k = *k * PATCH_K + thread % ACROSS * ELEMS;
-    } else {
-        place_unit<SIZE::THREADS, EXTENT / ELEMS>(thread, i, c, k);
-        *c *= ELEMS;
-    }
-}
 
 /**
  * Finds a thread's packs of the first tile, which begins at @p first of the @p extent rows or columns of C.
@@ -191,7 +295,7 @@ __device__ inline void start_operand(struct operand<T, SIZE, EXTENT, ELEMS> *ope
     operand->along_k = along_k;
     operand->step = along_k ? 1 : ld;
     // [student: start_operand]
-    for (int i = 0; i < operand->EACH; i++) {
+    for (int i = 0; i < operand->PACKS; i++) {
         int c, k;
         find_pack<SIZE, EXTENT, ELEMS>(along_k, i, &c, &k);
         c = first + min(c, extent - first - (along_k ? 1 : ELEMS));
@@ -205,10 +309,10 @@ __device__ inline void start_operand(struct operand<T, SIZE, EXTENT, ELEMS> *ope
  * tiles after it are whole.
  */
 template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void fetch_first(struct operand<T, SIZE, EXTENT, ELEMS> *operand, int depth)
+__device__ inline void load_global_first(struct operand<T, SIZE, EXTENT, ELEMS> *operand, int depth)
 {
-    // [student: fetch_first]
-    for (int i = 0; i < operand->EACH; i++) {
+    // [student: load_global_first]
+    for (int i = 0; i < operand->PACKS; i++) {
         int c, k;
         find_pack<SIZE, EXTENT, ELEMS>(operand->along_k, i, &c, &k);
         for (int j = 0; j < ELEMS; j++) from_float(&operand->x[i].x[j], 0.0f);
@@ -218,25 +322,25 @@ __device__ inline void fetch_first(struct operand<T, SIZE, EXTENT, ELEMS> *opera
     // [/student]
 }
 
-/** Asks for the next tile. Nothing waits for it before put() does. */
+/** Asks for the next tile. Nothing waits for it before store_shared() does. */
 template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void fetch(struct operand<T, SIZE, EXTENT, ELEMS> *operand)
+__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand)
 {
-    // [student: fetch]
-    for (int i = 0; i < operand->EACH; i++) {
+    // [student: load_global]
+    for (int i = 0; i < operand->PACKS; i++) {
         operand->x[i] = *(const struct pack<T, ELEMS> *)operand->at[i];
         operand->at[i] += SIZE::TILE_K * operand->step;
     }
     // [/student]
 }
 
-/** Puts a thread's packs into shared memory, as floats. What lies along k is turned on the way. */
+/** Puts a thread's packs into shared memory, as floats. What lies along k is transposed on the way. */
 template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void put(float (*tile)[EXTENT + PAD], // [TILE_K][EXTENT]
-                           const struct operand<T, SIZE, EXTENT, ELEMS> *operand)
+__device__ inline void store_shared(float (*tile)[EXTENT + PAD], // [TILE_K][EXTENT]
+                                    const struct operand<T, SIZE, EXTENT, ELEMS> *operand)
 {
-    // [student: put]
-    for (int i = 0; i < operand->EACH; i++) {
+    // [student: store_shared]
+    for (int i = 0; i < operand->PACKS; i++) {
         int c, k;
         find_pack<SIZE, EXTENT, ELEMS>(operand->along_k, i, &c, &k);
         alignas(16) float x[ELEMS];
@@ -249,40 +353,33 @@ __device__ inline void put(float (*tile)[EXTENT + PAD], // [TILE_K][EXTENT]
     // [/student]
 }
 
-/* ---- one thread's share -------------------------------------------------------------------------------- */
+/* ---- one thread's sums --------------------------------------------------------------------------------- */
 
-/**
- * Which row of lanes a lane of a warp is in. Lanes i and i ^ 1 share a column, lanes i and i ^ 2 a row: a 16-byte load
- * from shared memory then takes 2 turns; it takes 4 where neither pair shares its address (lesson 05).
- */
-template <typename SIZE> __device__ inline int lane_row()
-{
-    int lane = (int)threadIdx.x % WARP;
-    return lane % 2 + lane / 4 % (SIZE::LANES_M / 2) * 2;
-}
-/** Which column of lanes a lane is in. */
-template <typename SIZE> __device__ inline int lane_column()
-{
-    int lane = (int)threadIdx.x % WARP;
-    return lane / 2 % 2 + lane / 4 / (SIZE::LANES_M / 2) * 2;
-}
-
-/** What a thread multiplies at one k, and at the next one, which is loaded meanwhile: k % 2 says which. */
-template <typename SIZE> struct parts {
-    alignas(16) float a[2][SIZE::THREAD_M]; // its rows of A
-    alignas(16) float b[2][SIZE::THREAD_N]; // its columns of B
-};
-
-/** Loads the parts of one k from a tile. The thread's groups begin at @p row of A and @p column of B. */
+/** Loads the fragments of one k from a tile. The thread's groups begin at @p row of A and @p column of B. */
 template <typename SIZE>
-__device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared_tile<SIZE> *tile, int k,
-                                  int row, int column)
+__device__ inline void load_fragments(struct fragments<SIZE> *fragments, const struct shared_tile<SIZE> *tile,
+                                      int k, int row, int column)
 {
-    // [student: load_parts]
+    // [student: load_fragments]
     for (int i = 0; i < SIZE::THREAD_M; i += VECTOR)
-        copy_vector(&parts->a[k % 2][i], &tile->a[k][row + i * SIZE::LANES_M]);
+        copy_vector(&fragments->a[k % 2][i], &tile->a[k][row + i * SIZE::LANES_M]);
     for (int j = 0; j < SIZE::THREAD_N; j += VECTOR)
-        copy_vector(&parts->b[k % 2][j], &tile->b[k][column + j * SIZE::LANES_N]);
+        copy_vector(&fragments->b[k % 2][j], &tile->b[k][column + j * SIZE::LANES_N]);
+    // [/student]
+}
+
+/** All k of a tile but the last. The fragments of k = 0 are loaded already; those of the last one will be. */
+template <typename SIZE>
+__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                         struct fragments<SIZE> *fragments,
+                                         const struct shared_tile<SIZE> *tile, int row, int column)
+{
+    // [student: multiply_but_last]
+#pragma unroll
+    for (int k = 0; k < SIZE::TILE_K - 1; k++) {
+        load_fragments(fragments, tile, k + 1, row, column); // before they are needed
+        multiply_add(sum, fragments, k);
+    }
     // [/student]
 }
 
@@ -293,50 +390,19 @@ __device__ inline void load_parts(struct parts<SIZE> *parts, const struct shared
  */
 template <typename SIZE>
 __device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                    const struct parts<SIZE> *parts, int k)
+                                    const struct fragments<SIZE> *fragments, int k)
 {
     // [student: multiply_add]
     constexpr bool DOWN = (int)SIZE::THREAD_M <= 8;
-    constexpr int LINES = DOWN ? SIZE::THREAD_N : SIZE::THREAD_M, LENGTH = DOWN ? SIZE::THREAD_M : SIZE::THREAD_N;
+    constexpr int LINES = DOWN ? SIZE::THREAD_N : SIZE::THREAD_M,
+                  LENGTH = DOWN ? SIZE::THREAD_M : SIZE::THREAD_N;
 #pragma unroll
     for (int line = 0; line < LINES; line++)
 #pragma unroll
         for (int x = 0; x < LENGTH; x++) {
             int at = line % 2 == 0 ? x : LENGTH - 1 - x, i = DOWN ? at : line, j = DOWN ? line : at;
-            sum[i][j] += parts->a[k % 2][i] * parts->b[k % 2][j];
+            sum[i][j] += fragments->a[k % 2][i] * fragments->b[k % 2][j];
         }
-    // [/student]
-}
-
-/** All k of a tile but the last. The parts of k = 0 are loaded already; those of the last one will be. */
-template <typename SIZE>
-__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N], struct parts<SIZE> *parts,
-                                         const struct shared_tile<SIZE> *tile, int row, int column)
-{
-    // [student: multiply_but_last]
-#pragma unroll
-    for (int k = 0; k < SIZE::TILE_K - 1; k++) {
-        load_parts(parts, tile, k + 1, row, column); // before they are needed
-        multiply_add(sum, parts, k);
-    }
-    // [/student]
-}
-
-/** VECTOR neighbouring elements of C, of which @p count are there. C is read only if beta is not 0. */
-template <typename T>
-__device__ inline void write_elements(const struct product &p, T *to, const float sum[VECTOR], int count)
-{
-    // [student: write_elements]
-    int whole = p.c_vectors && count >= VECTOR;
-    struct pack<T, VECTOR> x;
-    for (int y = 0; y < VECTOR; y++) from_float(&x.x[y], 0.0f);
-    if (p.beta != 0.0f && whole) x = *(const struct pack<T, VECTOR> *)to;
-    for (int y = 0; y < VECTOR; y++) {
-        if (p.beta != 0.0f && !whole && y < count) x.x[y] = to[y];
-        from_float(&x.x[y], p.alpha * sum[y] + p.beta * to_float(x.x[y]));
-        if (!whole && y < count) to[y] = x.x[y];
-    }
-    if (whole) *(struct pack<T, VECTOR> *)to = x;
     // [/student]
 }
 
@@ -360,167 +426,20 @@ __device__ inline void write_sums(const struct product &p, const float sum[SIZE:
     // [/student]
 }
 
-/* ---- the kernel ---------------------------------------------------------------------------------------- */
-
-/** The first row and column of block @p index: down a band of BAND rows of tiles, then to the next column. */
-template <typename SIZE> __device__ inline void find_tile(const struct product &p, int index, int *m, int *n)
-{
-    int band = index / (BAND * p.tiles_n), within = index % (BAND * p.tiles_n);
-    int rows = min(p.tiles_m - band * BAND, BAND); // the last band may have fewer
-    *m = (band * BAND + within % rows) * SIZE::TILE_M;
-    *n = within / rows * SIZE::TILE_N;
-}
-
-/** One block, one tile of C. */
-template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-__global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
-{
-    // [student: gemm_kernel]
-    __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
-    int m, n, warp = (int)threadIdx.x / WARP;
-    find_tile<SIZE>(p, (int)blockIdx.x, &m, &n);
-    int row = warp / SIZE::WARPS_N * SIZE::WARP_M + lane_row<SIZE>() * VECTOR;       // in the tile
-    int column = warp % SIZE::WARPS_N * SIZE::WARP_N + lane_column<SIZE>() * VECTOR; // in the tile
-    struct operand<T, SIZE, SIZE::TILE_M, ELEMS> a;
-    struct operand<T, SIZE, SIZE::TILE_N, ELEMS> b;
-    start_operand(&a, !(LAYOUT & TRANS_A), (const T *)p.a, p.lda, m, p.m);
-    start_operand(&b, LAYOUT & TRANS_B, (const T *)p.b, p.ldb, n, p.n);
-
-    int turns = max(divide_up(p.k, SIZE::TILE_K), 1), depth = p.k - (turns - 1) * SIZE::TILE_K;
-    fetch_first(&a, depth);
-    fetch_first(&b, depth);
-    put(tiles[0].a, &a);
-    put(tiles[0].b, &b);
-    __syncthreads(); // the first tile is complete before anybody reads it
-    float sum[SIZE::THREAD_M][SIZE::THREAD_N] = {{0.0f}};
-    struct parts<SIZE> parts;
-    load_parts(&parts, &tiles[0], 0, row, column);
-
-#pragma unroll 1
-    for (int turn = 0; turn < turns - 1; turn++) {
-        int now = turn % 2;
-        fetch(&a);
-        fetch(&b);
-        // Nothing needs this order but the clock: nvcc does not move loads across, and would otherwise put them
-        // right before the stores that wait for them.
-        __syncwarp();
-        multiply_but_last(sum, &parts, &tiles[now], row, column);
-        put(tiles[!now].a, &a);
-        put(tiles[!now].b, &b);
-        // The next tile is complete before anybody reads it; and everybody has read all of this one before the
-        // turn after this one overwrites it.
-        __syncthreads();
-        load_parts(&parts, &tiles[!now], 0, row, column); // while the last k of this tile is multiplied
-        multiply_add(sum, &parts, SIZE::TILE_K - 1);
-    }
-    multiply_but_last(sum, &parts, &tiles[(turns - 1) % 2], row, column);
-    multiply_add(sum, &parts, SIZE::TILE_K - 1);
-    write_sums<T, SIZE>(p, sum, m, n, row, column);
-    // [/student]
-}
-
-/* ---- launch -------------------------------------------------------------------------------------------- */
-
-/** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
-static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes)
-{
-    return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
-}
-
-/** An attribute of the current device. Asking does not wait for it. */
-static int device_attribute(enum cudaDeviceAttr attribute)
-{
-    int device = 0, value = 0;
-    if (cudaGetDevice(&device) != cudaSuccess) return 0;
-    return cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess ? value : 0;
-}
-
-/** The tile that the table gives for this C. */
-static enum gemm_tile choose_tile(const struct gemm_args *args)
-{
-    int architecture = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
-                       device_attribute(cudaDevAttrComputeCapabilityMinor);
-    const struct tile_choice *choice = TILE_CHOICES;
-    while (choice->architecture > architecture) choice++; // the last one is for all
-    double tiles = (double)divide_up(args->m, large_tile::TILE_M) * divide_up(args->n, large_tile::TILE_N);
-    double wanted = (double)choice->tiles_per_multiprocessor;
-    return tiles >= wanted * device_attribute(cudaDevAttrMultiProcessorCount) ? GEMM_TILE_LARGE
-                                                                              : GEMM_TILE_SMALL;
-}
-
-/** Starts one block a tile of C. */
-template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
-{
-    struct product p;
-    p.m = args->m, p.n = args->n;
-    p.a = args->a, p.b = args->b, p.c = args->c;
-    p.lda = (size_t)args->lda, p.ldb = (size_t)args->ldb, p.ldc = (size_t)args->ldc;
-    p.alpha = args->alpha, p.beta = args->beta;
-    // [student: launch]
-    p.k = args->alpha != 0.0f ? args->k : 0;
-    p.tiles_m = divide_up(args->m, SIZE::TILE_M), p.tiles_n = divide_up(args->n, SIZE::TILE_N);
-    p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
-    // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
-    int blocks = p.tiles_m * p.tiles_n;
-    gemm_kernel<T, SIZE, LAYOUT, ELEMS><<<(unsigned)blocks, SIZE::THREADS, 0, stream>>>(p);
-    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
-    // [/student]
-}
-
-/** Finds the kernel of a layout: what lies along what must be known when compiling. */
-template <typename T, typename SIZE, int ELEMS>
-static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream)
-{
-    switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
-    case 0:
-        return launch<T, SIZE, 0, ELEMS>(args, stream);
-    case TRANS_B:
-        return launch<T, SIZE, TRANS_B, ELEMS>(args, stream);
-    case TRANS_A:
-        return launch<T, SIZE, TRANS_A, ELEMS>(args, stream);
-    default:
-        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, stream);
-    }
-}
-
-/** In vectors, if both operands consist of them; otherwise element by element. */
-template <typename T, typename SIZE>
-static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream)
-{
-    int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
-    if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
-        has_vectors(args->b, b_length, args->ldb, sizeof(T)))
-        return launch_layout<T, SIZE, VECTOR>(args, stream);
-    return launch_layout<T, SIZE, 1>(args, stream);
-}
-
-/** Checks the arguments and finds the kernel. */
+/** VECTOR neighbouring elements of C, of which @p count are there. C is read only if beta is not 0. */
 template <typename T>
-static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, enum gemm_tile tile,
-                               cudaStream_t stream)
+__device__ inline void write_elements(const struct product &p, T *to, const float sum[VECTOR], int count)
 {
-    enum kernel_status status = gemm_args_check(args, 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    switch (tile == GEMM_TILE_AUTO ? choose_tile(args) : tile) {
-    case GEMM_TILE_SMALL:
-        return launch_tile<T, small_tile>(args, stream);
-    case GEMM_TILE_LARGE:
-        return launch_tile<T, large_tile>(args, stream);
-    default:
-        return KERNEL_INVALID_CONFIG;
+    // [student: write_elements]
+    int whole = p.c_vectors && count >= VECTOR;
+    struct pack<T, VECTOR> x;
+    for (int y = 0; y < VECTOR; y++) from_float(&x.x[y], 0.0f);
+    if (p.beta != 0.0f && whole) x = *(const struct pack<T, VECTOR> *)to;
+    for (int y = 0; y < VECTOR; y++) {
+        if (p.beta != 0.0f && !whole && y < count) x.x[y] = to[y];
+        from_float(&x.x[y], p.alpha * sum[y] + p.beta * to_float(x.x[y]));
+        if (!whole && y < count) to[y] = x.x[y];
     }
-}
-
-enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile,
-                                           cudaStream_t stream)
-{
-    return gemm<float>(args, DTYPE_F32, tile, stream);
-}
-
-enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,
-                                           cudaStream_t stream)
-{
-    return gemm<__half>(args, DTYPE_F16, tile, stream);
+    if (whole) *(struct pack<T, VECTOR> *)to = x;
+    // [/student]
 }
