@@ -19,60 +19,66 @@
 
 #include <cuda_fp16.h>
 
+#include "attention_rows.h"
+#include "kernel_launch.h"
+#include "lane_layout.h"     // a warp over the keys of a step
+#include "partial_results.h" // what is known of some keys: in a warp, a block, the workspace
+
 enum {
-    WARP = 32,
-    WARPS = 4,              // that share the keys of a block
-    THREADS = WARPS * WARP, // of v1, v2 and the merge
-    VECTOR = 8,             // halves in the 16 bytes that a lane loads at once
-    STEP_KEYS = 8,          // keys a warp takes at a time
-    BATCH = 4,              // query heads whose scores are added up together, at most
-    GROUP_MAX = 8,          // query heads a block of v2 serves, at most
-    BLOCKS_PER_SM = 4,      // of v2, that an SM is to hold at once
-    PARTITION_KEYS = 64,    // a partition is a multiple of this; the contract's workspace counts on it
+    GROUP_MAX = 8,       // query heads a block of v2 serves, at most
+    BLOCKS_PER_SM = 4,   // of v2, that an SM is to hold at once
+    PARTITION_KEYS = 64, // a partition is a multiple of this; the contract's workspace counts on it
     VALIDATE_THREADS = 1024
 };
-
-static_assert(16 % STEP_KEYS == 0, "a step lies in one page, whatever its size");
-static_assert(WARPS * STEP_KEYS % 32 == 0, "all steps of a warp begin at the same row of a page");
 static_assert(PARTITION_KEYS % 32 == 0, "a partition begins with a page");
 
-/* ---- pairs (lesson 03) ------------------------------------------------------------------------------ */
-
-/** What is known of some scores: their maximum and their sum relative to it; (-infinity, 0) for none. */
-struct softmax_pair {
-    float m; // largest score
-    float l; // sum of exp(score - m)
+/** How the work is split over blocks. The host decides it without knowing context_lens. */
+struct split {
+    int heads;      // query heads a block serves, 1 .. GROUP_MAX
+    int chunks;     // blocks that share the group of a K/V head: 1, unless the group is larger than GROUP_MAX
+    int keys;       // keys of a partition
+    int partitions; // of max_context_len keys
 };
 
-/** What to subtract before exp: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
-__device__ inline float shift_of(float m)
-{
-    return m == -INFINITY ? 0.0f : m;
-}
-
-/** The pair of two pieces together. */
-__device__ inline struct softmax_pair merge_pairs(struct softmax_pair a, struct softmax_pair b)
-{
-    struct softmax_pair both;
-    both.m = fmaxf(a.m, b.m);
-    float shift = shift_of(both.m);
-    both.l = a.l * expf(a.m - shift) + b.l * expf(b.m - shift);
-    return both;
-}
-
-/** What turns a sum of exp(score - m) * v into an output; 0 for a sequence without keys. */
-__device__ inline float factor_of(float l)
-{
-    return l == 0.0f ? 0.0f : 1.0f / l;
-}
-
-/** What a launch just made of itself. */
-inline enum kernel_status launch_status(void)
-{
-    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
-}
+// In the order of their calls: the kernels of the three parts, and what their blocks do.
+__global__ void validate_kernel(struct paged_attention_args args);
+template <int HEAD_DIM> __global__ void v1_kernel(struct paged_attention_args args, float scale);
+static struct split choose_split(const struct paged_attention_args *args);
+template <int HEAD_DIM>
+static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream);
+template <int HEAD_DIM, int GROUP>
+__global__ void partition_kernel(struct paged_attention_args args, struct split split, float scale);
+template <int HEAD_DIM> __global__ void merge_kernel(struct paged_attention_args args, struct split split);
+__device__ inline struct softmax_pair merge_partitions(const struct softmax_pair *pairs, int count);
+template <int HEAD_DIM, int GROUP>
+__device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
+                              const struct paged_attention_args &args, const struct kv_split &kv,
+                              float scale);
+template <int HEAD_DIM>
+__device__ inline void load_rows(uint4 *part, const __half *from, size_t row_elems, int left);
+template <int HEAD_DIM, int GROUP>
+__device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
+                                  const uint4 *k, float *p, int left, int place);
+template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(float x[COUNT]);
+template <int HEAD_DIM, int GROUP>
+__device__ inline void add_values(struct partial<GROUP> *part, const uint4 *v, const float *p);
+template <int HEAD_DIM, int GROUP>
+__device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g);
+template <int HEAD_DIM, int GROUP>
+__device__ inline float merge_warps(const struct warp_partials<HEAD_DIM, GROUP> *partials, int g, int d,
+                                    struct softmax_pair *all);
 
 /* ---- part "validate" -------------------------------------------------------------------------------- */
+
+enum kernel_status paged_attention_validate(const struct paged_attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = paged_attention_args_check(args, 0);
+    if (status != KERNEL_OK) return status;
+    // [student: validate_launch]
+    validate_kernel<<<1, VALIDATE_THREADS, 0, stream>>>(*args);
+    return launch_status();
+    // [/student]
+}
 
 /** One block looks at every context length and at every table entry that one of them makes use of. */
 __global__ void __launch_bounds__(VALIDATE_THREADS) validate_kernel(struct paged_attention_args args)
@@ -96,97 +102,272 @@ __global__ void __launch_bounds__(VALIDATE_THREADS) validate_kernel(struct paged
     // [/student]
 }
 
-enum kernel_status paged_attention_validate(const struct paged_attention_args *args, cudaStream_t stream)
+/* ---- part "v1" -------------------------------------------------------------------------------------- */
+
+enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream)
 {
     enum kernel_status status = paged_attention_args_check(args, 0);
     if (status != KERNEL_OK) return status;
-    // [student: validate_launch]
-    validate_kernel<<<1, VALIDATE_THREADS, 0, stream>>>(*args);
+    // [student: v1_launch]
+    int rows = args->batch * args->heads; // fits: paged_attention_args_check() saw to it
+    float scale = paged_attention_scale(args);
+    switch (args->head_dim) { // a lane's share of a row must be known when compiling
+    case 32:
+        v1_kernel<32><<<rows, THREADS, 0, stream>>>(*args, scale);
+        break;
+    case 64:
+        v1_kernel<64><<<rows, THREADS, 0, stream>>>(*args, scale);
+        break;
+    default:
+        v1_kernel<128><<<rows, THREADS, 0, stream>>>(*args, scale);
+        break;
+    }
     return launch_status();
+    // [/student]
+}
+
+/** One block, one query head of one sequence, all keys. */
+template <int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS) v1_kernel(struct paged_attention_args args, float scale)
+{
+    // [student: v1_kernel]
+    __shared__ struct warp_partials<HEAD_DIM, 1> partials;
+    struct kv_split kv;
+    kv.b = (int)blockIdx.x / args.heads;
+    kv.first_head = (int)blockIdx.x % args.heads;
+    kv.kv_head = kv.first_head / (args.heads / args.kv_heads);
+    kv.heads = 1;
+    kv.begin = 0;
+    kv.end = kv.length = args.context_lens[kv.b];
+    if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
+        attend<HEAD_DIM, 1>(&partials, args, kv, scale);
+        __syncthreads(); // every warp has left what it found before anybody merges it
+        for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
+            struct softmax_pair all;
+            float sum = merge_warps<HEAD_DIM, 1>(&partials, 0, d, &all);
+            ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(sum * factor_of(all.l));
+        }
+    }
+    // [/student]
+}
+
+/* ---- part "v2" -------------------------------------------------------------------------------------- */
+
+enum kernel_status paged_attention_v2_f16(const struct paged_attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = paged_attention_args_check(args, paged_attention_v2_workspace_bytes(args));
+    if (status != KERNEL_OK) return status;
+    // [student: v2_dispatch]
+    struct split split = choose_split(args);
+    switch (args->head_dim) {
+    case 32:
+        launch_v2<32>(args, split, stream);
+        break;
+    case 64:
+        launch_v2<64>(args, split, stream);
+        break;
+    default:
+        launch_v2<128>(args, split, stream);
+        break;
+    }
+    return launch_status();
+    // [/student]
+}
+
+size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *args)
+{
+    if (args == NULL || !paged_attention_extents_fit(args)) return 0;
+    // [student: workspace_bytes]
+    size_t results = (size_t)args->batch * args->heads * choose_split(args).partitions;
+    size_t bytes = results * (args->head_dim * sizeof(float) + sizeof(struct softmax_pair));
+    return (bytes + 255) / 256 * 256;
+    // [/student]
+}
+
+/**
+ * As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result.
+ */
+static struct split choose_split(const struct paged_attention_args *args)
+{
+    struct split split;
+    // [student: choose_split]
+    int group = args->heads / args->kv_heads;
+    split.heads = group < GROUP_MAX ? group : GROUP_MAX;
+    split.chunks = (group - 1) / split.heads + 1;
+    int most = (args->max_context_len - 1) / PARTITION_KEYS + 1;
+    int wanted = (BLOCKS_PER_SM * max(device_attribute(cudaDevAttrMultiProcessorCount), 1) - 1) /
+                     (args->batch * args->kv_heads * split.chunks) +
+                 1;
+    int steps = (most - 1) / (wanted < most ? wanted : most) + 1; // of PARTITION_KEYS keys, a partition
+    split.keys = steps * PARTITION_KEYS;
+    split.partitions = (args->max_context_len - 1) / split.keys + 1;
+    // [/student]
+    return split;
+}
+
+/**
+ * Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8.
+ */
+template <int HEAD_DIM>
+static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream)
+{
+    // [student: v2_launch]
+    int blocks = args->batch * args->kv_heads * split.chunks * split.partitions;
+    float scale = paged_attention_scale(args);
+    if (split.heads == 1)
+        partition_kernel<HEAD_DIM, 1><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    else if (split.heads == 2)
+        partition_kernel<HEAD_DIM, 2><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    else if (split.heads <= 4)
+        partition_kernel<HEAD_DIM, 4><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    else
+        partition_kernel<HEAD_DIM, 8><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
+    merge_kernel<HEAD_DIM><<<args->batch * args->heads, THREADS, 0, stream>>>(*args, split);
+    // [/student]
+}
+
+/** One block, one partition, all query heads of a K/V head: K and V come once. Leaves partial results. */
+template <int HEAD_DIM, int GROUP>
+__global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
+    partition_kernel(struct paged_attention_args args, struct split split, float scale)
+{
+    // [student: partition_kernel]
+    __shared__ struct warp_partials<HEAD_DIM, GROUP> partials;
+    // K/V heads run fastest, so that blocks which run together read memory that lies together.
+    int chunk = (int)blockIdx.x % split.chunks, rest = (int)blockIdx.x / split.chunks;
+    int group = args.heads / args.kv_heads;
+    struct kv_split kv;
+    kv.kv_head = rest % args.kv_heads;
+    int partition = rest / args.kv_heads % split.partitions;
+    kv.b = rest / args.kv_heads / split.partitions;
+    kv.first_head = kv.kv_head * group + chunk * split.heads;
+    kv.heads = min(group - chunk * split.heads, split.heads);
+    kv.length = args.context_lens[kv.b];
+    kv.begin = partition * split.keys;
+    kv.end = min(kv.length, kv.begin + split.keys);
+    // A partition behind the end of its sequence has nothing to say, and nobody will ask. The same for all
+    // threads.
+    if (*args.device_status == KERNEL_OK && kv.begin < kv.end) {
+        attend<HEAD_DIM, GROUP>(&partials, args, kv, scale);
+        __syncthreads(); // every warp has left what it found before anybody merges it
+        for (int i = (int)threadIdx.x; i < kv.heads * HEAD_DIM; i += THREADS) {
+            struct softmax_pair all;
+            float sum = merge_warps<HEAD_DIM, GROUP>(&partials, i / HEAD_DIM, i % HEAD_DIM, &all);
+            size_t row = (size_t)kv.b * args.heads + kv.first_head + i / HEAD_DIM;
+            size_t result = row * split.partitions + partition;
+            partial_sums(args)[result * HEAD_DIM + i % HEAD_DIM] = sum;
+            if (i % HEAD_DIM == 0) partial_pairs(args, split.partitions)[result] = all;
+        }
+    }
+    // [/student]
+}
+
+/** One block, one query head of one sequence: merges the partial results of its partitions. */
+template <int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_args args, struct split split)
+{
+    // [student: merge_kernel]
+    enum { PER_LANE = HEAD_DIM / WARP };
+    __shared__ float sum_of[WARPS][HEAD_DIM];
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    int length = args.context_lens[blockIdx.x / args.heads];
+    int used = length > 0 ? (length - 1) / split.keys + 1 : 0; // partitions that left something
+    size_t first = (size_t)blockIdx.x * split.partitions;
+    const struct softmax_pair *pairs = partial_pairs(args, split.partitions) + first; // [partitions]
+    const float *sums = partial_sums(args) + first * HEAD_DIM; // [partitions, HEAD_DIM]
+    if (*args.device_status == KERNEL_OK) {                    // or all threads leave out as it is
+        // Once the common maximum is known, partitions wait for nothing: their loads are in flight together.
+        struct softmax_pair all = merge_partitions(pairs, used);
+        float shift = shift_of(all.m), sum[PER_LANE] = {0.0f};
+#pragma unroll 4
+        for (int i = warp; i < used; i += WARPS) {
+            float weight = expf(pairs[i].m - shift);
+            for (int c = 0; c < PER_LANE; c++)
+                sum[c] += sums[(size_t)i * HEAD_DIM + lane + c * WARP] * weight;
+        }
+        for (int c = 0; c < PER_LANE; c++) sum_of[warp][lane + c * WARP] = sum[c];
+        __syncthreads(); // every warp has left its sum before anybody adds them up
+        for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
+            float merged = 0.0f;
+            for (int w = 0; w < WARPS; w++) merged += sum_of[w][d];
+            ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(merged * factor_of(all.l));
+        }
+    }
+    // [/student]
+}
+
+/** The pair of the partial results @p pairs, in every lane. All 32 lanes must call it. */
+__device__ inline struct softmax_pair merge_partitions(const struct softmax_pair *pairs, int count)
+{
+    // [student: merge_partitions]
+    struct softmax_pair all = {-INFINITY, 0.0f}, other;
+    for (int i = (int)threadIdx.x % WARP; i < count; i += WARP) all = merge_pairs(all, pairs[i]);
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        other.m = __shfl_xor_sync(0xffffffffu, all.m, distance);
+        other.l = __shfl_xor_sync(0xffffffffu, all.l, distance);
+        all = merge_pairs(all, other);
+    }
+    return all;
     // [/student]
 }
 
 /* ---- some keys of one sequence, by one block -------------------------------------------------------- */
 
-/** The keys that a block sees, and the query heads it serves: those of one sequence and one K/V head. */
-struct share {
-    int b;          // sequence
-    int kv_head;    // K/V head
-    int first_head; // first query head, of all heads
-    int heads;      // query heads, at most GROUP
-    int begin, end; // keys begin .. end - 1
-    int length;     // keys of the whole sequence
-};
-
-/** What a lane knows of the query heads that it works for. */
-template <int GROUP> struct queries {
-    float q[GROUP][VECTOR];               // scale * q, the columns of this lane
-    float slope[(GROUP - 1) / BATCH + 1]; // ALiBi, of this lane's head in each batch; 0 for none
-};
-
 /**
- * What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and
- * pairs, until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one
- * (head, key) at a time, so it has one pair a batch: m is that of its head, l counts its own keys.
+ * The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must
+ * follow.
  */
-template <int GROUP> struct partial {
-    float sum[GROUP][VECTOR]; // of exp(score - m) * v
-    struct softmax_pair pair[(GROUP - 1) / BATCH + 1];
-};
-
-/** What the warps of a block leave for each other. */
-template <int HEAD_DIM, int GROUP> struct found {
-    struct softmax_pair pair[WARPS][GROUP];
-    alignas(16) float sum[WARPS][GROUP][HEAD_DIM];
-};
-
-/** How a warp is laid over STEP_KEYS keys: ROWS of them at once, LANES lanes each, LOADS times. */
-template <int HEAD_DIM, int GROUP> struct layout {
-    enum {
-        LANES = HEAD_DIM / VECTOR,
-        ROWS = WARP / LANES,
-        LOADS = STEP_KEYS / ROWS,
-        HEADS = GROUP < BATCH ? GROUP : BATCH, // whose scores are added up together
-        BATCHES = GROUP / HEADS,
-        SCORES = HEADS * LOADS,  // of a row, in a batch: number head * LOADS + load
-        SPREAD = LANES / SCORES, // lanes that hold the same score after fold()
-        PER_HEAD = LANES / HEADS // lanes that hold scores of the same head
-    };
-    static_assert(SCORES <= LANES, "a lane holds one score");
-    static_assert(BATCHES * HEADS == GROUP, "every batch is full");
-};
-
-/** Eight halves as floats. */
-__device__ inline void to_floats(float x[VECTOR], const uint4 *halves)
-{
-    const __half2 *pair = (const __half2 *)halves;
-    for (int i = 0; i < VECTOR / 2; i++) {
-        float2 two = __half22float2(pair[i]);
-        x[2 * i] = two.x;
-        x[2 * i + 1] = two.y;
-    }
-}
-
-/** Loads what this lane needs of the block's query heads; heads that the block does not have get zeros. */
 template <int HEAD_DIM, int GROUP>
-__device__ inline void load_queries(struct queries<GROUP> *query, const struct paged_attention_args &args,
-                                    const struct share &share, float scale)
+__device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
+                              const struct paged_attention_args &args, const struct kv_split &kv, float scale)
 {
+    // [student: attend]
     using shape = struct layout<HEAD_DIM, GROUP>;
-    int lane = (int)threadIdx.x % shape::LANES;
-    size_t row = (size_t)share.b * args.heads + share.first_head;
-    const __half *q_row = (const __half *)args.q + row * HEAD_DIM; // [share.heads, HEAD_DIM]
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    struct queries<GROUP> query;
+    struct partial<GROUP> part = {
+    };
+    load_queries<HEAD_DIM, GROUP>(&query, args, kv, scale);
+    for (int batch = 0; batch < shape::BATCHES; batch++) part.pair[batch].m = -INFINITY; // nothing seen yet
+
+    // All steps of a warp begin at the same row of a page: only the page has to be looked up.
+    int key = kv.begin + warp * STEP_KEYS, row = key % args.block_size + lane / shape::LANES;
+    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM; // from token to token
+    size_t offset = row * row_elems + (size_t)kv.kv_head * HEAD_DIM + lane % shape::LANES * VECTOR;
+    const __half *k_lane = (const __half *)args.k_cache + offset,
+                 *v_lane = (const __half *)args.v_cache + offset;
+    const int *entry = args.block_table + (size_t)kv.b * args.max_blocks + key / args.block_size;
+
+    uint4 k[shape::LOADS], v[shape::LOADS];
+    float p[shape::BATCHES];
+    size_t page_elems = row_elems * args.block_size, page = 0;
+    if (key < kv.end) {
+        page = *entry * page_elems;
+        load_rows<HEAD_DIM>(k, k_lane + page, row_elems, kv.end - key);
+    }
+    while (key < kv.end) {
+        // Keys are asked for one step ahead: they are on their way while values are added, and values are
+        // while scores are.
+        load_rows<HEAD_DIM>(v, v_lane + page, row_elems, kv.end - key);
+        int next = key + WARPS * STEP_KEYS, number = 0;
+        entry += WARPS * STEP_KEYS / args.block_size;
+        if (next < kv.end) number = *entry;
+        add_scores<HEAD_DIM, GROUP>(&part, &query, k, p, kv.end - key, key - (kv.length - 1));
+        page = number * page_elems;
+        if (next < kv.end) load_rows<HEAD_DIM>(k, k_lane + page, row_elems, kv.end - next);
+        add_values<HEAD_DIM, GROUP>(&part, v, p);
+        key = next;
+    }
+#pragma unroll // an index known when compiling keeps sums in registers
     for (int g = 0; g < GROUP; g++) {
-        uint4 halves = make_uint4(0, 0, 0, 0);
-        if (g < share.heads) halves = *(const uint4 *)(q_row + (size_t)g * HEAD_DIM + lane * VECTOR);
-        to_floats(query->q[g], &halves);
-        for (int i = 0; i < VECTOR; i++) query->q[g][i] *= scale;
+        struct softmax_pair pair = merge_rows<HEAD_DIM, GROUP>(&part, g);
+        if (lane == 0) partials->pair[warp][g] = pair;
+        const float *sum = part.sum[g];
+        for (int c = 0; c < VECTOR && lane < shape::LANES; c += 4) // 16 bytes at a time
+            *(float4 *)&partials->sum[warp][g][lane * VECTOR + c] =
+                make_float4(sum[c], sum[c + 1], sum[c + 2], sum[c + 3]);
     }
-    for (int batch = 0; batch < shape::BATCHES; batch++) {
-        int g = batch * shape::HEADS + lane / shape::PER_HEAD;
-        int biased = args.alibi_slopes != NULL && g < share.heads;
-        query->slope[batch] = biased ? args.alibi_slopes[share.first_head + g] : 0.0f;
-    }
+    // [/student]
 }
 
 /**
@@ -209,31 +390,6 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
             if (i * shape::ROWS + row < left) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
         }
     }
-    // [/student]
-}
-
-/**
- * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
- * to add up the same values share the work, half of the values each. Lane number i of the row is left with
- * sum number i / (LANES / COUNT). All lanes must call it.
- */
-template <int COUNT, int LANES> __device__ inline float fold(float x[COUNT])
-{
-    // [student: fold]
-    int count = COUNT;
-#pragma unroll
-    for (int distance = LANES / 2; distance > 0; distance /= 2) {
-        int upper = (threadIdx.x & distance) != 0, half = count / 2;
-#pragma unroll
-        for (int i = 0; i < COUNT / 2; i++) {
-            if (i >= half) continue; // known when compiling, as is half
-            float kept = upper ? x[i + half] : x[i], given = upper ? x[i] : x[i + half];
-            x[i] = kept + __shfl_xor_sync(0xffffffffu, given, distance);
-        }
-        if (count == 1) x[0] += __shfl_xor_sync(0xffffffffu, x[0], distance); // nothing left to share
-        if (count > 1) count = half;
-    }
-    return x[0];
     // [/student]
 }
 
@@ -264,7 +420,8 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
                 for (int c = 0; c < VECTOR; c++) *sum += query->q[batch * shape::HEADS + g][c] * x[c];
             }
         }
-        float score = fold<shape::SCORES, shape::LANES>(dot) + query->slope[batch] * (float)(place + key);
+        float score = warp_reduce_scatter<shape::SCORES, shape::LANES>(dot) +
+                      query->slope[batch] * (float)(place + key);
         if (key >= left) score = -INFINITY;
         float most = score; // of this head, in this row
         for (int distance = shape::PER_HEAD / 2; distance >= shape::SPREAD; distance /= 2)
@@ -283,6 +440,31 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
             for (int c = 0; c < VECTOR; c++) part->sum[batch * shape::HEADS + g][c] *= factor;
         }
     }
+    // [/student]
+}
+
+/**
+ * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
+ * to add up the same values share the work, half of the values each. Lane number i of the row is left with
+ * sum number i / (LANES / COUNT). All lanes must call it.
+ */
+template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(float x[COUNT])
+{
+    // [student: warp_reduce_scatter]
+    int count = COUNT;
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        int upper = (threadIdx.x & distance) != 0, half = count / 2;
+#pragma unroll
+        for (int i = 0; i < COUNT / 2; i++) {
+            if (i >= half) continue; // known when compiling, as is half
+            float kept = upper ? x[i + half] : x[i], given = upper ? x[i] : x[i + half];
+            x[i] = kept + __shfl_xor_sync(0xffffffffu, given, distance);
+        }
+        if (count == 1) x[0] += __shfl_xor_sync(0xffffffffu, x[0], distance); // nothing left to share
+        if (count > 1) count = half;
+    }
+    return x[0];
     // [/student]
 }
 
@@ -335,312 +517,17 @@ __device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, in
     // [/student]
 }
 
-/**
- * The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must
- * follow.
- */
-template <int HEAD_DIM, int GROUP>
-__device__ inline void attend(struct found<HEAD_DIM, GROUP> *found, const struct paged_attention_args &args,
-                              const struct share &share, float scale)
-{
-    // [student: attend]
-    using shape = struct layout<HEAD_DIM, GROUP>;
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    struct queries<GROUP> query;
-    struct partial<GROUP> part = {
-    };
-    load_queries<HEAD_DIM, GROUP>(&query, args, share, scale);
-    for (int batch = 0; batch < shape::BATCHES; batch++) part.pair[batch].m = -INFINITY; // nothing seen yet
-
-    // All steps of a warp begin at the same row of a page: only the page has to be looked up.
-    int key = share.begin + warp * STEP_KEYS, row = key % args.block_size + lane / shape::LANES;
-    size_t row_elems = (size_t)args.kv_heads * HEAD_DIM; // from token to token
-    size_t offset = row * row_elems + (size_t)share.kv_head * HEAD_DIM + lane % shape::LANES * VECTOR;
-    const __half *k_lane = (const __half *)args.k_cache + offset,
-                 *v_lane = (const __half *)args.v_cache + offset;
-    const int *entry = args.block_table + (size_t)share.b * args.max_blocks + key / args.block_size;
-
-    uint4 k[shape::LOADS], v[shape::LOADS];
-    float p[shape::BATCHES];
-    size_t page_elems = row_elems * args.block_size, page = 0;
-    if (key < share.end) {
-        page = *entry * page_elems;
-        load_rows<HEAD_DIM>(k, k_lane + page, row_elems, share.end - key);
-    }
-    while (key < share.end) {
-        // Keys are asked for one step ahead: they are on their way while values are added, and values are
-        // while scores are.
-        load_rows<HEAD_DIM>(v, v_lane + page, row_elems, share.end - key);
-        int next = key + WARPS * STEP_KEYS, number = 0;
-        entry += WARPS * STEP_KEYS / args.block_size;
-        if (next < share.end) number = *entry;
-        add_scores<HEAD_DIM, GROUP>(&part, &query, k, p, share.end - key, key - (share.length - 1));
-        page = number * page_elems;
-        if (next < share.end) load_rows<HEAD_DIM>(k, k_lane + page, row_elems, share.end - next);
-        add_values<HEAD_DIM, GROUP>(&part, v, p);
-        key = next;
-    }
-#pragma unroll // an index known when compiling keeps sums in registers
-    for (int g = 0; g < GROUP; g++) {
-        struct softmax_pair pair = merge_rows<HEAD_DIM, GROUP>(&part, g);
-        if (lane == 0) found->pair[warp][g] = pair;
-        const float *sum = part.sum[g];
-        for (int c = 0; c < VECTOR && lane < shape::LANES; c += 4) // 16 bytes at a time
-            *(float4 *)&found->sum[warp][g][lane * VECTOR + c] =
-                make_float4(sum[c], sum[c + 1], sum[c + 2], sum[c + 3]);
-    }
-    // [/student]
-}
-
 /** Merges what the warps found for query head @p g: the pair of all, and column @p d of the sum. */
 template <int HEAD_DIM, int GROUP>
-__device__ inline float merge_warps(const struct found<HEAD_DIM, GROUP> *found, int g, int d,
+__device__ inline float merge_warps(const struct warp_partials<HEAD_DIM, GROUP> *partials, int g, int d,
                                     struct softmax_pair *all)
 {
     // [student: merge_warps]
     all->m = -INFINITY;
     all->l = 0.0f;
-    for (int w = 0; w < WARPS; w++) *all = merge_pairs(*all, found->pair[w][g]);
+    for (int w = 0; w < WARPS; w++) *all = merge_pairs(*all, partials->pair[w][g]);
     float shift = shift_of(all->m), sum = 0.0f;
-    for (int w = 0; w < WARPS; w++) sum += found->sum[w][g][d] * expf(found->pair[w][g].m - shift);
+    for (int w = 0; w < WARPS; w++) sum += partials->sum[w][g][d] * expf(partials->pair[w][g].m - shift);
     return sum;
-    // [/student]
-}
-
-/* ---- part "v1" -------------------------------------------------------------------------------------- */
-
-/** One block, one query head of one sequence, all keys. */
-template <int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS) v1_kernel(struct paged_attention_args args, float scale)
-{
-    // [student: v1_kernel]
-    __shared__ struct found<HEAD_DIM, 1> found;
-    struct share share;
-    share.b = (int)blockIdx.x / args.heads;
-    share.first_head = (int)blockIdx.x % args.heads;
-    share.kv_head = share.first_head / (args.heads / args.kv_heads);
-    share.heads = 1;
-    share.begin = 0;
-    share.end = share.length = args.context_lens[share.b];
-    if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
-        attend<HEAD_DIM, 1>(&found, args, share, scale);
-        __syncthreads(); // every warp has left what it found before anybody merges it
-        for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
-            struct softmax_pair all;
-            float sum = merge_warps<HEAD_DIM, 1>(&found, 0, d, &all);
-            ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(sum * factor_of(all.l));
-        }
-    }
-    // [/student]
-}
-
-enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = paged_attention_args_check(args, 0);
-    if (status != KERNEL_OK) return status;
-    // [student: v1_launch]
-    int rows = args->batch * args->heads; // fits: paged_attention_args_check() saw to it
-    float scale = paged_attention_scale(args);
-    switch (args->head_dim) { // a lane's share of a row must be known when compiling
-    case 32:
-        v1_kernel<32><<<rows, THREADS, 0, stream>>>(*args, scale);
-        break;
-    case 64:
-        v1_kernel<64><<<rows, THREADS, 0, stream>>>(*args, scale);
-        break;
-    default:
-        v1_kernel<128><<<rows, THREADS, 0, stream>>>(*args, scale);
-        break;
-    }
-    return launch_status();
-    // [/student]
-}
-
-/* ---- part "v2" -------------------------------------------------------------------------------------- */
-
-/** How the work is split over blocks. The host decides it without knowing context_lens. */
-struct split {
-    int heads;      // query heads a block serves, 1 .. GROUP_MAX
-    int chunks;     // blocks that share the group of a K/V head: 1, unless the group is larger than GROUP_MAX
-    int keys;       // keys of a partition
-    int partitions; // of max_context_len keys
-};
-
-/** Multiprocessors of the current device. Asking does not wait for it. */
-static int multiprocessors(void)
-{
-    int device = 0, count = 0;
-    if (cudaGetDevice(&device) != cudaSuccess) return 1;
-    if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return 1;
-    return count > 0 ? count : 1;
-}
-
-/**
- * As many blocks as the device holds at once, but no more: each costs a start, an end and a partial result.
- */
-static struct split choose_split(const struct paged_attention_args *args)
-{
-    struct split split;
-    // [student: choose_split]
-    int group = args->heads / args->kv_heads;
-    split.heads = group < GROUP_MAX ? group : GROUP_MAX;
-    split.chunks = (group - 1) / split.heads + 1;
-    int most = (args->max_context_len - 1) / PARTITION_KEYS + 1;
-    int wanted = (BLOCKS_PER_SM * multiprocessors() - 1) / (args->batch * args->kv_heads * split.chunks) + 1;
-    int steps = (most - 1) / (wanted < most ? wanted : most) + 1; // of PARTITION_KEYS keys, a partition
-    split.keys = steps * PARTITION_KEYS;
-    split.partitions = (args->max_context_len - 1) / split.keys + 1;
-    // [/student]
-    return split;
-}
-
-size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *args)
-{
-    if (args == NULL || !paged_attention_extents_fit(args)) return 0;
-    // [student: workspace_bytes]
-    size_t results = (size_t)args->batch * args->heads * choose_split(args).partitions;
-    size_t bytes = results * (args->head_dim * sizeof(float) + sizeof(struct softmax_pair));
-    return (bytes + 255) / 256 * 256;
-    // [/student]
-}
-
-/** Partial sums in the workspace: [batch, heads, partitions, head_dim]. */
-__host__ __device__ inline float *partial_sums(const struct paged_attention_args &args)
-{
-    return (float *)args.workspace;
-}
-
-/** Partial pairs in the workspace, behind the sums: [batch, heads, partitions]. */
-__host__ __device__ inline struct softmax_pair *partial_pairs(const struct paged_attention_args &args,
-                                                              int partitions)
-{
-    size_t results = (size_t)args.batch * args.heads * partitions;
-    return (struct softmax_pair *)(partial_sums(args) + results * args.head_dim);
-}
-
-/** One block, one partition, all query heads of a K/V head: K and V come once. Leaves partial results. */
-template <int HEAD_DIM, int GROUP>
-__global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
-    partition_kernel(struct paged_attention_args args, struct split split, float scale)
-{
-    // [student: partition_kernel]
-    __shared__ struct found<HEAD_DIM, GROUP> found;
-    // K/V heads run fastest, so that blocks which run together read memory that lies together.
-    int chunk = (int)blockIdx.x % split.chunks, rest = (int)blockIdx.x / split.chunks;
-    int group = args.heads / args.kv_heads;
-    struct share share;
-    share.kv_head = rest % args.kv_heads;
-    int partition = rest / args.kv_heads % split.partitions;
-    share.b = rest / args.kv_heads / split.partitions;
-    share.first_head = share.kv_head * group + chunk * split.heads;
-    share.heads = min(group - chunk * split.heads, split.heads);
-    share.length = args.context_lens[share.b];
-    share.begin = partition * split.keys;
-    share.end = min(share.length, share.begin + split.keys);
-    // A partition behind the end of its sequence has nothing to say, and nobody will ask. The same for all
-    // threads.
-    if (*args.device_status == KERNEL_OK && share.begin < share.end) {
-        attend<HEAD_DIM, GROUP>(&found, args, share, scale);
-        __syncthreads(); // every warp has left what it found before anybody merges it
-        for (int i = (int)threadIdx.x; i < share.heads * HEAD_DIM; i += THREADS) {
-            struct softmax_pair all;
-            float sum = merge_warps<HEAD_DIM, GROUP>(&found, i / HEAD_DIM, i % HEAD_DIM, &all);
-            size_t row = (size_t)share.b * args.heads + share.first_head + i / HEAD_DIM;
-            size_t result = row * split.partitions + partition;
-            partial_sums(args)[result * HEAD_DIM + i % HEAD_DIM] = sum;
-            if (i % HEAD_DIM == 0) partial_pairs(args, split.partitions)[result] = all;
-        }
-    }
-    // [/student]
-}
-
-/** The pair of the partial results @p pairs, in every lane. All 32 lanes must call it. */
-__device__ inline struct softmax_pair merge_partitions(const struct softmax_pair *pairs, int count)
-{
-    // [student: merge_partitions]
-    struct softmax_pair all = {-INFINITY, 0.0f}, other;
-    for (int i = (int)threadIdx.x % WARP; i < count; i += WARP) all = merge_pairs(all, pairs[i]);
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        other.m = __shfl_xor_sync(0xffffffffu, all.m, distance);
-        other.l = __shfl_xor_sync(0xffffffffu, all.l, distance);
-        all = merge_pairs(all, other);
-    }
-    return all;
-    // [/student]
-}
-
-/** One block, one query head of one sequence: merges the partial results of its partitions. */
-template <int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_args args, struct split split)
-{
-    // [student: merge_kernel]
-    enum { PER_LANE = HEAD_DIM / WARP };
-    __shared__ float sum_of[WARPS][HEAD_DIM];
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    int length = args.context_lens[blockIdx.x / args.heads];
-    int used = length > 0 ? (length - 1) / split.keys + 1 : 0; // partitions that left something
-    size_t first = (size_t)blockIdx.x * split.partitions;
-    const struct softmax_pair *pairs = partial_pairs(args, split.partitions) + first; // [partitions]
-    const float *sums = partial_sums(args) + first * HEAD_DIM; // [partitions, HEAD_DIM]
-    if (*args.device_status == KERNEL_OK) {                    // or all threads leave out as it is
-        // Once the common maximum is known, partitions wait for nothing: their loads are in flight together.
-        struct softmax_pair all = merge_partitions(pairs, used);
-        float shift = shift_of(all.m), sum[PER_LANE] = {0.0f};
-#pragma unroll 4
-        for (int i = warp; i < used; i += WARPS) {
-            float weight = expf(pairs[i].m - shift);
-            for (int c = 0; c < PER_LANE; c++)
-                sum[c] += sums[(size_t)i * HEAD_DIM + lane + c * WARP] * weight;
-        }
-        for (int c = 0; c < PER_LANE; c++) sum_of[warp][lane + c * WARP] = sum[c];
-        __syncthreads(); // every warp has left its sum before anybody adds them up
-        for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
-            float merged = 0.0f;
-            for (int w = 0; w < WARPS; w++) merged += sum_of[w][d];
-            ((__half *)args.out)[(size_t)blockIdx.x * HEAD_DIM + d] = __float2half(merged * factor_of(all.l));
-        }
-    }
-    // [/student]
-}
-
-/**
- * Launches both kernels for one head_dim. Registers for a group must be known when compiling: 1, 2, 4 or 8.
- */
-template <int HEAD_DIM>
-static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream)
-{
-    // [student: v2_launch]
-    int blocks = args->batch * args->kv_heads * split.chunks * split.partitions;
-    float scale = paged_attention_scale(args);
-    if (split.heads == 1)
-        partition_kernel<HEAD_DIM, 1><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
-    else if (split.heads == 2)
-        partition_kernel<HEAD_DIM, 2><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
-    else if (split.heads <= 4)
-        partition_kernel<HEAD_DIM, 4><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
-    else
-        partition_kernel<HEAD_DIM, 8><<<blocks, THREADS, 0, stream>>>(*args, split, scale);
-    merge_kernel<HEAD_DIM><<<args->batch * args->heads, THREADS, 0, stream>>>(*args, split);
-    // [/student]
-}
-
-enum kernel_status paged_attention_v2_f16(const struct paged_attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = paged_attention_args_check(args, paged_attention_v2_workspace_bytes(args));
-    if (status != KERNEL_OK) return status;
-    // [student: v2_dispatch]
-    struct split split = choose_split(args);
-    switch (args->head_dim) {
-    case 32:
-        launch_v2<32>(args, split, stream);
-        break;
-    case 64:
-        launch_v2<64>(args, split, stream);
-        break;
-    default:
-        launch_v2<128>(args, split, stream);
-        break;
-    }
-    return launch_status();
     // [/student]
 }
