@@ -12,125 +12,127 @@
 
 #include <cuda_fp16.h>
 
-enum {
-    WARP = 32,
-    WARPS = 8,
-    THREADS = WARPS * WARP,
-    TILE_FLOATS = 4096, // 16 KB; three tiles are all the shared memory a block gets unasked on every chip
-    FOUR = 4,           // elements that are loaded, stored and multiplied together
-    SWIZZLE = 8         // groups of FOUR that one access of shared memory serves
-};
+#include "attention_rows.h"
+#include "kernel_launch.h"
+#include "vector_elements.h"
+#include "warp_reduce.h"
+#include "call_check.h" // what the entry points refuse
+#include "head_tiles.h" // sizes of tiles, what a warp keeps of its rows
 
-static_assert(3 * TILE_FLOATS * sizeof(float) <= 48 * 1024, "static shared memory ends at 48 KB");
+// In the order of their calls: from the entry points down to one visit's steps.
+template <typename T>
+inline enum kernel_status launch_attention(const struct attention_args *args, float *o, float *pairs,
+                                           cudaStream_t stream);
+template <typename T, int HEAD_DIM>
+__global__ void attention_kernel(struct attention_args args, float scale, float *o, float *m, float *l);
+__global__ void round_kernel(const float *o, half *out, size_t fours);
+template <typename T>
+__device__ inline struct head_data<T> find_head(const struct attention_args &args, int bh, float *o, float *m,
+                                                float *l);
+template <typename T, int HEAD_DIM>
+__device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],
+                                 float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], const T *k_rows, const T *v_rows,
+                                 int keys);
+template <typename T, int HEAD_DIM>
+__device__ inline void
+visit_tile(const struct attention_args &args, const struct head_data<T> &head, struct query_rows rows,
+           int first_key, float scale, float (*row_tile)[sizes<HEAD_DIM>::WIDTH],
+           float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], float4 (*v_tile)[sizes<HEAD_DIM>::FOURS]);
+template <typename T, int HEAD_DIM>
+__device__ inline void load_queries(float (*rows)[sizes<HEAD_DIM>::WIDTH], const T *q_rows, int count);
+template <typename T, int HEAD_DIM>
+__device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_visit);
+template <int HEAD_DIM>
+__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
+                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],
+                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], float scale);
+template <int HEAD_DIM>
+__device__ inline void update_rows(struct row_state<HEAD_DIM> *state,
+                                   float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
+                                   float (*rows)[sizes<HEAD_DIM>::WIDTH],
+                                   const int seen[sizes<HEAD_DIM>::ROWS], float keep[sizes<HEAD_DIM>::ROWS],
+                                   float factor[sizes<HEAD_DIM>::ROWS]);
+template <int HEAD_DIM>
+__device__ inline void multiply_p_v(float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
+                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],
+                                    float4 (*v_tile)[sizes<HEAD_DIM>::FOURS],
+                                    const int seen[sizes<HEAD_DIM>::ROWS]);
+template <typename T, int HEAD_DIM>
+__device__ inline void store_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
+                                   struct query_rows rows, const float keep[sizes<HEAD_DIM>::ROWS],
+                                   const float factor[sizes<HEAD_DIM>::ROWS],
+                                   float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]);
+__device__ inline float4 load_four(const half *from);
 
-/** Sizes of the tiles, as the paper chooses them: as many keys as fit, and a score tile no larger. */
-template <int HEAD_DIM> struct sizes {
-    enum {
-        KEYS = TILE_FLOATS / HEAD_DIM,               // in a tile of K or V; the paper's Bc
-        QUERIES = KEYS < HEAD_DIM ? KEYS : HEAD_DIM, // in a tile of Q; the paper's Br
-        ROWS = QUERIES / WARPS,                      // queries of a warp
-        WIDTH = KEYS > HEAD_DIM ? KEYS : HEAD_DIM,   // of a row of queries, and later of their weights
-        FOURS = HEAD_DIM / FOUR,                     // groups in a row of K or V
-        KEYS_EACH = KEYS / WARP,                     // keys whose scores a lane computes
-        COLUMNS = HEAD_DIM / WARP                    // columns of the output that a lane computes
-    };
-    static_assert(QUERIES * WIDTH <= TILE_FLOATS, "queries and weights take turns in the third tile");
-    static_assert((int)ROWS <= (int)WARP, "lane i keeps the pair of row i");
-    static_assert(FOURS % SWIZZLE == 0, "a swizzled row stays within its place");
-};
+/* ---- launchers -------------------------------------------------------------------------------------- */
 
-/** Where the data of one head are. */
-template <typename T> struct head_data {
-    const T *q;     // [q_len, head_dim]
-    const T *k, *v; // [kv_len, head_dim]
-    float *o;       // [q_len, head_dim]
-    float *m, *l;   // [q_len]
-};
-
-/** The rows of one warp at one visit. */
-struct query_rows {
-    int first; // query
-    int count; // 1 or more; less than sizes::ROWS at the end of a head
-};
-
-/** What a lane holds of its warp's rows during a visit. */
-template <int HEAD_DIM> struct row_state {
-    alignas(16) float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]; // rows move as float4
-    float m, l; // of row `lane`; the lanes behind the last row hold those of nothing
-};
-
-/** How many pieces of @p size cover @p extent. */
-__host__ __device__ inline int divide_up(int extent, int size)
+enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
 {
-    return extent / size + (extent % size != 0);
+    enum kernel_status status = check_call(args, DTYPE_F32);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f32]
+    /* TODO: launch_attention<float>. Where does the output live, and where do m and l? */
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }
 
-/** How many keys query @p query of a head sees. A causal mask is aligned to the bottom right. */
-__device__ inline int keys_seen(const struct attention_args &args, int query)
+enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
 {
-    if (!args.causal) return args.kv_len;
-    return max(args.kv_len - (args.q_len - 1 - query), 0);
+    enum kernel_status status = check_call(args, DTYPE_F16);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f16]
+    /* TODO (part f16): launch_attention<half> with the output in the workspace, m and l behind it, and then
+     * round_kernel. */
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }
 
-/** What to subtract before exp: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
-__device__ inline float shift_of(float m)
+size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
 {
-    return m == -INFINITY ? 0.0f : m;
+    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
+        args->head_dim < 1)
+        return 0;
+    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
+    uint64_t bytes = sizeof(float);
+    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
+    return fits ? (size_t)bytes : SIZE_MAX;
 }
 
-/**
- * Each of COUNT values becomes the largest of the warp, in every lane. A shuffle takes its time; doing all
- * values side by side lets the next one start before the last one has arrived.
- */
-template <int COUNT> __device__ inline void warp_max(float value[COUNT])
+/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
+template <typename T>
+inline enum kernel_status launch_attention(const struct attention_args *args,
+                                           float *o,     // [batch, heads, q_len, head_dim]
+                                           float *pairs, // [2, batch, heads, q_len]
+                                           cudaStream_t stream)
 {
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-        for (int i = 0; i < COUNT; i++)
-            value[i] = fmaxf(value[i], __shfl_xor_sync(0xffffffffu, value[i], distance));
+    // [student: launch_attention]
+    /* TODO: find m and l in `pairs`, and launch attention_kernel<T, HEAD_DIM> for the head_dim asked for: one
+     * block a head, in `stream`. Return launch_status(). */
+    (void)args, (void)o, (void)pairs, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }
 
-/** Each of COUNT values becomes the sum over the warp, in every lane. */
-template <int COUNT> __device__ inline void warp_sum(float value[COUNT])
-{
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-        for (int i = 0; i < COUNT; i++) value[i] += __shfl_xor_sync(0xffffffffu, value[i], distance);
-}
+/* ---- the kernel: a tile of K and V in the outer loop, a visit of a warp's rows in the inner one ------ */
 
-/** Loads COUNT floats that follow each other, in one instruction. */
-template <int COUNT> __device__ inline void load_floats(float *x, const float *from)
+/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
+                                                               float *o, // [batch, heads, q_len, head_dim]
+                                                               float *m, // [batch, heads, q_len]
+                                                               float *l) // [batch, heads, q_len]
 {
-    if (COUNT == 4)
-        *(float4 *)x = *(const float4 *)from;
-    else if (COUNT == 2)
-        *(float2 *)x = *(const float2 *)from;
-    else
-        x[0] = *from;
-}
-
-/** Stores COUNT floats that follow each other, in one instruction. */
-template <int COUNT> __device__ inline void store_floats(float *to, const float *x)
-{
-    if (COUNT == 4)
-        *(float4 *)to = *(const float4 *)x;
-    else if (COUNT == 2)
-        *(float2 *)to = *(const float2 *)x;
-    else
-        *to = x[0];
-}
-
-/** Four elements that follow each other, as floats, in one instruction. */
-__device__ inline float4 load_four(const float *from)
-{
-    return *(const float4 *)from;
-}
-
-/** @overload */
-__device__ inline float4 load_four(const half *from)
-{
-    // [student: load_four_halves]
-    /* TODO (part f16): load four halves, 8 bytes, in one instruction, and convert them to float. */
-    (void)from;
-    return make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    // [student: attention_kernel]
+    /* TODO: declare the three tiles; of the third each warp has a part of its own, [ROWS][WIDTH]. Outer loop:
+     * load a tile of K and V. Inner loop: let each warp visit it with its pieces of ROWS queries,
+     * ROWS * WARPS queries apart. Where does the block have to wait? At the end, lse = m + log l, unless it is NULL. */
+    (void)args, (void)scale, (void)o, (void)m, (void)l;
     // [/student]
 }
 
@@ -151,8 +153,6 @@ __device__ inline struct head_data<T> find_head(const struct attention_args &arg
     // [/student]
 }
 
-/* ---- the outer loop: a tile of K and V -------------------------------------------------------------- */
-
 /**
  * The block loads a tile of K and of V; what lies behind the last key becomes 0. Group g of key r is kept at
  * place g ^ (r % 8): the lanes of multiply_q_k() read group g of 8 different keys, and find them in 8
@@ -172,7 +172,21 @@ __device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [K
     // [/student]
 }
 
-/* ---- the inner loop: a visit of a warp's rows ------------------------------------------------------- */
+/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
+template <typename T, int HEAD_DIM>
+__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_key, float scale,
+                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
+                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
+                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
+{
+    // [student: visit_tile]
+    /* TODO: the functions above, one after another, for one warp and its rows. The queries' place in shared
+     * memory is used again for the weights: what has to stand between the steps? */
+    (void)args, (void)head, (void)rows, (void)first_key, (void)scale;
+    (void)row_tile, (void)k_tile, (void)v_tile;
+    // [/student]
+}
 
 /** Brings a warp's queries into shared memory. Rows that do not exist become 0. */
 template <typename T, int HEAD_DIM>
@@ -201,13 +215,13 @@ __device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struc
 
 /** score[i][j] = scale times query i times key lane + 32 j. */
 template <int HEAD_DIM>
-__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
+__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
                                     float (*rows)[sizes<HEAD_DIM>::WIDTH],    // [ROWS][WIDTH]: queries
                                     float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
                                     float scale)
 {
     // [student: multiply_q_k]
-    /* TODO: begin at score = 0. For each group of four columns read KEYS_EACH keys (mind the swizzle) and,
+    /* TODO: begin at score = 0. For each group of four columns read THREAD_KEYS keys (mind the swizzle) and,
      * row by row, the query, and add the products to score. Scale at the end. */
     (void)score, (void)rows, (void)k_tile, (void)scale;
     // [/student]
@@ -218,13 +232,13 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
  * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
  */
 template <int HEAD_DIM>
-__device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
-                                  float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
-                                  float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH]
-                                  const int seen[sizes<HEAD_DIM>::ROWS], // of this tile: all keys below
-                                  float keep[sizes<HEAD_DIM>::ROWS], float factor[sizes<HEAD_DIM>::ROWS])
+__device__ inline void update_rows(struct row_state<HEAD_DIM> *state,
+                                   float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
+                                   float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH]
+                                   const int seen[sizes<HEAD_DIM>::ROWS], // of this tile: all keys below
+                                   float keep[sizes<HEAD_DIM>::ROWS], float factor[sizes<HEAD_DIM>::ROWS])
 {
-    // [student: weigh_rows]
+    // [student: update_rows]
     /* TODO: hide what a row does not see. Then lesson 03: m is the maximum of the old m, which lane i keeps for
      * row i, and of these scores; store the weights in the rows; correct l and increase it; let lane i keep
      * the new pair. From l before and after follow keep and factor. */
@@ -234,7 +248,7 @@ __device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
 
 /**
  * sum[i][c] += weights of row i times column c of the values. Rows see different numbers of keys: seen[i] of
- * this tile, the last row most. A hidden value is stepped over, not multiplied by 0, for it may be NaN.
+ * this tile, the last row most. A hidden value is skipped, not multiplied by 0, for it may be NaN.
  */
 template <int HEAD_DIM>
 __device__ inline void multiply_p_v(float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
@@ -262,37 +276,6 @@ __device__ inline void store_state(struct row_state<HEAD_DIM> *state, const stru
     // [/student]
 }
 
-/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
-template <typename T, int HEAD_DIM>
-__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
-                                  struct query_rows rows, int first_key, float scale,
-                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
-                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
-                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
-{
-    // [student: visit_tile]
-    /* TODO: the functions above, one after another, for one warp and its rows. The queries' place in shared
-     * memory is used again for the weights: what has to stand between the steps? */
-    (void)args, (void)head, (void)rows, (void)first_key, (void)scale;
-    (void)row_tile, (void)k_tile, (void)v_tile;
-    // [/student]
-}
-
-/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
-                                                               float *o, // [batch, heads, q_len, head_dim]
-                                                               float *m, // [batch, heads, q_len]
-                                                               float *l) // [batch, heads, q_len]
-{
-    // [student: attention_kernel]
-    /* TODO: declare the three tiles; of the third each warp has a part of its own, [ROWS][WIDTH]. Outer loop:
-     * load a tile of K and V. Inner loop: let each warp visit it with its pieces of ROWS queries,
-     * ROWS * WARPS queries apart. Where does the block have to wait? At the end, lse = m + log l, unless it is NULL. */
-    (void)args, (void)scale, (void)o, (void)m, (void)l;
-    // [/student]
-}
-
 /** Rounds the finished output once, four elements a thread. */
 __global__ void round_kernel(const float *o, // [fours * 4]
                              half *out,      // [fours * 4]
@@ -304,73 +287,12 @@ __global__ void round_kernel(const float *o, // [fours * 4]
     // [/student]
 }
 
-/* ---- launchers -------------------------------------------------------------------------------------- */
-
-/** What a launch just made of itself. */
-inline enum kernel_status launch_status(void)
+/** Four halves as floats, in one instruction, as load_four() of floats in vector_elements.h. */
+__device__ inline float4 load_four(const half *from)
 {
-    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
-}
-
-/** What both entry points refuse. */
-static enum kernel_status check_call(const struct attention_args *args, enum dtype dtype)
-{
-    enum kernel_status status = attention_args_check(args, 16, 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    if (args->head_dim != 32 && args->head_dim != 64 && args->head_dim != 128)
-        return KERNEL_INVALID_DIMENSION;
-    return attention_args_check(args, 16, flash_attention_1_workspace_bytes(args));
-}
-
-/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
-template <typename T>
-inline enum kernel_status launch_attention(const struct attention_args *args,
-                                           float *o,     // [batch, heads, q_len, head_dim]
-                                           float *pairs, // [2, batch, heads, q_len]
-                                           cudaStream_t stream)
-{
-    // [student: launch_attention]
-    /* TODO: find m and l in `pairs`, and launch attention_kernel<T, HEAD_DIM> for the head_dim asked for: one
-     * block a head, in `stream`. Return launch_status(). */
-    (void)args, (void)o, (void)pairs, (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
-{
-    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
-        args->head_dim < 1)
-        return 0;
-    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
-    uint64_t bytes = sizeof(float);
-    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
-    return fits ? (size_t)bytes : SIZE_MAX;
-}
-
-enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = check_call(args, DTYPE_F32);
-    if (status != KERNEL_OK) return status;
-    // [student: launch_f32]
-    /* TODO: launch_attention<float>. Where does the output live, and where do m and l? */
-    (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = check_call(args, DTYPE_F16);
-    if (status != KERNEL_OK) return status;
-    // [student: launch_f16]
-    /* TODO (part f16): launch_attention<half> with the output in the workspace, m and l behind it, and then
-     * round_kernel. */
-    (void)stream;
-    return KERNEL_NOT_STARTED;
+    // [student: load_four_halves]
+    /* TODO (part f16): load four halves, 8 bytes, in one instruction, and convert them to float. */
+    (void)from;
+    return make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     // [/student]
 }

@@ -19,125 +19,162 @@
 
 #include <cuda_fp16.h>
 
-enum {
-    WARP = 32,
-    WARPS = 8,
-    THREADS = WARPS * WARP,
-    TILE_FLOATS = 4096, // 16 KB; three tiles are all the shared memory a block gets unasked on every chip
-    FOUR = 4,           // elements that are loaded, stored and multiplied together
-    SWIZZLE = 8         // groups of FOUR that one access of shared memory serves
-};
+#include "attention_rows.h"
+#include "kernel_launch.h"
+#include "vector_elements.h"
+#include "warp_reduce.h"
+#include "call_check.h" // what the entry points refuse
+#include "head_tiles.h" // sizes of tiles, what a warp keeps of its rows
 
-static_assert(3 * TILE_FLOATS * sizeof(float) <= 48 * 1024, "static shared memory ends at 48 KB");
+// In the order of their calls: from the entry points down to one visit's steps.
+template <typename T>
+inline enum kernel_status launch_attention(const struct attention_args *args, float *o, float *pairs,
+                                           cudaStream_t stream);
+template <typename T, int HEAD_DIM>
+__global__ void attention_kernel(struct attention_args args, float scale, float *o, float *m, float *l);
+__global__ void round_kernel(const float *o, half *out, size_t fours);
+template <typename T>
+__device__ inline struct head_data<T> find_head(const struct attention_args &args, int bh, float *o, float *m,
+                                                float *l);
+template <typename T, int HEAD_DIM>
+__device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],
+                                 float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], const T *k_rows, const T *v_rows,
+                                 int keys);
+template <typename T, int HEAD_DIM>
+__device__ inline void
+visit_tile(const struct attention_args &args, const struct head_data<T> &head, struct query_rows rows,
+           int first_key, float scale, float (*row_tile)[sizes<HEAD_DIM>::WIDTH],
+           float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], float4 (*v_tile)[sizes<HEAD_DIM>::FOURS]);
+template <typename T, int HEAD_DIM>
+__device__ inline void load_queries(float (*rows)[sizes<HEAD_DIM>::WIDTH], const T *q_rows, int count);
+template <typename T, int HEAD_DIM>
+__device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_visit);
+template <int HEAD_DIM>
+__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
+                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],
+                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], float scale);
+template <int HEAD_DIM>
+__device__ inline void update_rows(struct row_state<HEAD_DIM> *state,
+                                   float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
+                                   float (*rows)[sizes<HEAD_DIM>::WIDTH],
+                                   const int seen[sizes<HEAD_DIM>::ROWS], float keep[sizes<HEAD_DIM>::ROWS],
+                                   float factor[sizes<HEAD_DIM>::ROWS]);
+template <int HEAD_DIM>
+__device__ inline void multiply_p_v(float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
+                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],
+                                    float4 (*v_tile)[sizes<HEAD_DIM>::FOURS],
+                                    const int seen[sizes<HEAD_DIM>::ROWS]);
+template <typename T, int HEAD_DIM>
+__device__ inline void store_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
+                                   struct query_rows rows, const float keep[sizes<HEAD_DIM>::ROWS],
+                                   const float factor[sizes<HEAD_DIM>::ROWS],
+                                   float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]);
+__device__ inline float4 load_four(const half *from);
 
-/** Sizes of the tiles, as the paper chooses them: as many keys as fit, and a score tile no larger. */
-template <int HEAD_DIM> struct sizes {
-    enum {
-        KEYS = TILE_FLOATS / HEAD_DIM,               // in a tile of K or V; the paper's Bc
-        QUERIES = KEYS < HEAD_DIM ? KEYS : HEAD_DIM, // in a tile of Q; the paper's Br
-        ROWS = QUERIES / WARPS,                      // queries of a warp
-        WIDTH = KEYS > HEAD_DIM ? KEYS : HEAD_DIM,   // of a row of queries, and later of their weights
-        FOURS = HEAD_DIM / FOUR,                     // groups in a row of K or V
-        KEYS_EACH = KEYS / WARP,                     // keys whose scores a lane computes
-        COLUMNS = HEAD_DIM / WARP                    // columns of the output that a lane computes
-    };
-    static_assert(QUERIES * WIDTH <= TILE_FLOATS, "queries and weights take turns in the third tile");
-    static_assert((int)ROWS <= (int)WARP, "lane i keeps the pair of row i");
-    static_assert(FOURS % SWIZZLE == 0, "a swizzled row stays within its place");
-};
+/* ---- launchers -------------------------------------------------------------------------------------- */
 
-/** Where the data of one head are. */
-template <typename T> struct head_data {
-    const T *q;     // [q_len, head_dim]
-    const T *k, *v; // [kv_len, head_dim]
-    float *o;       // [q_len, head_dim]
-    float *m, *l;   // [q_len]
-};
-
-/** The rows of one warp at one visit. */
-struct query_rows {
-    int first; // query
-    int count; // 1 or more; less than sizes::ROWS at the end of a head
-};
-
-/** What a lane holds of its warp's rows during a visit. */
-template <int HEAD_DIM> struct row_state {
-    alignas(16) float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]; // rows move as float4
-    float m, l; // of row `lane`; the lanes behind the last row hold those of nothing
-};
-
-/** How many pieces of @p size cover @p extent. */
-__host__ __device__ inline int divide_up(int extent, int size)
+enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
 {
-    return extent / size + (extent % size != 0);
+    enum kernel_status status = check_call(args, DTYPE_F32);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f32]
+    return launch_attention<float>(args, (float *)args->out, (float *)args->workspace, stream);
+    // [/student]
 }
 
-/** How many keys query @p query of a head sees. A causal mask is aligned to the bottom right. */
-__device__ inline int keys_seen(const struct attention_args &args, int query)
+enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
 {
-    if (!args.causal) return args.kv_len;
-    return max(args.kv_len - (args.q_len - 1 - query), 0);
+    enum kernel_status status = check_call(args, DTYPE_F16);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f16]
+    size_t elems = (size_t)args->batch * args->heads * args->q_len * args->head_dim;
+    float *o = (float *)args->workspace; // [batch, heads, q_len, head_dim], with m and l behind it
+    status = launch_attention<half>(args, o, o + elems, stream);
+    if (status != KERNEL_OK) return status;
+    unsigned blocks = (unsigned)((elems / FOUR - 1) / THREADS + 1);
+    round_kernel<<<blocks, THREADS, 0, stream>>>(o, (half *)args->out, elems / FOUR);
+    return launch_status();
+    // [/student]
 }
 
-/** What to subtract before exp: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
-__device__ inline float shift_of(float m)
+size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
 {
-    return m == -INFINITY ? 0.0f : m;
+    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
+        args->head_dim < 1)
+        return 0;
+    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
+    uint64_t bytes = sizeof(float);
+    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
+    return fits ? (size_t)bytes : SIZE_MAX;
 }
 
-/**
- * Each of COUNT values becomes the largest of the warp, in every lane. A shuffle takes its time; doing all
- * values side by side lets the next one start before the last one has arrived.
- */
-template <int COUNT> __device__ inline void warp_max(float value[COUNT])
+/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
+template <typename T>
+inline enum kernel_status launch_attention(const struct attention_args *args,
+                                           float *o,     // [batch, heads, q_len, head_dim]
+                                           float *pairs, // [2, batch, heads, q_len]
+                                           cudaStream_t stream)
 {
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-        for (int i = 0; i < COUNT; i++)
-            value[i] = fmaxf(value[i], __shfl_xor_sync(0xffffffffu, value[i], distance));
+    // [student: launch_attention]
+    unsigned blocks = (unsigned)(args->batch * args->heads);
+    float *m = pairs, *l = pairs + (size_t)blocks * args->q_len;
+    float scale = attention_scale(args);
+    switch (args->head_dim) { // the sizes of tiles and register arrays must be known when compiling
+    case 32:
+        attention_kernel<T, 32><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
+        break;
+    case 64:
+        attention_kernel<T, 64><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
+        break;
+    case 128:
+        attention_kernel<T, 128><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
+        break;
+    default:
+        return KERNEL_INVALID_DIMENSION;
+    }
+    return launch_status();
+    // [/student]
 }
 
-/** Each of COUNT values becomes the sum over the warp, in every lane. */
-template <int COUNT> __device__ inline void warp_sum(float value[COUNT])
-{
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-        for (int i = 0; i < COUNT; i++) value[i] += __shfl_xor_sync(0xffffffffu, value[i], distance);
-}
+/* ---- the kernel: a tile of K and V in the outer loop, a visit of a warp's rows in the inner one ------ */
 
-/** Loads COUNT floats that follow each other, in one instruction. */
-template <int COUNT> __device__ inline void load_floats(float *x, const float *from)
+/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
+                                                               float *o, // [batch, heads, q_len, head_dim]
+                                                               float *m, // [batch, heads, q_len]
+                                                               float *l) // [batch, heads, q_len]
 {
-    if (COUNT == 4)
-        *(float4 *)x = *(const float4 *)from;
-    else if (COUNT == 2)
-        *(float2 *)x = *(const float2 *)from;
-    else
-        x[0] = *from;
-}
+    // [student: attention_kernel]
+    constexpr int KEYS = sizes<HEAD_DIM>::KEYS, ROWS = sizes<HEAD_DIM>::ROWS;
+    __shared__ float4 k_tile[KEYS][sizes<HEAD_DIM>::FOURS];
+    __shared__ float4 v_tile[KEYS][sizes<HEAD_DIM>::FOURS];
+    __shared__ alignas(16) float row_tile[sizes<HEAD_DIM>::QUERIES][sizes<HEAD_DIM>::WIDTH];
+    struct head_data<T> head = find_head<T>(args, (int)blockIdx.x, o, m, l);
+    int warp = (int)threadIdx.x / WARP;
 
-/** Stores COUNT floats that follow each other, in one instruction. */
-template <int COUNT> __device__ inline void store_floats(float *to, const float *x)
-{
-    if (COUNT == 4)
-        *(float4 *)to = *(const float4 *)x;
-    else if (COUNT == 2)
-        *(float2 *)to = *(const float2 *)x;
-    else
-        *to = x[0];
-}
-
-/** Four elements that follow each other, as floats, in one instruction. */
-__device__ inline float4 load_four(const float *from)
-{
-    return *(const float4 *)from;
-}
-
-/** @overload */
-__device__ inline float4 load_four(const half *from)
-{
-    // [student: load_four_halves]
-    uint2 bits = *(const uint2 *)from; // 8 bytes at once
-    float2 low = __half22float2(*(const half2 *)&bits.x), high = __half22float2(*(const half2 *)&bits.y);
-    return make_float4(low.x, low.y, high.x, high.y);
+    for (int tile = 0; tile < divide_up(args.kv_len, KEYS); tile++) {
+        int first_key = tile * KEYS;
+        size_t offset = (size_t)first_key * HEAD_DIM;
+        load_tile<T, HEAD_DIM>(k_tile, v_tile, head.k + offset, head.v + offset, args.kv_len - first_key);
+        __syncthreads(); // the tile is complete before anybody multiplies
+        for (int piece = warp; piece < divide_up(args.q_len, ROWS); piece += WARPS) {
+            struct query_rows rows = {piece * ROWS, min(args.q_len - piece * ROWS, ROWS)};
+            // Causal: no row of the piece sees a key of this tile. The first tile is visited all the same.
+            if (tile > 0 && keys_seen(args, rows.first + rows.count - 1) <= first_key) continue;
+            visit_tile<T, HEAD_DIM>(args, head, rows, first_key, scale, row_tile + warp * ROWS, k_tile,
+                                    v_tile);
+        }
+        __syncthreads(); // everybody is done with the tile before the next one overwrites it
+    }
+    if (args.lse == NULL) return; // after the last barrier, and the same for all threads
+    float *lse = args.lse + (size_t)blockIdx.x * args.q_len; // [q_len]
+    for (int query = (int)threadIdx.x; query < args.q_len; query += THREADS)
+        lse[query] = head.m[query] + logf(head.l[query]); // log 0 = -infinity
     // [/student]
 }
 
@@ -161,8 +198,6 @@ __device__ inline struct head_data<T> find_head(const struct attention_args &arg
     return head;
     // [/student]
 }
-
-/* ---- the outer loop: a tile of K and V -------------------------------------------------------------- */
 
 /**
  * The block loads a tile of K and of V; what lies behind the last key becomes 0. Group g of key r is kept at
@@ -188,7 +223,40 @@ __device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [K
     // [/student]
 }
 
-/* ---- the inner loop: a visit of a warp's rows ------------------------------------------------------- */
+/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
+template <typename T, int HEAD_DIM>
+__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_key, float scale,
+                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
+                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
+                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
+{
+    // [student: visit_tile]
+    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS = sizes<HEAD_DIM>::KEYS;
+    struct row_state<HEAD_DIM> state;
+    load_queries<T, HEAD_DIM>(row_tile, head.q + (size_t)rows.first * HEAD_DIM, rows.count);
+    load_state<T, HEAD_DIM>(&state, head, rows, first_key == 0);
+    __syncwarp(); // all queries are there before any lane multiplies them
+
+    float score[ROWS][sizes<HEAD_DIM>::THREAD_KEYS] = {};
+    multiply_q_k<HEAD_DIM>(score, row_tile, k_tile, scale);
+    __syncwarp(); // all lanes are done with the queries before weights overwrite them
+
+    int seen[ROWS]; // keys of this tile that a row sees: all below this one
+    for (int i = 0; i < ROWS; i++) {
+        int row = min(i, rows.count - 1); // rows behind the end are computed, but never stored
+        seen[i] = min(keys_seen(args, rows.first + row) - first_key, KEYS);
+    }
+    float keep[ROWS], factor[ROWS];
+    update_rows<HEAD_DIM>(&state, score, row_tile, seen, keep, factor);
+    __syncwarp(); // all weights are there before any lane multiplies them
+
+    alignas(16) float sum[ROWS][sizes<HEAD_DIM>::COLUMNS] = {};
+    multiply_p_v<HEAD_DIM>(sum, row_tile, v_tile, seen);
+    store_state<T, HEAD_DIM>(&state, head, rows, keep, factor, sum);
+    __syncwarp(); // all lanes are done with the weights before the next queries overwrite them
+    // [/student]
+}
 
 /** Brings a warp's queries into shared memory. Rows that do not exist become 0. */
 template <typename T, int HEAD_DIM>
@@ -228,25 +296,25 @@ __device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struc
 
 /** score[i][j] = scale times query i times key lane + 32 j. */
 template <int HEAD_DIM>
-__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
+__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
                                     float (*rows)[sizes<HEAD_DIM>::WIDTH],    // [ROWS][WIDTH]: queries
                                     float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
                                     float scale)
 {
     // [student: multiply_q_k]
-    constexpr int KEYS_EACH = sizes<HEAD_DIM>::KEYS_EACH;
+    constexpr int THREAD_KEYS = sizes<HEAD_DIM>::THREAD_KEYS;
     int lane = (int)threadIdx.x % WARP;
     for (int group = 0; group < sizes<HEAD_DIM>::FOURS; group++) {
-        float4 k[KEYS_EACH];
-        for (int j = 0; j < KEYS_EACH; j++) k[j] = k_tile[lane + j * WARP][group ^ lane % SWIZZLE];
+        float4 k[THREAD_KEYS];
+        for (int j = 0; j < THREAD_KEYS; j++) k[j] = k_tile[lane + j * WARP][group ^ lane % SWIZZLE];
         for (int i = 0; i < sizes<HEAD_DIM>::ROWS; i++) {
             float4 q = *(const float4 *)&rows[i][group * FOUR]; // the same for all lanes: one word, one bank
-            for (int j = 0; j < KEYS_EACH; j++)
+            for (int j = 0; j < THREAD_KEYS; j++)
                 score[i][j] += q.x * k[j].x + q.y * k[j].y + q.z * k[j].z + q.w * k[j].w;
         }
     }
     for (int i = 0; i < sizes<HEAD_DIM>::ROWS; i++)
-        for (int j = 0; j < KEYS_EACH; j++) score[i][j] *= scale;
+        for (int j = 0; j < THREAD_KEYS; j++) score[i][j] *= scale;
     // [/student]
 }
 
@@ -255,19 +323,19 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
  * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
  */
 template <int HEAD_DIM>
-__device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
-                                  float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS_EACH],
-                                  float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH]
-                                  const int seen[sizes<HEAD_DIM>::ROWS], // of this tile: all keys below
-                                  float keep[sizes<HEAD_DIM>::ROWS], float factor[sizes<HEAD_DIM>::ROWS])
+__device__ inline void update_rows(struct row_state<HEAD_DIM> *state,
+                                   float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
+                                   float (*rows)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH]
+                                   const int seen[sizes<HEAD_DIM>::ROWS], // of this tile: all keys below
+                                   float keep[sizes<HEAD_DIM>::ROWS], float factor[sizes<HEAD_DIM>::ROWS])
 {
-    // [student: weigh_rows]
-    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS_EACH = sizes<HEAD_DIM>::KEYS_EACH;
+    // [student: update_rows]
+    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, THREAD_KEYS = sizes<HEAD_DIM>::THREAD_KEYS;
     int lane = (int)threadIdx.x % WARP;
     float m[ROWS], l[ROWS], sum[ROWS];
     for (int i = 0; i < ROWS; i++) {
         m[i] = -INFINITY;
-        for (int j = 0; j < KEYS_EACH; j++) {
+        for (int j = 0; j < THREAD_KEYS; j++) {
             if (lane + j * WARP >= seen[i]) score[i][j] = -INFINITY;
             m[i] = fmaxf(m[i], score[i][j]);
         }
@@ -279,7 +347,7 @@ __device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
         float shift = shift_of(m[i]);
         l[i] = old_l * expf(old_m - shift); // what was summed up so far refers to the old maximum
         sum[i] = 0.0f;
-        for (int j = 0; j < KEYS_EACH; j++) {
+        for (int j = 0; j < THREAD_KEYS; j++) {
             float p = expf(score[i][j] - shift);
             rows[i][lane + j * WARP] = p;
             sum[i] += p;
@@ -300,7 +368,7 @@ __device__ inline void weigh_rows(struct row_state<HEAD_DIM> *state,
 
 /**
  * sum[i][c] += weights of row i times column c of the values. Rows see different numbers of keys: seen[i] of
- * this tile, the last row most. A hidden value is stepped over, not multiplied by 0, for it may be NaN.
+ * this tile, the last row most. A hidden value is skipped, not multiplied by 0, for it may be NaN.
  */
 template <int HEAD_DIM>
 __device__ inline void multiply_p_v(float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
@@ -353,77 +421,6 @@ __device__ inline void store_state(struct row_state<HEAD_DIM> *state, const stru
     // [/student]
 }
 
-/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
-template <typename T, int HEAD_DIM>
-__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
-                                  struct query_rows rows, int first_key, float scale,
-                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
-                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
-                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
-{
-    // [student: visit_tile]
-    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS = sizes<HEAD_DIM>::KEYS;
-    struct row_state<HEAD_DIM> state;
-    load_queries<T, HEAD_DIM>(row_tile, head.q + (size_t)rows.first * HEAD_DIM, rows.count);
-    load_state<T, HEAD_DIM>(&state, head, rows, first_key == 0);
-    __syncwarp(); // all queries are there before any lane multiplies them
-
-    float score[ROWS][sizes<HEAD_DIM>::KEYS_EACH] = {};
-    multiply_q_k<HEAD_DIM>(score, row_tile, k_tile, scale);
-    __syncwarp(); // all lanes are done with the queries before weights overwrite them
-
-    int seen[ROWS]; // keys of this tile that a row sees: all below this one
-    for (int i = 0; i < ROWS; i++) {
-        int row = min(i, rows.count - 1); // rows behind the end are computed, but never stored
-        seen[i] = min(keys_seen(args, rows.first + row) - first_key, KEYS);
-    }
-    float keep[ROWS], factor[ROWS];
-    weigh_rows<HEAD_DIM>(&state, score, row_tile, seen, keep, factor);
-    __syncwarp(); // all weights are there before any lane multiplies them
-
-    alignas(16) float sum[ROWS][sizes<HEAD_DIM>::COLUMNS] = {};
-    multiply_p_v<HEAD_DIM>(sum, row_tile, v_tile, seen);
-    store_state<T, HEAD_DIM>(&state, head, rows, keep, factor, sum);
-    __syncwarp(); // all lanes are done with the weights before the next queries overwrite them
-    // [/student]
-}
-
-/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
-                                                               float *o, // [batch, heads, q_len, head_dim]
-                                                               float *m, // [batch, heads, q_len]
-                                                               float *l) // [batch, heads, q_len]
-{
-    // [student: attention_kernel]
-    constexpr int KEYS = sizes<HEAD_DIM>::KEYS, ROWS = sizes<HEAD_DIM>::ROWS;
-    __shared__ float4 k_tile[KEYS][sizes<HEAD_DIM>::FOURS];
-    __shared__ float4 v_tile[KEYS][sizes<HEAD_DIM>::FOURS];
-    __shared__ alignas(16) float row_tile[sizes<HEAD_DIM>::QUERIES][sizes<HEAD_DIM>::WIDTH];
-    struct head_data<T> head = find_head<T>(args, (int)blockIdx.x, o, m, l);
-    int warp = (int)threadIdx.x / WARP;
-
-    for (int tile = 0; tile < divide_up(args.kv_len, KEYS); tile++) {
-        int first_key = tile * KEYS;
-        size_t offset = (size_t)first_key * HEAD_DIM;
-        load_tile<T, HEAD_DIM>(k_tile, v_tile, head.k + offset, head.v + offset, args.kv_len - first_key);
-        __syncthreads(); // the tile is complete before anybody multiplies
-        for (int piece = warp; piece < divide_up(args.q_len, ROWS); piece += WARPS) {
-            struct query_rows rows = {piece * ROWS, min(args.q_len - piece * ROWS, ROWS)};
-            // Causal: no row of the piece sees a key of this tile. The first tile is visited all the same.
-            if (tile > 0 && keys_seen(args, rows.first + rows.count - 1) <= first_key) continue;
-            visit_tile<T, HEAD_DIM>(args, head, rows, first_key, scale, row_tile + warp * ROWS, k_tile,
-                                    v_tile);
-        }
-        __syncthreads(); // everybody is done with the tile before the next one overwrites it
-    }
-    if (args.lse == NULL) return; // after the last barrier, and the same for all threads
-    float *lse = args.lse + (size_t)blockIdx.x * args.q_len; // [q_len]
-    for (int query = (int)threadIdx.x; query < args.q_len; query += THREADS)
-        lse[query] = head.m[query] + logf(head.l[query]); // log 0 = -infinity
-    // [/student]
-}
-
 /** Rounds the finished output once, four elements a thread. */
 __global__ void round_kernel(const float *o, // [fours * 4]
                              half *out,      // [fours * 4]
@@ -439,87 +436,12 @@ __global__ void round_kernel(const float *o, // [fours * 4]
     // [/student]
 }
 
-/* ---- launchers -------------------------------------------------------------------------------------- */
-
-/** What a launch just made of itself. */
-inline enum kernel_status launch_status(void)
+/** Four halves as floats, in one instruction, as load_four() of floats in vector_elements.h. */
+__device__ inline float4 load_four(const half *from)
 {
-    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
-}
-
-/** What both entry points refuse. */
-static enum kernel_status check_call(const struct attention_args *args, enum dtype dtype)
-{
-    enum kernel_status status = attention_args_check(args, 16, 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    if (args->head_dim != 32 && args->head_dim != 64 && args->head_dim != 128)
-        return KERNEL_INVALID_DIMENSION;
-    return attention_args_check(args, 16, flash_attention_1_workspace_bytes(args));
-}
-
-/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
-template <typename T>
-inline enum kernel_status launch_attention(const struct attention_args *args,
-                                           float *o,     // [batch, heads, q_len, head_dim]
-                                           float *pairs, // [2, batch, heads, q_len]
-                                           cudaStream_t stream)
-{
-    // [student: launch_attention]
-    unsigned blocks = (unsigned)(args->batch * args->heads);
-    float *m = pairs, *l = pairs + (size_t)blocks * args->q_len;
-    float scale = attention_scale(args);
-    switch (args->head_dim) { // the sizes of tiles and register arrays must be known when compiling
-    case 32:
-        attention_kernel<T, 32><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
-        break;
-    case 64:
-        attention_kernel<T, 64><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
-        break;
-    case 128:
-        attention_kernel<T, 128><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
-        break;
-    default:
-        return KERNEL_INVALID_DIMENSION;
-    }
-    return launch_status();
-    // [/student]
-}
-
-size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
-{
-    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
-        args->head_dim < 1)
-        return 0;
-    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
-    uint64_t bytes = sizeof(float);
-    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
-    return fits ? (size_t)bytes : SIZE_MAX;
-}
-
-enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = check_call(args, DTYPE_F32);
-    if (status != KERNEL_OK) return status;
-    // [student: launch_f32]
-    return launch_attention<float>(args, (float *)args->out, (float *)args->workspace, stream);
-    // [/student]
-}
-
-enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = check_call(args, DTYPE_F16);
-    if (status != KERNEL_OK) return status;
-    // [student: launch_f16]
-    size_t elems = (size_t)args->batch * args->heads * args->q_len * args->head_dim;
-    float *o = (float *)args->workspace; // [batch, heads, q_len, head_dim], with m and l behind it
-    status = launch_attention<half>(args, o, o + elems, stream);
-    if (status != KERNEL_OK) return status;
-    unsigned blocks = (unsigned)((elems / FOUR - 1) / THREADS + 1);
-    round_kernel<<<blocks, THREADS, 0, stream>>>(o, (half *)args->out, elems / FOUR);
-    return launch_status();
+    // [student: load_four_halves]
+    uint2 bits = *(const uint2 *)from; // 8 bytes at once
+    float2 low = __half22float2(*(const half2 *)&bits.x), high = __half22float2(*(const half2 *)&bits.y);
+    return make_float4(low.x, low.y, high.x, high.y);
     // [/student]
 }
