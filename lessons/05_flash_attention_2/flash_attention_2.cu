@@ -12,17 +12,17 @@
 
 #include <cuda_fp16.h>
 
+#include "attention_rows.h"
+#include "kernel_launch.h"
+#include "vector_elements.h"
+#include "lane_places.h" // which rows, keys and columns a lane has
+
 enum {
-    WARP = 32,
-    WARPS = 4, // of a block; each has rows of its own
-    THREADS = WARPS * WARP,
-    ROW_LANES = 4,       // a warp is 4 lanes down its rows ...
-    COLUMN_LANES = 8,    // ... by 8 lanes across the keys of S, later across the columns of O
     VECTOR = 4,          // floats that one load from shared memory brings
     PAD = 4,             // floats behind each row of Q, K and V: the next row begins 4 banks further
     SLICE = 16,          // keys whose probabilities pass through shared memory at a time
     SLICE_PAD = 8,       // floats behind each of their rows: the next one begins 8 banks further
-    MIN_BLOCKS = 2,      // of a multiprocessor: the compiler may spend half of the registers on a block
+    MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
 
@@ -67,17 +67,99 @@ struct query_tile {
     int rows;  // queries in the tile: TILE_Q, or what is left at the end of the head
 };
 
-/** How many pieces of @p size cover @p extent. */
-__host__ __device__ inline int divide_up(int extent, int size)
+// In the order of their calls: from the entry points down to one tile's steps.
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
+template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct attention_args args, float scale);
+template <int TILE_Q>
+__device__ inline struct query_tile find_query_tile(const struct attention_args &args, int index);
+template <typename T, int HEAD_DIM, int ROWS>
+__device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], const T *from, int rows, float factor);
+template <int HEAD_DIM>
+__device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                    const struct shared_tiles<HEAD_DIM> *tiles);
+template <int HEAD_DIM>
+__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
+                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles);
+template <int HEAD_DIM>
+__device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                   const int seen[sizes<HEAD_DIM>::ROWS]);
+template <int HEAD_DIM>
+__device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
+                                   float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS]);
+__device__ inline float row_max(float value);
+template <int HEAD_DIM, int MASKED>
+__device__ inline void
+add_values(struct row_state<HEAD_DIM> *rows, const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+           const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles);
+template <int HEAD_DIM, int MASKED>
+__device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
+                                    const int seen[sizes<HEAD_DIM>::ROWS],
+                                    const struct shared_tiles<HEAD_DIM> *tiles, int first);
+template <typename T, int HEAD_DIM>
+__device__ inline void write_rows(const struct attention_args &args, struct query_tile tile,
+                                  const struct row_state<HEAD_DIM> *rows);
+__device__ inline float row_sum(float value);
+
+/* ---- launching ---------------------------------------------------------------------------------------- */
+
+enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
 {
-    return extent / size + (extent % size != 0);
+    return attention<float>(args, DTYPE_F32, stream);
 }
 
-/** How many keys query @p query of a head sees. A causal mask is aligned to the bottom right. */
-__device__ inline int keys_seen(const struct attention_args &args, int query)
+enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
 {
-    if (!args.causal) return args.kv_len;
-    return max(args.kv_len - (args.q_len - 1 - query), 0);
+    return attention<__half>(args, DTYPE_F16, stream);
+}
+
+/** Checks the arguments and finds the kernel for head_dim. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    switch (args->head_dim) { // tile sizes must be known when compiling
+    case 32:
+        return launch<T, 32>(args, stream);
+    case 64:
+        return launch<T, 64>(args, stream);
+    case 128:
+        return launch<T, 128>(args, stream);
+    default:
+        return KERNEL_INVALID_DIMENSION;
+    }
+}
+
+/** Starts one block a tile of queries. */
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    /* TODO: one block a tile of queries, THREADS threads, sizeof(struct shared_tiles<HEAD_DIM>) bytes of
+     * shared memory. More than 48 KB must be asked for with cudaFuncSetAttribute() before the launch. */
+    (void)args, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------------- */
+
+/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    attention_kernel(struct attention_args args, float scale)
+{
+    // [student: attention_kernel]
+    /* TODO: find your tile; bring Q into shared memory, times scale * LOG2_E; then walk over the tiles of
+     * keys up to the last one that your last query sees: K into shared memory, S, V into K's place, add_tile.
+     * Where are barriers needed? All warps must come to all of them, also those without a row. */
+    (void)args, (void)scale;
+    // [/student]
 }
 
 /**
@@ -96,49 +178,6 @@ __device__ inline struct query_tile find_query_tile(const struct attention_args 
     // [/student]
 }
 
-/*
- * Where a lane stands among its warp's 4 x 8. Lanes i and i ^ 1 share a column, lanes i and i ^ 2 a row: a
- * 16-byte load from shared memory then takes 2 turns; it takes 4 where neither pair shares its address.
- */
-
-/** The first of a thread's rows within the tile; the others follow ROW_LANES apart. */
-template <int WARP_ROWS> __device__ inline int first_row(void)
-{
-    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    return warp * WARP_ROWS + lane % 2 + lane / 16 * 2;
-}
-
-/** The first of a thread's keys within the tile, and a quarter of its first column. */
-__device__ inline int column_lane(void)
-{
-    return (int)threadIdx.x % 16 / 2;
-}
-
-/** What to subtract before exp2: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
-__device__ inline float shift_of(float m)
-{
-    return m == -INFINITY ? 0.0f : m;
-}
-
-/* ---- tiles: device memory -> shared memory ------------------------------------------------------------ */
-
-/** Four floats at once. */
-__device__ inline void copy_vector(float *to, const float *from)
-{
-    *(float4 *)to = *(const float4 *)from;
-}
-
-/** One element of storage, as a float. */
-__device__ inline float to_float(float x)
-{
-    return x;
-}
-/** @overload */
-__device__ inline float to_float(__half x)
-{
-    return __half2float(x);
-}
-
 /**
  * Copies ROWS rows into a tile, as floats, times @p factor; rows that do not exist become zeros. A thread
  * first asks for all its 16-byte vectors, then stores: it waits once, not once a vector.
@@ -148,10 +187,11 @@ __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_D
                                  const T *from,                 // [rows, HEAD_DIM]
                                  int rows, float factor)
 {
-    constexpr int ELEMS = 16 / sizeof(T);         // of a vector
-    constexpr int ACROSS = HEAD_DIM / ELEMS;      // vectors of a row
-    constexpr int EACH = ROWS * ACROSS / THREADS; // vectors of a thread
-    static_assert(EACH * THREADS == ROWS * ACROSS, "every thread copies the same number of vectors");
+    constexpr int ELEMS = 16 / sizeof(T);                   // of a vector
+    constexpr int ACROSS = HEAD_DIM / ELEMS;                // vectors of a row
+    constexpr int THREAD_VECTORS = ROWS * ACROSS / THREADS; // vectors of a thread
+    static_assert(THREAD_VECTORS * THREADS == ROWS * ACROSS,
+                  "every thread copies the same number of vectors");
     // [student: load_tile]
     /* TODO: vector i of a thread is number threadIdx.x + i * THREADS of the tile. Fetch it as a uint4 if its
      * row exists, else make it zeros. When all are fetched, store them: a vector holds ELEMS elements; copy
@@ -176,6 +216,19 @@ __device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
     // [/student]
 }
 
+/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
+template <int HEAD_DIM>
+__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
+                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_tile]
+    /* TODO: if every query of the tile sees all TILE_KV keys: update_rows, add_values<HEAD_DIM, 0>. Otherwise
+     * find out how many of these keys each of your rows sees, mask, and use add_values<HEAD_DIM, 1>. */
+    (void)args, (void)tile, (void)first_key, (void)s, (void)rows, (void)tiles;
+    // [/student]
+}
+
 /** Scores of keys that a row does not see become -infinity. @p seen counts from the tile's first key on. */
 template <int HEAD_DIM>
 __device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
@@ -184,24 +237,6 @@ __device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM
     // [student: mask_scores]
     /* TODO: key column_lane() + j * COLUMN_LANES of the tile is seen by row i if it is below seen[i]. */
     (void)s, (void)seen;
-    // [/student]
-}
-
-/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_max(float value)
-{
-    // [student: row_max]
-    /* TODO: the lanes that share a row differ in bits 1, 2 and 3 of their number. */
-    return value;
-    // [/student]
-}
-
-/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_sum(float value)
-{
-    // [student: row_sum]
-    /* TODO: the same with +. */
-    return value;
     // [/student]
 }
 
@@ -218,20 +253,12 @@ __device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
     // [/student]
 }
 
-/**
- * O += P V over the keys of one slice, which begins with key @p first of the tile. If MASKED, keys that a row
- * does not see are stepped over: their p is 0, but 0 * NaN would be NaN.
- */
-template <int HEAD_DIM, int MASKED>
-__device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
-                                    const int seen[sizes<HEAD_DIM>::ROWS],
-                                    const struct shared_tiles<HEAD_DIM> *tiles, int first)
+/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_max(float value)
 {
-    // [student: multiply_p_v]
-    /* TODO: like multiply_q_k, four keys at a time: 4 probabilities of each of your rows, then for each of
-     * those keys the columns that are yours: 4 from column_lane() * 4 on, the next 4 a group of 32 further.
-     * #pragma unroll 1 again, and #pragma unroll above the loop over the four keys. */
-    (void)o, (void)seen, (void)tiles, (void)first;
+    // [student: row_max]
+    /* TODO: the lanes that share a row differ in bits 1, 2 and 3 of their number. */
+    return value;
     // [/student]
 }
 
@@ -249,20 +276,24 @@ __device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
     // [/student]
 }
 
-/* ---- the kernel --------------------------------------------------------------------------------------- */
+/**
+ * O += P V over the keys of one slice, which begins with key @p first of the tile. If MASKED, keys that a row
+ * does not see are skipped: their p is 0, but 0 * NaN would be NaN.
+ */
+template <int HEAD_DIM, int MASKED>
+__device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
+                                    const int seen[sizes<HEAD_DIM>::ROWS],
+                                    const struct shared_tiles<HEAD_DIM> *tiles, int first)
+{
+    // [student: multiply_p_v]
+    /* TODO: like multiply_q_k, four keys at a time: 4 probabilities of each of your rows, then for each of
+     * those keys the columns that are yours: 4 from column_lane() * 4 on, the next 4 a group of 32 further.
+     * #pragma unroll 1 again, and #pragma unroll above the loop over the four keys. */
+    (void)o, (void)seen, (void)tiles, (void)first;
+    // [/student]
+}
 
-/** Stores four floats. */
-__device__ inline void store_output(float *to, const float *from)
-{
-    copy_vector(to, from);
-}
-/** @overload */
-__device__ inline void store_output(__half *to, const float *from)
-{
-    alignas(8) __half x[VECTOR];
-    for (int i = 0; i < VECTOR; i++) x[i] = __float2half(from[i]);
-    *(uint2 *)to = *(const uint2 *)x;
-}
+/* ---- the end ------------------------------------------------------------------------------------------ */
 
 /** Divides O by l, once, and writes a thread's part of it. All 32 lanes must call it. */
 template <typename T, int HEAD_DIM>
@@ -277,69 +308,11 @@ __device__ inline void write_rows(const struct attention_args &args, struct quer
     // [/student]
 }
 
-/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
-template <int HEAD_DIM>
-__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
-                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
+/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_sum(float value)
 {
-    // [student: add_tile]
-    /* TODO: if every query of the tile sees all TILE_KV keys: update_rows, add_values<HEAD_DIM, 0>. Otherwise
-     * find out how many of these keys each of your rows sees, mask, and use add_values<HEAD_DIM, 1>. */
-    (void)args, (void)tile, (void)first_key, (void)s, (void)rows, (void)tiles;
+    // [student: row_sum]
+    /* TODO: the same with +. */
+    return value;
     // [/student]
-}
-
-/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    attention_kernel(struct attention_args args, float scale)
-{
-    // [student: attention_kernel]
-    /* TODO: find your tile; bring Q into shared memory, times scale * LOG2_E; then walk over the tiles of
-     * keys up to the last one that your last query sees: K into shared memory, S, V into K's place, add_tile.
-     * Where are barriers needed? All warps must come to all of them, also those without a row. */
-    (void)args, (void)scale;
-    // [/student]
-}
-
-/** Starts one block a tile of queries. */
-template <typename T, int HEAD_DIM>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
-{
-    // [student: launch]
-    /* TODO: one block a tile of queries, THREADS threads, sizeof(struct shared_tiles<HEAD_DIM>) bytes of
-     * shared memory. More than 48 KB must be asked for with cudaFuncSetAttribute() before the launch. */
-    (void)args, (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-/** Checks the arguments and finds the kernel for head_dim. */
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
-{
-    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    switch (args->head_dim) { // tile sizes must be known when compiling
-    case 32:
-        return launch<T, 32>(args, stream);
-    case 64:
-        return launch<T, 64>(args, stream);
-    case 128:
-        return launch<T, 128>(args, stream);
-    default:
-        return KERNEL_INVALID_DIMENSION;
-    }
-}
-
-enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<float>(args, DTYPE_F32, stream);
-}
-
-enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<__half>(args, DTYPE_F16, stream);
 }

@@ -21,17 +21,17 @@
 
 #include <cuda_fp16.h>
 
+#include "attention_rows.h"
+#include "kernel_launch.h"
+#include "vector_elements.h"
+#include "lane_places.h" // which rows, keys and columns a lane has
+
 enum {
-    WARP = 32,
-    WARPS = 4, // of a block; each has rows of its own
-    THREADS = WARPS * WARP,
-    ROW_LANES = 4,       // a warp is 4 lanes down its rows ...
-    COLUMN_LANES = 8,    // ... by 8 lanes across the keys of S, later across the columns of O
     VECTOR = 4,          // floats that one load from shared memory brings
     PAD = 4,             // floats behind each row of Q, K and V: the next row begins 4 banks further
     SLICE = 16,          // keys whose probabilities pass through shared memory at a time
     SLICE_PAD = 8,       // floats behind each of their rows: the next one begins 8 banks further
-    MIN_BLOCKS = 2,      // of a multiprocessor: the compiler may spend half of the registers on a block
+    MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
 
@@ -76,17 +76,132 @@ struct query_tile {
     int rows;  // queries in the tile: TILE_Q, or what is left at the end of the head
 };
 
-/** How many pieces of @p size cover @p extent. */
-__host__ __device__ inline int divide_up(int extent, int size)
+// In the order of their calls: from the entry points down to one tile's steps.
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
+template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct attention_args args, float scale);
+template <int TILE_Q>
+__device__ inline struct query_tile find_query_tile(const struct attention_args &args, int index);
+template <typename T, int HEAD_DIM, int ROWS>
+__device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], const T *from, int rows, float factor);
+template <int HEAD_DIM>
+__device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                    const struct shared_tiles<HEAD_DIM> *tiles);
+template <int HEAD_DIM>
+__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
+                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles);
+template <int HEAD_DIM>
+__device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                   const int seen[sizes<HEAD_DIM>::ROWS]);
+template <int HEAD_DIM>
+__device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
+                                   float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS]);
+__device__ inline float row_max(float value);
+template <int HEAD_DIM, int MASKED>
+__device__ inline void
+add_values(struct row_state<HEAD_DIM> *rows, const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+           const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles);
+template <int HEAD_DIM, int MASKED>
+__device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
+                                    const int seen[sizes<HEAD_DIM>::ROWS],
+                                    const struct shared_tiles<HEAD_DIM> *tiles, int first);
+template <typename T, int HEAD_DIM>
+__device__ inline void write_rows(const struct attention_args &args, struct query_tile tile,
+                                  const struct row_state<HEAD_DIM> *rows);
+__device__ inline float row_sum(float value);
+
+/* ---- launching ---------------------------------------------------------------------------------------- */
+
+enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
 {
-    return extent / size + (extent % size != 0);
+    return attention<float>(args, DTYPE_F32, stream);
 }
 
-/** How many keys query @p query of a head sees. A causal mask is aligned to the bottom right. */
-__device__ inline int keys_seen(const struct attention_args &args, int query)
+enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
 {
-    if (!args.causal) return args.kv_len;
-    return max(args.kv_len - (args.q_len - 1 - query), 0);
+    return attention<__half>(args, DTYPE_F16, stream);
+}
+
+/** Checks the arguments and finds the kernel for head_dim. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    switch (args->head_dim) { // tile sizes must be known when compiling
+    case 32:
+        return launch<T, 32>(args, stream);
+    case 64:
+        return launch<T, 64>(args, stream);
+    case 128:
+        return launch<T, 128>(args, stream);
+    default:
+        return KERNEL_INVALID_DIMENSION;
+    }
+}
+
+/** Starts one block a tile of queries. */
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    // No more blocks than there are rows, and attention_args_check() saw to it that those fit in an int.
+    int blocks = args->batch * args->heads * divide_up(args->q_len, sizes<HEAD_DIM>::TILE_Q);
+    int bytes = (int)sizeof(struct shared_tiles<HEAD_DIM>); // more than 48 KB must be asked for
+    if (cudaFuncSetAttribute(attention_kernel<T, HEAD_DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             bytes) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    attention_kernel<T, HEAD_DIM>
+        <<<(unsigned)blocks, THREADS, (size_t)bytes, stream>>>(*args, attention_scale(args));
+    return launch_status();
+    // [/student]
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------------- */
+
+/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    attention_kernel(struct attention_args args, float scale)
+{
+    // [student: attention_kernel]
+    typedef struct sizes<HEAD_DIM> size;
+    extern __shared__ float4 shared_memory[];
+    struct shared_tiles<HEAD_DIM> *tiles = (struct shared_tiles<HEAD_DIM> *)shared_memory;
+    struct query_tile tile = find_query_tile<size::TILE_Q>(args, (int)blockIdx.x);
+    size_t q_row = (size_t)tile.bh * args.q_len + tile.first, kv_row = (size_t)tile.kv_bh * args.kv_len;
+    const T *q_tile = (const T *)args.q + q_row * HEAD_DIM; // [tile.rows, HEAD_DIM]
+    const T *k_bh = (const T *)args.k + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
+    const T *v_bh = (const T *)args.v + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
+    int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
+    int has_rows = (int)threadIdx.x / WARP * size::WARP_ROWS < tile.rows; // this warp
+
+    struct row_state<HEAD_DIM> rows;
+    for (int i = 0; i < size::ROWS; i++) {
+        rows.m[i] = -INFINITY; // nothing seen yet
+        rows.l[i] = 0.0f;
+        for (int c = 0; c < size::COLUMNS; c++) rows.o[i][c] = 0.0f;
+    }
+    load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, scale * LOG2_E);
+
+    for (int iteration = 0; iteration < divide_up(most, size::TILE_KV); iteration++) {
+        int key = iteration * size::TILE_KV; // first of the tile
+        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, k_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
+        __syncthreads(); // K is complete, and in the first iteration Q, before anybody multiplies
+        float s[size::ROWS][size::KEYS];
+        if (has_rows) multiply_q_k<HEAD_DIM>(s, tiles);
+        __syncthreads(); // everybody is done with K before V takes its place
+        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, v_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
+        __syncthreads(); // V is complete before anybody multiplies
+        if (has_rows) add_tile<HEAD_DIM>(args, tile, key, s, &rows, tiles);
+        __syncthreads(); // everybody is done with V before the next K takes its place
+    }
+    if (has_rows) write_rows<T, HEAD_DIM>(args, tile, &rows);
+    // [/student]
 }
 
 /**
@@ -107,49 +222,6 @@ __device__ inline struct query_tile find_query_tile(const struct attention_args 
     // [/student]
 }
 
-/*
- * Where a lane stands among its warp's 4 x 8. Lanes i and i ^ 1 share a column, lanes i and i ^ 2 a row: a
- * 16-byte load from shared memory then takes 2 turns; it takes 4 where neither pair shares its address.
- */
-
-/** The first of a thread's rows within the tile; the others follow ROW_LANES apart. */
-template <int WARP_ROWS> __device__ inline int first_row(void)
-{
-    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    return warp * WARP_ROWS + lane % 2 + lane / 16 * 2;
-}
-
-/** The first of a thread's keys within the tile, and a quarter of its first column. */
-__device__ inline int column_lane(void)
-{
-    return (int)threadIdx.x % 16 / 2;
-}
-
-/** What to subtract before exp2: m, but 0 where nothing was seen, for -inf - -inf would be NaN. */
-__device__ inline float shift_of(float m)
-{
-    return m == -INFINITY ? 0.0f : m;
-}
-
-/* ---- tiles: device memory -> shared memory ------------------------------------------------------------ */
-
-/** Four floats at once. */
-__device__ inline void copy_vector(float *to, const float *from)
-{
-    *(float4 *)to = *(const float4 *)from;
-}
-
-/** One element of storage, as a float. */
-__device__ inline float to_float(float x)
-{
-    return x;
-}
-/** @overload */
-__device__ inline float to_float(__half x)
-{
-    return __half2float(x);
-}
-
 /**
  * Copies ROWS rows into a tile, as floats, times @p factor; rows that do not exist become zeros. A thread
  * first asks for all its 16-byte vectors, then stores: it waits once, not once a vector.
@@ -159,18 +231,19 @@ __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_D
                                  const T *from,                 // [rows, HEAD_DIM]
                                  int rows, float factor)
 {
-    constexpr int ELEMS = 16 / sizeof(T);         // of a vector
-    constexpr int ACROSS = HEAD_DIM / ELEMS;      // vectors of a row
-    constexpr int EACH = ROWS * ACROSS / THREADS; // vectors of a thread
-    static_assert(EACH * THREADS == ROWS * ACROSS, "every thread copies the same number of vectors");
+    constexpr int ELEMS = 16 / sizeof(T);                   // of a vector
+    constexpr int ACROSS = HEAD_DIM / ELEMS;                // vectors of a row
+    constexpr int THREAD_VECTORS = ROWS * ACROSS / THREADS; // vectors of a thread
+    static_assert(THREAD_VECTORS * THREADS == ROWS * ACROSS,
+                  "every thread copies the same number of vectors");
     // [student: load_tile]
-    uint4 fetched[EACH];
-    for (int i = 0; i < EACH; i++) {
+    uint4 fetched[THREAD_VECTORS];
+    for (int i = 0; i < THREAD_VECTORS; i++) {
         int at = (int)threadIdx.x + i * THREADS; // neighbouring threads, neighbouring vectors
         uint4 nothing = {0, 0, 0, 0};
         fetched[i] = at / ACROSS < rows ? ((const uint4 *)from)[at] : nothing;
     }
-    for (int i = 0; i < EACH; i++) {
+    for (int i = 0; i < THREAD_VECTORS; i++) {
         int at = (int)threadIdx.x + i * THREADS;
         float *to = tile[at / ACROSS] + at % ACROSS * ELEMS;
         alignas(16) T stored[ELEMS];
@@ -207,6 +280,30 @@ __device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
     // [/student]
 }
 
+/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
+template <int HEAD_DIM>
+__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
+                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_tile]
+    typedef struct sizes<HEAD_DIM> size;
+    int seen[size::ROWS];
+    if (keys_seen(args, tile.first) - first_key >= size::TILE_KV) { // the first query sees the fewest keys
+        update_rows<HEAD_DIM>(rows, s);
+        add_values<HEAD_DIM, 0>(rows, s, seen, tiles);
+        return;
+    }
+    for (int i = 0; i < size::ROWS; i++) {
+        int row = min(first_row<size::WARP_ROWS>() + i * ROW_LANES, tile.rows - 1); // no row behind the end
+        seen[i] = keys_seen(args, tile.first + row) - first_key;
+    }
+    mask_scores<HEAD_DIM>(s, seen);
+    update_rows<HEAD_DIM>(rows, s);
+    add_values<HEAD_DIM, 1>(rows, s, seen, tiles);
+    // [/student]
+}
+
 /** Scores of keys that a row does not see become -infinity. @p seen counts from the tile's first key on. */
 template <int HEAD_DIM>
 __device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
@@ -216,26 +313,6 @@ __device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM
     for (int i = 0; i < sizes<HEAD_DIM>::ROWS; i++)
         for (int j = 0; j < sizes<HEAD_DIM>::KEYS; j++)
             if (column_lane() + j * COLUMN_LANES >= seen[i]) s[i][j] = -INFINITY;
-    // [/student]
-}
-
-/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_max(float value)
-{
-    // [student: row_max]
-    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-    return value;
-    // [/student]
-}
-
-/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_sum(float value)
-{
-    // [student: row_sum]
-    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, distance);
-    return value;
     // [/student]
 }
 
@@ -263,9 +340,42 @@ __device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
     // [/student]
 }
 
+/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_max(float value)
+{
+    // [student: row_max]
+    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    return value;
+    // [/student]
+}
+
+/** O += P V over the whole tile. A lane has p of 8 keys and needs those of all: they pass through memory. */
+template <int HEAD_DIM, int MASKED>
+__device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
+                                  const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                  const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_values]
+    typedef struct sizes<HEAD_DIM> size;
+    constexpr int SLICE_KEYS = SLICE / COLUMN_LANES; // keys of a slice that a lane has
+    int row = first_row<size::WARP_ROWS>();
+#pragma unroll
+    for (int slice = 0; slice < size::TILE_KV / SLICE; slice++) {
+        __syncwarp(); // the warp has read the slice before, which this one overwrites
+        for (int i = 0; i < size::ROWS; i++)
+            for (int j = 0; j < SLICE_KEYS; j++)
+                tiles->p[row + i * ROW_LANES][column_lane() + j * COLUMN_LANES] =
+                    p[i][slice * SLICE_KEYS + j];
+        __syncwarp(); // the slice is complete; other warps have rows of their own
+        multiply_p_v<HEAD_DIM, MASKED>(rows->o, seen, tiles, slice * SLICE);
+    }
+    // [/student]
+}
+
 /**
  * O += P V over the keys of one slice, which begins with key @p first of the tile. If MASKED, keys that a row
- * does not see are stepped over: their p is 0, but 0 * NaN would be NaN.
+ * does not see are skipped: their p is 0, but 0 * NaN would be NaN.
  */
 template <int HEAD_DIM, int MASKED>
 __device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
@@ -291,42 +401,7 @@ __device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
     // [/student]
 }
 
-/** O += P V over the whole tile. A lane has p of 8 keys and needs those of all: they pass through memory. */
-template <int HEAD_DIM, int MASKED>
-__device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
-                                  const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                  const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles)
-{
-    // [student: add_values]
-    typedef struct sizes<HEAD_DIM> size;
-    constexpr int EACH = SLICE / COLUMN_LANES; // keys of a slice that a lane has
-    int row = first_row<size::WARP_ROWS>();
-#pragma unroll
-    for (int slice = 0; slice < size::TILE_KV / SLICE; slice++) {
-        __syncwarp(); // the warp has read the slice before, which this one overwrites
-        for (int i = 0; i < size::ROWS; i++)
-            for (int j = 0; j < EACH; j++)
-                tiles->p[row + i * ROW_LANES][column_lane() + j * COLUMN_LANES] = p[i][slice * EACH + j];
-        __syncwarp(); // the slice is complete; other warps have rows of their own
-        multiply_p_v<HEAD_DIM, MASKED>(rows->o, seen, tiles, slice * SLICE);
-    }
-    // [/student]
-}
-
-/* ---- the kernel --------------------------------------------------------------------------------------- */
-
-/** Stores four floats. */
-__device__ inline void store_output(float *to, const float *from)
-{
-    copy_vector(to, from);
-}
-/** @overload */
-__device__ inline void store_output(__half *to, const float *from)
-{
-    alignas(8) __half x[VECTOR];
-    for (int i = 0; i < VECTOR; i++) x[i] = __float2half(from[i]);
-    *(uint2 *)to = *(const uint2 *)x;
-}
+/* ---- the end ------------------------------------------------------------------------------------------ */
 
 /** Divides O by l, once, and writes a thread's part of it. All 32 lanes must call it. */
 template <typename T, int HEAD_DIM>
@@ -345,120 +420,19 @@ __device__ inline void write_rows(const struct attention_args &args, struct quer
         for (int c = 0; c < size::COLUMNS; c += VECTOR) {
             alignas(16) float x[VECTOR];
             for (int y = 0; y < VECTOR; y++) x[y] = rows->o[i][c + y] * factor;
-            store_output(out_row + column_lane() * VECTOR + c * COLUMN_LANES, x);
+            store_vector(out_row + column_lane() * VECTOR + c * COLUMN_LANES, x);
         }
         if (args.lse != NULL && column_lane() == 0) args.lse[at] = rows->m[i] * LN_2 + logf(l);
     }
     // [/student]
 }
 
-/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
-template <int HEAD_DIM>
-__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
-                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
+/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_sum(float value)
 {
-    // [student: add_tile]
-    typedef struct sizes<HEAD_DIM> size;
-    int seen[size::ROWS];
-    if (keys_seen(args, tile.first) - first_key >= size::TILE_KV) { // the first query sees the fewest keys
-        update_rows<HEAD_DIM>(rows, s);
-        add_values<HEAD_DIM, 0>(rows, s, seen, tiles);
-        return;
-    }
-    for (int i = 0; i < size::ROWS; i++) {
-        int row = min(first_row<size::WARP_ROWS>() + i * ROW_LANES, tile.rows - 1); // no row behind the end
-        seen[i] = keys_seen(args, tile.first + row) - first_key;
-    }
-    mask_scores<HEAD_DIM>(s, seen);
-    update_rows<HEAD_DIM>(rows, s);
-    add_values<HEAD_DIM, 1>(rows, s, seen, tiles);
+    // [student: row_sum]
+    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
     // [/student]
-}
-
-/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    attention_kernel(struct attention_args args, float scale)
-{
-    // [student: attention_kernel]
-    typedef struct sizes<HEAD_DIM> size;
-    extern __shared__ float4 shared_memory[];
-    struct shared_tiles<HEAD_DIM> *tiles = (struct shared_tiles<HEAD_DIM> *)shared_memory;
-    struct query_tile tile = find_query_tile<size::TILE_Q>(args, (int)blockIdx.x);
-    size_t q_row = (size_t)tile.bh * args.q_len + tile.first, kv_row = (size_t)tile.kv_bh * args.kv_len;
-    const T *q_tile = (const T *)args.q + q_row * HEAD_DIM; // [tile.rows, HEAD_DIM]
-    const T *k_bh = (const T *)args.k + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
-    const T *v_bh = (const T *)args.v + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
-    int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
-    int has_rows = (int)threadIdx.x / WARP * size::WARP_ROWS < tile.rows; // this warp
-
-    struct row_state<HEAD_DIM> rows;
-    for (int i = 0; i < size::ROWS; i++) {
-        rows.m[i] = -INFINITY; // nothing seen yet
-        rows.l[i] = 0.0f;
-        for (int c = 0; c < size::COLUMNS; c++) rows.o[i][c] = 0.0f;
-    }
-    load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, scale * LOG2_E);
-
-    for (int turn = 0; turn < divide_up(most, size::TILE_KV); turn++) {
-        int key = turn * size::TILE_KV; // first of the tile
-        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, k_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
-        __syncthreads(); // K is complete, and in the first turn Q, before anybody multiplies
-        float s[size::ROWS][size::KEYS];
-        if (has_rows) multiply_q_k<HEAD_DIM>(s, tiles);
-        __syncthreads(); // everybody is done with K before V takes its place
-        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, v_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
-        __syncthreads(); // V is complete before anybody multiplies
-        if (has_rows) add_tile<HEAD_DIM>(args, tile, key, s, &rows, tiles);
-        __syncthreads(); // everybody is done with V before the next K takes its place
-    }
-    if (has_rows) write_rows<T, HEAD_DIM>(args, tile, &rows);
-    // [/student]
-}
-
-/** Starts one block a tile of queries. */
-template <typename T, int HEAD_DIM>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
-{
-    // [student: launch]
-    // No more blocks than there are rows, and attention_args_check() saw to it that those fit in an int.
-    int blocks = args->batch * args->heads * divide_up(args->q_len, sizes<HEAD_DIM>::TILE_Q);
-    int bytes = (int)sizeof(struct shared_tiles<HEAD_DIM>); // more than 48 KB must be asked for
-    if (cudaFuncSetAttribute(attention_kernel<T, HEAD_DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             bytes) != cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    attention_kernel<T, HEAD_DIM>
-        <<<(unsigned)blocks, THREADS, (size_t)bytes, stream>>>(*args, attention_scale(args));
-    return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
-    // [/student]
-}
-
-/** Checks the arguments and finds the kernel for head_dim. */
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
-{
-    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    switch (args->head_dim) { // tile sizes must be known when compiling
-    case 32:
-        return launch<T, 32>(args, stream);
-    case 64:
-        return launch<T, 64>(args, stream);
-    case 128:
-        return launch<T, 128>(args, stream);
-    default:
-        return KERNEL_INVALID_DIMENSION;
-    }
-}
-
-enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<float>(args, DTYPE_F32, stream);
-}
-
-enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<__half>(args, DTYPE_F16, stream);
 }
