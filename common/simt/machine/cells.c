@@ -86,8 +86,9 @@ static void found_missing_wait(struct doing *now, const struct cell *c)
         .place = now->place,
         .bytes = (uint32_t)now->bytes,
         .where = now->offset,
-        .remark = "the copy lands when its thread has waited (__pipeline_wait_prior); other threads "
-                  "need a barrier after that",
+        .remark =
+            "the copy lands when its thread has waited (__pipeline_wait_prior, cp.async.wait_group); other "
+            "threads need a barrier after that",
         .seen = 1};
     f.actor[0] = (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL};
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,

@@ -257,6 +257,7 @@ static void fill_one(struct filling *f, const struct operand *o, const struct wa
 {
     struct compiling *c = f->c;
     const struct wanted predicate = {.type = PTX_PRED, .written = true};
+    if (o->kind == OPERAND_VECTOR && o->parts == 1) o = &c->operand[o->part[0]];
     if (o->negated && w->type != PTX_PRED) mismatch(c, "no predicate: '!' cannot stand before it");
     if (o->negated) f->op->negate |= 1u << f->slots;
     if (w->what == 'S' && o->kind == OPERAND_SPECIAL)
@@ -269,7 +270,7 @@ static void fill_one(struct filling *f, const struct operand *o, const struct wa
         mismatch(c, "an integer constant");
     else if (w->what == 'I')
         put_slot(f, constant_slot(c, (uint64_t)o->value));
-    else if (w->vector > 0)
+    else if (w->vector > 1)
         fill_vector(f, o, w);
     else
         put_slot(f, value_slot(c, o, w));
@@ -298,7 +299,25 @@ static void fill_operands(struct filling *f)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-/** Whether the operands are as many as the row takes, and in braces where its are. */
+/** What the braces of an operand hold; one register may stand in braces or not. */
+static unsigned elements_of(const struct operand *o)
+{
+    return o->kind == OPERAND_VECTOR ? o->parts : 1;
+}
+
+/** Whether an operand may be what the row wants: address or none, in braces or not, predicate or not. */
+static bool may_be(const struct compiling *c, const struct operand *o, const struct wanted *w)
+{
+    if (w->what == 'A' || w->what == 'a' || o->kind == OPERAND_ADDRESS)
+        return o->kind == OPERAND_ADDRESS && (w->what == 'A' || w->what == 'a');
+    if (elements_of(o) != (w->vector > 0 ? w->vector : 1)) return false;
+    if (o->kind != OPERAND_REGISTER) return true;
+    const enum ptx_type have = c->reg[o->reg].type;
+    if (w->optional) return ptx_type_fits(have, w->type, w->wider);
+    return w->what != 0 || (have == PTX_PRED) == (w->type == PTX_PRED);
+}
+
+/** Whether the operands are as many as the row takes, and may be what it wants. */
 static bool has_shape(const struct compiling *c, const struct instruction *i, const struct row *row,
                       const struct op *op)
 {
@@ -308,12 +327,7 @@ static bool has_shape(const struct compiling *c, const struct instruction *i, co
         word += strcspn(word, " ");
         word += *word == ' ';
         if (at == i->operands && !w.optional) return false;
-        if (at == i->operands) continue;
-        const struct operand *o = &c->operand[i->operand[at++]];
-        if (w.what == 'A' || w.what == 'a'
-                ? o->kind != OPERAND_ADDRESS
-                : (o->kind == OPERAND_VECTOR ? o->parts : 0) != w.vector || o->kind == OPERAND_ADDRESS)
-            return false;
+        if (at < i->operands && !may_be(c, &c->operand[i->operand[at++]], &w)) return false;
     }
     return at == i->operands;
 }
@@ -408,7 +422,7 @@ static void drop(struct compiling *c)
 }
 
 struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_ptx_operand *given,
-                            unsigned givens, const unsigned long long *word, char **refusal)
+                            unsigned givens, const uint64_t *word, char **refusal)
 {
     struct compiling c = {.site = site, .given = given, .givens = givens};
     struct program *p = c.program = calloc(1, sizeof *p);

@@ -12,6 +12,6 @@
  * @param[out] refusal  why it cannot be, to be freed; NULL if it can
  */
 struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_ptx_operand *given,
-                            unsigned givens, const unsigned long long *word, char **refusal);
+                            unsigned givens, const uint64_t *word, char **refusal);
 
 #endif

@@ -54,7 +54,7 @@ static unsigned count_givens(const struct compiling *c)
 }
 
 /* Puts constants and texts in; comments become blanks. */
-static void expand(struct compiling *c, const unsigned long long *word)
+static void expand(struct compiling *c, const uint64_t *word)
 {
     size_t size;
     FILE *out = open_memstream(&c->text, &size);
@@ -447,7 +447,7 @@ static void parse_directive(struct compiling *c)
         ptx_refuse(c, ".%.*s: of PTX's directives, this device has .reg and .pragma", length, name);
 }
 
-void ptx_parse(struct compiling *c, const unsigned long long *word)
+void ptx_parse(struct compiling *c, const uint64_t *word)
 {
     expand(c, word);
     c->at = c->text;

@@ -82,7 +82,7 @@ struct compiling {
 /** @brief Notes why the statement is refused; the name of the instruction in hand is put before it. */
 void ptx_refuse(struct compiling *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** @brief Fills instructions, operands, registers and labels from the site's text. */
-void ptx_parse(struct compiling *c, const unsigned long long *word);
+void ptx_parse(struct compiling *c, const uint64_t *word);
 /** @brief Room for one more of the @p count elements of @p array, of which there is room for powers of two. */
 void *ptx_grow(void *array, unsigned count, size_t element_bytes);
 

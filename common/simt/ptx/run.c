@@ -12,7 +12,7 @@
 #include <string.h>
 
 static struct program *compiled(struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
-                                unsigned operands, const unsigned long long *word)
+                                unsigned operands, const uint64_t *word)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     char *refusal = NULL;
@@ -37,15 +37,21 @@ static void run_operations(struct run *run, const struct program *p)
 }
 
 void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
-                  unsigned long long *word, const void *return_address)
+                  uint64_t *word, const void *return_address)
 {
     struct program *p = __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);
     if (__builtin_expect(p == NULL, 0)) p = compiled(site, operand, operands, word);
-    uint64_t *reg = __builtin_alloca((p->registers + p->constants + 1) * sizeof *reg);
-    struct run run = {.reg = reg, .pc = return_address, .site = site};
-    for (unsigned i = 0; i < p->words; i++) reg[i] = word[i];
-    for (unsigned i = p->words; i < p->registers; i++) reg[i] = 0;
-    if (p->constants > 0) memcpy(reg + p->registers, p->constant, p->constants * sizeof *reg);
+    struct run run = {.pc = return_address, .site = site};
+    if (p->registers + p->constants ==
+        p->words) { /* one instruction, as a rule: it works on what it was given */
+        run.reg = word;
+        run_operations(&run, p);
+        return;
+    }
+    run.reg = __builtin_alloca((p->registers + p->constants) * sizeof *run.reg);
+    for (unsigned i = 0; i < p->words; i++) run.reg[i] = word[i];
+    for (unsigned i = p->words; i < p->registers; i++) run.reg[i] = 0;
+    if (p->constants > 0) memcpy(run.reg + p->registers, p->constant, p->constants * sizeof *run.reg);
     run_operations(&run, p);
-    for (unsigned i = 0; i < p->words; i++) word[i] = reg[i];
+    for (unsigned i = 0; i < p->words; i++) word[i] = run.reg[i];
 }

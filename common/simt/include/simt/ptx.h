@@ -52,7 +52,7 @@ struct simt_ptx_site {
 
 /** @brief Runs the statement for the calling thread. @p word has its operands, one after the other, and receives the outputs. */
 void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
-                  unsigned long long *word, const void *return_address);
+                  uint64_t *word, const void *return_address);
 
 #ifdef __cplusplus
 }
@@ -98,11 +98,11 @@ template <char LETTER, typename T> struct simt_ptx_input {
                                                      : LETTER == 'C' ? SIMT_PTX_TEXT
                                                                      : SIMT_PTX_IN,
                                                      LETTER, slots};
-    SIMT_INLINE void take(const simt_ptx_input &, const unsigned long long *) {}
-    SIMT_INLINE void give(const simt_ptx_input &self, unsigned long long *word)
+    SIMT_INLINE void take(const simt_ptx_input &, const uint64_t *) {}
+    SIMT_INLINE void give(const simt_ptx_input &self, uint64_t *word)
     {
         if constexpr (LETTER == 'n')
-            word[0] = (unsigned long long)(long long)self.value;
+            word[0] = (uint64_t)(long long)self.value;
         else if constexpr (slots == 2)
             __builtin_memcpy(word, &self.value, 16);
         else
@@ -115,14 +115,14 @@ template <char LETTER, bool READ, typename T> struct simt_ptx_output {
     static_assert(LETTER != 'n' && LETTER != 'C', "asm: a constant cannot be an output");
     T *to;
     static constexpr struct simt_ptx_operand what = {READ ? SIMT_PTX_IN_OUT : SIMT_PTX_OUT, LETTER, slots};
-    SIMT_INLINE void give(const simt_ptx_output &self, unsigned long long *word)
+    SIMT_INLINE void give(const simt_ptx_output &self, uint64_t *word)
     {
         if constexpr (READ && slots == 2)
             __builtin_memcpy(word, self.to, 16);
         else if constexpr (READ)
             word[0] = simt_to_word<std::remove_cv_t<T>>(*self.to);
     }
-    SIMT_INLINE void take(const simt_ptx_output &self, const unsigned long long *word)
+    SIMT_INLINE void take(const simt_ptx_output &self, const uint64_t *word)
     {
         if constexpr (slots == 2)
             __builtin_memcpy(self.to, word, 16);
@@ -134,8 +134,8 @@ template <char LETTER, bool READ, typename T> struct simt_ptx_output {
 template <bool MEMORY> struct simt_ptx_clobber {
     enum { slots = 0 };
     static constexpr struct simt_ptx_operand what = {SIMT_PTX_CLOBBER, MEMORY ? 'm' : 0, 0};
-    SIMT_INLINE void give(const simt_ptx_clobber &, unsigned long long *) {}
-    SIMT_INLINE void take(const simt_ptx_clobber &, const unsigned long long *) {}
+    SIMT_INLINE void give(const simt_ptx_clobber &, uint64_t *) {}
+    SIMT_INLINE void take(const simt_ptx_clobber &, const uint64_t *) {}
 };
 
 /** @brief 1 if all clobbers are "memory"; any other is an error, as with nvcc. */
@@ -171,7 +171,7 @@ template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, T> simt_pt
 /* ---- the call ------------------------------------------------------------------------------------------- */
 
 template <unsigned WORDS> struct simt_ptx_words {
-    unsigned long long word[WORDS];
+    uint64_t word[WORDS];
 };
 
 template <typename... Operand> static constexpr struct simt_ptx_operand simt_ptx_table[] = {Operand::what...};
