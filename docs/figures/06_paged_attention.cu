@@ -1,4 +1,4 @@
-// Lesson 06: where tokens lie, and who loads what of sixteen of them.
+// Lesson 06: where tokens lie, who loads what of sixteen of them, and how lanes add up their parts of the scores.
 #include "paged_attention.cu"
 
 #include "figure.h"
@@ -66,6 +66,46 @@ static void draw_loads(struct svg *svg, double x, double y)
              "16 bytes a cell, in it the lane; one colour is one load instruction: 32 lanes, %d rows of 256 bytes.", figure_layout::ROWS);
 }
 
+enum { SCATTER_LANES = 8 }; // of the reduce-scatter that is drawn: as many sums
+
+// Which sum is each lane left with? Value i is 4^i in every lane, so sum i is SCATTER_LANES * 4^i.
+__global__ void ask_reduce_scatter(float *sum_at)
+{
+    float x[SCATTER_LANES];
+    for (int i = 0; i < SCATTER_LANES; i++) x[i] = (float)(1u << 2 * i);
+    sum_at[threadIdx.x] = warp_reduce_scatter<SCATTER_LANES, SCATTER_LANES>(x);
+}
+
+static void draw_reduce_scatter(struct svg *svg, double x, double y)
+{
+    shared_array<float> sum_at(WARP);
+    ask_reduce_scatter<<<1, WARP>>>(sum_at.device);
+    sum_at.to_host();
+    double cell = 19, apart = SCATTER_LANES * cell + 29;
+    for (int stage = 0; stage <= 3; stage++) {
+        int kept = SCATTER_LANES >> stage, added = 1 << stage; // sums of a lane, lanes in each of them
+        double left = x + apart * stage;
+        if (stage == 0)
+            svg_text(svg, left, y - 26, 12, SVG_START, "ink", "at first");
+        else
+            svg_text(svg, left, y - 26, 12, SVG_START, "ink", "after distance %d", SCATTER_LANES >> stage);
+        for (int i = 0; i < SCATTER_LANES; i++) svg_text(svg, left + cell * (i + 0.5), y - 6, 11, SVG_MIDDLE, "faint", "%d", i);
+        for (int lane = 0; lane < SCATTER_LANES; lane++) {
+            char label[8];
+            snprintf(label, sizeof label, "%d", added);
+            for (int i = 0; i < SCATTER_LANES; i++) {
+                int holds = i / kept == lane / kept;
+                draw_cell(svg, left + cell * i, y + 22 * lane, cell, 22, holds ? fill_of(stage) : "none", holds ? label : NULL);
+                if (stage == 3 && holds && sum_at[(size_t)lane] != (float)(SCATTER_LANES * (1u << 2 * i)))
+                    fail("warp_reduce_scatter() leaves lane %d with another sum than %d", lane, i);
+            }
+            if (stage == 0) svg_text(svg, left - 6, y + 22 * lane + 15, 11, SVG_END, "faint", "lane %d", lane);
+        }
+    }
+    svg_text(svg, x, y + 22 * SCATTER_LANES + 20, 12, SVG_START, "faint",
+             "A column is one of 8 sums. The number says of how many lanes a lane has added up the parts; white: given away.");
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) fail("usage: %s FOLDER", arguments[0]);
@@ -81,5 +121,11 @@ int main(int count, char **arguments)
     svg_title(&svg, 16, 24, 15, SVG_START, "What the lanes of a warp load of %d tokens, head_dim 128", STEP_KEYS);
     draw_loads(&svg, 90, 44);
     finish(&svg, arguments[1], "06_loads", "Which lane loads which 16 bytes of a step of keys");
+    svg = {};
+    svg.width = 800;
+    svg.height = 310;
+    svg_title(&svg, 16, 24, 15, SVG_START, "Reduce-scatter: 8 lanes add up 8 values with 7 shuffles each, and each lane keeps one sum");
+    draw_reduce_scatter(&svg, 66, 84);
+    finish(&svg, arguments[1], "06_reduce_scatter", "Which sums each of 8 lanes holds after each exchange of a reduce-scatter");
     return 0;
 }
