@@ -132,7 +132,7 @@ enum kernel_status naive_attention_softmax_f32(const struct attention_args *args
     enum kernel_status status = check_part(args, scores);
     if (status != KERNEL_OK) return status;
     // [student: softmax_launch]
-    /* TODO: launch softmax_kernel, one block a row. */
+    /* TODO: launch softmax_kernel, one block per row. */
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
@@ -157,7 +157,7 @@ enum kernel_status naive_attention_output_f32(const struct attention_args *args,
     enum kernel_status status = check_part(args, probs);
     if (status != KERNEL_OK) return status;
     // [student: output_launch]
-    /* TODO: launch output_kernel, one block a row. */
+    /* TODO: launch output_kernel, one block per row. */
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]

@@ -35,7 +35,7 @@ size_t naive_attention_workspace_bytes(const struct attention_args *args);
  *         ::KERNEL_INVALID_CONFIG if scores is NULL; ::KERNEL_ALIGNMENT_ERROR if it is not a multiple of 4 bytes;
  *         ::KERNEL_CUDA_ERROR
  * @launch (query rows of all heads, ceil(kv_len / 256)) blocks of 256 threads, one score a thread
- * @cost 2 * head_dim operations a score; a load of K asks for 32 sectors
+ * @cost 2 * head_dim operations per score; a load of K asks for 32 sectors
  */
 enum kernel_status naive_attention_scores_f32(const struct attention_args *args, float *scores,
                                               cudaStream_t stream);
@@ -48,23 +48,23 @@ enum kernel_status naive_attention_scores_f32(const struct attention_args *args,
  * @param[in,out] scores device, f32 [batch, heads, q_len, kv_len]
  * @param[in]     stream where to launch
  * @return as for naive_attention_scores_f32()
- * @launch one block of 256 threads a row
+ * @launch one block of 256 threads per row
  * @smem 2 KB, static
- * @cost about 5 operations a score; the matrix is read three times and written twice, all but one read
+ * @cost about 5 operations per score; the matrix is read three times and written twice, all but one read
  *       and one  write served by the caches while a row fits
  */
 enum kernel_status naive_attention_softmax_f32(const struct attention_args *args, float *scores,
                                                cudaStream_t stream);
 
 /**
- * @brief Part "output": O = P V. Values of keys behind the mask never count; those of visible keys do, also where the
+ * @brief Part "output": O = P V. Values of hidden keys never count; those of visible keys do, also where the
  *        probability is 0.
  * @param[in] args   v is read, out is written
  * @param[in] probs  device, f32 [batch, heads, q_len, kv_len]
  * @param[in] stream where to launch
  * @return as for naive_attention_scores_f32()
- * @launch one block of 64 threads a row, one element of it a thread
- * @cost 2 * kv_len operations an element; a load of V asks for 4 sectors
+ * @launch one block of 64 threads per row, one element of it per thread
+ * @cost 2 * kv_len operations per element; a load of V asks for 4 sectors
  */
 enum kernel_status naive_attention_output_f32(const struct attention_args *args, const float *probs,
                                               cudaStream_t stream);

@@ -122,7 +122,7 @@ __device__ inline void store_scores(const struct attention_args &args, struct qu
 {
     // [student: store_scores]
     /* TODO: write scale * sum[i][j] to its place in S, or -infinity if the query does not see the key. Leave
-     * out rows behind the tile's last query and columns behind the last key. */
+     * out rows past the tile's last query and columns past the last key. */
     (void)args, (void)tile, (void)first_key, (void)scale, (void)sum, (void)s_bh;
     // [/student]
 }

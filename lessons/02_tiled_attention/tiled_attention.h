@@ -36,7 +36,7 @@ size_t tiled_attention_workspace_bytes(const struct attention_args *args);
  *         ::KERNEL_CUDA_ERROR
  * @launch (batch * heads * ceil(q_len / 64), ceil(kv_len / 64)) blocks of 256 threads, 64 x 64 scores a block
  * @smem 17 KB, static
- * @cost 2 * head_dim operations a score; every element of Q and K is requested once for 64 scores
+ * @cost 2 * head_dim operations per score; every element of Q and K is requested once for 64 scores
  */
 enum kernel_status tiled_attention_scores_f32(const struct attention_args *args, float *scores,
                                               cudaStream_t stream);
@@ -49,7 +49,7 @@ enum kernel_status tiled_attention_scores_f32(const struct attention_args *args,
  * @param[in,out] scores device, f32 [batch, heads, q_len, kv_len]
  * @param[in]     stream where to launch
  * @return as for tiled_attention_scores_f32()
- * @launch one block of 256 threads a row
+ * @launch one block of 256 threads per row
  * @smem 2 KB, static
  * @cost as for naive_attention_softmax_f32()
  */
@@ -57,7 +57,7 @@ enum kernel_status tiled_attention_softmax_f32(const struct attention_args *args
                                                cudaStream_t stream);
 
 /**
- * @brief Part "output": O = P V. Values of keys behind the mask never count; those of visible keys do, also where the
+ * @brief Part "output": O = P V. Values of hidden keys never count; those of visible keys do, also where the
  *        probability is 0.
  * @param[in] args   v is read, out is written
  * @param[in] probs  device, f32 [batch, heads, q_len, kv_len]
@@ -65,7 +65,7 @@ enum kernel_status tiled_attention_softmax_f32(const struct attention_args *args
  * @return as for tiled_attention_scores_f32()
  * @launch (batch * heads * ceil(q_len / 64), ceil(head_dim / 64)) blocks of 256 threads
  * @smem 17 KB, static
- * @cost 2 * kv_len operations an element; every element of P and V is requested once for 64 results
+ * @cost 2 * kv_len operations per element; every element of P and V is requested once for 64 results
  */
 enum kernel_status tiled_attention_output_f32(const struct attention_args *args, const float *probs,
                                               cudaStream_t stream);

@@ -59,7 +59,7 @@ __device__ inline struct softmax_pair warp_merge(struct softmax_pair pair)
 __device__ inline struct softmax_pair block_merge(struct softmax_pair pair)
 {
     // [student: block_merge]
-    /* TODO: merge within the warp, leave one pair a warp in shared memory, wait, and merge those. Every
+    /* TODO: merge within the warp, leave one pair per warp in shared memory, wait, and merge those. Every
      * thread needs the result, and __shfl_sync reaches one warp only. */
     return pair;
     // [/student]
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(ROW_THREADS_MAX) row_kernel(const float *in, /
                                                               int cols)
 {
     // [student: row_kernel]
-    /* TODO: load this thread's share of the row into registers (-infinity for what lies behind the end),
+    /* TODO: load this thread's share of the row into registers (-infinity for what lies past the end),
      * make its pair, merge the block's pairs, and write the probabilities from the registers. No second read
      * of the row. */
     (void)in, (void)out, (void)lse, (void)cols;
@@ -242,7 +242,7 @@ enum kernel_status online_softmax_attention_f32(const struct attention_args *arg
     if (args->dtype != DTYPE_F32) return KERNEL_UNSUPPORTED_DTYPE;
     if (args->head_dim > HEAD_DIM_MAX) return KERNEL_INVALID_DIMENSION;
     // [student: attention_launch]
-    /* TODO: launch attention_kernel, one block a row, with the smallest PER_LANE (1, 2, 4, 8) that holds
+    /* TODO: launch attention_kernel, one block per row, with the smallest PER_LANE (1, 2, 4, 8) that holds
      * head_dim. */
     (void)stream;
     return KERNEL_NOT_STARTED;

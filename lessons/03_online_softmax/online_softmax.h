@@ -36,8 +36,8 @@ struct softmax_pair {
  * @param[in]  stream where to launch
  * @return ::KERNEL_OK, or the first that applies: ::KERNEL_INVALID_CONFIG (null pointer), ::KERNEL_INVALID_DIMENSION,
  *         ::KERNEL_ALIGNMENT_ERROR (not a multiple of 8 bytes), ::KERNEL_CUDA_ERROR
- * @launch one thread a pair
- * @cost 16 bytes read, 8 written, two exponentials a pair
+ * @launch one thread per pair
+ * @cost 16 bytes read, 8 written, two exponentials per pair
  */
 enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const struct softmax_pair *b,
                                             struct softmax_pair *out, int count, cudaStream_t stream);
@@ -54,9 +54,9 @@ enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const 
  * @param[in]  cols   >= 1
  * @param[in]  stream where to launch
  * @return as for online_softmax_merge_f32(); ::KERNEL_ALIGNMENT_ERROR if a pointer is not a multiple of 4 bytes
- * @launch one block a row, of as many threads as hold it in registers
+ * @launch one block per row, of as many threads as hold it in registers
  * @smem a pair for each warp
- * @cost every element read once and written once; two exponentials an element
+ * @cost every element read once and written once; two exponentials per element
  */
 enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *lse, int rows, int cols,
                                            cudaStream_t stream);
@@ -68,9 +68,9 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
  * @param[in] stream where to launch
  * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_DIMENSION if head_dim > 256; ::KERNEL_CUDA_ERROR
- * @launch one block a query row; its warps share the keys
+ * @launch one block per query row; its warps share the keys
  * @smem a pair and head_dim sums for each warp
- * @cost 4 * head_dim operations a query and key; K and V are requested once for every query row
+ * @cost 4 * head_dim operations per query and key; K and V are requested once for every query row
  */
 enum kernel_status online_softmax_attention_f32(const struct attention_args *args, cudaStream_t stream);
 

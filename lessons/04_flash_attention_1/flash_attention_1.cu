@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 04, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 04: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
@@ -83,7 +83,7 @@ enum kernel_status flash_attention_1_f16(const struct attention_args *args, cuda
     enum kernel_status status = check_call(args, DTYPE_F16);
     if (status != KERNEL_OK) return status;
     // [student: launch_f16]
-    /* TODO (part f16): launch_attention<half> with the output in the workspace, m and l behind it, and then
+    /* TODO (part f16): launch_attention<half> with the output in the workspace, m and l after it, and then
      * round_kernel. */
     (void)stream;
     return KERNEL_NOT_STARTED;
@@ -113,7 +113,7 @@ inline enum kernel_status launch_attention(const struct attention_args *args,
 {
     // [student: launch_attention]
     /* TODO: find m and l in `pairs`, and launch attention_kernel<T, HEAD_DIM> for the head_dim asked for: one
-     * block a head, in `stream`. Return launch_status(). */
+     * block per head, in `stream`. Return launch_status(). */
     (void)args, (void)o, (void)pairs, (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]

@@ -8,7 +8,7 @@
  *         m' = max(m, S)      l' = l exp(m - m') + sum exp(S - m')
  *         O' = (l exp(m - m') O + exp(S - m') V) / l'
  *
- * Both entry points take head_dim 32, 64 or 128, any lengths, and compute in float. Keys behind the mask are
+ * Both entry points take head_dim 32, 64 or 128, any lengths, and compute in float. Hidden keys are
  * never weighted. A row that sees no key has O = 0 and logsumexp -infinity.
  * @see Dao et al. 2022, "FlashAttention", algorithm 1; oracle: ref_attention() in reference/attention.h
  */
@@ -41,7 +41,7 @@ size_t flash_attention_1_workspace_bytes(const struct attention_args *args);
  *         workspace; ::KERNEL_UNSUPPORTED_DTYPE unless dtype is DTYPE_F32; ::KERNEL_INVALID_DIMENSION unless
  *         head_dim is 32, 64 or 128; ::KERNEL_OUT_OF_MEMORY if the workspace is missing or too small, and
  *         ::KERNEL_ALIGNMENT_ERROR if it is misaligned; ::KERNEL_CUDA_ERROR; ::KERNEL_OK
- * @launch one block a query head, batch * heads in all
+ * @launch one block per query head, batch * heads in all
  * @smem 48 KB, static
  * @cost 4 * batch * heads * q_len * kv_len * head_dim operations; about 9 kv_len head_dim^2 / M floats of device
  *       memory a query row, M being the floats of shared memory (12288)

@@ -28,7 +28,7 @@ template <int HEAD_DIM> struct sizes {
         THREAD_KEYS = KEYS / WARP,                   // keys whose scores a lane computes
         COLUMNS = HEAD_DIM / WARP                    // columns of the output that a lane computes
     };
-    static_assert(QUERIES * WIDTH <= TILE_FLOATS, "queries and weights take turns in the third tile");
+    static_assert(QUERIES * WIDTH <= TILE_FLOATS, "queries, then weights, use the third tile");
     static_assert((int)ROWS <= (int)WARP, "lane i keeps the pair of row i");
     static_assert(FOURS % SWIZZLE == 0, "a swizzled row stays within its place");
 };
@@ -52,7 +52,7 @@ struct query_rows {
 /** @brief What a lane holds of its warp's rows during a visit. */
 template <int HEAD_DIM> struct row_state {
     alignas(16) float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]; /**< rows move as float4 */
-    float m; /**< of row `lane`; the lanes behind the last row hold that of nothing */
+    float m; /**< of row `lane`; the lanes past the last row hold the pair of an empty piece */
     float l; /**< of row `lane`, likewise */
 };
 

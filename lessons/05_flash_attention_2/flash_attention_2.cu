@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 05, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 05: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
@@ -140,7 +140,7 @@ template <typename T, int HEAD_DIM>
 static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
 {
     // [student: launch]
-    /* TODO: one block a tile of queries, THREADS threads, sizeof(struct shared_tiles<HEAD_DIM>) bytes of
+    /* TODO: one block per tile of queries, THREADS threads, sizeof(struct shared_tiles<HEAD_DIM>) bytes of
      * shared memory. More than 48 KB must be asked for with cudaFuncSetAttribute() before the launch. */
     (void)args, (void)stream;
     return KERNEL_NOT_STARTED;
@@ -303,7 +303,7 @@ __device__ inline void write_rows(const struct attention_args &args, struct quer
     // [student: write_rows]
     /* TODO: the row's l is the sum over its 8 lanes. Divide O by it (a row that sees nothing becomes zeros),
      * store 4 columns at a time, and let one lane of the row write m * LN_2 + log(l) to lse, if wanted.
-     * Rows behind the end of the head are not stored; their lanes still take part in row_sum(). */
+     * Rows past the end of the head are not stored; their lanes still take part in row_sum(). */
     (void)args, (void)tile, (void)rows;
     // [/student]
 }

@@ -27,7 +27,7 @@ extern "C" {
  *         ::KERNEL_CUDA_ERROR; ::KERNEL_OK
  * @launch batch * heads * ceil(q_len / 128) blocks of 128 threads; tiles of 64 queries if head_dim is 128
  * @smem 40, 63 or 56 KB for head_dim 32, 64, 128: more than 48 must be asked for
- * @cost 4 * head_dim operations a query and visible key; Q read and O written once, K and V requested once
+ * @cost 4 * head_dim operations per query and visible key; Q read and O written once, K and V requested once
  *       for every tile of queries
  */
 enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream);

@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 06, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 06: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
@@ -92,7 +92,7 @@ enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *arg
     enum kernel_status status = paged_attention_args_check(args, 0);
     if (status != KERNEL_OK) return status;
     // [student: v1_launch]
-    /* TODO: launch v1_kernel<head_dim> with one block a (sequence, query head). */
+    /* TODO: launch v1_kernel<head_dim> with one block per (sequence, query head). */
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
@@ -156,8 +156,8 @@ template <int HEAD_DIM>
 static void launch_v2(const struct paged_attention_args *args, struct split split, cudaStream_t stream)
 {
     // [student: v2_launch]
-    /* TODO: partition_kernel<HEAD_DIM, 1, 2, 4 or 8>, one block a (sequence, partition, K/V head, chunk of
-     * its group); behind it merge_kernel<HEAD_DIM>, one block a (sequence, query head). */
+    /* TODO: partition_kernel<HEAD_DIM, 1, 2, 4 or 8>, one block per (sequence, partition, K/V head, chunk of
+     * its group); after it merge_kernel<HEAD_DIM>, one block per (sequence, query head). */
     (void)args, (void)split, (void)stream;
     // [/student]
 }

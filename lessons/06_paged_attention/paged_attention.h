@@ -4,8 +4,8 @@
  *
  *     validate   looks through the block table, once for all layers of a decode step, and leaves the verdict
  *                in device memory
- *     v1         one block a (sequence, query head)
- *     v2         one block a (sequence, K/V head, partition of the keys), for all query heads of the group;
+ *     v1         one block per (sequence, query head)
+ *     v2         one block per (sequence, K/V head, partition of the keys), for all query heads of the group;
  *                a second kernel merges the partitions
  *
  * Entry points may be captured into a graph: they launch on @c stream and do nothing else. The host learns
@@ -38,7 +38,7 @@ extern "C" {
 enum kernel_status paged_attention_validate(const struct paged_attention_args *args, cudaStream_t stream);
 
 /**
- * @brief Part "v1": one block a (sequence, query head), no workspace.
+ * @brief Part "v1": one block per (sequence, query head), no workspace.
  *
  * If *device_status is not ::KERNEL_OK, whatever it is, out is left as it is and neither table nor caches are read.
  * A max_context_len up to 32,768 is always served. A kernel that keeps something for every key in shared memory may
@@ -48,7 +48,7 @@ enum kernel_status paged_attention_validate(const struct paged_attention_args *a
  * @return what paged_attention_args_check() says; ::KERNEL_CUDA_ERROR
  * @launch batch * heads blocks of 128 threads
  * @smem sums and pairs of 4 warps
- * @cost 4 * head_dim bytes a key and query head, so those of a group ask for the same bytes
+ * @cost 4 * head_dim bytes per key and query head, so those of a group ask for the same bytes
  */
 enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream);
 
@@ -75,7 +75,7 @@ size_t paged_attention_v2_workspace_bytes(const struct paged_attention_args *arg
  * @launch batch * kv_heads * partitions blocks of 128 threads (more for groups above 8), then
  *         batch * heads to merge
  * @smem sums and pairs of 4 warps, for every head of the group
- * @cost 4 * head_dim bytes a key and K/V head, and 4 * (head_dim + 2) written and read a query
+ * @cost 4 * head_dim bytes per key and K/V head, and 4 * (head_dim + 2) written and read per query
  *       head and partition
  */
 enum kernel_status paged_attention_v2_f16(const struct paged_attention_args *args, cudaStream_t stream);

@@ -70,7 +70,7 @@ __host__ __device__ inline float *partial_sums(const struct paged_attention_args
     return (float *)args.workspace;
 }
 
-/** @brief Partial pairs in the workspace, behind the sums: [batch, heads, partitions]. */
+/** @brief Partial pairs in the workspace, after the sums: [batch, heads, partitions]. */
 __host__ __device__ inline struct softmax_pair *partial_pairs(const struct paged_attention_args &args,
                                                               int partitions)
 {

@@ -98,7 +98,7 @@ __device__ inline void load_by_element(half (*tile)[COLS + PAD], struct source f
                                        int first_col)
 {
     // [student: load_by_element]
-    /* TODO: the same with one half a turn: thread t takes elements t, t + THREADS, ... of the tile. An element
+    /* TODO: the same with one half at a time: thread t takes elements t, t + THREADS, ... of the tile. An element
      * that the matrix does not have is __float2half(0.0f), and nothing is read in its place. */
     (void)tile, (void)from, (void)first_row, (void)first_col;
     // [/student]

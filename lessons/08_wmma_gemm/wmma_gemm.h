@@ -28,7 +28,7 @@ extern "C" {
  *                   [m, ldc], ldc >= n. m, n, k >= 1; a, b and c aligned to one element; trans_a, trans_b 0,
  *                   alpha 1, beta 0; stages and the workspace are not looked at
  * @param[in] stream where to launch
- * @launch one block a tile of C, all in x
+ * @launch one block per tile of C, all in x
  * @smem below 48 KB, static
  * @cost 2 m n k operations; 2 (m k + k n) + 4 m n bytes of device memory at the least; no workspace
  * @return what gemm_args_check_plain() says, or ::KERNEL_CUDA_ERROR

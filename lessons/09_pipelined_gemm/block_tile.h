@@ -16,7 +16,7 @@ enum {
     WARP = 32,       /**< lanes */
     FRAGMENT = 16,   /**< rows, columns and terms of one matrix instruction */
     CHUNK = 8,       /**< halves in 16 bytes, the most that one copy moves */
-    PAD = 8,         /**< halves behind each row of a tile: 8 lines of 16 bytes then use all 32 banks */
+    PAD = 8,         /**< halves after each row of a tile: 8 lines of 16 bytes then use all 32 banks */
     RASTER_ROWS = 8, /**< rows of tiles of C that are worked on together */
     EDGE_STRIDE = 24 /**< floats from row to row of what passes fragments of C through shared memory */
 };

@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 09, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 09: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions.
  *
@@ -124,7 +124,7 @@ static int large_tiles_pay(const struct gemm_args *args)
 template <typename T> static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
 {
     // [student: launch]
-    /* TODO: one block a tile of C, T::THREADS threads, args->stages stages of shared memory. More than 48 KB
+    /* TODO: one block per tile of C, T::THREADS threads, args->stages stages of shared memory. More than 48 KB
      * have to be asked for with cudaFuncSetAttribute. */
     (void)args, (void)stream;
     return KERNEL_NOT_STARTED;
@@ -141,7 +141,7 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
      * simplest right loop, for every step along k:
      *     wait_for_oldest(), realign_stage(), barrier; fill_stage() for step + ahead;
      *     for every 16 of k of the step: load_fragments(), multiply_fragments().
-     * A single stage can be filled only when it has been multiplied, behind a second barrier. At the end
+     * A single stage can be filled only when it has been multiplied, after a second barrier. At the end
      * store_warp_tile(); fragments that stick out of C pass through the first stage, so who must be done with it?
      * When all cases pass, write multiply_step() and call it instead: for interior_steps() steps, then for those
      * where something is at an edge, then for the last. First: wait, realign_rows, barrier, fragments. */
@@ -168,7 +168,7 @@ __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS
     // [student: multiply_step]
     /* TODO, last of all: for speed. Leave it empty until product_kernel() is right without it. For each 16 of
      * k: first begin to load what comes next, then multiply what is there.
-     *     - f[0] and f[1] take turns: load_fragments() into one, multiply_fragments() of the other.
+     *     - f[0] and f[1] alternate: load_fragments() into one, multiply_fragments() of the other.
      *     - Beside each of the first T::SHARES: copy_interior() for a share of A and of B, if KIND is INTERIOR;
      *       after the last share a commit. EDGE: fill_stage() at the beginning. LAST: nothing to copy.
      *     - Beside the last 16 of k: wait, EDGE: realign_stage(), barrier, load the first fragments of the
@@ -267,7 +267,7 @@ __device__ inline void copy_misaligned(half to[ROWS][COLUMNS + PAD], const struc
 {
     // [student: copy_misaligned]
     /* TODO: as copy_edge(), but a row is copied from the multiple of 16 bytes on that its own first chunk
-     * is misalignment_of() halves behind, and one thread of a row copies the chunk that goes into the pad. Halves
+     * is misalignment_of() halves past, and one thread of a row copies the chunk that goes into the pad. Halves
      * beside the row may come along, of other rows or between them; those outside of the matrix may not. */
     (void)to, (void)from, (void)row, (void)column;
     // [/student]

@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Lesson 10, your desk. Read README.md beside this file, then write what stands between the lines
+ * Lesson 10: the file you write. Read README.md beside it, then fill in what stands between the lines
  * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
@@ -199,7 +199,7 @@ static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stre
     p.lda = (size_t)args->lda, p.ldb = (size_t)args->ldb, p.ldc = (size_t)args->ldc;
     p.alpha = args->alpha, p.beta = args->beta;
     // [student: launch]
-    /* TODO: fill in the rest of p (k, tiles, c_vectors), start one block a tile, and return KERNEL_OK, or
+    /* TODO: fill in the rest of p (k, tiles, c_vectors), start one block per tile, and return KERNEL_OK, or
      * KERNEL_CUDA_ERROR if cudaGetLastError() says so. With alpha 0 nothing of A and B is to be read. */
     (void)p, (void)stream;
     return KERNEL_NOT_STARTED;
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
      * 2. With one buffer: load, store, barrier, multiply over k, barrier. Write the sums.
      * 3. With two: load the next tile before you multiply, store it into the other buffer when you are done. How
      * many barriers does an iteration need now, and where? The last iteration has nothing to load: leave it to the code
-     * behind the loop.
+     * after the loop.
      * 4. Load the fragments of k + 1 before you multiply those of k, across the end of an iteration as well. */
     (void)p;
     // [/student]
@@ -247,7 +247,7 @@ __device__ inline void start_operand(struct operand<T, SIZE, EXTENT, ELEMS> *ope
     operand->step = along_k ? 1 : ld;
     // [student: start_operand]
     /* TODO: for each of your packs ask find_pack() where it lies in the tile, and let operand->at[i] point to it
-     * in the matrix, c counted from `first`. Let what lies behind `extent` point to the last row or column that
+     * in the matrix, c counted from `first`. Let what lies past `extent` point to the last row or column that
      * there is; the last whole pack, if packs lie along C. */
     (void)matrix, (void)ld, (void)first, (void)extent;
     // [/student]
@@ -339,7 +339,7 @@ __device__ inline void write_sums(const struct product &p, const float sum[SIZE:
 {
     // [student: write_sums]
     /* TODO: row i of the thread is row % VECTOR of its group, and the groups of a thread are LANES_M vectors
-     * apart; columns likewise with LANES_N. Skip rows behind p.m; write_elements() knows p.n - column. */
+     * apart; columns likewise with LANES_N. Skip rows past p.m; write_elements() knows p.n - column. */
     (void)p, (void)sum, (void)row, (void)column;
     // [/student]
 }

@@ -34,7 +34,7 @@ enum gemm_tile {
  *                   and extent allow them; stages and the workspace are not looked at
  * @param[in] tile   a value of enum gemm_tile
  * @param[in] stream where to launch
- * @launch one block a tile of C: 256 threads for a large one, which have a multiprocessor to themselves; 128 for a
+ * @launch one block per tile of C: 256 threads for a large one, which have an SM to themselves; 128 for a
  *         small one, of which four fit
  * @smem 25 KB for large tiles, 17 KB for small ones, static: two buffers of a tile of A and one of B
  * @cost 2 * m * n * k operations; each number of A and B is requested once for each tile along the other side

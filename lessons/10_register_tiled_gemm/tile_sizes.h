@@ -9,7 +9,7 @@
 enum {
     WARP = 32,   /**< lanes */
     VECTOR = 4,  /**< elements that one load brings, from device memory or from shared memory */
-    PAD = 4,     /**< floats behind each row of a tile: the next row begins 4 banks further */
+    PAD = 4,     /**< floats after each row of a tile: the next row begins 4 banks further */
     PATCH_K = 8, /**< elements of a row that neighbouring lanes load together: in f32 a sector of 32 bytes */
     RASTER_ROWS = 8 /**< rows of tiles of C that are worked on at the same time (rasterization.h) */
 };
