@@ -134,8 +134,6 @@ static const struct table_row TABLE[] = {
     {"infinite_key",            GROUP_NUMERICS, A,                2,     8,    2,  64,   16,   100, FULL,              INFINITE_KEY,   {0}},
     {"infinite_value",          GROUP_NUMERICS, A,                2,     8,    2,  64,   16,   100, FULL,              INFINITE_VALUE, {0}},
     {"large_values",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              LARGE_VALUES,   {0}},
-    {"large_values_32",         GROUP_NUMERICS, A,                1,     1,    1,  32,   32,    90, FULL,              LARGE_VALUES,   {0}},
-    {"large_values_128",        GROUP_NUMERICS, A,                1,     2,    1, 128,   16,   330, FULL,              LARGE_VALUES,   {0}},
     {"scores_below",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, MIXED,             BELOW,          {0}},
     {"faint_weights",           GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   200, FULL,              FAINT,          {0}},
     {"faint_weights_32",        GROUP_NUMERICS, A,                1,     3,    1, 128,   32,   330, FULL,              FAINT,          {0}},
