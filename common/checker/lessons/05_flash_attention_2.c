@@ -17,17 +17,20 @@ static const struct own_case {
     unsigned devices;
     int heads, kv_heads, q_len, kv_len, head_dim, causal;
 } OWN[] = {
-    {"square_64", "two_tiles_65x129", GROUP_EDGES, ON_ANY, 1, 1, 65, 129, 128, 0},
-    {"square_64", "two_tiles_causal_130", GROUP_EDGES, ON_ANY, 1, 1, 130, 130, 64, 1},
-    {"square_64", "blind_tile_causal", GROUP_EDGES, ON_ANY, 1, 1, 200, 40, 32, 1},
-    {"heads_16_len_4096", "heads_16_len_128", GROUP_SPEED, ON_GPU, 16, 16, 128, 128, 64, 0},
-    {"heads_16_len_4096", "heads_16_len_256", GROUP_SPEED, ON_GPU, 16, 16, 256, 256, 64, 0},
-    {"heads_16_len_4096", "heads_16_len_512", GROUP_SPEED, ON_GPU, 16, 16, 512, 512, 64, 0},
-    {"heads_16_len_4096", "heads_16_len_1024", GROUP_SPEED, ON_GPU, 16, 16, 1024, 1024, 64, 0},
-    {"heads_16_len_4096", "heads_16_len_8192", GROUP_SPEED, ON_GPU, 16, 16, 8192, 8192, 64, 0},
-    {"heads_16_len_4096", "heads_16_len_16384", GROUP_SPEED, ON_GPU, 16, 16, 16384, 16384, 64, 0},
-    {"heads_16_len_4096", "len_65536", GROUP_SPEED, ON_GPU, 1, 1, 65536, 65536, 64, 0},
-    {"heads_16_len_4096", "len_65536_causal", GROUP_SPEED, ON_GPU, 1, 1, 65536, 65536, 64, 1},
+    /* clang-format off */
+    /* like               name                    group        devices   heads  kv_h  q_len  kv_len  dim causal */
+    {"square_64",         "two_tiles_65x129",     GROUP_EDGES, ON_ANY,      1,    1,    65,    129, 128, 0},
+    {"square_64",         "two_tiles_causal_130", GROUP_EDGES, ON_ANY,      1,    1,   130,    130,  64, 1},
+    {"square_64",         "blind_tile_causal",    GROUP_EDGES, ON_ANY,      1,    1,   200,     40,  32, 1},
+    {"heads_16_len_4096", "heads_16_len_128",     GROUP_SPEED, ON_GPU,     16,   16,   128,    128,  64, 0},
+    {"heads_16_len_4096", "heads_16_len_256",     GROUP_SPEED, ON_GPU,     16,   16,   256,    256,  64, 0},
+    {"heads_16_len_4096", "heads_16_len_512",     GROUP_SPEED, ON_GPU,     16,   16,   512,    512,  64, 0},
+    {"heads_16_len_4096", "heads_16_len_1024",    GROUP_SPEED, ON_GPU,     16,   16,  1024,   1024,  64, 0},
+    {"heads_16_len_4096", "heads_16_len_8192",    GROUP_SPEED, ON_GPU,     16,   16,  8192,   8192,  64, 0},
+    {"heads_16_len_4096", "heads_16_len_16384",   GROUP_SPEED, ON_GPU,     16,   16, 16384,  16384,  64, 0},
+    {"heads_16_len_4096", "len_65536",            GROUP_SPEED, ON_GPU,      1,    1, 65536,  65536,  64, 0},
+    {"heads_16_len_4096", "len_65536_causal",     GROUP_SPEED, ON_GPU,      1,    1, 65536,  65536,  64, 1},
+    /* clang-format on */
 };
 
 static int add_own(const char *part, struct lesson_case *cases, int count, int capacity)
