@@ -77,5 +77,5 @@ if(WARPWISE_WITH_SIMT)
                          -P ${CMAKE_CURRENT_LIST_DIR}/new_lesson.cmake)
         set_tests_properties(${suite}.new_lesson PROPERTIES TIMEOUT 900)
     endforeach()
-    set_tests_properties(selftest.new_lesson PROPERTIES LABELS selftest)
+    set_tests_properties(selftest.new_lesson PROPERTIES LABELS selftest TIMEOUT 1800) # two whole builds
 endif()
