@@ -21,8 +21,8 @@ struct mistake {
     int mask_shift; /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1 } head;
-    enum { ALL_KEYS, TAIL_MISSING, TAIL_AS_ZEROS, LAST_TILE_ONLY, FIRST_TILE_ONLY } keys;
-    int tile; /* keys of a tile, for all of `keys` but the first */
+    enum { ALL_KEYS, ONE_MORE_AS_ZERO, TAIL_MISSING, TAIL_AS_ZEROS, LAST_TILE_ONLY, FIRST_TILE_ONLY } keys;
+    int tile; /* keys of a tile, for all of `keys` but the first two */
     enum { DIVIDE, DO_NOT_DIVIDE, DIVIDE_TWICE, KEEP_SCORES, POWERS_OF_2, POWERS_OF_E } normalise;
     int max_from_zero; /* the running maximum begins at 0, and exp of what is far below it is 0 */
     double cut;        /* weights of scores this far below the largest are taken as 0; 0: none are */
@@ -106,6 +106,9 @@ static const struct mistake MISTAKES[] = {
      .normalise = KEEP_SCORES},
     EVERY_TILE("the last keys are missing, as if kv_len were rounded down to a multiple of ",
                ": is an incomplete K/V tile handled?", O | W, TAIL_MISSING),
+    {.message = "off by one: a key past the last one counts as a key of score 0",
+     .kinds = W,
+     .keys = ONE_MORE_AS_ZERO},
     EVERY_TILE("keys past the end count as keys of score 0, as if kv_len were rounded up to a multiple of ",
                "", W, TAIL_AS_ZEROS),
     EVERY_TILE("only the last K/V tile counts, the keys from the last multiple of ",
@@ -200,6 +203,7 @@ static int keys_counted(const struct lesson_case *item, const struct mistake *mi
 /* How many keys of score 0 stand behind the last one, by this mistake. */
 static int filled_keys(const struct lesson_case *item, const struct mistake *mistake)
 {
+    if (mistake->keys == ONE_MORE_AS_ZERO) return 1;
     int over = mistake->keys == TAIL_AS_ZEROS ? item->extent[AT_KV_LEN] % mistake->tile : 0;
     return over > 0 ? mistake->tile - over : 0;
 }
@@ -389,6 +393,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->dims > 0 && (head_dim < mistake->dims || head_dim % mistake->dims == 0)) return 0;
     /* Of a small head_dim nothing may be left for another reason: then all zero is all that can be said. */
     if (mistake->scale == SCALE_OF_0 && (item->real[AT_SCALE] != 0.0 || head_dim < 32)) return 0;
+    if (mistake->keys == ONE_MORE_AS_ZERO) return item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_AS_ZEROS) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
     return mistake->keys == ALL_KEYS || kv_len > mistake->tile;
@@ -449,6 +454,11 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
         "only cases whose head_dim is no multiple of 32 fail",
         "only cases with an explicit scale fail",
         "only cases with a NaN in the input fail",
+        "only cases with head_dim above 64 fail: is every tile of columns written, and where it belongs?",
+        "only cases with head_dim above 128 fail: is every tile of columns written, and where it belongs?",
+        "only cases whose q_len is no multiple of 64 fail: are there blocks for the rows of the last Q tile?",
+        "only cases whose q_len is no multiple of 128 fail: are there blocks for the rows of the last Q "
+        "tile?",
     };
     const int *extent = item->extent;
     if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
@@ -476,8 +486,16 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
         return extent[AT_HEAD_DIM] % 32 != 0;
     case 10:
         return item->real[AT_SCALE] != 0.0;
-    default:
+    case 11:
         return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_WEIGHTLESS;
+    case 12:
+        return extent[AT_HEAD_DIM] > 64;
+    case 13:
+        return extent[AT_HEAD_DIM] > 128;
+    case 14:
+        return extent[AT_Q_LEN] % 64 != 0;
+    default:
+        return extent[AT_Q_LEN] % 128 != 0;
     }
 }
 
