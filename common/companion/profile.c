@@ -32,11 +32,11 @@ static const struct {
     const char *topic, *titles[8];
 } lesson_metrics[] = {
     {"naive_attention",
-     {"time", "load requests", "load sectors", "sectors a load request", "L1 hit rate, %", "L2 hit rate, %",
+     {"time", "load requests", "load sectors", "sectors per request", "L1 hit rate, %", "L2 hit rate, %",
       "DRAM read, bytes"}},
     {"tiled_attention",
-     {"time", "load sectors", "sectors a load request", "shared wavefronts", "bank conflicts",
-      "L2 hit rate, %", "SM busy, %"}},
+     {"time", "load sectors", "sectors per request", "shared wavefronts", "bank conflicts", "L2 hit rate, %",
+      "SM busy, %"}},
     {"online_softmax",
      {"time", "load sectors", "store sectors", "DRAM read, bytes", "DRAM busy, %", "L2 hit rate, %"}},
     {"flash_attention_1",
@@ -46,7 +46,7 @@ static const struct {
      {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "SM busy, %",
       "warps resident, %"}},
     {"paged_attention",
-     {"time", "load sectors", "sectors a load request", "L2 hit rate, %", "DRAM read, bytes", "DRAM busy, %",
+     {"time", "load sectors", "sectors per request", "L2 hit rate, %", "DRAM read, bytes", "DRAM busy, %",
       "warps resident, %"}},
     {"cuda_graph", {"time", "load sectors", "DRAM busy, %", "SM busy, %", "L2 hit rate, %"}},
     {"wmma_gemm",
@@ -94,7 +94,7 @@ static size_t choose_lines(const char *topic, int all, struct line_of_table line
     }
     if (count) return count;
     for (size_t i = 0; i < profile_metric_count; i++) lines[count++] = line_called(profile_metrics[i].title);
-    lines[count++] = line_called("sectors a load request");
+    lines[count++] = line_called("sectors per request");
     return count;
 }
 
