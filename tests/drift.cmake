@@ -1,4 +1,5 @@
-# A skeleton and its solution differ only between the lines `// [student: NAME]` and `// [/student]`.
+# A skeleton and its solution differ only between the lines `// [student: NAME]` and `// [/student]`, and the solution is
+# short enough to be read in one go.
 #   SOLUTION SKELETON
 cmake_minimum_required(VERSION 3.25)
 function(outside_of_regions file out)
@@ -26,9 +27,20 @@ function(outside_of_regions file out)
     set(${out} "${kept}${text}" PARENT_SCOPE)
 endfunction()
 
+file(READ ${SOLUTION} solution_text)
 outside_of_regions(${SOLUTION} solution)
 outside_of_regions(${SKELETON} skeleton)
 if(NOT solution STREQUAL skeleton)
     execute_process(COMMAND diff -u ${SOLUTION} ${SKELETON})
     message(FATAL_ERROR "${SKELETON} differs from ${SOLUTION} outside of its student regions")
+endif()
+
+set(most 450)
+if(SOLUTION MATCHES "/06_paged_attention/") # three parts: 18 regions and the head comment are 341 lines, marks included
+    set(most 535)
+endif()
+string(REGEX REPLACE "[^\n]" "" lines "${solution_text}")
+string(LENGTH "${lines}" lines)
+if(lines GREATER most)
+    message(FATAL_ERROR "${SOLUTION} has ${lines} lines, more than ${most}: given code may go into a header of the lesson's folder")
 endif()
