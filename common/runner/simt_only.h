@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+extern void simt_report_all(void) __attribute__((weak));
+extern void simt_trust_allocations(void) __attribute__((weak));
 extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));

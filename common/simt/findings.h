@@ -10,25 +10,13 @@
 
 /** @brief Every kind; a report of another one is no finding. tests/unit/simt_machine.c holds the device to it. */
 static const char *const simt_finding_kinds[] = {
-    "out-of-bounds",
-    "misaligned",
-    "uninitialized-read",
-    "shared-race",
-    "global-race",
-    "missing-wait",
-    "divergent-barrier",
-    "deadlock",
-    "use-after-free",
-    "host-pointer",
-    "host-wait",
-    "host-allocation",
-    "wrong-stream",
-    "input-written",
-    "padding-written",
-    "leak",
-    "unsupported",
-    "endless",
-    "assert",
+    "out-of-bounds",    "misaligned",      "uninitialized-read",
+    "shared-race",      "global-race",     "same-value-race",
+    "unwritten-border", "missing-wait",    "divergent-barrier",
+    "deadlock",         "use-after-free",  "host-pointer",
+    "host-wait",        "host-allocation", "wrong-stream",
+    "input-written",    "padding-written", "leak",
+    "unsupported",      "endless",         "assert",
 };
 
 /** @brief The kind of the finding that begins at @p line, or NULL if none does. */

@@ -198,6 +198,11 @@ void simt_copy_wait(size_t prior);
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address);
 /** @brief The same for one of block scope: to other blocks it is a plain read and a plain write. */
 void simt_block_atomic_begin(void *address, size_t bytes, const void *return_address);
+/**
+ * @brief Called in front of the beginning of a compare-and-swap. What the thread has just read there by a plain read was a guess,
+ *        which the swap checks: that read races with no atomic.
+ */
+void simt_swap_checks(void *address, size_t bytes);
 /** @brief Ends it. */
 void simt_atomic_end(void *address, size_t bytes);
 
@@ -254,6 +259,8 @@ ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_ke
 void simt_device_copied(void *to, const void *from, size_t bytes);
 /** @brief First byte of the range never written, or -1: a device-to-host copy of it is an uninitialized-read. */
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes);
+/** @brief 1 if somebody wrote some byte of the range. */
+int simt_device_any_written(const void *pointer, size_t bytes);
 /** @brief Writes what a device address is: `d_in[256] (4 bytes at 0x...), 0 bytes after the end of ...`. */
 void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t size);
 /** @brief 1 if @p pointer lies in an allocation that was freed. */
@@ -288,6 +295,8 @@ void simt_pretend_multiprocessors(int count);
 /** @brief From now on (1), until 0, launches are checked and not run, and fills do nothing: a problem may then be
  *         larger than any memory. */
 void simt_launch_only(int only);
+/** @brief From now on no allocation is refused because the host lacks the memory: the caller knows how much is touched. */
+void simt_trust_allocations(void);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */
 void simt_arena_seal(int seal);
 /** @brief Host code is about to access these bytes by a function that the compiler does not report: a finding if
@@ -311,6 +320,9 @@ void simt_finding(const char *kind, const struct simt_site *site, const char *fo
 int simt_locate(const void *return_address, struct simt_site *site);
 /** @brief @p site with file and line, looked up if that was put off. A look-up costs a run of addr2line. */
 struct simt_site simt_site_found(const struct simt_site *site);
+/** @brief From now on as with SIMT_REPORT=all: what is a mistake by the letter only is a finding, too. */
+void simt_report_all(void);
+int simt_reports_all(void);
 /** @brief Findings so far in this process. */
 int simt_finding_count(void);
 /** @brief Starts what later looks up lines of the source, for a process that soon may start no other. */

@@ -5,7 +5,7 @@
 #
 # `// expect: KIND at line N` (or `at lines N, M`): exit code 86 and exactly one finding, of this kind, that
 # names every one of these lines, which are those that end in `// here`; without lines (a full stack) only the
-# kind is compared. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
+# kind is compared. A second line `// with: NAME=VALUE` sets a variable of the environment. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
 # on one worker and on two, and the finding be made in other orders of threads, too.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
@@ -40,6 +40,9 @@ function(read_expectation)
     endforeach()
     if(NOT "${marked}" STREQUAL "${announced}")
         message(FATAL_ERROR "${SOURCE}: lines '${announced}' are announced, '${marked}' are marked")
+    endif()
+    if(text MATCHES ";// with: ([A-Z_]+)=([a-z:0-9]+);")
+        set(ENV{${CMAKE_MATCH_1}} ${CMAKE_MATCH_2})
     endif()
     set(KIND "${kind}" PARENT_SCOPE)
     set(LINES "${announced}" PARENT_SCOPE)

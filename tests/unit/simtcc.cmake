@@ -227,3 +227,82 @@ foreach(name IN ITEMS first second)
         message(SEND_ERROR "the finding is not in include/${name}.cuh:4:\n${output}")
     endif()
 endforeach()
+
+# ---- what programs found elsewhere bring along -----------------------------------------------------------------------
+file(WRITE "${WORKDIR}/host.cpp" [=[
+#include <cuda_runtime.h>
+#include <cstdio>
+void launch(float *);
+int main()
+{
+    float *x = nullptr, host[32];
+    cudaMalloc(&x, sizeof host);
+    launch(x);
+    cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%g\n", host[5]);
+    cudaFree(x);
+}
+]=])
+string(ASCII 239 187 191 mark)
+file(WRITE "${WORKDIR}/kernel.cu" "${mark}__global__ void k(float *x) { x[threadIdx.x] = threadIdx.x; }\n"
+                                  "void launch(float *x) { k<<<1, 32>>>(x); }\n")
+expect("a C++ file that calls CUDA, a byte-order mark" 0 "" host.cpp kernel.cu -o host)
+expect_run("it runs" 0 "^5\n$" ./host)
+file(WRITE "${WORKDIR}/omp.cu" "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n")
+expect("-fopenmp brings its library" 0 "" -Xcompiler -Wall,-fopenmp omp.cu -o omp)
+expect_run("it runs" 0 "" ./omp)
+file(WRITE "${WORKDIR}/fmad.cu" [=[
+#include <cstdio>
+__global__ void k(float *x) { x[0] = x[1] * x[1] - x[2]; }
+int main()
+{
+    float *x, host[3] = {0, 1.0f + 0x1p-12f, 1.0f + 0x1p-11f};
+    cudaMalloc(&x, sizeof host);
+    cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+    k<<<1, 1>>>(x);
+    cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%d\n", host[0] == 0);
+    cudaFree(x);
+}
+]=])
+expect("-fmad=false" 0 "" -fmad=false fmad.cu -o fmad)
+expect_run("products are rounded" 0 "^1\n$" ./fmad)
+
+# ---- memory that the host has not got --------------------------------------------------------------------------------
+file(WRITE "${WORKDIR}/much.cu" [=[
+#include <cstdio>
+int main()
+{
+    size_t free_bytes, total;
+    void *p;
+    cudaMemGetInfo(&free_bytes, &total);
+    printf("%s\n", cudaGetErrorName(cudaMalloc(&p, free_bytes + (1 << 20))));
+    printf("%d\n", free_bytes > (1 << 24) && cudaMalloc(&p, 1 << 24) == cudaSuccess);
+    cudaFree(p);
+}
+]=])
+expect("memory" 0 "" much.cu -o much)
+expect_run("an allocation fails before the machine is full" 0 "^cudaErrorMemoryAllocation\n1\n$" ./much)
+
+# ---- every fourth block --------------------------------------------------------------------------------------------
+file(WRITE "${WORKDIR}/sample.cu" [=[
+#include <cstdlib>
+__global__ void k(int *x, unsigned wrong) { x[blockIdx.x] = 1; __shared__ int y; if (blockIdx.x == wrong) y = (int)threadIdx.x, x[wrong] = y; }
+int main(int, char **argv)
+{
+    int *x;
+    cudaMalloc(&x, 64);
+    k<<<16, 2>>>(x, atoi(argv[1]));
+    cudaDeviceSynchronize();
+    cudaFree(x);
+}
+]=])
+expect("a program to sample" 0 "" sample.cu -o sample)
+set(ENV{SIMT_CHECK} sample:4)
+foreach(block IN ITEMS 4 5)
+    execute_process(COMMAND ./sample ${block} WORKING_DIRECTORY "${WORKDIR}" RESULT_VARIABLE code ERROR_QUIET)
+    if((block EQUAL 4 AND NOT code EQUAL 86) OR (block EQUAL 5 AND NOT code EQUAL 0))
+        message(SEND_ERROR "sample:4 with a race in block ${block} ends with ${code}")
+    endif()
+endforeach()
+unset(ENV{SIMT_CHECK})

@@ -111,7 +111,9 @@ SIMT_WRAPPER cudaFuncSetAttribute(T *function, enum cudaFuncAttribute attribute,
 SIMT_WRAPPER cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, T *function)
 {
     cudaError_t error = cudaFuncGetAttributes(attributes, (const void *)function);
+#ifdef __CUDA_ARCH__
     if (error == cudaSuccess) attributes->ptxVersion = __CUDA_ARCH__ / 10; /* what this file is built for */
+#endif
     return error;
 }
 SIMT_WRAPPER cudaFuncSetCacheConfig(T *function, enum cudaFuncCache config)

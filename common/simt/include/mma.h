@@ -31,9 +31,15 @@ enum layout_t { mem_row_major, mem_col_major };
 /* ---- what a fragment is -------------------------------------------------------------------------------- */
 
 template <typename Use> struct simt_use;
-template <> struct simt_use<matrix_a> { enum { value = SIMT_MATRIX_A }; };
-template <> struct simt_use<matrix_b> { enum { value = SIMT_MATRIX_B }; };
-template <> struct simt_use<accumulator> { enum { value = SIMT_ACCUMULATOR }; };
+template <> struct simt_use<matrix_a> {
+    enum { value = SIMT_MATRIX_A };
+};
+template <> struct simt_use<matrix_b> {
+    enum { value = SIMT_MATRIX_B };
+};
+template <> struct simt_use<accumulator> {
+    enum { value = SIMT_ACCUMULATOR };
+};
 
 /** @brief The bits a fragment begins with: a NaN that arithmetic does not make. */
 template <typename T> struct simt_element;
@@ -50,9 +56,15 @@ template <> struct simt_element<float> {
     static float unset() { return __uint_as_float(BEGIN); }
 };
 
-template <typename Layout> struct simt_layout { enum { row_major = 0, none = 1 }; };
-template <> struct simt_layout<struct row_major> { enum { row_major = 1, none = 0 }; };
-template <> struct simt_layout<struct col_major> { enum { row_major = 0, none = 0 }; };
+template <typename Layout> struct simt_layout {
+    enum { row_major = 0, none = 1 };
+};
+template <> struct simt_layout<struct row_major> {
+    enum { row_major = 1, none = 0 };
+};
+template <> struct simt_layout<struct col_major> {
+    enum { row_major = 0, none = 0 };
+};
 
 /** @brief Elements a lane holds. Matrices of half always have 16: after the first 4 or 8 come copies. */
 template <typename Use, int m, int n, typename T> struct simt_elements {
@@ -87,8 +99,7 @@ template <typename Use, int m, int n, int k, typename T, typename Layout = void>
 };
 
 #define SIMT_FRAGMENT fragment<Use, m, n, k, T, Layout>
-#define SIMT_FRAGMENT_PARAMETERS                                                                             \
-    template <typename Use, int m, int n, int k, typename T, typename Layout>
+#define SIMT_FRAGMENT_PARAMETERS template <typename Use, int m, int n, int k, typename T, typename Layout>
 
 template <typename Use, int m, int n, int k, typename T, typename Layout>
 static constexpr struct simt_fragment simt_kind = {(unsigned char)simt_use<Use>::value,
@@ -101,10 +112,10 @@ static constexpr struct simt_fragment simt_kind = {(unsigned char)simt_use<Use>:
 
 /* ---- operations ---------------------------------------------------------------------------------------- */
 
-SIMT_FRAGMENT_PARAMETERS
-SIMT_OUTLINE void fill_fragment(SIMT_FRAGMENT &f, const T &value)
+template <typename Use, int m, int n, int k, typename T, typename Layout, typename V>
+SIMT_OUTLINE void fill_fragment(SIMT_FRAGMENT &f, const V &value)
 {
-    const T copy = value;
+    const T copy = (T)value;
     for (int i = 0; i < f.num_elements; i++) f.x[i] = copy;
 }
 
@@ -142,11 +153,10 @@ SIMT_OUTLINE void simt_mma_at(const struct simt_site *site, fragment<accumulator
     static_assert((int)simt_element<T>::type == SIMT_HALF ||
                       ((int)simt_element<C>::type == SIMT_FLOAT && (int)simt_element<D>::type == SIMT_FLOAT),
                   "bfloat16 is accumulated in float");
-    struct simt_product product = {{d.x, a.x, b.x, c.x},
-                                   {&simt_kind<accumulator, m, n, k, D, void>,
-                                    &simt_kind<matrix_a, m, n, k, T, LayoutA>,
-                                    &simt_kind<matrix_b, m, n, k, T, LayoutB>,
-                                    &simt_kind<accumulator, m, n, k, C, void>}};
+    struct simt_product product = {
+        {d.x, a.x, b.x, c.x},
+        {&simt_kind<accumulator, m, n, k, D, void>, &simt_kind<matrix_a, m, n, k, T, LayoutA>,
+         &simt_kind<matrix_b, m, n, k, T, LayoutB>, &simt_kind<accumulator, m, n, k, C, void>}};
     simt_matrix_multiply(site, &product);
 }
 

@@ -202,6 +202,53 @@ static struct extent *take_extent(size_t span)
     return e;
 }
 
+/* ---- the host's memory -------------------------------------------------------------------------------- */
+
+/* What a file says in its first number, or in the number behind a word; SIZE_MAX: nothing. */
+static size_t number_in(const char *path, const char *word)
+{
+    char line[256];
+    size_t value = SIZE_MAX;
+    FILE *file = fopen(path, "re");
+    while (file != NULL && value == SIZE_MAX && fgets(line, sizeof line, file) != NULL) {
+        char *end;
+        const size_t skip = strlen(word);
+        if (strncmp(line, word, skip) != 0) continue;
+        const unsigned long long found = strtoull(line + skip, &end, 10);
+        if (end != line + skip) value = (size_t)found;
+    }
+    if (file != NULL) fclose(file);
+    return value;
+}
+
+/* What the machine still has, or the container: the first time it is asked. */
+static size_t host_memory(void)
+{
+    static size_t memory;
+    if (memory != 0) return memory;
+    const size_t kilobytes = number_in("/proc/meminfo", "MemAvailable:");
+    const size_t most = number_in("/sys/fs/cgroup/memory.max", ""),
+                 used = number_in("/sys/fs/cgroup/memory.current", "");
+    memory = kilobytes == SIZE_MAX ? SIZE_MAX : kilobytes * 1024;
+    if (most != SIZE_MAX && used != SIZE_MAX && most - used < memory) memory = most > used ? most - used : 1;
+    return memory;
+}
+
+static bool trusted;
+
+void simt_trust_allocations(void)
+{
+    trusted = true;
+}
+
+/* Whether the host can hold so many more bytes and what is kept of them, with an eighth to spare. Whoever is trusted
+ * knows how little of its memory is touched. */
+static bool host_has_room(size_t bytes)
+{
+    const double each = simt_settings.check ? 3.25 : 1.0;
+    return trusted || each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory();
+}
+
 static _Thread_local size_t next_lead;
 
 void simt_lead_next_allocation(size_t bytes)
@@ -228,8 +275,8 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
     pthread_mutex_lock(&lock);
     simt_arena_open();
     const size_t span = (lead + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + 2 * RED_ZONE_BYTES;
-    struct extent *e = take_extent(span);
-    if (e == NULL) {
+    struct extent *e = host_has_room(span) ? take_extent(span) : NULL;
+    if (e == NULL && host_has_room(span)) {
         end_quarantine(0);
         e = take_extent(span);
     }
@@ -371,7 +418,7 @@ void simt_device_copied(void *to, const void *from, size_t bytes)
 
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes)
 {
-    if (!simt_is_device_pointer(pointer) || !simt_settings.check) return -1;
+    if (!simt_is_device_pointer(pointer) || !simt_settings.check || simt_settings.sample > 1) return -1;
     const size_t start = (uintptr_t)pointer - ARENA_BASE, end = start + bytes;
     for (size_t at = start; at < end; at++) {
         uint64_t all;
@@ -383,10 +430,25 @@ ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes)
     return -1;
 }
 
+int simt_device_any_written(const void *pointer, size_t bytes)
+{
+    const size_t start = (uintptr_t)pointer - ARENA_BASE;
+    for (size_t at = start; at < start + bytes; at++) {
+        if (at % 8 == 0 && start + bytes - at >= 8 && simt_written[at / 8] == 0)
+            at += 7;
+        else if (is_written(at))
+            return 1;
+    }
+    return 0;
+}
+
 void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
 {
     pthread_mutex_lock(&lock);
-    *free_bytes = ARENA_BYTES - live_bytes;
+    const double each = simt_settings.check ? 3.25 : 1.0;
+    const double host = 0.875 * (double)host_memory() / each;
+    const size_t most = host < (double)ARENA_BYTES ? (size_t)host : ARENA_BYTES;
+    *free_bytes = most > live_bytes ? most - live_bytes : 0;
     *total_bytes = ARENA_BYTES;
     pthread_mutex_unlock(&lock);
 }

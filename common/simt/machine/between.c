@@ -13,6 +13,7 @@
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
+#include "settings.h"
 #include "sizes.h"
 #include "tools.h"
 #include "worker.h"
@@ -174,7 +175,7 @@ static void check_written(const struct taking *now)
         if (simt_any_kept) check_kept(now, offset);
         *written = (uint8_t)(*written | now->mask << offset % 8);
     }
-    if (there == now->mask || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
+    if (there == now->mask || simt_settings.sample > 1 || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
     add_finding(now, touch->unit >= 4 ? now->mask : missing, "uninitialized-read",

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "pages.h"
 #include "phases.h"
+#include "settings.h"
 #include "sizes.h"
 #include "tools.h"
 #include "worker.h"
@@ -73,7 +74,15 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
     f.actor[0] = (struct actor){w->block, other_pc, (uint16_t)other_thread, (uint8_t)other_access, NULL};
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
-    simt_found(w, &f);
+    const bool writes =
+        now->access == SIMT_WRITE && other_access == SIMT_WRITE && now->bytes <= sizeof w->doubt.before;
+    const bool guesses = now->access == SIMT_READ && other_access == SIMT_ATOMIC;
+    if (!writes && !guesses) {
+        simt_found(w, &f);
+        return;
+    }
+    w->doubt = (struct doubt){true, f, (const void *)(w->space[now->place].base + now->offset), {0}};
+    if (writes) memcpy(w->doubt.before, w->doubt.address, now->bytes);
 }
 
 static void found_missing_wait(struct doing *now, const struct cell *c)
@@ -468,11 +477,61 @@ static void access_global(struct doing *now)
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc)
 {
+    if (__builtin_expect(w->doubt.open, 0)) simt_settle(w);
     struct doing now = {w, place, offset, bytes, access, pc, false, false};
     if (is_shared(&now))
         access_shared(&now, &w->space[place]);
     else
         access_global(&now);
+}
+
+/* ---- guesses ------------------------------------------------------------------------------------------ */
+
+/* The cell's readers name the running thread: as one that read a volatile, which races with no atomic. */
+static void excuse_reader(const struct worker *w, struct cell *c)
+{
+    for (int slot = 0; slot < 2; slot++)
+        if (c->reader[slot] == w->thread_index && c->read_tick[slot] == w->tick)
+            c->reader[slot] |= VOLATILE_READER;
+}
+
+/* The block's list names the running thread's last reads of these words. */
+static void excuse_touches(struct worker *w, bool data, uint32_t word, uint32_t words)
+{
+    enum { LOOK_BACK = 16 };
+    struct touch *touch = w->result->touches.data;
+    const size_t count = w->result->touches.count;
+    for (size_t i = 0; i < count && i < LOOK_BACK; i++) {
+        struct touch *t = &touch[count - 1 - i];
+        const unsigned end = t->word + (t->first + t->count * t->unit + 3u) / 4;
+        if (((t->kind & TOUCH_DATA) != 0) == data && t->kind & TOUCH_READ && t->count == 1 &&
+            t->thread == w->thread_index && t->tick == w->tick && t->word >= word && end <= word + words)
+            t->kind |= TOUCH_VOLATILE;
+    }
+}
+
+static void excuse_reads(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
+{
+    const uint32_t word = (uint32_t)(offset / 4), words = (uint32_t)((bytes + 3) / 4);
+    if (place == PLACE_SHARED || place == PLACE_DYNAMIC) {
+        for (uint32_t i = 0; i < words; i++) excuse_reader(w, &w->space[place].cells[word + i]);
+        return;
+    }
+    struct page *page = simt_page_find(w, simt_page_number(place, offset));
+    if (page == NULL) return;
+    struct cell_page *cells = page->cells != NULL ? page->cells : split_page(w, page);
+    for (uint32_t i = 0; i < words; i++) excuse_reader(w, &cells->cells[(word + i) % (PAGE_BYTES / 4)]);
+    excuse_touches(w, place == PLACE_DATA, word, words);
+}
+
+void simt_swap_checks(void *address, size_t bytes)
+{
+    struct worker *w = simt_tls_watch;
+    if (w == NULL || !w->checking || simt_settings.all) return;
+    if (w->doubt.open && w->doubt.address == address && w->doubt.finding.actor[1].access == SIMT_READ)
+        w->doubt.open = false;
+    const enum place place = simt_place_of(w, (uintptr_t)address);
+    if (place < PLACE_COUNT) excuse_reads(w, place, (uintptr_t)address - w->space[place].base, bytes);
 }
 
 static void land_cell(const struct worker *w, struct cell *c)

@@ -123,6 +123,7 @@ void simt_lanes_run(struct worker *w)
 void simt_suspend(struct worker *w)
 {
     struct thread *t = w->current;
+    simt_settle(w);
     t->spins = 0;
     simt_fiber_switch(&t->context, next_context(w));
 }
@@ -134,6 +135,7 @@ static void fiber_main(void)
         struct thread *t = w->current;
         struct fiber *fiber = t->fiber;
         w->launch->entry(w->launch->args);
+        simt_settle(w);
         t->fiber = NULL;
         w->warp->exited |= 1u << w->thread_index % WARP_LANES;
         const int lane = next_lane(w);
@@ -151,6 +153,7 @@ static void fiber_main(void)
 void simt_abandon(struct worker *w, int error)
 {
     void *nowhere;
+    simt_settle(w);
     w->abandoned = true;
     w->result->error = error;
     simt_fiber_switch(&nowhere, w->scheduler);
@@ -176,6 +179,19 @@ void simt_spin(struct worker *w, const void *pc)
     }
     w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
     simt_suspend(w);
+}
+
+/* Two threads that write the same value leave no doubt about what is there. */
+void simt_settle(struct worker *w)
+{
+    struct doubt *d = &w->doubt;
+    if (!d->open) return;
+    d->open = false;
+    if (d->finding.actor[1].access == SIMT_WRITE && memcmp(d->before, d->address, d->finding.bytes) == 0) {
+        if (!simt_settings.all) return;
+        d->finding.kind = "same-value-race";
+    }
+    simt_found(w, &d->finding);
 }
 
 void simt_found(struct worker *w, struct finding *finding)

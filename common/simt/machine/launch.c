@@ -21,19 +21,48 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers[MAX_WORKERS];
 
+/* A launch that takes long shows on a terminal how far it is. The first worker tells. */
+struct progress {
+    struct timespec start, told;
+    bool shown;
+};
+
+static double seconds_since(const struct timespec *then, const struct timespec *now)
+{
+    return (double)(now->tv_sec - then->tv_sec) + 1e-9 * (double)(now->tv_nsec - then->tv_nsec);
+}
+
+static void show_progress(struct progress *p)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (p->start.tv_sec == 0) p->start = p->told = now;
+    if (seconds_since(&p->start, &now) < 2 || seconds_since(&p->told, &now) < 0.25 || !isatty(2)) return;
+    p->told = now;
+    p->shown = true;
+    fprintf(stderr, "\rsimt: %s: %.0f%% of %llu blocks ", simt_now.launch->kernel,
+            100.0 * (double)simt_now.retired / (double)simt_now.blocks, (unsigned long long)simt_now.blocks);
+}
+
 static void work(struct worker *w)
 {
+    struct progress progress = {.shown = false};
     simt_worker_begin(w, simt_now.launch);
     while (simt_take_block(w)) {
         simt_run_block(w);
         simt_finish_block(w);
+        if (w == workers[0]) show_progress(&progress);
     }
+    if (progress.shown) fputs("\r\033[K", stderr);
 }
 
 /* ---- the pool ----------------------------------------------------------------------------------------- */

@@ -176,6 +176,7 @@ void simt_run_block(struct worker *w)
 {
     bool ran;
     begin_block(w);
+    w->checking = simt_settings.check && w->block % simt_settings.sample == 0;
     simt_tls_worker = w;
     simt_tls_watch = w->checking || w->counting ? w : NULL;
     do {

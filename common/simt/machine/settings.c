@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct settings simt_settings = {.workers = 1, .check = true, .device = 90};
+struct settings simt_settings = {.workers = 1, .check = true, .sample = 1, .device = 90};
 
 void simt_die(const char *format, ...)
 {
@@ -83,8 +83,16 @@ __attribute__((constructor)) static void read_settings(void)
     if ((text = getenv("SIMT_DEVICE")) != NULL) read_device(text);
     if ((text = getenv("SIMT_CHECK")) != NULL) {
         simt_settings.check = strcmp(text, "off") != 0;
-        if (simt_settings.check && strcmp(text, "on") != 0)
-            simt_die("SIMT_CHECK is \"%s\"; it must be on or off.", text);
+        if (strncmp(text, "sample:", 7) == 0 && number(text + 7) >= 1 && number(text + 7) <= 1 << 30)
+            simt_settings.sample = (unsigned)number(text + 7);
+        else if (simt_settings.check && strcmp(text, "on") != 0)
+            simt_die("SIMT_CHECK is \"%s\"; it must be on, off or sample:N, which checks every Nth block.",
+                     text);
+    }
+    if ((text = getenv("SIMT_REPORT")) != NULL) {
+        simt_settings.all = strcmp(text, "all") == 0;
+        if (!simt_settings.all && strcmp(text, "usual") != 0)
+            simt_die("SIMT_REPORT is \"%s\"; it must be usual or all.", text);
     }
     text = getenv("SIMT_COUNTERS");
     if (text != NULL && *text != '\0') simt_settings.counters = text;
@@ -100,6 +108,16 @@ void simt_turn_order(int turned)
         simt_settings.seed ^= 1;
     else
         simt_settings.order = simt_settings.order == ORDER_FORWARD ? ORDER_REVERSE : ORDER_FORWARD;
+}
+
+void simt_report_all(void)
+{
+    simt_settings.all = true;
+}
+
+int simt_reports_all(void)
+{
+    return simt_settings.all;
 }
 
 int simt_compute_capability(void)

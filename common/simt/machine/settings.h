@@ -16,6 +16,8 @@ struct settings {
     uint64_t seed; /**< of ORDER_RANDOM */
     int workers;
     bool check;
+    unsigned sample;      /**< every so many blocks one is checked; 1: all */
+    bool all;             /**< kinds that seldom matter are reported, too */
     int device;           /**< 75, 80 or 90 */
     const char *counters; /**< file name, "-", or NULL */
 };

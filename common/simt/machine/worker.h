@@ -127,6 +127,14 @@ struct named {
     uint32_t heard[MAX_WARPS];  /**< what they will have heard of */
 };
 
+/** A race that may turn out to be none: what its thread does next tells. */
+struct doubt {
+    bool open;
+    struct finding finding;
+    const void *address; /**< where it wrote */
+    uint8_t before[16];  /**< what was there */
+};
+
 struct worker {
     /* read at every access */
     uintptr_t stack_base;
@@ -167,6 +175,8 @@ struct worker {
     size_t dynamic_element_bytes;
     uintptr_t args;
     const struct symbol *last_variable;
+
+    struct doubt doubt;
 
     struct fiber *free_fibers;
     struct fiber fiber[MAX_THREADS];

@@ -3,6 +3,8 @@
  * @brief The one place where something happens on the device.
  */
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
@@ -20,14 +22,50 @@ static void make_device_lock(void)
     pthread_mutexattr_destroy(&attributes);
 }
 
-/** What the host is given must have been written by someone. */
+/** Copies of the program that brought what nobody wrote to the host: each place is told once. */
+struct told {
+    struct simt_site site;
+    unsigned long again;
+};
+static struct told told[64];
+static size_t told_count;
+
+static void count_again(void)
+{
+    for (size_t i = 0; i < told_count; i++) {
+        if (told[i].again == 0) continue;
+        struct simt_site site = simt_site_found(&told[i].site);
+        fprintf(stderr, "  the copy at %s:%d did so %lu times more\n", site.file, site.line, told[i].again);
+    }
+}
+
+/** 1 if this place has been told before. */
+static int is_told(const struct simt_site *site)
+{
+    for (size_t i = 0; i < told_count; i++) {
+        if (told[i].site.pc != site->pc || told[i].site.line != site->line) continue;
+        told[i].again++;
+        simt_finding_again();
+        return 1;
+    }
+    if (told_count == 0) atexit(count_again);
+    if (told_count < sizeof(told) / sizeof(told[0])) told[told_count++] = (struct told){*site, 0};
+    return 0;
+}
+
+/**
+ * What the host is given must have been written by someone. An array whose first bytes nobody wrote, but later ones somebody
+ * did, has a border: a halo that comes along with the rest.
+ */
 static void check_initialized(const struct operation *operation, const char *from, size_t bytes)
 {
     char what[256];
     ptrdiff_t first = simt_device_first_uninitialized(from, bytes);
     if (first < 0) return;
+    const int is_border = first == 0 && simt_device_any_written(from, bytes);
+    if ((is_border && !simt_reports_all()) || is_told(&operation->site)) return;
     simt_device_describe(from + first, 1, what, sizeof(what));
-    simt_finding("uninitialized-read", &operation->site,
+    simt_finding(is_border ? "unwritten-border" : "uninitialized-read", &operation->site,
                  "%s copies %zu bytes to the host, of which byte %td was never written: %s",
                  operation->site.what, bytes, first, what);
 }

@@ -111,10 +111,28 @@ static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i
     add_kernel(kernels, t, name, found);
 }
 
+/** Where the function that the word @p i names is declared, and is no kernel, a launch must choose by its arguments. */
+static void note_namesake(struct kernels *kernels, const struct tokens *t, size_t i)
+{
+    static const char *const no_types[] = {"return", "else", "do", "goto", "case", "throw", "new", "delete"};
+    const struct token *name = &t->list[i];
+    struct kernel *k = (struct kernel *)kernels_find(kernels, t->source + name->start, name->length);
+    if (k == NULL || t->list[i - 1].kind != TOKEN_WORD) return;
+    for (size_t w = 0; w < sizeof no_types / sizeof no_types[0]; w++)
+        if (token_is(t, i - 1, no_types[w])) return;
+    for (size_t j = declaration_start(t, i); j < i; j++)
+        if (token_is(t, j, "__global__")) return;
+    const size_t close = match_forward(t, i + 1);
+    if (token_is(t, close + 1, "{") || token_is(t, close + 1, ";")) k->definitions += 2;
+}
+
 void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
 {
     for (size_t i = 0; i < tokens->count; i++)
         if (token_is(tokens, i, "__global__")) collect_at(kernels, tokens, i);
+    for (size_t i = 1; i + 1 < tokens->count; i++)
+        if (tokens->list[i].kind == TOKEN_WORD && token_is(tokens, i + 1, "("))
+            note_namesake(kernels, tokens, i);
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */

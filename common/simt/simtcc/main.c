@@ -313,6 +313,7 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     list_add(command, level);
     add_all(command, &o->compile);
     add_device_flags(command, job->compiler);
+    if (o->no_fmad) list_add(command, "-ffp-contract=off");
     list_add(command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
     static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-isystem"};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(command, fixed[i]);

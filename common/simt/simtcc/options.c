@@ -142,6 +142,19 @@ static void read_standard(struct options *o, const char *value)
     }
 }
 
+/** "-Wall,-fopenmp", as nvcc takes them. OpenMP has a library, too. */
+static void read_host_options(struct options *o, const char *list)
+{
+    for (const char *at = list; *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        char *option = strndup(at, length);
+        if (option == NULL) die("out of memory");
+        list_add(&o->compile, option);
+        if (strcmp(option, "-fopenmp") == 0) list_add(&o->link, option);
+        at += length + (at[length] == ',');
+    }
+}
+
 static void read_option(struct options *o, struct reader *in)
 {
     const char *argument = in->argv[in->at];
@@ -161,7 +174,13 @@ static void read_option(struct options *o, struct reader *in)
     else if (begins(argument, "-std") || begins(argument, "--std"))
         read_standard(o, value_of(in, begins(argument, "-std") ? "-std" : "--std"));
     else if (strcmp(argument, "-Xcompiler") == 0)
-        list_add(&o->compile, next_argument(in));
+        read_host_options(o, next_argument(in));
+    else if (strcmp(argument, "-fmad=false") == 0 || strcmp(argument, "--fmad=false") == 0)
+        o->no_fmad = 1;
+    else if (strcmp(argument, "-fmad=true") == 0 || strcmp(argument, "--fmad=true") == 0)
+        o->no_fmad = 0;
+    else if (strcmp(argument, "-fopenmp") == 0)
+        read_host_options(o, argument);
     else if (begins(argument, "-o"))
         o->output = value_of(in, "-o");
     else if (begins(argument, "-l")) {

@@ -24,6 +24,7 @@ struct options {
     const char *optimise; /**< "-O3"; NULL if nothing was said */
     int architecture;     /**< 900 stands for sm_90 */
     int preprocess_only; /**< -E: the rewritten file with all it includes, to be compiled later as a .ii file */
+    int no_fmad;         /**< -fmad=false: products are rounded before they are added */
     int compile_only, depend, show, precompile;
     int verbose;
 };

@@ -45,6 +45,28 @@ static char *included_path(const struct project *p, const struct source_file *fi
     return path;
 }
 
+/** Some formatters write `<< <` and `>> >`, which nvcc takes for the brackets of a launch. 1 if there were any. */
+static int close_gaps(struct source_file *file)
+{
+    const struct tokens *t = &file->tokens;
+    int found = 0;
+    for (size_t i = 0; i + 3 < t->count; i++) {
+        const char bracket = file->text.data[t->list[i].start];
+        const struct token *last = &t->list[i + 2];
+        if (bracket != '<' && bracket != '>') continue;
+        const char one[2] = {bracket, '\0'};
+        if (!token_is(t, i, one) || !token_is(t, i + 1, one) || !token_is(t, i + 2, one)) continue;
+        const size_t end = t->list[i + 1].start + 1;
+        if (t->list[i].start + 2 != end || last->start == end) continue;
+        if (bracket == '>' && !token_is(t, i + 3, "(")) continue;
+        if (strspn(file->text.data + end, " \t") != last->start - end) continue;
+        file->text.data[last->start] = ' ';
+        file->text.data[end] = bracket;
+        found = 1;
+    }
+    return found;
+}
+
 /** Reads a file and everything it includes, and collects their kernels. */
 static void load(struct project *p, const char *path)
 {
@@ -52,7 +74,13 @@ static void load(struct project *p, const char *path)
     if (file == NULL) die("out of memory");
     file->path = format_string("%s", path);
     if (!text_read_file(&file->text, path)) die("cannot read %s", path);
+    if (strncmp(file->text.data, "\xef\xbb\xbf", 3) == 0)
+        memset(file->text.data, ' ', 3); /* a byte-order mark */
     file->tokens = tokens_of(file->text.data);
+    if (close_gaps(file)) {
+        tokens_drop(&file->tokens);
+        file->tokens = tokens_of(file->text.data);
+    }
     p->files = array_grow(p->files, &p->capacity, p->count, sizeof(struct source_file *));
     p->files[p->count++] = file;
     for (size_t i = 0; i < file->tokens.count; i++) {

@@ -55,6 +55,7 @@ void rewrite_launch(struct rewriter *r, size_t i);
 void rewrite_launch_call(struct rewriter *r, size_t i);
 size_t rewrite_shared(struct rewriter *r, size_t i);
 void rewrite_device_variable(struct rewriter *r, size_t i);
+void rewrite_constant(struct rewriter *r, size_t i);
 void rewrite_assembly(struct rewriter *r, size_t i);
 
 #endif

@@ -243,3 +243,16 @@ void rewrite_device_variable(struct rewriter *r, size_t i)
     if (token_is(t, first, "template") || !is_writable_variable(t, first, i)) return;
     edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_device_variable"));
 }
+
+/** A constant that is const, too, lies where nobody can write it: not beside those that the host may write. */
+void rewrite_constant(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    int is_const = 0;
+    for (size_t j = declaration_start(t, i); !is_boundary(t, j); j++) {
+        if (is_opening(t, j) || token_is(t, j, "=") || token_is(t, j, "[")) break;
+        if (token_is(t, j, "const") || token_is(t, j, "constexpr")) is_const = 1;
+        if (token_is(t, j, "*")) is_const = 0;
+    }
+    if (is_const) edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_fixed_constant"));
+}

@@ -54,6 +54,7 @@ SIMT_ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
 #define SIMT_ATOMIC_CAS_AS(name, begin, T)                                                                   \
     SIMT_OUTLINE T name(T *address, T compare, T value)                                                      \
     {                                                                                                        \
+        simt_swap_checks(address, sizeof(T));                                                                \
         begin(address, sizeof(T), SIMT_CALLER);                                                              \
         T old = *address;                                                                                    \
         if (old == compare) *address = value;                                                                \

@@ -81,6 +81,8 @@ template <typename T, size_t COUNT> struct simt_shape_of<T[COUNT]> {
     __attribute__((used)) static constexpr simt_shape simt_shape_of_##variable =                             \
         simt_shape_of<decltype(variable)>::value
 
+/** @brief What the rewriter makes of `__constant__` beside const. */
+#define simt_fixed_constant __attribute__((used))
 /** @brief Put by the rewriter on `__device__` variables that a kernel may write. */
 #define simt_device_variable __attribute__((used, section("simt_device")))
 /** @brief A static description of the place where it is written. */
@@ -144,6 +146,9 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion()
 }
 #endif
 
+extern "C" long long simt_clock(void);
+extern "C" void simt_sleep(unsigned int nanoseconds);
+
 /* ---- stopping, waiting, asking ------------------------------------------------------------------------- */
 
 #define __trap() simt_stop(SIMT_SITE("__trap"), "trap", "__trap() was called")
@@ -155,9 +160,11 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion()
 extern "C" void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
     __attribute__((noreturn));
 
-SIMT_INLINE void __nanosleep(unsigned int) {}
+SIMT_INLINE void __nanosleep(unsigned int nanoseconds)
+{
+    simt_sleep(nanoseconds);
+}
 
-extern "C" long long simt_clock(void);
 SIMT_INLINE long long clock64()
 {
     return simt_clock();

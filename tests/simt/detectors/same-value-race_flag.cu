@@ -1,0 +1,26 @@
+// expect: same-value-race at line 11
+// with: SIMT_REPORT=all
+/** All lanes of a warp write the warp's sum to one place: by the letter a race, and never a wrong result. */
+#include "detecting.h"
+
+static __global__ void sum_kernel(const float *in, float *out)
+{
+    __shared__ float parts[2];
+    float sum = in[threadIdx.x];
+    for (int o = 16; o > 0; o /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, o);
+    parts[threadIdx.x / 32] = sum; // here
+    __syncthreads();               /* both sums are there */
+    if (threadIdx.x == 0) out[0] = parts[0] + parts[1];
+}
+
+int main(void)
+{
+    float host[64];
+    for (int i = 0; i < 64; i++) host[i] = (float)i;
+    float *in = upload(host, 64), *out = device_array<float>(1);
+    sum_kernel<<<1, 64>>>(in, out);
+    expect_outcome(cudaSuccess);
+    release(in);
+    release(out);
+    return 0;
+}
