@@ -277,6 +277,12 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
+    if (address - w->stack_base <
+        w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
+        if (aligned && w->checking && (address & (bytes - 1)) != 0)
+            simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
+        return;
+    }
     if (address - ARENA_BASE < ARENA_BYTES) {
         see_device(w, address, bytes, access, aligned, pc);
         return;
@@ -289,15 +295,17 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         see_shared(w, PLACE_DYNAMIC, address, bytes, access, aligned, pc);
         return;
     }
-    if (address - w->stack_base < w->stack_bytes) {
-        /* local memory is the thread's own, but must be aligned, too */
-        if (__builtin_expect(aligned && w->checking && (address & (bytes - 1)) != 0, 0))
-            simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
-        return;
-    }
     const bool data = address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes;
     look_closely(w, data ? PLACE_DATA : PLACE_OTHER, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0),
                  pc);
+}
+
+/* Most accesses of many kernels are to local memory, and well aligned: these are over before anything else is set up. */
+static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
+{
+    const struct worker *w = simt_tls_watch;
+    return w != NULL && (uintptr_t)pointer - w->stack_base < w->stack_bytes &&
+           ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */
@@ -333,13 +341,21 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
 #define CALLER __builtin_return_address(0)
 
 #define CALLBACKS(bytes)                                                                                     \
+    static __attribute__((noinline)) void read##bytes(void *p, const void *pc)                               \
+    {                                                                                                        \
+        see(p, bytes, SIMT_READ, true, pc);                                                                  \
+    }                                                                                                        \
+    static __attribute__((noinline)) void write##bytes(void *p, const void *pc)                              \
+    {                                                                                                        \
+        see(p, bytes, SIMT_WRITE, true, pc);                                                                 \
+    }                                                                                                        \
     void __tsan_read##bytes(void *p)                                                                         \
     {                                                                                                        \
-        see(p, bytes, SIMT_READ, true, CALLER);                                                              \
+        if (!is_plainly_local(p, bytes)) read##bytes(p, CALLER);                                             \
     }                                                                                                        \
     void __tsan_write##bytes(void *p)                                                                        \
     {                                                                                                        \
-        see(p, bytes, SIMT_WRITE, true, CALLER);                                                             \
+        if (!is_plainly_local(p, bytes)) write##bytes(p, CALLER);                                            \
     }                                                                                                        \
     void __tsan_read##bytes##_pc(void *p, void *pc)                                                          \
     {                                                                                                        \

@@ -47,8 +47,8 @@ static inline unsigned simt_run_kind(const struct worker *w, int access)
 static inline bool simt_run_extend(const struct worker *w, struct run *r, unsigned first, unsigned bytes,
                                    unsigned kind, uint32_t pc)
 {
-    const struct run like = {.kind = (uint16_t)kind, .unit = (uint8_t)bytes, .end = (uint8_t)first};
-    if (r->when != w->when || r->pc != pc || r->next != like.next) return false;
+    const uint32_t next = kind | (uint32_t)bytes << 16 | (uint32_t)first << 24; /* as the union lays it out */
+    if (r->when != w->when || r->pc != pc || r->next != next) return false;
     if (w->thread_index == r->last) {
         if (r->left == 0) return false;
         r->left = (uint8_t)(r->left - (r->each != 0));
