@@ -48,7 +48,7 @@ if(WARPWISE_WITH_SIMT)
     add_test(NAME unit.checker_program COMMAND ${CMAKE_COMMAND} -DCHECKER=$<TARGET_FILE:checker> -DWARPWISE=$<TARGET_FILE:warpwise>
                                                -DSOURCE=${PROJECT_SOURCE_DIR} -DWORKDIR=${PROJECT_BINARY_DIR}/checker_program
                                                -P ${unit}/checker_program.cmake)
-    set_tests_properties(unit.checker_program PROPERTIES TIMEOUT 300)
+    set_tests_properties(unit.checker_program PROPERTIES TIMEOUT 600) # half a minute; ten times that without optimisation
 endif()
 add_executable(sandbox_guest ${unit}/sandbox_guest.c ${PROJECT_SOURCE_DIR}/common/runner/lock.c)
 target_compile_definitions(sandbox_guest PRIVATE _GNU_SOURCE)
