@@ -16,7 +16,15 @@
 struct match {
     const char *at, *end; /**< what is left of the name */
     struct op *op;
-    unsigned modifiers, types;
+};
+
+enum { NAME_WORDS = 24 };
+/** A word of a row's name. */
+struct part {
+    const char *word;
+    size_t width;
+    unsigned number; /**< of its modifier or type */
+    bool taken;
 };
 
 /** Takes @p text, whole parts of the name, if that is what comes. */
@@ -41,34 +49,56 @@ static unsigned take_alternative(struct match *m, const char *pattern, const cha
     }
 }
 
-/** One word of a row's name against what comes. Returns false if that does not match. */
-static bool match_word(struct match *m, const char *word, size_t width)
+/** One word of a row's name against what comes. Returns whether it took something. */
+static bool match_part(struct match *m, const struct part *p)
 {
     const char *taken;
     size_t length;
-    if (strchr("[(<{", *word) == NULL) return take_parts(m, word, width);
-    const unsigned which = take_alternative(m, word + 1, &taken, &length);
-    if (*word == '<' && which > 0)
-        m->op->type[m->types++] = (uint8_t)ptx_type_named(taken, length);
-    else if (*word == '{')
-        m->op->vector = which > 0 ? (uint8_t)(taken[1] - '0') : 1;
-    else if (*word != '<')
-        m->op->modifier[m->modifiers++] = (uint8_t)which;
-    return which > 0 || *word == '[' || *word == '{';
+    if (strchr("[(<{", *p->word) == NULL) return take_parts(m, p->word, p->width);
+    const unsigned which = take_alternative(m, p->word + 1, &taken, &length);
+    if (which == 0) return false;
+    if (*p->word == '<')
+        m->op->type[p->number] = (uint8_t)ptx_type_named(taken, length);
+    else if (*p->word == '{')
+        m->op->vector = (uint8_t)(taken[1] - '0');
+    else
+        m->op->modifier[p->number] = (uint8_t)which;
+    return true;
 }
 
-static bool match_row(const struct row *row, const struct instruction *i, struct op *op)
+/** The words of a row's name; a vector length that is not said is 1. */
+static unsigned split_name(const struct row *row, struct part *part, struct op *op)
 {
-    struct match m = {i->name, i->name + i->name_length, op, 0, 0};
-    memset(op->modifier, 0, sizeof op->modifier);
-    memset(op->type, 0, sizeof op->type);
+    unsigned count = 0, modifiers = 0, types = 0;
     op->vector = 0;
-    for (const char *word = row->name; *word != '\0';) {
+    for (const char *word = row->name; *word != '\0' && count < NAME_WORDS; count++) {
         const size_t width = strcspn(word, " ");
-        if (!match_word(&m, word, width)) return false;
+        part[count] = (struct part){.word = word, .width = width};
+        if (*word == '<') part[count].number = types++;
+        if (*word == '[' || *word == '(') part[count].number = modifiers++;
+        if (*word == '{') op->vector = 1;
         word += width + (word[width] == ' ');
     }
-    return m.at >= m.end;
+    return count;
+}
+
+/** Behind the verb, ptxas takes the words of a name in any order; only types keep theirs. */
+static bool match_row(const struct row *row, const struct instruction *i, struct op *op)
+{
+    struct match m = {i->name, i->name + i->name_length, op};
+    struct part part[NAME_WORDS];
+    memset(op->modifier, 0, sizeof op->modifier);
+    memset(op->type, 0, sizeof op->type);
+    const unsigned parts = split_name(row, part, op);
+    while (m.at < m.end) {
+        unsigned p = 0;
+        while (p < parts && (part[p].taken || !match_part(&m, &part[p]))) p++;
+        if (p == parts) return false;
+        part[p].taken = true;
+    }
+    for (unsigned p = 0; p < parts; p++)
+        if (!part[p].taken && *part[p].word != '[' && *part[p].word != '{') return false;
+    return true;
 }
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
@@ -299,7 +329,7 @@ static void fill_operands(struct filling *f)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-/** What the braces of an operand hold; one register may stand in braces or not. */
+/** What the braces of an operand hold, or 1. */
 static unsigned elements_of(const struct operand *o)
 {
     return o->kind == OPERAND_VECTOR ? o->parts : 1;
@@ -311,6 +341,7 @@ static bool may_be(const struct compiling *c, const struct operand *o, const str
     if (w->what == 'A' || w->what == 'a' || o->kind == OPERAND_ADDRESS)
         return o->kind == OPERAND_ADDRESS && (w->what == 'A' || w->what == 'a');
     if (elements_of(o) != (w->vector > 0 ? w->vector : 1)) return false;
+    if (w->vector == 1 && o->kind != OPERAND_VECTOR) return false;
     if (o->kind != OPERAND_REGISTER) return true;
     const enum ptx_type have = c->reg[o->reg].type;
     if (w->optional) return ptx_type_fits(have, w->type, w->wider);

@@ -459,10 +459,14 @@ static const struct row rows[] = {
     {MMA "m8n8k4 row col <f64> <f64> <f64> <f64>", "=2*f64 1*f64 1*f64 2*f64", mma_doubles, 80, 70, 0,
      check_mma},
 
-    {"ldmatrix sync aligned m8n8 {x1|x2|x4} [trans] " SPACE " b16", "=b32:n a", ldmatrix, 75, 65,
-     TOUCHES_MEMORY, NULL},
-    {"stmatrix sync aligned m8n8 {x1|x2|x4} [trans] " SPACE " b16", "a b32:n", stmatrix, 90, 78,
-     TOUCHES_MEMORY, NULL},
+    {"ldmatrix sync aligned m8n8 {x1} [trans] " SPACE " b16", "=1*b32 a", ldmatrix, 75, 65, TOUCHES_MEMORY,
+     NULL},
+    {"ldmatrix sync aligned m8n8 {x2|x4} [trans] " SPACE " b16", "=b32:n a", ldmatrix, 75, 65, TOUCHES_MEMORY,
+     NULL},
+    {"stmatrix sync aligned m8n8 {x1} [trans] " SPACE " b16", "a 1*b32", stmatrix, 90, 78, TOUCHES_MEMORY,
+     NULL},
+    {"stmatrix sync aligned m8n8 {x2|x4} [trans] " SPACE " b16", "a b32:n", stmatrix, 90, 78, TOUCHES_MEMORY,
+     NULL},
     {"movmatrix sync aligned m8n8 (trans) b16", "=b32 b32", movmatrix, 75, 78, 0, NULL},
 };
 PTX_GROUP(ptx_matrix_rows, rows);

@@ -50,7 +50,7 @@ static __global__ void load_kernel(const uint16_t *in, uint32_t *out)
                  : "=r"(r[4][0]), "=r"(r[4][1])
                  : "r"(row)
                  : "memory");
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[5][0]), "=r"(r[5][1]), "=r"(r[5][2]), "=r"(r[5][3])
                  : "r"(row)
                  : "memory");

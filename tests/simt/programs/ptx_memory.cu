@@ -113,7 +113,7 @@ static __global__ void atomic_kernel(int *slot)
     if (threadIdx.x == 0) sum = 0;
     __syncthreads();
     asm volatile("red.global.add.s32 [%0], %1;" : : "l"(slot + SUM), "r"(i) : "memory");
-    asm volatile("red.relaxed.gpu.global.min.s32 [%0], %1;" : : "l"(slot + LEAST), "r"(-i) : "memory");
+    asm volatile("red.global.gpu.relaxed.min.s32 [%0], %1;" : : "l"(slot + LEAST), "r"(-i) : "memory");
     asm volatile("atom.global.max.u32 %0, [%1], %2;" : "=r"(most) : "l"(slot + MOST), "r"(i) : "memory");
     asm volatile("red.global.or.b32 [%0], %1;" : : "l"(slot + BITS), "r"(1 << i % 20) : "memory");
     asm volatile("atom.acq_rel.gpu.global.exch.b32 %0, [%1], %2;"
