@@ -51,6 +51,33 @@ ptx("a constraint of another machine" "PTX has the constraints h r l q f d n C" 
 ptx("a constant that is none" "not usable in a constant expression|not a constant expression" [=[asm("mov.u32 %0, %1;" : "=r"(*p) : "n"(*p));]=])
 ptx("names of operands" "operands of PTX have no names, as with nvcc" [=[asm("mov.u32 %[d], 1;" : [d] "=r"(*p));]=])
 ptx("a clobber of the host" "can only clobber" [=[asm volatile("mov.u32 %0, 1;" : "=r"(*p) : : "cc");]=])
+# An instruction of sm_80 in a program for sm_75, and on a device that is one; a statement that may be moved gets a note, once.
+file(WRITE "${WORKDIR}/old.cu" [=[
+__global__ void k(int *p)
+{
+    int d;
+    asm volatile("redux.sync.add.s32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(1));
+    p[threadIdx.x] = d;
+    asm volatile("st.global.b32 [%0], %1;" : : "l"(p + threadIdx.x), "r"(d));
+    asm volatile("membar.gl;" : :);
+}
+int main()
+{
+    int *p;
+    if (cudaMalloc(&p, 128) != cudaSuccess) return 1;
+    k<<<1, 32>>>(p);
+    return cudaDeviceSynchronize() == cudaSuccess && cudaFree(p) == cudaSuccess ? 0 : 1;
+}
+]=])
+expect("inline PTX for an old architecture" 0 "" -arch=sm_75 old.cu -o old)
+expect_run("it is refused as by ptxas" 86
+           "unsupported: inline PTX: redux.sync.add.s32: it requires .target sm_80 or higher.*compiled for sm_75.*old.cu:4" ./old)
+expect("inline PTX for a newer one" 0 "" old.cu -o old)
+expect_run("it runs, with one note"
+           0 "^simt: note: [^\n]*old.cu:6: st.global.b32 in an asm statement without the clobber[^\n]*\n$" ./old)
+set(ENV{SIMT_DEVICE} sm_75)
+expect_run("an old device" 86 "redux.sync.add.s32: it requires sm_80 or higher, and this device is sm_75" ./old)
+unset(ENV{SIMT_DEVICE})
 file(WRITE "${WORKDIR}/guarded.cu" "__global__ void k(int *p)\n{\n#ifndef __SIMT__\n    asm(\"exit;\");\n#endif\n    *p = 1;\n}\n")
 expect("inline PTX kept away from this device" 0 "" -c guarded.cu)
 file(WRITE "${WORKDIR}/both.cu" [=[

@@ -389,11 +389,18 @@ static enum found find_row(const struct compiling *c, const struct instruction *
 
 /* ---- instructions --------------------------------------------------------------------------------------- */
 
+/** ptxas goes by the architecture that the code is compiled for; the device that runs it may be an older one. */
 static void check_architecture(struct compiling *c, const struct row *row)
 {
-    if (simt_compute_capability() < row->architecture)
-        ptx_refuse(c, "it requires .target sm_%u or higher, this device is sm_%d (SIMT_DEVICE, simtcc -arch)",
-                   row->architecture, simt_compute_capability());
+    const int compiled = c->site->architecture / 10, device = simt_compute_capability();
+    if (compiled < row->architecture)
+        ptx_refuse(c,
+                   "it requires .target sm_%u or higher, as ptxas says, and this is compiled for sm_%d "
+                   "(simtcc -arch)",
+                   row->architecture, compiled);
+    else if (device < row->architecture)
+        ptx_refuse(c, "it requires sm_%u or higher, and this device is sm_%d (SIMT_DEVICE)",
+                   row->architecture, device);
 }
 
 /** What the compiler may do to a statement without `volatile` or "memory": once is enough to say it. */

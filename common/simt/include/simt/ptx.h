@@ -47,7 +47,8 @@ struct simt_ptx_site {
     struct simt_site site;
     const char *text;
     int is_volatile;
-    void *program; /**< what the text was compiled to, when it was first come by */
+    int architecture; /**< __CUDA_ARCH__ of the code around: 900 for sm_90 */
+    void *program;    /**< what the text was compiled to, when it was first come by */
 };
 
 /** @brief Runs the statement for the calling thread. @p word has its operands, one after the other, and receives the outputs. */
@@ -206,7 +207,7 @@ SIMT_OUTLINE void simt_ptx_at(struct simt_ptx_site *site, simt_ptx_clobber<true>
 #define SIMT_PTX_SITE(is_volatile, ...)                                                                      \
     (__extension__({                                                                                         \
         static struct simt_ptx_site simt_here = {                                                            \
-            {__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, nullptr};                        \
+            {__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, __CUDA_ARCH__, nullptr};         \
         &simt_here;                                                                                          \
     }))
 
