@@ -78,6 +78,20 @@ expect_run("it runs, with one note"
 set(ENV{SIMT_DEVICE} sm_75)
 expect_run("an old device" 86 "redux.sync.add.s32: it requires sm_80 or higher, and this device is sm_75" ./old)
 unset(ENV{SIMT_DEVICE})
+file(WRITE "${WORKDIR}/cut.cu" [=[
+__global__ void k()
+{
+    __shared__ int x;
+    asm volatile("st.shared.b32 [%0], 1;" : : "r"((unsigned)(unsigned long long)&x) : "memory");
+}
+int main()
+{
+    k<<<1, 1>>>();
+    return 0;
+}
+]=])
+expect("inline PTX with a generic pointer" 0 "" cut.cu -o cut)
+expect_run("it is called what it is" 86 "out-of-bounds.*cut.cu:4.*generic pointer cut to 32 bits" ./cut)
 file(WRITE "${WORKDIR}/guarded.cu" "__global__ void k(int *p)\n{\n#ifndef __SIMT__\n    asm(\"exit;\");\n#endif\n    *p = 1;\n}\n")
 expect("inline PTX kept away from this device" 0 "" -c guarded.cu)
 file(WRITE "${WORKDIR}/both.cu" [=[

@@ -109,7 +109,7 @@ static __device__ void conversions(struct results *r, float one)
     OF_ONE("cvt.rzi.s32.f32", "r", int, "f", 3e10f * one);
     OF_ONE("cvt.rzi.u32.f32", "r", unsigned, "f", -3.0f * one);
     OF_ONE("cvt.rzi.s32.f32", "r", int, "f", nan);
-    OF_ONE("cvt.rni.f32.f32", "r", unsigned, "f", 2.5f * one);
+    OF_ONE("cvt.rni.f32.f32", "r", unsigned, "f", 3.5f * one);
     OF_ONE("cvt.sat.f32.f32", "r", unsigned, "f", -one);
     OF_ONE("cvt.rn.f32.s32", "r", unsigned, "r", 16777217);
     OF_ONE("cvt.rp.f32.s32", "r", unsigned, "r", 16777217);
@@ -155,7 +155,7 @@ static const unsigned long long expected[] = {
     0x3f80bf80, 0x3c004000, 0xbf803f80,
     /* conversions */
     0x3c00, 0x3c00, 0x3c01, 0xbc01, 0x7c00, 0x7bff, 0x3f80, 0x33800000, 0x3f80c000, 0x3c007c00, 0x00003c00,
-    0x3fff7fff, 0x3f802000, 0xfffffffffffffffe, 2, 0xfffffffffffffffd, 3, 0x7fffffff, 0, 0, 0x40000000, 0,
+    0x3fff7fff, 0x3f802000, 0xfffffffffffffffe, 2, 0xfffffffffffffffd, 3, 0x7fffffff, 0, 0, 0x40800000, 0,
     0x4b800000, 0x4b800001, 0x5f7fffff, 0xc014000000000000, 127, 254, 0xfffffffffffffffe, 0x3f800000,
     0x7f800000, 0x12347ffb,
     /* 8-bit floats */

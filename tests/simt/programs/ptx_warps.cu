@@ -17,10 +17,10 @@ static __device__ unsigned shuffled(unsigned value, unsigned by, unsigned *valid
                      : "r"(value), "r"(by));
     else if (mode == 1)
         asm volatile(
-            "{ .reg .pred q; shfl.sync.down.b32 %0|q, %2, %3, 0x1f, 0xffffffff; selp.u32 %1, 1, 0, q; }"
+            "{ .reg .pred q; shfl.sync.down.b32 %0|q, %2, %3, 0x181f, 0xffffffff; selp.u32 %1, 1, 0, q; }"
             : "=r"(d), "=r"(p)
             : "r"(value), "r"(by));
-    else if (mode == 2) /* segments of 8 lanes */
+    else if (mode == 2)
         asm volatile(
             "{ .reg .pred q; shfl.sync.idx.b32 %0|q, %2, %3, 0x181f, 0xffffffff; selp.u32 %1, 1, 0, q; }"
             : "=r"(d), "=r"(p)
@@ -69,7 +69,8 @@ static __global__ void warp_kernel(unsigned *out)
 static unsigned expected_shuffle(int lane, int mode, int *valid)
 {
     const int from[4] = {lane - 3, lane + 3, (lane & 24) + 3, lane ^ 3};
-    *valid = from[mode] >= 0 && from[mode] < 32;
+    *valid = from[mode] >= 0 &&
+             (mode != 1 || from[mode] / 8 == lane / 8); /* down goes by segments of 8 lanes, as idx */
     return 100u + (unsigned)(*valid ? from[mode] : lane);
 }
 
