@@ -187,6 +187,7 @@ static const struct shape_row SHAPES[] = {
     {"nan_behind_mask_21",       GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,    19,     21,   32, CAUSAL,                     0, DIST_NAN_HIDDEN},
     /* The largest score of a row is beyond key 65536. */
     {"rising_66000",             GROUP_NUMERICS, M,                ON_ANY,  1,     1,     1,     1,  66000,    1, 0,                          0, DIST_RISING},
+    {"rising_70001",             GROUP_NUMERICS, W | T,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_RISING},
     /* A single query, for which a kernel may have code of its own. */
     {"decode_large_logits",      GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,     1,     65,   64, 0,                          0, DIST_LARGE},
     {"decode_low_logits",        GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     1,     1,    140,   32, CAUSAL,                     0, DIST_LOW},
