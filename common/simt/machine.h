@@ -211,6 +211,11 @@ void simt_grids_wait(void);
 /** @brief cudaTriggerProgrammaticLaunchCompletion: the next launch may start, as far as this block is concerned. */
 void simt_grids_trigger(void);
 
+/** @brief malloc() of the running thread: device memory from the heap, or NULL; the heap's size is cudaLimitMallocHeapSize. */
+void *simt_heap_alloc(size_t bytes, const void *return_address);
+void simt_heap_free(void *pointer, const void *return_address);
+void simt_heap_limit(size_t bytes);
+
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);
 

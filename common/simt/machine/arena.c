@@ -249,6 +249,9 @@ static bool host_has_room(size_t bytes)
     return trusted || each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory();
 }
 
+/* What a kernel frees keeps its contents, until it is given to somebody else: accesses before that are still to be checked. */
+static bool heap_rests;
+
 static _Thread_local size_t next_lead;
 
 void simt_lead_next_allocation(size_t bytes)
@@ -293,6 +296,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
         e->shape = shape;
         e->owner = getpid();
         live_bytes += span;
+        if (heap_rests) give_back(user_start(e), bytes);
         e->host_too = host_too;
         if (host_too) mark_written(user_start(e), bytes, true);
         pointer = (char *)ARENA_BASE + user_start(e);
@@ -301,9 +305,17 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
     return pointer;
 }
 
+static bool is_heap(const struct extent *e)
+{
+    return strcmp(e->what, SIMT_HEAP_NAME) == 0;
+}
+
 static void rest(struct extent *e)
 {
-    give_back(user_start(e), e->bytes);
+    if (is_heap(e))
+        heap_rests = true;
+    else
+        give_back(user_start(e), e->bytes);
     e->state = STATE_RESTING;
     e->freed = frees++;
     live_bytes -= e->span;
@@ -360,6 +372,18 @@ bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t
     }
     pthread_mutex_unlock(&lock);
     return live;
+}
+
+size_t simt_arena_heap_bytes(const void *pointer)
+{
+    const uintptr_t offset = (uintptr_t)pointer - ARENA_BASE;
+    pthread_mutex_lock(&lock);
+    const size_t i = simt_is_device_pointer(pointer) ? covering(offset) : extents.count;
+    const struct extent *e = i < extents.count ? extent_at(i) : NULL;
+    const bool begins = e != NULL && e->state == STATE_LIVE && user_start(e) == offset && is_heap(e);
+    const size_t bytes = begins ? e->bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return bytes;
 }
 
 bool simt_arena_host_may(uintptr_t offset)
@@ -576,7 +600,8 @@ static void report_leaks(void)
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < extents.count; i++) {
         const struct extent *e = extent_at(i);
-        if (e->state != STATE_LIVE || e->owner != getpid()) continue; /* a parent's memory is the parent's */
+        if (e->state != STATE_LIVE || e->owner != getpid() || is_heap(e))
+            continue; /* a parent's memory is the parent's */
         if (first == NULL) first = e;
         count++;
         bytes += e->bytes;

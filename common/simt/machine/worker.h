@@ -6,7 +6,7 @@
  *
  *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
- *     atomics.c copies.c check.c       what a thread does: atomics, asynchronous copies, memory accesses
+ *     atomics.c copies.c heap.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     named.c                          ... barriers of a part of the block

@@ -205,6 +205,7 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
     if ((size_t)limit >= sizeof(limit_values) / sizeof(limit_values[0]))
         return runtime_result(cudaErrorUnsupportedLimit);
     limit_values[limit] = value;
+    if (limit == cudaLimitMallocHeapSize) simt_heap_limit(value);
     return cudaSuccess;
 }
 

@@ -29,7 +29,7 @@ static const char help[] =
     "--extended-lambda and --expt-relaxed-constexpr are accepted and do nothing.\n"
     "\n"
     "Environment: CXX (compiler; g++ by default), WARPWISE_SIMT_ROOT (where the device lies).\n"
-    "When a program runs: SIMT_ORDER, SIMT_WORKERS, SIMT_CHECK, SIMT_DEVICE, SIMT_COUNTERS.\n";
+    "When a program runs: SIMT_ORDER, SIMT_WORKERS, SIMT_CHECK, SIMT_REPORT, SIMT_DEVICE, SIMT_COUNTERS.\n";
 
 void list_add(struct string_list *list, const char *item)
 {

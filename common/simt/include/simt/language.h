@@ -236,6 +236,8 @@ void __assert_fail(const char *, const char *, unsigned int, const char *) noexc
 void *memcpy(void *__restrict to, const void *__restrict from, size_t bytes) noexcept __asm__("simt_memcpy");
 void *memmove(void *to, const void *from, size_t bytes) noexcept __asm__("simt_memmove");
 void *memset(void *to, int value, size_t bytes) noexcept __asm__("simt_memset");
+void *malloc(size_t bytes) noexcept __asm__("simt_malloc");
+void free(void *pointer) noexcept __asm__("simt_free");
 }
 
 #endif

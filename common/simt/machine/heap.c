@@ -1,0 +1,54 @@
+/**
+ * @file heap.c
+ * @brief malloc() and free() in kernels: memory of the device, out of a heap of limited size.
+ *
+ * A block that comes to one of them waits until all blocks before it are done, as at an atomic: so addresses, and what is
+ * said of them, do not depend on the number of workers.
+ */
+#include "arena.h"
+#include "blocks.h"
+#include "check.h"
+#include "machine.h"
+#include "worker.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+static atomic_size_t limit = 8 << 20, used;
+
+void simt_heap_limit(size_t bytes)
+{
+    limit = bytes;
+}
+
+void *simt_heap_alloc(size_t bytes, const void *return_address)
+{
+    const struct simt_site site = {NULL, 0, "malloc", return_address};
+    struct worker *w = simt_tls_worker;
+    simt_wait_for_earlier(w);
+    if (bytes == 0 || used > limit || bytes > limit - used) return NULL;
+    void *pointer = simt_device_alloc(bytes, SIMT_HEAP_NAME, &site);
+    if (pointer != NULL) used += bytes;
+    return pointer;
+}
+
+void simt_heap_free(void *pointer, const void *return_address)
+{
+    struct worker *w = simt_tls_worker;
+    if (pointer == NULL) return;
+    simt_wait_for_earlier(w);
+    const size_t bytes = simt_arena_heap_bytes(pointer);
+    if (bytes > 0) {
+        used -= bytes;
+        (void)simt_device_free(pointer);
+        memset(w->live, 0, sizeof w->live); /* what was known to be live may be what is freed */
+        for (size_t i = 0; i < w->pages.count; i++) w->pages.page[i].live = false;
+    } else if (simt_device_freed(pointer)) {
+        simt_refuse_access("use-after-free", pointer, 1, SIMT_WRITE, "it has been freed before",
+                           return_address);
+    } else {
+        simt_refuse_access("out-of-bounds", pointer, 1, SIMT_WRITE,
+                           "free() in a kernel takes what malloc() in a kernel gave", return_address);
+    }
+}

@@ -1,0 +1,75 @@
+/**
+ * @file device_heap.cu
+ * @brief malloc, free, new and delete in kernels: memory that one kernel takes and another gives back, objects with virtual
+ *        functions, a heap that runs out.
+ */
+#include "../testing.h"
+
+enum { THREADS = 32 };
+
+static __global__ void take_kernel(int **rows)
+{
+    rows[threadIdx.x] = (int *)malloc(64);
+    rows[threadIdx.x][3] = (int)threadIdx.x;
+}
+
+static __global__ void give_kernel(int **rows, int *out)
+{
+    out[threadIdx.x] = rows[threadIdx.x][3];
+    free(rows[threadIdx.x]);
+}
+
+struct shape {
+    __device__ virtual float area() const = 0;
+    __device__ virtual ~shape() {}
+};
+
+struct square : shape {
+    float side;
+    __device__ square(float s) : side(s) {}
+    __device__ float area() const override { return side * side; }
+};
+
+static __global__ void area_kernel(float *out)
+{
+    float *const sides = new float[4];
+    for (int i = 0; i < 4; i++) sides[i] = (float)(threadIdx.x + i);
+    shape *const s = new square(sides[3]);
+    out[threadIdx.x] = s->area();
+    delete s;
+    delete[] sides;
+}
+
+static __global__ void greedy_kernel(int *out)
+{
+    out[threadIdx.x] = malloc(1 << 20) != nullptr;
+}
+
+int main(void)
+{
+    int **rows = device_array<int *>(THREADS), *out = device_array<int>(THREADS), host[THREADS];
+    take_kernel<<<1, THREADS>>>(rows);
+    give_kernel<<<1, THREADS>>>(rows, out);
+    finish_launch("give_kernel");
+    download(host, out, THREADS);
+    for (int i = 0; i < THREADS; i++) expect_equal("rows", (size_t)i, host[i], i);
+
+    float *areas = device_array<float>(THREADS), area[THREADS];
+    area_kernel<<<1, THREADS>>>(areas);
+    finish_launch("area_kernel");
+    download(area, areas, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        expect_close("area", (size_t)i, (double)area[i], (i + 3.0) * (i + 3.0), 0);
+
+    require(cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)4 << 20), "cudaDeviceSetLimit");
+    greedy_kernel<<<1, THREADS>>>(out);
+    finish_launch("greedy_kernel");
+    download(host, out, THREADS);
+    int got = 0;
+    for (int i = 0; i < THREADS; i++) got += host[i];
+    expect_equal("allocations of a MB from 4 MB", 0, got >= 1 && got <= 4, 1);
+    release(rows);
+    release(out);
+    release(areas);
+    return finish("device_heap");
+}
