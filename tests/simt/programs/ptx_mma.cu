@@ -165,6 +165,7 @@ struct shape {
     const char *name;
     int m, k;
     enum type a, b, sum;
+    int saturates;
 };
 
 static const struct shape shapes[PRODUCTS] = {
@@ -172,7 +173,7 @@ static const struct shape shapes[PRODUCTS] = {
     {"bf16 k16", 16, 16, BF16, BF16, F32}, {"bf16 k8", 16, 8, BF16, BF16, F32},
     {"tf32 k8", 16, 8, TF32, TF32, F32},   {"tf32 k4", 16, 4, TF32, TF32, F32},
     {"e4m3 k32", 16, 32, E4M3, E4M3, F32}, {"e5m2 k32", 16, 32, E5M2, E4M3, F32},
-    {"s8 k32", 16, 32, S8, S8, S32},       {"u8 k32", 16, 32, U8, S8, S32},
+    {"s8 k32", 16, 32, S8, S8, S32},       {"u8 k32", 16, 32, U8, S8, S32, 1},
     {"s8 k16", 16, 16, S8, S8, S32},       {"f16 sums", 16, 16, F16, F16, F16},
     {"f16 sums k8", 16, 8, F16, F16, F16}, {"s8 m8", 8, 16, S8, S8, S32},
     {"f64", 8, 4, F64, F64, F64}};
@@ -302,6 +303,8 @@ static void fill(const struct shape *s, struct registers *all)
         for (int i = 0; i < s->m / 4; i++) {
             const int row = (lane >> 2) + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1);
             matrix_c[row][column] = (double)(row - 2 * column);
+            if (s->saturates && row % 4 == 0)
+                matrix_c[row][column] = column % 2 ? 2147483647.0 : -2147483648.0;
             put(all[lane].c, bits_of(s->sum), i, bits_of_number(s->sum, matrix_c[row][column]));
         }
     }
@@ -335,6 +338,7 @@ static void check_product(int which)
             const int row = (lane >> 2) + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1);
             double expected = matrix_c[row][column];
             for (int k = 0; k < s->k; k++) expected += matrix_a[row][k] * matrix_b[k][column];
+            if (s->saturates) expected = fmin(fmax(expected, -2147483648.0), 2147483647.0);
             expect_close(s->name, (size_t)(lane * 4 + i), sum_of_lane(s, &all[lane], i), expected, 0.0);
         }
     release(device);
