@@ -303,8 +303,7 @@ static void fill(const struct shape *s, struct registers *all)
         for (int i = 0; i < s->m / 4; i++) {
             const int row = (lane >> 2) + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + (i & 1);
             matrix_c[row][column] = (double)(row - 2 * column);
-            if (s->saturates && row % 4 == 0)
-                matrix_c[row][column] = column % 2 ? 2147483647.0 : -2147483648.0;
+            if (s->saturates) matrix_c[row][column] = row % 2 ? 2147483647.0 : -2147483648.0;
             put(all[lane].c, bits_of(s->sum), i, bits_of_number(s->sum, matrix_c[row][column]));
         }
     }
