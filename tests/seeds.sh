@@ -8,7 +8,7 @@
 # on where it was; remove a file (or OUT) to run it anew. --table prints the table of what is there and runs nothing.
 # The exit status is 1 if a kernel was rejected or a run is missing.
 #
-#     tests/seeds.sh build/seeds --seeds 1-50 --jobs 2                       simt: some two hours of two cores
+#     tests/seeds.sh build/seeds --seeds 1-50 --jobs 2                       simt: some seven hours of two cores
 #     tests/seeds.sh build/seeds-gpu --device gpu --seeds 1-20 --jobs 4      a GPU is shared by the jobs
 set -u
 cd "$(dirname "$0")/.." || exit 2
