@@ -185,7 +185,7 @@ step_counters() {
     mkdir -p build/counters
     build_solutions
     ncu=$(python3 "$compare" --print-ncu)
-    for program in counters matrix; do
+    for program in counters matrix ptx; do
         name=build/counters/$program
         nvcc -std=c++17 -arch=native "tests/simt/counters/$program.cu" -o "$name-hardware" &&
             build/bin/simtcc "tests/simt/counters/$program.cu" -o "$name-software" || return 1
