@@ -54,7 +54,7 @@ counted_cases() {
     06) echo v1/qwen3_8b_291 v2/qwen3_8b_291 ;;
     07) echo step/one_sequence step/grouped_heads ;;
     08) echo product/square_256 product/odd_191 ;;
-    09) echo product/square_256 product/many_tiles ;;
+    09) echo product/square_256 product/edge_127_129_128 ;;
     10) echo f32/square_256 f32/nt_129_127_131 f16/edge_129_128_127 ;;
     esac
 }
