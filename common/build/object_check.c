@@ -262,6 +262,15 @@ static int refuse(struct object_finding *finding, const char *symbol, const char
     return 0;
 }
 
+/* The device's headers send some of C's functions elsewhere by an assembler name, malloc to simt_malloc: the file says malloc. */
+static const char *name_as_written(const struct object_rules *rules, const char *name)
+{
+    char *label = format_string("__asm__(\"%s\")", name);
+    int is_sent = strncmp(name, "simt_", 5) == 0 && strstr(rules->device_headers, label) != NULL;
+    free(label);
+    return is_sent ? name + 5 : name;
+}
+
 static int check_defined(const struct object_rules *rules, const Elf64_Sym *symbol, const char *name,
                          struct object_finding *finding)
 {
@@ -270,6 +279,7 @@ static int check_defined(const struct object_rules *rules, const Elf64_Sym *symb
         return refuse(finding, name, "defines % for everybody to see: make it static", name);
     if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;
     if (strncmp(name, "DW.ref.", 7) == 0) return 1; /* the compiler's, for exceptions */
+    name = name_as_written(rules, name);
     return refuse(finding, name,
                   "defines %, which is none of the contract's functions: make it static, or leave it out",
                   name);

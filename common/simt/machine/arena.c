@@ -138,7 +138,14 @@ static void give_back_pages(uint8_t *map, size_t start, size_t bytes)
 static void give_back(size_t start, size_t bytes)
 {
     const size_t page = 4096, first = (start + page - 1) & ~(page - 1), last = (start + bytes) & ~(page - 1);
-    mark_written(start, bytes, false);
+    const size_t end = start + bytes, whole = (start + 7) & ~(size_t)7, last_whole = end & ~(size_t)7;
+    if (whole < last_whole) {
+        mark_written(start, whole - start, false);
+        give_back_pages(simt_written, whole / 8, (last_whole - whole) / 8);
+        mark_written(last_whole, end - last_whole, false);
+    } else {
+        mark_written(start, bytes, false);
+    }
     if (simt_any_kept) give_back_pages(simt_kept, start, bytes);
     if (first < last && sysconf(_SC_PAGESIZE) == (long)page)
         simt_forget((char *)ARENA_BASE + first, last - first);
