@@ -31,7 +31,7 @@ struct ref_decode_sequence {
 /** @brief What the error bounds are made of; each may be NULL. */
 struct ref_decode_magnitudes {
     double *logits; /**< [vocab] sum of |normed state * weight| */
-    double *keys;   /**< [layers, kv_heads, head_dim] the same for the new keys, larger of the turned pair */
+    double *keys;   /**< [layers, kv_heads, head_dim] the same for the new keys, larger of the rotated pair */
     double *values; /**< [layers, kv_heads, head_dim] */
     double *unstored_keys;   /**< [layers, kv_heads, head_dim] the new keys before they are stored */
     double *unstored_values; /**< [layers, kv_heads, head_dim] */

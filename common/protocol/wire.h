@@ -42,7 +42,7 @@ enum wire_role {
 enum wire_flags {
     WIRE_TWO_STREAMS = 1,    /**< both runs at once, each with its own buffers */
     WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
-    WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few multiprocessors */
+    WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few SMs */
     WIRE_LAUNCH_ONLY = 8,    /**< the software device checks launches and runs nothing */
     WIRE_TWO_PLACES = 16,    /**< the runs follow each other, each with its own buffers: their leads differ */
     WIRE_REFUSE_LAUNCHES = 32 /**< the runtime refuses whatever is launched on the stream */

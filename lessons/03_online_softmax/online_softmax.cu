@@ -180,7 +180,7 @@ template <int PER_LANE> struct partial_row {
     float sum[PER_LANE];      // of exp(score - m) * v; a lane holds columns lane, lane + 32, ...
 };
 
-/** Loads a lane's share of a row of head_dim values; what lies behind the end, or is not @p wanted, is 0. */
+/** Loads a lane's share of a row of head_dim values; what lies past the end, or is not @p wanted, is 0. */
 template <int PER_LANE>
 __device__ inline void load_row(float x[PER_LANE], const float *row, int head_dim, int wanted)
 {

@@ -233,7 +233,7 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
 }
 
 /**
- * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one per lane and batch, and
  * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>

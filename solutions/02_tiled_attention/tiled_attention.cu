@@ -308,7 +308,7 @@ __device__ inline void sum_slabs(const struct attention_args &args, struct query
     for (int slab = 0; slab < divide_up(most, SLAB); slab++) {
         int seen[EACH];
         for (int i = 0; i < EACH; i++) {
-            int row = min(ty + i * SIDE, tile.rows - 1); // rows behind the end are computed, but never stored
+            int row = min(ty + i * SIDE, tile.rows - 1); // rows past the end are computed, but never stored
             seen[i] = keys_seen(args, tile.first + row) - slab * SLAB;
         }
         load_tile<TILE, SLAB>(p_tile, p_bh, tile.first, args.q_len, slab * SLAB, args.kv_len);

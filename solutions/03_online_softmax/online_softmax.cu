@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(ROW_THREADS_MAX) row_kernel(const float *in, /
     int first = (int)threadIdx.x * WIDTH, step = (int)blockDim.x * WIDTH;
 
     alignas(16) float x[ROW_VALUES];
-    for (int i = 0; i < ROW_VALUES; i++) x[i] = -INFINITY; // what lies behind the end changes no pair
+    for (int i = 0; i < ROW_VALUES; i++) x[i] = -INFINITY; // what lies past the end changes no pair
     for (int i = 0; i < ROW_VALUES / WIDTH; i++)
         if (first + i * step < cols) load_values<WIDTH>(x + i * WIDTH, row + first + i * step);
 
@@ -229,7 +229,7 @@ template <int PER_LANE> struct partial_row {
     float sum[PER_LANE];      // of exp(score - m) * v; a lane holds columns lane, lane + 32, ...
 };
 
-/** Loads a lane's share of a row of head_dim values; what lies behind the end, or is not @p wanted, is 0. */
+/** Loads a lane's share of a row of head_dim values; what lies past the end, or is not @p wanted, is 0. */
 template <int PER_LANE>
 __device__ inline void load_row(float x[PER_LANE], const float *row, int head_dim, int wanted)
 {

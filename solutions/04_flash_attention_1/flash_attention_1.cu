@@ -244,7 +244,7 @@ __device__ inline void visit_tile(const struct attention_args &args, const struc
 
     int seen[ROWS]; // keys of this tile that a row sees: all below this one
     for (int i = 0; i < ROWS; i++) {
-        int row = min(i, rows.count - 1); // rows behind the end are computed, but never stored
+        int row = min(i, rows.count - 1); // rows past the end are computed, but never stored
         seen[i] = min(keys_seen(args, rows.first + row) - first_key, KEYS);
     }
     float keep[ROWS], factor[ROWS];

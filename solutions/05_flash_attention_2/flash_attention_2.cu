@@ -295,7 +295,7 @@ __device__ inline void add_tile(const struct attention_args &args, struct query_
         return;
     }
     for (int i = 0; i < size::ROWS; i++) {
-        int row = min(first_row<size::WARP_ROWS>() + i * ROW_LANES, tile.rows - 1); // no row behind the end
+        int row = min(first_row<size::WARP_ROWS>() + i * ROW_LANES, tile.rows - 1); // no row past the end
         seen[i] = keys_seen(args, tile.first + row) - first_key;
     }
     mask_scores<HEAD_DIM>(s, seen);

@@ -245,8 +245,8 @@ __global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOC
     kv.length = args.context_lens[kv.b];
     kv.begin = partition * split.keys;
     kv.end = min(kv.length, kv.begin + split.keys);
-    // A partition behind the end of its sequence has nothing to say, and nobody will ask. The same for all
-    // threads.
+    // A partition past the end of its sequence writes nothing, and nothing reads it. The condition is the same
+    // for all threads.
     if (*args.device_status == KERNEL_OK && kv.begin < kv.end) {
         attend<HEAD_DIM, GROUP>(&partials, args, kv, scale);
         __syncthreads(); // every warp has left what it found before anybody merges it
@@ -385,7 +385,7 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
         for (int i = 0; i < shape::LOADS; i++) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
     } else {
         for (int i = 0; i < shape::LOADS; i++) {
-            // What lies behind the end is not read, so a NaN in the rest of a page cannot come through.
+            // What lies past the end is not read, so a NaN in the rest of a page cannot come through.
             part[i] = make_uint4(0, 0, 0, 0);
             if (i * shape::ROWS + row < left) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
         }
@@ -394,7 +394,7 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
 }
 
 /**
- * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one a lane and batch, and
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one per lane and batch, and
  * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>

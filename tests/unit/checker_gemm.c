@@ -305,9 +305,9 @@ static const struct planted {
     {"plain/nan_a", NAN_AS_ZERO, STATE_FAIL, "a NaN of the input was swallowed"},
     {"plain/nan_b", NAN_AS_ZERO, STATE_FAIL, "a NaN of the input was swallowed"},
     {"plain/rows_apart_odd", GAP_WRITTEN, STATE_FAIL,
-     "c[3,66] was written: it lies behind the end of its row"},
-    {"plain/rows_apart_odd", GAP_WRITTEN_TWICE, STATE_FAIL, "c[3,66] was written: it lies behind the end"},
-    {"f32/tn_rows_apart", GAP_WRITTEN_TWICE, STATE_FAIL, "c[3,62] was written: it lies behind the end"},
+     "c[3,66] was written: it lies past the end of its row"},
+    {"plain/rows_apart_odd", GAP_WRITTEN_TWICE, STATE_FAIL, "c[3,66] was written: it lies past the end"},
+    {"f32/tn_rows_apart", GAP_WRITTEN_TWICE, STATE_FAIL, "c[3,62] was written: it lies past the end"},
     {"plain/rows_apart_odd", LAST_ROW_UNTOUCHED, STATE_FAIL, "never written: 64 of"},
     {"plain/rows_apart_odd", INPUT_CHANGED, STATE_FAIL, "input modified: b[0,3]"},
 };

@@ -228,9 +228,8 @@ int gemm_trait(const struct lesson_case *item, int index, const char **message)
         "only cases whose k is no multiple of 32 fail: is the last K tile's tail handled?",
         "only cases whose m is no multiple of 16 fail: is the last tile's tail of rows handled?",
         "only cases whose n is no multiple of 16 fail: is the last tile's tail of columns handled?",
-        "only cases of several stages and several K tiles fail: does each step load, and multiply, the stage "
-        "whose "
-        "turn it is?",
+        "only cases of several stages and several K tiles fail: does each step load, and multiply, the right "
+        "stage?",
         "only cases with k above 16 fail: what happens from one K tile to the next?",
         "only cases with k above 32 fail: what happens from one K tile to the next?",
         "only cases with k above 64 fail: what happens from one K tile to the next?",

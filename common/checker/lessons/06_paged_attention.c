@@ -36,7 +36,7 @@ struct special {
     int alibi, two_streams;
     int captured;  /* the calls are captured into a graph */
     int validated; /* the validating kernel comes first */
-    int few_sms;   /* the software device has few multiprocessors: blocks get more keys */
+    int few_sms;   /* the software device has few SMs: blocks get more keys */
     int gpu_only;
 };
 

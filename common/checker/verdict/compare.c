@@ -251,11 +251,10 @@ static int rows_kept(const struct judged *judged, int b, char *reason, size_t si
             if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
             char name[96];
             compare_name(buffer, at, name, sizeof name);
-            snprintf(
-                reason, size,
-                "%s was written: it lies behind the end of its row, which has %zu elements; the next row "
-                "begins %zu further on",
-                name, buffer->extent[LESSON_ROW], columns - at % columns);
+            snprintf(reason, size,
+                     "%s was written: it lies past the end of its row, which has %zu elements; the next row "
+                     "begins %zu further on",
+                     name, buffer->extent[LESSON_ROW], columns - at % columns);
             return 0;
         }
     return 1;
