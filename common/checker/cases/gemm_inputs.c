@@ -193,8 +193,7 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size)
         if (item->start[buffer] != 0)
             used += snprintf(text + used, size - (size_t)used, "%s %s+%d", begun++ ? "" : ", at",
                              names[buffer], item->start[buffer]);
-    if (item->flags & CASE_SMALL_DEVICE)
-        used += snprintf(text + used, size - (size_t)used, ", few SMs");
+    if (item->flags & CASE_SMALL_DEVICE) used += snprintf(text + used, size - (size_t)used, ", few SMs");
     snprintf(text + used, size - (size_t)used, ", %s -> %s",
              in ? dtypes[value[GEMM_DTYPE_IN]] : "other dtype",
              out ? dtypes[value[GEMM_DTYPE_OUT]] : "other dtype");

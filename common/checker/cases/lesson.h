@@ -53,8 +53,7 @@ enum case_flags {
     CASE_SAME_BITS =
         8, /* a property whose items come in sets that must agree bit for bit; vary() leaves it to
                              those that are compared with the item before them */
-    CASE_SMALL_DEVICE =
-        16, /* the software device says that it has few SMs, so that a small problem
+    CASE_SMALL_DEVICE = 16, /* the software device says that it has few SMs, so that a small problem
                               fills it and kernels that choose by size take what they have for large ones */
     CASE_LAUNCH_ONLY =
         32, /* on the software device: launches are checked and not run, so that a problem may be
