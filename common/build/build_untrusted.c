@@ -440,7 +440,12 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     text_append(&build->log, "", 0);
     text_append(&build->errors, "", 0);
     if (recipe_prepare(lesson, kernel, device, BUILD_FULL, &recipe) != EXIT_PASS) return;
-    recipe_name(&recipe, "untrusted", digits);
+    /* What was built with less isolation than there is now is built anew: its compiler may have been deceived. */
+    const char *isolation =
+        sandbox_is_whole(places.source_dir) ? "whole" : sandbox_describe(places.source_dir);
+    char *way = format_string("untrusted, isolation: %s", isolation);
+    recipe_name(&recipe, way, digits);
+    free(way);
     char *kernels = format_string("%s/kernels", places.binary_dir);
     char *place = format_string("%s/%.32s", kernels, digits);
     build->runner = format_string("%s/runner", place);

@@ -91,6 +91,7 @@ struct grade_book {
     char *version;             /**< of the program that graded it */
     char *shard;               /**< "2/5", or "" for the whole class */
     char *isolation;           /**< of builds and runs, as sandbox_describe() has it */
+    int whole;                 /**< 1 if nothing of the isolation was missing */
     struct grade_result *results;
     size_t result_count;
     char *class_line; /**< the journal's latest word on all but the results */
@@ -227,6 +228,9 @@ void grade_junit(const struct grade_book *book, const struct grade_sheet *sheet,
 void grade_student_report(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_student_log(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+
+/** @brief What every report says of a class that was graded with less than the whole isolation; else "". */
+const char *grade_isolation_note(const struct grade_book *book);
 
 /** @brief What is wrong with a case, in one line: headline, finding, pattern. */
 void grade_put_row(const struct grade_row *row, struct text *out);

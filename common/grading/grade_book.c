@@ -6,6 +6,7 @@
  * enquiry for a result looks from the first to the last: a class has a few thousand.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,7 @@ void grade_class_line(const struct grade_book *book, struct text *line)
     record_put(line, "seed", book->seed);
     record_put(line, "shard", book->shard);
     record_put(line, "isolation", book->isolation);
+    record_put(line, "whole", book->whole ? "1" : "0");
     record_put(line, "speed", book->speed ? "1" : "0");
     for (int device = 0; device < DEVICE_COUNT; device++) {
         if (book->devices[device]) record_put(line, "device", device_name((enum device)device));
@@ -244,6 +246,13 @@ void grade_class_line(const struct grade_book *book, struct text *line)
         }
     }
     for (size_t i = 0; i < book->student_count; i++) record_put(line, "student", book->students[i]);
+}
+
+const char *grade_isolation_note(const struct grade_book *book)
+{
+    static char note[900];
+    snprintf(note, sizeof note, "Graded without the whole isolation: %s", book->isolation);
+    return book->whole ? "" : note;
 }
 
 static void take_lesson(struct grade_book *book, const char *name, const char *value)
@@ -279,6 +288,7 @@ static void read_class(struct grade_book *book, const struct record *record)
     book->version = copy_string(record_value(record, "version"));
     book->shard = copy_string(record_value(record, "shard"));
     book->isolation = copy_string(record_value(record, "isolation"));
+    book->whole = strcmp(record_value(record, "whole"), "1") == 0;
     book->speed = strcmp(record_value(record, "speed"), "1") == 0;
     for (size_t i = 0; i < record->count; i++) {
         const char *name = record->name[i], *value = record->value[i];

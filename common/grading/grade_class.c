@@ -152,6 +152,19 @@ static int settle_students(struct grade_class *class)
     return EXIT_TROUBLE;
 }
 
+/* Grading with less than the whole isolation is something that the instructor has to ask for. */
+static int settle_isolation(struct grade_class *class)
+{
+    class->book.isolation = copy_string(sandbox_describe(course_source_dir()));
+    class->book.whole = sandbox_is_whole(course_source_dir());
+    printf("isolation: %s\n", class->book.isolation);
+    if (class->book.whole || class->without_isolation) return EXIT_PASS;
+    return complain(
+        "submissions are untrusted programs, and part of what keeps them apart from this machine is missing "
+        "(the line above). docs/security.md says how to get it; to grade all the same, give "
+        "--without-isolation: every report will then say so.");
+}
+
 int grade_class_settle(struct grade_class *class)
 {
     struct text line = {0};
@@ -160,8 +173,7 @@ int grade_class_settle(struct grade_class *class)
     class->plan.speed = class->book.speed;
     class->book.version = copy_string(places.version);
     class->book.shard = class->shards ? format_string("%u/%u", class->shard, class->shards) : copy_string("");
-    class->book.isolation = copy_string(sandbox_describe(course_source_dir()));
-    printf("isolation: %s\n", class->book.isolation);
+    if (settle_isolation(class) != EXIT_PASS) return EXIT_TROUBLE;
     if (grade_seed_settle(class) != EXIT_PASS || settle_lessons(class) != EXIT_PASS) return EXIT_TROUBLE;
     if (settle_devices(class) != EXIT_PASS || settle_students(class) != EXIT_PASS) return EXIT_TROUBLE;
     grade_class_line(&class->book, &line);

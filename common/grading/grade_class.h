@@ -22,6 +22,7 @@ struct grade_class {
     struct device_choice devices;
     unsigned shard, shards; /**< 0/0: the whole class */
     int no_speed;
+    int without_isolation; /**< grade even if some of the isolation is missing */
 
     /* what comes of it */
     struct grade_unit *units;

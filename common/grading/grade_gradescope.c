@@ -83,6 +83,7 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
         if (score->withheld > 0) text_print(&told, ", %.2f withheld", score->withheld);
         text_print(&told, "\n");
     }
+    if (!book->whole) text_print(&told, "%s\n", grade_isolation_note(book));
     text_print(out, "{\n");
     if (sheet->graded) put_tests(book, sheet, out);
     text_print(out, "  \"execution_time\": %ld,\n  \"output\": ", (long)(sheet->seconds + 0.5));
@@ -92,6 +93,8 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     put_json(out, sheet->shown);
     text_print(out, ", \"version\": ");
     put_json(out, book->version);
+    text_print(out, ", \"isolation\": ");
+    put_json(out, book->isolation);
     text_print(out, "}\n}\n");
     text_free(&told);
 }

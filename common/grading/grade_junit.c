@@ -44,6 +44,7 @@ static void put_properties(const struct grade_book *book, const struct grade_sco
     put_number_property(out, "points_max", score->points_max);
     put_number_property(out, "points_withheld", score->withheld);
     put_property(out, "version", book->version);
+    put_property(out, "isolation", book->isolation);
     if (result) {
         put_property(out, "device", device_name(result->device));
         put_property(out, "device_model", result->model);

@@ -142,6 +142,10 @@ int grade_merge(struct grade_class *class, const char *const *folders, size_t co
     book.result_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (i > 0) add_students(&book, &parts[i]);
+        if (book.whole && !parts[i].whole) { /* the class was kept apart as well as its worst part */
+            book.whole = 0;
+            book.isolation = parts[i].isolation;
+        }
         add_results(&book, &parts[i]);
     }
     class->book = book;

@@ -56,7 +56,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         const char *number = book->lessons[i].number;
         text_print(out, ",%s_state,%s_points,%s_max", number, number, number);
     }
-    text_print(out, "\n");
+    text_print(out, ",isolation\n");
     for (size_t s = 0; s < book->student_count; s++) {
         const struct grade_sheet *sheet = &sheets[s];
         put_csv(out, sheet->student);
@@ -69,6 +69,8 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
             if (strcmp(score->state, GRADE_NOT_GRADED) != 0) text_print(out, "%.2f", score->points);
             text_print(out, ",%.2f", score->points_max);
         }
+        text_print(out, ",");
+        put_csv(out, book->whole ? "whole" : book->isolation);
         text_print(out, "\n");
     }
 }

@@ -124,6 +124,11 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
     text_print(out,
                "Graded with inputs that are not public; the commands above use the public ones, which are of "
                "the same kind.\n");
+    if (!book->whole) {
+        text_print(out, "\n");
+        put_markdown(out, grade_isolation_note(book));
+        text_print(out, "\n");
+    }
 }
 
 /* ---- log.txt ------------------------------------------------------------------------------------------- */
@@ -167,6 +172,7 @@ void grade_student_log(const struct grade_book *book, const struct grade_sheet *
     put_visible(out, "student", sheet->student);
     put_visible(out, "seed sha256", book->seed);
     put_visible(out, "version", book->version);
+    put_visible(out, "isolation", book->isolation);
     text_print(out, "\n");
     for (size_t i = 0; i < book->lesson_count; i++) {
         for (int device = 0; device < DEVICE_COUNT; device++) {

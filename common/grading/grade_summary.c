@@ -352,7 +352,13 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
     put_xml(out, book->version);
     text_print(out, ".");
     if (graded) text_print(out, " Mean %.1f of %.1f points.", sum / (double)graded, most);
-    text_print(out, "</p>\n<p class=\"soft\">Isolation: ");
+    text_print(out, "</p>\n");
+    if (!book->whole) {
+        text_print(out, "<p class=\"fail\"><strong>");
+        put_xml(out, grade_isolation_note(book));
+        text_print(out, "</strong></p>\n");
+    }
+    text_print(out, "<p class=\"soft\">Isolation: ");
     put_xml(out, book->isolation);
     text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
     put_ungraded(book, sheets, out);

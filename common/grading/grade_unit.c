@@ -93,7 +93,8 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
 {
     struct sha256 hash;
     sha256_begin(&hash);
-    add_text(&hash, "unit 1");
+    add_text(&hash, "unit 2");
+    add_text(&hash, book->whole ? "whole isolation" : book->isolation);
     add_text(&hash, unit->lesson->name);
     add_text(&hash, device_name(unit->device));
     add_text(&hash, tool_sum(unit->lesson, unit->device));

@@ -20,6 +20,7 @@
 #include "course/course.h"
 #include "course/device.h"
 #include "results.h"
+#include "sandbox/sandbox.h"
 
 /* The one row of a submission that did not come so far as to be run. */
 static void report_submission(const struct judgement_request *request, const struct submission *submission,
@@ -172,6 +173,7 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
 static void judge_submission(const struct judgement_request *request, struct judgement *judgement)
 {
     struct submission submission;
+    if (request->echo) printf("isolation: %s\n", sandbox_describe(course_source_dir()));
     submission_build(request->submission, request->lesson, request->device, &submission);
     show_progress(NULL);
     if (submission.state == SUBMISSION_READY && request->build_only) {

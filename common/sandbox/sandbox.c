@@ -228,6 +228,12 @@ int sandbox_is_without(const char *part)
     return 0;
 }
 
+int sandbox_is_whole(const char *tree)
+{
+    const char *text = sandbox_describe(tree);
+    return sandbox_has_bubblewrap() && strstr(text, "NO ") == NULL && strstr(text, "SWITCHED OFF") == NULL;
+}
+
 static int has_filter(void)
 {
     if (sandbox_is_without("filter")) return 0;
@@ -236,7 +242,7 @@ static int has_filter(void)
 
 const char *sandbox_describe(const char *tree)
 {
-    static char text[600];
+    static char text[700];
     char who[200] = "the user's own rights";
     uid_t user = sandbox_user(getpid());
     if (user > 0 && sandbox_user_reaches(user, tree)) {
@@ -246,9 +252,13 @@ const char *sandbox_describe(const char *tree)
                  user > 0 ? "others may not read the course's folder" : "there is none in this container");
     }
     const char *without = getenv("WARPWISE_SANDBOX_WITHOUT");
-    snprintf(text, sizeof text, "%s, %s, %s%s%.100s",
-             sandbox_has_bubblewrap() ? "bubblewrap" : sandbox_bubblewrap_reason(), who,
-             has_filter() ? "system call filter" : "NO system call filter",
+    int wrapped = sandbox_has_bubblewrap();
+    snprintf(text, sizeof text, "%s%s, %s, %s%s%.100s", wrapped ? "bubblewrap" : sandbox_bubblewrap_reason(),
+             wrapped ? ""
+             : sandbox_landlock_version() == 0
+                 ? ", NO Landlock, which leaves files to the rights of who reads them"
+                 : ", Landlock for files",
+             who, has_filter() ? "system call filter" : "NO system call filter",
              without != NULL ? "; SWITCHED OFF: " : "", without != NULL ? without : "");
     return text;
 }

@@ -13,7 +13,7 @@
  * and nothing else, a system call filter where the kernel has one. With SANDBOX_ISOLATED also: an
  * unprivileged user of its own when this process is root, and, where bubblewrap works, no network, no view
  * of other processes, and a file system that holds only what is named here, nothing of it writable but one
- * folder.
+ * folder. Where it does not, Landlock allows no more of the file system than that, if the kernel has it.
  */
 #ifndef WARPWISE_CHECKER_SANDBOX_H
 #define WARPWISE_CHECKER_SANDBOX_H
@@ -115,11 +115,15 @@ const char *sandbox_describe(const char *tree);
 
 /**
  * @brief 1 if @p part of the sandbox is switched off by WARPWISE_SANDBOX_WITHOUT, a list such as "user,lock":
- *        filter, user, limits, or lock (the runner's own second filter). "all" is all of them.
+ *        filter, user, limits, landlock, or lock (the runner's own second filter). "all" is all of them.
  *
  * Only to find out which part a machine's driver or compiler cannot live with; sandbox_describe() says so.
  */
 int sandbox_is_without(const char *part);
+
+/** @brief 1 if all of the isolation is there that this program knows: bubblewrap, another user if this process is root,
+ *         the filter, and nothing switched off. Else sandbox_describe() says what is missing. */
+int sandbox_is_whole(const char *tree);
 
 /** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once, and tells the programs started
  *         from here by WARPWISE_BUBBLEWRAP=works. WARPWISE_BUBBLEWRAP=no in the environment makes it

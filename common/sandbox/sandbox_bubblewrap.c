@@ -162,6 +162,16 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
     if (sandbox->writable_file != NULL) add_bind(list, "--bind", sandbox->writable_file);
 }
 
+const char **sandbox_view(const struct sandbox *sandbox)
+{
+    struct list list = {calloc(ARGUMENTS_MOST + 1, sizeof(char *)), 0};
+    if (list.items == NULL) return NULL;
+    add_view(&list, sandbox);
+    if (list.count < ARGUMENTS_MOST) return list.items;
+    free(list.items);
+    return NULL;
+}
+
 static const char **wrap(const char *bubblewrap, const struct sandbox *sandbox, int filter_descriptor)
 {
     static char descriptor[16];

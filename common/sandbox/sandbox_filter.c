@@ -166,12 +166,13 @@ static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
     add_end(filter, REFUSED);
 }
 
-/* No file comes into being. The flags are the third argument of openat. */
-static void add_no_creation(struct sandbox_filter *filter, int call, size_t flags)
+/* No file comes into being, and none is opened for writing. The flags are the third argument of openat. */
+static void add_no_writing(struct sandbox_filter *filter, int call, size_t flags)
 {
     add_skip_unless(filter, (unsigned)call, 4);
     add_load(filter, flags);
-    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT, 0, 1));
+    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
+                                             O_CREAT | O_WRONLY | O_RDWR | O_TRUNC, 0, 1));
     add_end(filter, REFUSED);
     add_end(filter, SECCOMP_RET_ALLOW);
 }
@@ -193,9 +194,9 @@ void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigne
     /* On a GPU the runner forbids it itself, once the driver has what it needs (common/runner/lock.c). */
     if (kind == SANDBOX_RUNNER && !may_write && !gpu) {
         add_refusals(filter, FILE_CALLS, sizeof FILE_CALLS / sizeof FILE_CALLS[0]);
-        add_no_creation(filter, SYS_openat, offsetof(struct seccomp_data, args[2]));
+        add_no_writing(filter, SYS_openat, offsetof(struct seccomp_data, args[2]));
 #ifdef SYS_open
-        add_no_creation(filter, SYS_open, offsetof(struct seccomp_data, args[1]));
+        add_no_writing(filter, SYS_open, offsetof(struct seccomp_data, args[1]));
 #endif
 #ifdef SYS_openat2 /* its flags lie in memory, where a filter cannot look; libraries go on with openat */
         add_skip_unless(filter, SYS_openat2, 1);

@@ -30,6 +30,16 @@ int sandbox_filter_set(const struct sandbox_filter *filter);
  *         @p filter_descriptor (-1: none). NULL if there is no bubblewrap. The list is the caller's. */
 const char **sandbox_wrap(const struct sandbox *sandbox, int filter_descriptor);
 
+/** @brief Bubblewrap's arguments that say what @p sandbox's program may see, ended by NULL; NULL if there are too many. */
+const char **sandbox_view(const struct sandbox *sandbox);
+
+/** @brief The version of Landlock that the kernel has; 0 if it has none, or it is switched off. */
+int sandbox_landlock_version(void);
+
+/** @brief Holds this process and all that it starts to that view, for good; 0 (also where the kernel has no Landlock),
+ *         or -1. */
+int sandbox_landlock_set(const struct sandbox *sandbox);
+
 /** @brief Why there is no bubblewrap; after sandbox_has_bubblewrap() said so. */
 const char *sandbox_bubblewrap_reason(void);
 

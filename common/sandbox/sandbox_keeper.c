@@ -153,6 +153,8 @@ static void become(const struct sandbox *sandbox, int output, uid_t user)
     int failed = place_descriptors(sandbox, output, filter_descriptor) != 0 || become_user(user) != 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
     failed = failed || set_limits(&sandbox->limits, user) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0;
+    if (!failed && wrapped == NULL && sandbox->isolation == SANDBOX_ISOLATED)
+        failed = sandbox_landlock_set(sandbox) != 0;
     if (!failed && wrapped == NULL) {
         int may_write = sandbox->writable_file != NULL || sandbox->isolation == SANDBOX_LIMITED;
         sandbox_filter_make(sandbox->kind, may_write, sandbox->gpu, (unsigned)getpid(), &filter);

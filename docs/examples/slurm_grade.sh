@@ -7,6 +7,8 @@
 #
 # Submit it from the top of the course's tree, already built, on a file system that the nodes share. A task that was
 # killed or requeued goes on where it stopped: it is the same command. For kernels on a GPU add --gres=gpu:1.
+# Isolation: needs bubblewrap on the nodes. Where it is not there or users may make no namespaces, grade refuses; see
+# docs/security.md before you add --without-isolation.
 #SBATCH --job-name=warpwise
 #SBATCH --cpus-per-task=2
 #SBATCH --output=parts-%A_%a.log

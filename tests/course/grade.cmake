@@ -3,7 +3,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/sandbox.cmake)
 set(TRUSTING TRUE)
 make_sandbox()
-set(grade ${warpwise} grade)
+set(grade ${warpwise} grade --without-isolation) # the machine that runs this may have no bubblewrap
 set(class ${root}/class)
 
 # The checker of this file: knows the rubric, mixes a seed, and takes a moment where a kernel says LINGERS.
@@ -93,6 +93,28 @@ expect(2 "no lesson \"9\"" ${grade} ${class} --out ${root}/out --lessons 01,9)
 expect(2 "one folder of submissions at a time" ${grade} ${class} ${class} --out ${root}/out)
 expect(2 "gpu is not here" ${grade} ${class} --out ${root}/out --device gpu)
 expect(2 "cannot be read: No such file" ${grade} ${class} --out ${root}/out --secret-seed-file ${root}/none)
+
+# ---- without isolation ------------------------------------------------------------------------------------------------
+set(alone ${CMAKE_COMMAND} -E env WARPWISE_BUBBLEWRAP=no ${warpwise} grade ${class} --secret-seed-file ${root}/seed --lessons 1)
+expect(2 "isolation: no bubblewrap.*give --without-isolation" ${alone} --out ${root}/alone)
+if(EXISTS ${root}/alone/grades.csv)
+    message(SEND_ERROR "a class was graded although isolation is missing")
+endif()
+expect(0 "1 students" ${alone} --out ${root}/alone --without-isolation)
+foreach(report IN ITEMS grades.csv summary.html students/alice/results.json students/alice/junit.xml students/alice/report.md
+        students/alice/log.txt)
+    file(READ ${root}/alone/${report} text)
+    if(NOT text MATCHES "no.bubblewrap")
+        message(SEND_ERROR "${report} does not say that there was no bubblewrap:\n${text}")
+    endif()
+endforeach()
+expect(0 "^d......---" ls -ld ${root}/alone) # a submission's user is none of ours
+count_checks(before) # with other isolation it is graded again
+expect(0 "1 students" ${CMAKE_COMMAND} -E env WARPWISE_SANDBOX_WITHOUT=filter ${alone} --out ${root}/alone --without-isolation)
+count_checks(after)
+math(EXPR before "${before} + 2") # the solution's and alice's
+expect_equal("checks after a change of isolation" ${after} ${before})
+file(REMOVE ${build}/bin/checked.log)
 
 # ---- a class --------------------------------------------------------------------------------------------------------
 # Names that CMake's lists cannot hold are made by the shell.

@@ -15,11 +15,12 @@
 
 #include "sandbox/sandbox.h"
 
-enum { NEVER, ALLOWED, UNLESS_WRAPPED, UNLESS_ISOLATED };
+enum { NEVER, ALLOWED, UNLESS_VIEWED, UNLESS_ISOLATED }; /* viewed: held to a view of the files */
 
 static int failures;
 static char folder[] = "/tmp/warpwise_sandbox_XXXXXX", own_file[80], other_file[80], new_file[80],
-            own_number[16], driver_folder[80], driver_file[100], neighbour_folder[80], neighbour_file[100];
+            own_number[16], driver_folder[80], driver_file[100], neighbour_folder[80], neighbour_file[100],
+            open_file[80];
 static struct sandboxed child;
 
 static void expect(int holds, const char *what, const char *detail)
@@ -29,7 +30,8 @@ static void expect(int holds, const char *what, const char *detail)
     printf("FAIL %s: %s\n", what, detail);
 }
 
-static int gpu; /* what guests are started with */
+static int gpu;      /* what guests are started with */
+static int landlock; /* 1: the kernel has it, and it is not switched off */
 
 static enum sandbox_end run(const char *what, const char *argument, enum sandbox_isolation isolation,
                             enum sandbox_kind kind, double seconds)
@@ -60,7 +62,8 @@ static void try_one(const struct trial *trial, enum sandbox_isolation isolation,
 {
     char told[200];
     enum sandbox_end end = run(trial->what, trial->argument, isolation, trial->kind, 20.0);
-    int may = trial->allowed == ALLOWED || (trial->allowed == UNLESS_WRAPPED && !wrapped) ||
+    int viewed = isolation == SANDBOX_ISOLATED && (wrapped || landlock);
+    int may = trial->allowed == ALLOWED || (trial->allowed == UNLESS_VIEWED && !viewed) ||
               (trial->allowed == UNLESS_ISOLATED && isolation == SANDBOX_LIMITED);
     snprintf(told, sizeof told, "%s, %s: end %d, exit code %d, signal %d, %.60s",
              isolation == SANDBOX_LIMITED ? "limited"
@@ -84,8 +87,17 @@ static void try_all(enum sandbox_isolation isolation, int wrapped)
         {"ptrace", own_number, SANDBOX_COMPILER, NEVER},
         {"uring", "1", SANDBOX_RUNNER, NEVER},
         {"read", "/proc/self/status", SANDBOX_RUNNER, ALLOWED},
-        {"read", other_file, SANDBOX_COMPILER, root ? UNLESS_ISOLATED : UNLESS_WRAPPED}, /* mode 0600 */
-        {"read", "/etc/passwd", SANDBOX_RUNNER, UNLESS_WRAPPED},
+        {"read", other_file, SANDBOX_COMPILER, root ? UNLESS_ISOLATED : UNLESS_VIEWED}, /* mode 0600 */
+        {"read", "/etc/passwd", SANDBOX_RUNNER, UNLESS_VIEWED},
+        {"read", open_file, SANDBOX_RUNNER, UNLESS_VIEWED},
+        {"read", open_file, SANDBOX_COMPILER, UNLESS_VIEWED},
+        {"list", "/", SANDBOX_COMPILER, wrapped ? ALLOWED : UNLESS_VIEWED},
+        {"list", "/usr", SANDBOX_RUNNER, ALLOWED},
+        {"write", open_file, SANDBOX_RUNNER, UNLESS_ISOLATED}, /* it is there, and everybody may write it */
+        {"write", open_file, SANDBOX_COMPILER, UNLESS_VIEWED},
+        {"append", open_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
+        {"truncate", open_file, SANDBOX_COMPILER, UNLESS_VIEWED},
+        {"write", "/dev/null", SANDBOX_COMPILER, ALLOWED},
         {"create", new_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
         {"remove", other_file, SANDBOX_RUNNER, NEVER},
         {"remove_absent", new_file, SANDBOX_RUNNER, UNLESS_ISOLATED},
@@ -141,8 +153,8 @@ static void try_gpu(enum sandbox_isolation isolation, int wrapped)
 /* The driver's library may lie anywhere that LD_LIBRARY_PATH names: a runner on a GPU sees that folder. */
 static void try_driver_folder(int wrapped)
 {
-    const struct trial one = {"read", driver_file, SANDBOX_RUNNER, wrapped ? NEVER : ALLOWED},
-                       other = {"read", neighbour_file, SANDBOX_RUNNER, wrapped ? NEVER : ALLOWED};
+    const struct trial one = {"read", driver_file, SANDBOX_RUNNER, UNLESS_VIEWED},
+                       other = {"read", neighbour_file, SANDBOX_RUNNER, UNLESS_VIEWED};
     struct trial shown = one;
     shown.allowed = ALLOWED;
     try_one(&one, SANDBOX_ISOLATED, wrapped);
@@ -193,10 +205,12 @@ static void try_without(void)
 {
     const struct trial parts[] = {{"socket", "2", SANDBOX_RUNNER, ALLOWED},
                                   {"root", "0", SANDBOX_RUNNER, ALLOWED},
-                                  {"large_file", own_file, SANDBOX_COMPILER, ALLOWED}};
-    static const char *const names[] = {"other,filter", "user", "limits,filter"};
+                                  {"large_file", own_file, SANDBOX_COMPILER, ALLOWED},
+                                  {"read", open_file, SANDBOX_RUNNER, ALLOWED},
+                                  {"write", open_file, SANDBOX_COMPILER, ALLOWED}};
+    static const char *const names[] = {"other,filter", "user", "limits,filter", "landlock", "landlock"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (i == 1 && geteuid() != 0) continue;
+        if ((i == 1 && geteuid() != 0) || (i > 2 && !landlock)) continue;
         try_one(&(struct trial){parts[i].what, parts[i].argument, parts[i].kind, NEVER}, SANDBOX_ISOLATED, 0);
         unlink(own_file);
         setenv("WARPWISE_SANDBOX_WITHOUT", names[i], 1);
@@ -206,6 +220,13 @@ static void try_without(void)
         unsetenv("WARPWISE_SANDBOX_WITHOUT");
         unlink(own_file);
     }
+    /* Without Landlock the filter still keeps a runner from opening anything for writing. */
+    setenv("WARPWISE_SANDBOX_WITHOUT", "landlock", 1);
+    static const char *const ways[] = {"write", "append", "create"};
+    for (size_t i = 0; i < 3; i++)
+        try_one(&(struct trial){ways[i], open_file, SANDBOX_RUNNER, NEVER}, SANDBOX_ISOLATED, 0);
+    expect(!sandbox_is_whole("/usr"), "whole", sandbox_describe("/usr"));
+    unsetenv("WARPWISE_SANDBOX_WITHOUT");
 }
 
 /* Bubblewrap is looked for on PATH, and not in the folder we are in, where a submission's may lie. */
@@ -247,6 +268,8 @@ static int make_files(void)
     snprintf(neighbour_folder, sizeof neighbour_folder, "%s.neighbour", folder);
     snprintf(neighbour_file, sizeof neighbour_file, "%s/libother.so.1", neighbour_folder);
     if (mkdir(driver_folder, 0755) != 0 || mkdir(neighbour_folder, 0755) != 0) return -1;
+    snprintf(open_file, sizeof open_file, "%s.open", folder);
+    if (make_file(open_file, 0666) != 0 || chmod(open_file, 0666) != 0) return -1;
     return make_file(other_file, 0600) | make_file(driver_file, 0644) | make_file(neighbour_file, 0644);
 }
 
@@ -274,7 +297,9 @@ int main(void)
         try_ends(SANDBOX_ISOLATED);
         try_daemon(SANDBOX_ISOLATED, 1);
     }
+    expect(sandbox_is_whole("/usr") == wrapped, "whole", sandbox_describe("/usr"));
     setenv("WARPWISE_BUBBLEWRAP", "no", 1);
+    landlock = strstr(sandbox_describe("/usr"), "Landlock for files") != NULL;
     expect(!sandbox_has_bubblewrap() && strstr(sandbox_describe("/usr"), "no bubblewrap") != NULL, "describe",
            sandbox_describe("/usr"));
     try_all(SANDBOX_ISOLATED, 0);
@@ -285,11 +310,14 @@ int main(void)
     try_without();
     try_missing();
     unlink(other_file);
+    unlink(open_file);
     unlink(driver_file);
     unlink(neighbour_file);
     rmdir(driver_folder);
     rmdir(neighbour_folder);
     rmdir(folder);
-    printf("checker_sandbox: %d failures%s\n", failures, wrapped ? "" : " (bubblewrap not tested: not here)");
+    printf("checker_sandbox: %d failures%s%s\n", failures,
+           wrapped ? "" : " (bubblewrap not tested: not here)",
+           landlock ? "" : " (Landlock not tested: not here)");
     return failures == 0 ? 0 : 1;
 }

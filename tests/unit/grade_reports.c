@@ -117,7 +117,8 @@ static void make_class(struct grade_book *book)
                                 .seed = "00112233445566778899aabbccddeeff",
                                 .version = "1.2.3 <x>",
                                 .shard = "",
-                                .isolation = "bubblewrap <x>"};
+                                .isolation = "bubblewrap <x>",
+                                .whole = 1};
     struct grade_result solution = right_result("", 1000);
     grade_book_put(book, &solution);
     for (int i = 0; i < STUDENTS; i++) {
@@ -607,10 +608,30 @@ static void test_csv(const struct grade_book *book, const struct grade_sheet *sh
     grade_csv(book, sheets, &out);
     for (const char *at = out.data; *at; at++) lines += *at == '\n';
     EXPECT(lines == STUDENTS + 1);
-    EXPECT(strstr(out.data, "\nalice,alice,122.00,130.00,0.00,PASS,122.00,130.00\n"));
-    EXPECT(strstr(out.data, "\nbob,bob,,130.00,0.00,NOT_GRADED,,130.00\n"));
+    EXPECT(strstr(out.data, "\nalice,alice,122.00,130.00,0.00,PASS,122.00,130.00,whole\n"));
+    EXPECT(strstr(out.data, "\nbob,bob,,130.00,0.00,NOT_GRADED,,130.00,whole\n"));
     EXPECT(strstr(out.data, "\n\"'=1+1|cmd\","));
     text_free(&out);
+}
+
+/* A class that was graded with less than the whole isolation: each report says so, and what was missing. */
+static void test_isolation(struct grade_book *book, const struct grade_sheet *sheets)
+{
+    void (*const makers[])(const struct grade_book *, const struct grade_sheet *, struct text *) = {
+        grade_gradescope, grade_junit, grade_student_report, grade_student_log, grade_summary, grade_csv};
+    char *whole = book->isolation;
+    for (int lacking = 0; lacking < 2; lacking++) {
+        book->whole = !lacking;
+        book->isolation = lacking ? "no bubblewrap here" : whole;
+        for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+            struct text out = {0};
+            makers[i](book, sheets, &out);
+            EXPECT((strstr(out.data, "no bubblewrap here") != NULL) == lacking);
+            text_free(&out);
+        }
+    }
+    book->whole = 1;
+    book->isolation = whole;
 }
 
 int main(int count, char **words)
@@ -636,6 +657,7 @@ int main(int count, char **words)
         test_junit(&book, &sheets[i]);
     }
     test_csv(&book, sheets);
+    test_isolation(&book, sheets);
     test_summary(&book, sheets);
     EXPECT(mkdtemp(folder) != NULL);
     EXPECT(grade_reports(&book, count > 1 ? words[1] : folder) == EXIT_PASS);

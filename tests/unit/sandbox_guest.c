@@ -58,6 +58,26 @@ static int try_create(const char *argument)
     return open(argument, O_WRONLY | O_CREAT, 0666) >= 0;
 }
 
+static int try_write(const char *argument)
+{
+    return open(argument, O_WRONLY) >= 0 || open(argument, O_RDWR) >= 0;
+}
+
+static int try_append(const char *argument)
+{
+    return open(argument, O_WRONLY | O_APPEND) >= 0 || openat(AT_FDCWD, argument, O_RDWR | O_APPEND) >= 0;
+}
+
+static int try_truncate(const char *argument)
+{
+    return truncate(argument, 1) == 0 || open(argument, O_RDONLY | O_TRUNC) >= 0;
+}
+
+static int try_list(const char *argument)
+{
+    return open(argument, O_RDONLY | O_DIRECTORY) >= 0;
+}
+
 static int try_remove(const char *argument)
 {
     return unlink(argument) == 0;
@@ -210,6 +230,10 @@ int main(int argc, char **argv)
                  {"tgkill", try_tgkill},
                  {"ptrace", try_ptrace},
                  {"read", try_read},
+                 {"write", try_write},
+                 {"append", try_append},
+                 {"truncate", try_truncate},
+                 {"list", try_list},
                  {"create", try_create},
                  {"remove", try_remove},
                  {"descriptors", try_descriptors},
