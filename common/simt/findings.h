@@ -17,6 +17,7 @@ static const char *const simt_finding_kinds[] = {
     "host-wait",        "host-allocation", "wrong-stream",
     "input-written",    "padding-written", "leak",
     "unsupported",      "endless",         "assert",
+    "barrier-phase",    "bulk-group",      "missing-proxy-fence",
 };
 
 /** @brief The kind of the finding that begins at @p line, or NULL if none does. */

@@ -125,6 +125,32 @@ int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int pr
  */
 void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait);
 
+/** @brief How an mbarrier is arrived at, or waited for. */
+enum simt_mbarrier_how {
+    SIMT_MBARRIER_RELAXED = 1,     /**< orders no memory */
+    SIMT_MBARRIER_DROP = 2,        /**< the thread does not arrive in later phases */
+    SIMT_MBARRIER_NO_COMPLETE = 4, /**< must not be the arrival that completes the phase */
+    SIMT_MBARRIER_PARITY = 8,      /**< the state is a parity */
+};
+/** @brief mbarriers, of 8 bytes in shared memory. @p site must stay; @p return_address is of the student's line. */
+void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t count,
+                        const void *return_address);
+void simt_mbarrier_inval(const struct simt_site *site, void *address, const void *return_address);
+/** @brief @p count arrivals, after @p bytes more are expected in this phase. Returns the state: the phase, and how many were
+ *         pending. @p how: a set of enum simt_mbarrier_how. */
+uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint32_t count, uint32_t bytes,
+                              unsigned how, const void *return_address);
+void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t bytes,
+                          const void *return_address);
+void simt_mbarrier_complete(const struct simt_site *site, void *address, uint32_t bytes,
+                            const void *return_address);
+/** @brief 1 if the phase of @p state (a parity, or what an arrival returned) is complete. May wait; may return 0 at any time. */
+int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t state, unsigned how,
+                       const void *return_address);
+unsigned simt_mbarrier_pending(uint64_t state);
+/** @brief fence.proxy.async: what the running thread did and knows is visible to the asynchronous proxy. */
+void simt_proxy_fence(void);
+
 /** @brief `__syncwarp`: orders memory among the lanes of @p mask. */
 void simt_warp_barrier(const struct simt_site *site, unsigned mask);
 

@@ -6,7 +6,8 @@
 # `// expect: KIND at line N` (or `at lines N, M`): exit code 86 and exactly one finding, of this kind, that
 # names every one of these lines, which are those that end in `// here`; without lines (a full stack) only the
 # kind is compared. A second line `// with: NAME=VALUE` sets a variable of the environment. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
-# on one worker and on two, and the finding be made in other orders of threads, too.
+# on one worker and on two, and the finding be made in other orders of threads, too; and, if the program includes
+# hopper.h, with asynchronous operations that happen as early as they may.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -103,3 +104,8 @@ if(NOT REPORT STREQUAL first)
 endif()
 run_program(reverse 2)
 run_program(random:7 2)
+file(STRINGS "${SOURCE}" hopper REGEX "hopper[.]h" LIMIT_COUNT 1)
+if(NOT hopper STREQUAL "")
+    set(ENV{SIMT_ASYNC} early)
+    run_program(forward 1)
+endif()

@@ -3,7 +3,7 @@
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
-# With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# A program that includes hopper.h runs with SIMT_ASYNC=early, too. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -27,18 +27,26 @@ if(NOT code STREQUAL "0")
     message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
 endif()
 
+function(run_program order workers)
+    set(ENV{SIMT_ORDER} ${order})
+    set(ENV{SIMT_WORKERS} ${workers})
+    execute_process(COMMAND "${program}" RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
+    if(NOT code STREQUAL "0" OR report MATCHES "simt: ")
+        message(FATAL_ERROR "${SOURCE} (order ${order}, workers ${workers}, $ENV{SIMT_ASYNC}) ends with ${code}:\n"
+                            "${output}${report}")
+    endif()
+endfunction()
+
 if(NOT DEFINED ORDERS)
     set(ORDERS forward reverse random:7)
 endif()
 foreach(order IN LISTS ORDERS)
-    foreach(workers 1 2)
-        set(ENV{SIMT_ORDER} ${order})
-        set(ENV{SIMT_WORKERS} ${workers})
-        execute_process(
-            COMMAND "${program}" RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 300)
-        if(NOT code STREQUAL "0" OR report MATCHES "simt: ")
-            message(FATAL_ERROR "${SOURCE} (order ${order}, workers ${workers}) ends with ${code}:\n"
-                                "${output}${report}")
-        endif()
-    endforeach()
+    run_program(${order} 1)
+    run_program(${order} 2)
 endforeach()
+file(STRINGS "${SOURCE}" hopper REGEX "hopper[.]h" LIMIT_COUNT 1)
+if(NOT hopper STREQUAL "")
+    set(ENV{SIMT_ASYNC} early)
+    run_program(forward 1)
+    run_program(reverse 2)
+endif()

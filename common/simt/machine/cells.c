@@ -145,7 +145,7 @@ static bool is_replaceable(const struct worker *w, const struct cell *c, int slo
 {
     const unsigned reader = thread_of(c->reader[slot]);
     if (reader == w->thread_index || c->read_tick[slot] < w->last_barrier) return true;
-    return w->named_used && simt_is_ordered(w, c->read_tick[slot], reader);
+    return (w->named_used || w->clocks) && simt_is_ordered(w, c->read_tick[slot], reader);
 }
 
 /* Keeps this reader, if need be in place of one that tells less: see struct cell. */
@@ -222,7 +222,7 @@ static uint32_t quiet_number(const struct worker *w, const struct cell *c)
 {
     if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
     if (!same_warp(c->reader[0], c->reader[1]))
-        return c->write_tick < w->last_barrier && !w->named_used ? w->block_quiet : 0;
+        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? w->block_quiet : 0;
     if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
     if (c->write_tick < w->last_barrier) return w->warp_quiet;
     return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? w->warp_quiet : 0;
@@ -558,6 +558,8 @@ void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_
 
 void simt_order_all(struct worker *w)
 {
+    if (w->clocks) simt_clocks_share_all(w);
+    w->idle = 0;
     w->last_barrier = ++w->clock;
     w->block_quiet = ++w->clock;
     w->grids_over = w->result->grids_waited;

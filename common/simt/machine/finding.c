@@ -56,17 +56,23 @@ void simt_finding_add(struct vector *list, const struct finding *finding)
         if (!same_finding(&old[i], finding)) continue;
         old[i].seen += finding->seen;
         free(finding->text);
+        free(finding->detail);
         return;
     }
-    if (list->count < KEPT)
+    if (list->count < KEPT) {
         *(struct finding *)simt_vector_grow(list, sizeof *finding) = *finding;
-    else
+    } else {
         free(finding->text);
+        free(finding->detail);
+    }
 }
 
 void simt_finding_drop(struct vector *list)
 {
-    for (size_t i = 0; i < list->count; i++) free(((struct finding *)list->data)[i].text);
+    for (size_t i = 0; i < list->count; i++) {
+        free(((struct finding *)list->data)[i].text);
+        free(((struct finding *)list->data)[i].detail);
+    }
     list->count = 0;
 }
 

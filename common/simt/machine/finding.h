@@ -34,6 +34,7 @@ struct finding {
     const struct simt_running *earlier; /**< whose actor[0] is, if not this launch's */
     const char *remark;                 /**< what is missing or what to do; a constant string */
     char *text;                         /**< replaces the description of the place; allocated */
+    char *detail;                       /**< a line of its own; allocated */
     size_t element_bytes;               /**< of dynamic shared memory, as declared; 0: unknown */
     uint32_t frame[FRAMES]; /**< of a fault in code that is not the student's: the calls to there */
     uint64_t seen;

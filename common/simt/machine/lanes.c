@@ -94,6 +94,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->grids_waited = false;
         t->copies.count = 0;
         t->copy_group = 0;
+        t->polled = 0;
     }
     warp->ready &= ~(1u << lane);
     w->current = t;
@@ -177,6 +178,7 @@ void simt_spin(struct worker *w, const void *pc)
         simt_found(w, &f);
         simt_abandon(w, 702);
     }
+    w->spun = true;
     w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
     simt_suspend(w);
 }

@@ -8,10 +8,12 @@
  */
 #include "meet.h"
 #include "cells.h"
+#include "clocks.h"
 #include "early.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
+#include "mbarrier.h"
 #include "named.h"
 #include "settings.h"
 #include "sizes.h"
@@ -205,8 +207,8 @@ static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
                 warp->clock[__builtin_ctz(rest)][other] = latest;
         }
     }
-    warp->tick = w->tick = ++w->clock;
-    warp->quiet = w->warp_quiet = warp->tick;
+    if (w->clocks) simt_clocks_share(w, warp, lanes);
+    simt_new_tick(w, warp);
 }
 
 static void resolve_barriers(struct worker *w, struct warp *warp)
@@ -271,7 +273,8 @@ static char *who_waits_where(struct worker *w, unsigned *places)
         }
         const struct simt_extent id = t->identity.thread;
         fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
-        if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED) fprintf(out, " with mask 0x%08x", t->mask);
+        if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER)
+            fprintf(out, " with mask 0x%08x", t->mask);
         fprintf(out, " (%s:%d, first thread (%u,%u,%u))", t->site->file, t->site->line, id.x, id.y, id.z);
         ++*places;
     }
@@ -291,7 +294,14 @@ static void found_waits(struct worker *w, const char *kind, const char *intro, c
     unsigned places;
     char *where = who_waits_where(w, &places);
     const struct thread *t = first_waiting(w);
-    found_at(w, kind, t->site, (unsigned)(t - w->thread), printed("%s: %s,", intro, where), remark);
+    struct finding f = {.kind = kind, .place = PLACE_OTHER, .remark = remark, .seen = 1};
+    f.text = printed("%s: %s,", intro, where);
+    f.actor[0] = (struct actor){w->block, 0, (uint16_t)(t - w->thread), SIMT_READ, t->site};
+    if (t->wait == WAIT_MBARRIER)
+        f.actor[0] =
+            (struct actor){w->block, simt_pack_pc(t->pc), (uint16_t)(t - w->thread), SIMT_ATOMIC, NULL};
+    simt_mbarriers_describe(w, &f);
+    simt_finding_add(&w->result->findings, &f);
     free(where);
 }
 
@@ -349,6 +359,7 @@ bool simt_resolve_block(struct worker *w)
         all_at_barrier &= warp->at_block_barrier == live;
     }
     if (!waiting) return false;
+    if (!all_at_barrier && simt_mbarriers_time_out(w)) return true;
     if (!all_at_barrier) {
         found_waits(w, "deadlock", "threads wait for each other for ever",
                     "a barrier or warp operation that some threads never reach; on a GPU the kernel hangs");

@@ -7,6 +7,7 @@
  * other warp, the tick up to which its accesses are ordered before what this warp does next.
  */
 #include "named.h"
+#include "clocks.h"
 #include "lanes.h"
 #include "machine.h"
 #include "sizes.h"
@@ -76,13 +77,24 @@ static void hear(uint32_t *heard, const uint32_t *more)
         if (more[i] > heard[i]) heard[i] = more[i];
 }
 
+static void tell_clocks(struct worker *w, const struct warp *warp, const struct clock *clock)
+{
+    const unsigned first = (unsigned)(warp - w->warp_of) * WARP_LANES;
+    for (unsigned rest = warp->at_named; rest != 0; rest &= rest - 1)
+        simt_clock_acquire(w, first + (unsigned)__builtin_ctz(rest), clock);
+}
+
 static void open(struct worker *w, struct named *b)
 {
+    struct clock *clock = &w->clock_of[MAX_THREADS + (b - w->named)];
     for (unsigned i = 0; i < w->warps; i++) {
         if (!(b->waiting >> i & 1)) continue;
         hear(w->warp_of[i].heard, b->heard);
+        if (w->clocks) tell_clocks(w, &w->warp_of[i], clock);
         let_go(w, &w->warp_of[i]);
     }
+    if (w->clocks) simt_clock_clear(w, clock);
+    w->idle = 0;
     *b = (struct named){.arrived = 0};
 }
 
@@ -95,9 +107,12 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
     b->expected = t->named_threads;
     hear(b->heard, warp->heard);
     if (warp->tick > b->heard[index]) b->heard[index] = warp->tick;
+    if (w->clocks) {
+        simt_clocks_collect(w, warp, live, &w->clock_of[MAX_THREADS + t->named_id]);
+        if (t->named_wait) simt_clocks_share(w, warp, live);
+    }
     if (t->named_wait) warp->known = warp->tick; /* its lanes are ordered among themselves, too */
-    warp->tick = w->tick = ++w->clock;
-    warp->quiet = w->warp_quiet = warp->tick;
+    simt_new_tick(w, warp);
     b->arrived += WARP_LANES;
     w->result->counters.barriers++;
     if (t->named_wait) {

@@ -20,13 +20,26 @@ static inline uint32_t simt_known_of(const struct worker *w, unsigned lane)
     return clock > warp->known ? clock : warp->known;
 }
 
-/** @brief Whether what @p thread did at @p tick is ordered before what the running thread does now. */
-static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsigned thread)
+/** @brief Whether what @p actor, a thread or the copies of an mbarrier (clocks.h), did at @p tick is ordered before what the
+ *         running thread does now. */
+static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsigned actor)
 {
-    if (tick < w->last_barrier || thread == w->thread_index) return true;
-    if (thread / WARP_LANES != w->thread_index / WARP_LANES)
-        return tick <= w->warp->heard[thread / WARP_LANES]; /* by a barrier of named.c */
-    return tick <= simt_known_of(w, thread % WARP_LANES);
+    if (actor < MAX_THREADS) {
+        if (tick < w->last_barrier || actor == w->thread_index) return true;
+        if (actor / WARP_LANES != w->thread_index / WARP_LANES) {
+            if (tick <= w->warp->heard[actor / WARP_LANES]) return true; /* by a barrier of named.c */
+        } else if (tick <= simt_known_of(w, actor % WARP_LANES)) {
+            return true;
+        }
+    }
+    return w->clocks && tick <= w->clock_of[w->thread_index].heard[actor];
+}
+
+/** @brief Whether a fence.proxy.async is between what @p thread did at @p tick and what the running thread does now. */
+static inline bool simt_is_fenced(const struct worker *w, uint32_t tick, unsigned thread)
+{
+    const uint32_t *fenced = w->clock_of[w->thread_index].fenced;
+    return tick <= fenced[thread] || tick < fenced[COLUMN_ALL];
 }
 
 void simt_new_phase(struct worker *w);

@@ -145,6 +145,7 @@ static void print_finding(const struct finding *f, const struct simt_launch *lau
     fprintf(stderr, "%s in kernel %s\n", text, launch->kernel);
     for (int i = 0; i < 2; i++)
         if (f->actor[i].access != 0) print_actor(f, i, launch);
+    if (f->detail != NULL) fprintf(stderr, "  %s\n", f->detail);
     if (f->remark != NULL) fprintf(stderr, "  %s\n", f->remark);
     if (f->seen > 1) fprintf(stderr, "  seen %llu times\n", (unsigned long long)f->seen);
 }

@@ -14,6 +14,7 @@
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
+#include "mbarrier.h"
 #include "meet.h"
 #include "named.h"
 #include "pages.h"
@@ -43,6 +44,8 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 static void forget_cells(struct worker *w)
 {
     simt_pages_forget(w);
+    if (w->clock_of != NULL) simt_forget(w->clock_of, (MAX_THREADS + BARRIERS) * sizeof *w->clock_of);
+    if (w->mbarrier != NULL) simt_forget(w->mbarrier, MBARRIERS * sizeof *w->mbarrier);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].quiet, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct cell));
@@ -130,6 +133,7 @@ static void begin_block(struct worker *w)
         shuffle(w->warp_order, w->warps, seed + 1);
     }
     simt_named_begin(w);
+    simt_mbarriers_begin(w);
     w->split.count = 0;
     w->phase = 1;
     w->fences = 0;

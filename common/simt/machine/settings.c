@@ -94,6 +94,11 @@ __attribute__((constructor)) static void read_settings(void)
         if (!simt_settings.all && strcmp(text, "usual") != 0)
             simt_die("SIMT_REPORT is \"%s\"; it must be usual or all.", text);
     }
+    if ((text = getenv("SIMT_ASYNC")) != NULL) {
+        simt_settings.early = strcmp(text, "early") == 0;
+        if (!simt_settings.early && strcmp(text, "late") != 0)
+            simt_die("SIMT_ASYNC is \"%s\"; it must be early or late.", text);
+    }
     text = getenv("SIMT_COUNTERS");
     if (text != NULL && *text != '\0') simt_settings.counters = text;
 }

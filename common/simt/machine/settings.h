@@ -17,6 +17,7 @@ struct settings {
     int workers;
     bool check;
     unsigned sample;      /**< every so many blocks one is checked; 1: all */
+    bool early;           /**< asynchronous operations happen as soon as they may; else as late */
     bool all;             /**< kinds that seldom matter are reported, too */
     int device;           /**< 75, 80 or 90 */
     const char *counters; /**< file name, "-", or NULL */

@@ -9,13 +9,14 @@
  *     atomics.c copies.c heap.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
- *     named.c                          ... barriers of a part of the block
+ *     bulk.c mbarrier.c named.c        ... bulk copies; mbarriers; barriers of a part of the block
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
  *     finding.c phases.c early.c       what was found; fences; launches that overlap
+ *     clocks.c                         ... and what threads know of each other by mbarriers
  *     worker.c                         what runs now
  *     image.c lines.c names.c          the program's own file, lines and names of the source
  *     fiber.c settings.c tools.c       stacks, the environment, memory and numbers
@@ -27,6 +28,7 @@
 #define WARPWISE_SIMT_WORKER_H
 
 #include "cells.h"
+#include "clocks.h"
 #include "counters.h"
 #include "finding.h"
 #include "image.h"
@@ -80,7 +82,7 @@ struct fiber {
     unsigned colour; /**< shifts the top of its stack, else all stacks share a few cache sets */
 };
 
-enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK, WAIT_NAMED };
+enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK, WAIT_NAMED, WAIT_MBARRIER };
 
 struct thread {
     struct simt_identity identity;
@@ -96,6 +98,9 @@ struct thread {
     int predicate;
     enum simt_vote vote;
     unsigned named_id, named_threads; /**< which barrier of named.c, and for how many */
+    unsigned mbarrier;                /**< index of the one that it waits for (mbarrier.c) */
+    uint32_t mbarrier_phase;          /**< and the phase */
+    uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
     bool grids_waited;      /**< for the launch in front (early.c) */
@@ -112,7 +117,8 @@ struct warp {
     uint32_t tick;  /**< of the accesses it makes now */
     uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
     uint32_t quiet;
-    bool partial; /**< clock is in use: some __syncwarp named only a part of the lanes */
+    unsigned news; /**< lanes whose clocks may have what the others' have not (clocks.c) */
+    bool partial;  /**< clock is in use: some __syncwarp named only a part of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
     unsigned at_named;                      /**< lanes that have come to a barrier of named.c */
     bool arrived;                           /**< and been counted there */
@@ -167,6 +173,13 @@ struct worker {
     bool waited;     /**< earlier blocks are known to be finished */
     bool named_used; /**< some thread of this block came to a barrier of named.c */
     struct named named[BARRIERS];
+    bool clocks;                /**< this block keeps clocks */
+    struct clock *clock_of;     /**< of each thread; behind them one for each barrier of named.c */
+    struct clock *shared_clock; /**< scratch */
+    struct mbarrier *mbarrier;  /**< mbarrier.c */
+    unsigned mbarriers;         /**< of this block */
+    unsigned idle;   /**< how often all waits for mbarriers timed out with nothing happening between */
+    bool spun;       /**< some thread spins on memory */
     bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
     uint64_t block;  /**< linear index of the running block */
     unsigned threads, warps;

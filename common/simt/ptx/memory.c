@@ -210,6 +210,12 @@ static void red_shared(struct run *run, const struct op *op)
 
 /* ---- fences, and what the caches are told ---------------------------------------------------------------- */
 
+/* Global or shared memory, or both: it is told apart nowhere. */
+static void proxy_fence(struct run *run, const struct op *op)
+{
+    (void)run, (void)op;
+    simt_proxy_fence();
+}
 static void fence_of_device(struct run *run, const struct op *op)
 {
     (void)run, (void)op;
@@ -291,6 +297,14 @@ static const struct row rows[] = {
     {"membar cta", "", nothing, 0, 14, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] (gpu|sys)", "", fence_of_device, 70, 60, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] cta", "", nothing, 70, 60, TOUCHES_MEMORY, NULL},
+    {"fence [sc|acq_rel] cluster", "", nothing, 90, 78, TOUCHES_MEMORY, NULL},
+    {"fence proxy async [global|shared::cta|shared::cluster]", "", proxy_fence, 90, 80, TOUCHES_MEMORY, NULL},
+    {"fence proxy alias", "", nothing, 70, 75, TOUCHES_MEMORY, NULL},
+    {"fence proxy tensormap::generic release (cta|cluster|gpu|sys)", "", nothing, 90, 83, TOUCHES_MEMORY,
+     NULL},
+    {"fence proxy tensormap::generic acquire (cta|cluster|gpu|sys)", "A I", nothing, 90, 83, TOUCHES_MEMORY,
+     NULL},
+    {"fence mbarrier_init release cluster", "", nothing, 90, 80, TOUCHES_MEMORY, NULL},
     {"prefetch [global|local] (L1|L2|L2::evict_last|L2::evict_normal)", "A", nothing, 0, 20, 0, NULL},
     {"prefetchu L1", "A", nothing, 0, 20, 0, NULL},
     {"createpolicy fractional (L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged) b64",

@@ -1,0 +1,51 @@
+/**
+ * @file clocks.h
+ * @brief What each thread knows of the others by mbarriers: vector clocks, one for order and one for proxy fences.
+ *
+ * A barrier of a block or a warp orders everything before it, so that one tick says enough (phases.h). An mbarrier orders less:
+ * whoever waits for a phase comes after what the arriving threads did before they arrived, and after the asynchronous copies
+ * that completed on it. So each thread has, for every other thread and every mbarrier, the tick up to which it knows.
+ */
+#ifndef WARPWISE_SIMT_CLOCKS_H
+#define WARPWISE_SIMT_CLOCKS_H
+
+#include "sizes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct worker;
+struct warp;
+
+enum {
+    MBARRIERS = 512,            /* initialised at once in a block */
+    COLUMN_ASYNC = MAX_THREADS, /* + i: what asynchronous copies that complete on mbarrier i have written */
+    COLUMN_ALL = COLUMN_ASYNC + MBARRIERS, /* of `fenced`: what anybody did before this tick */
+    COLUMNS = COLUMN_ALL + 8,
+};
+
+/** @brief Ticks by column: a thread, or the copies of an mbarrier. */
+struct clock {
+    uint32_t heard[COLUMNS];  /**< ordered before what comes now */
+    uint32_t fenced[COLUMNS]; /**< and a fence.proxy.async was between */
+};
+
+/** @brief From now on the block keeps clocks. */
+void simt_clocks_open(struct worker *w);
+/** @brief Adds to @p to all that @p from has. */
+void simt_clock_join(const struct worker *w, struct clock *to, const struct clock *from);
+void simt_clock_clear(const struct worker *w, struct clock *clock);
+/** @brief What the running thread did and knows so far goes to @p to; what it does next does not. */
+void simt_clock_release(struct worker *w, struct clock *to);
+/** @brief Thread @p thread has waited for what @p from has. */
+void simt_clock_acquire(struct worker *w, unsigned thread, const struct clock *from);
+/** @brief The lanes of a warp barrier know what each of them knows. */
+void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes);
+/** @brief The same for all threads of the block. */
+void simt_clocks_share_all(struct worker *w);
+/** @brief Adds to @p to what some lanes of a warp know (by clocks; what they did is known by ticks). */
+void simt_clocks_collect(const struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to);
+/** @brief A new tick for the running warp: what it does now comes after what it did before. */
+void simt_new_tick(struct worker *w, struct warp *warp);
+
+#endif

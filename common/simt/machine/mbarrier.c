@@ -1,0 +1,419 @@
+/**
+ * @file mbarrier.c
+ * @brief mbarriers: arrivals and bytes of a phase, and the threads that wait for its end.
+ *
+ * A phase ends when no arrival is pending and no byte is. Whoever waits for it comes after what the arriving threads did
+ * before (clocks.h), and after the asynchronous copies that completed on it (bulk.c).
+ *
+ * A wait is answered "no" once, at least, before the phase is over, so that a wait without a loop around it is seen; then the thread is
+ * suspended. With SIMT_ASYNC=early it is suspended at once. If no thread can go on, the asynchronous operations that are
+ * waited for happen (bulk.c); if there are none, all waits time out, as on hardware. That some rounds of this change nothing
+ * is a deadlock.
+ */
+#include "mbarrier.h"
+#include "check.h"
+#include "clocks.h"
+#include "finding.h"
+#include "image.h"
+#include "lanes.h"
+#include "machine.h"
+#include "names.h"
+#include "settings.h"
+#include "sizes.h"
+#include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_ARRIVALS = (1 << 20) - 1,
+    IDLE_ROUNDS = 16,
+    OBJECT_BYTES = 8,
+    MARK = 0x6d62,
+};
+
+/* ---- findings ----------------------------------------------------------------------------------------- */
+
+static char *print(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0) simt_die("out of host memory.");
+    return text;
+}
+
+static struct finding finding_at(struct worker *w, uintptr_t address, const char *kind, const void *pc)
+{
+    struct finding f = {
+        .kind = kind, .place = simt_place_of(w, address), .bytes = OBJECT_BYTES, .where = address, .seen = 1};
+    if (f.place < PLACE_COUNT) f.where -= w->space[f.place].base;
+    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, SIMT_ATOMIC, NULL};
+    return f;
+}
+
+void simt_mbarrier_found(struct worker *w, uintptr_t address, const char *kind, const void *pc,
+                         const char *remark, const char *format, ...)
+{
+    struct finding f = finding_at(w, address, kind, pc);
+    va_list arguments;
+    if (!w->checking) return;
+    va_start(arguments, format);
+    f.detail = print(format, arguments);
+    va_end(arguments);
+    f.remark = remark;
+    simt_found(w, &f);
+}
+
+/* After these the program cannot go on in any way that hardware would. */
+static void refuse(struct worker *w, uintptr_t address, const void *pc, const char *remark)
+    __attribute__((noreturn));
+static void refuse(struct worker *w, uintptr_t address, const void *pc, const char *remark)
+{
+    struct finding f = finding_at(w, address, "barrier-phase", pc);
+    f.remark = remark;
+    simt_found(w, &f);
+    simt_abandon(w, 719);
+    abort();
+}
+
+/* What the source calls an mbarrier. */
+static void name(const struct worker *w, const struct mbarrier *b, char *text, size_t size)
+{
+    const enum place place = simt_place_of(w, b->address);
+    const uintptr_t where = b->address - w->space[place].base;
+    const struct symbol *symbol = NULL;
+    if (place == PLACE_SHARED) symbol = simt_symbol_before(simt_image.shared, simt_image.shared_count, where);
+    if (symbol == NULL) {
+        snprintf(text, size, "%s byte %zu",
+                 w->dynamic_name != NULL ? w->dynamic_name : "dynamic shared memory", (size_t)where);
+        return;
+    }
+    const struct simt_shape unknown = {.element_bytes = OBJECT_BYTES, .rank = 1, .extent = {1}};
+    const struct simt_shape *shape = simt_shape_of_symbol(symbol);
+    simt_print_element(symbol->name, shape != NULL ? shape : &unknown, (ptrdiff_t)(where - symbol->start),
+                       OBJECT_BYTES, text, size);
+    char *bytes = strstr(text, " (8 bytes)");
+    if (bytes != NULL) *bytes = '\0';
+}
+
+/* ---- objects ------------------------------------------------------------------------------------------ */
+
+static struct worker *running(const struct simt_site *site)
+{
+    if (simt_tls_worker == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    return simt_tls_worker;
+}
+
+/* An access of the mbarrier's own bytes, which must be there and, but for its initialisation, be written before. */
+static void touch(struct worker *w, void *address, int access, const void *pc)
+{
+    const bool counting = w->counting;
+    w->counting = false; /* it goes another way than loads and stores */
+    if (simt_tls_watch != NULL) simt_check(address, OBJECT_BYTES, access, true, pc);
+    w->counting = counting;
+}
+
+static uint64_t word_of(const struct worker *w, const struct mbarrier *b)
+{
+    return (uint64_t)MARK << 48 | (uint64_t)(b - w->mbarrier);
+}
+
+static struct mbarrier *find(struct worker *w, void *address)
+{
+    uint64_t word;
+    memcpy(&word, address, sizeof word);
+    if (word >> 48 != MARK || (uint32_t)word >= w->mbarriers) return NULL;
+    struct mbarrier *b = &w->mbarrier[(uint32_t)word];
+    return b->live && b->address == (uintptr_t)address ? b : NULL;
+}
+
+static struct mbarrier *known(struct worker *w, void *address)
+{
+    for (unsigned i = 0; i < w->mbarriers; i++)
+        if (w->mbarrier[i].address == (uintptr_t)address) return &w->mbarrier[i];
+    return NULL;
+}
+
+struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc)
+{
+    struct mbarrier *b = find(w, address);
+    if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
+        simt_refuse(w, "misaligned", (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
+                    "an mbarrier needs an address that is a multiple of 8");
+    if (b != NULL) {
+        touch(w, address, SIMT_READ, pc);
+        return b;
+    }
+    b = known(w, address);
+    refuse(w, (uintptr_t)address, pc,
+           b == NULL  ? "no mbarrier has been initialised there (mbarrier.init)"
+           : !b->live ? "the mbarrier there has been invalidated (mbarrier.inval)"
+                      : "the mbarrier there has been overwritten since it was initialised");
+}
+
+void simt_mbarriers_begin(struct worker *w)
+{
+    w->mbarriers = 0;
+    w->clocks = false;
+    w->idle = 0;
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].news = 0;
+}
+
+void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t count, const void *pc)
+{
+    struct worker *w = running(site);
+    touch(w, address, SIMT_WRITE, pc);
+    if (count == 0 || count > MOST_ARRIVALS)
+        refuse(w, (uintptr_t)address, pc, "the number of arrivals must be from 1 to 1048575");
+    simt_clocks_open(w);
+    if (w->mbarrier == NULL) w->mbarrier = simt_reserve(MBARRIERS * sizeof *w->mbarrier, "mbarriers");
+    struct mbarrier *b = known(w, address);
+    if (b == NULL && w->mbarriers == MBARRIERS)
+        simt_stop(site, "unsupported", "more than %d mbarriers in a block", MBARRIERS);
+    if (b == NULL) {
+        b = &w->mbarrier[w->mbarriers++];
+        b->live = false; /* an earlier block's */
+    }
+    if (b->live && b->in_flight != 0)
+        simt_mbarrier_found(w, b->address, "barrier-phase", pc, "wait for all copies before",
+                            "initialised again while %u asynchronous copies have yet to report to it",
+                            b->in_flight);
+    b->live = true;
+    b->address = (uintptr_t)address;
+    b->count = b->pending = count;
+    b->tx = 0;
+    b->expected = b->came = 0;
+    b->phase = 0;
+    b->in_flight = 0;
+    b->at = NULL;
+    const uint64_t word = word_of(w, b);
+    memcpy(address, &word, sizeof word);
+    w->idle = 0;
+}
+
+void simt_mbarrier_inval(const struct simt_site *site, void *address, const void *pc)
+{
+    struct worker *w = running(site);
+    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    touch(w, address, SIMT_WRITE, pc);
+    if (b->in_flight != 0)
+        simt_mbarrier_found(w, b->address, "barrier-phase", pc, "wait for all copies before",
+                            "invalidated while %u asynchronous copies have yet to report to it",
+                            b->in_flight);
+    b->live = false;
+    memset(address, 0, OBJECT_BYTES);
+}
+
+/* ---- phases ------------------------------------------------------------------------------------------- */
+
+static bool waits_for(const struct worker *w, const struct thread *t, const struct mbarrier *b)
+{
+    return t->wait == WAIT_MBARRIER && &w->mbarrier[t->mbarrier] == b;
+}
+
+static void wake(struct worker *w, unsigned thread, bool complete)
+{
+    struct thread *t = &w->thread[thread];
+    t->wait = WAIT_NONE;
+    t->predicate = complete;
+    w->warp_of[thread / WARP_LANES].ready |= 1u << thread % WARP_LANES;
+}
+
+static void complete_phase(struct worker *w, struct mbarrier *b)
+{
+    if (b->pending != 0 || b->tx != 0) return;
+    simt_clock_join(w, &b->done, &b->arrived);
+    b->phase++;
+    b->pending = b->count;
+    b->expected = b->came = 0;
+    for (unsigned i = 0; i < w->threads; i++)
+        if (waits_for(w, &w->thread[i], b)) wake(w, i, true);
+}
+
+static void expect(struct worker *w, struct mbarrier *b, int64_t bytes)
+{
+    b->tx += bytes;
+    if (bytes > 0) b->expected += (uint64_t)bytes;
+    w->idle = 0;
+}
+
+void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
+{
+    struct worker *w = running(site);
+    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, "an mbarrier counts no more than 1048575 bytes");
+    expect(w, b, bytes);
+}
+
+void simt_mbarrier_complete(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
+{
+    struct worker *w = running(site);
+    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    b->came += bytes;
+    expect(w, b, -(int64_t)bytes);
+    complete_phase(w, b);
+}
+
+static uint64_t state_of(const struct mbarrier *b)
+{
+    return (uint64_t)b->pending << 32 | b->phase;
+}
+
+static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, const void *pc)
+{
+    b->last = w->thread_index;
+    b->at = pc;
+    if (count <= b->pending) {
+        b->pending -= count;
+        return;
+    }
+    simt_mbarrier_found(w, b->address, "barrier-phase", pc,
+                        "an arrival too many: it was initialised for fewer than arrive in a phase",
+                        "%u arrive, of the %u arrivals of phase %u %u are missing, and %lld of its bytes",
+                        count, b->count, b->phase, b->pending, (long long)b->tx);
+    b->pending = 0;
+}
+
+uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint32_t count, uint32_t bytes,
+                              unsigned how, const void *pc)
+{
+    struct worker *w = running(site);
+    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    const uint64_t state = state_of(b);
+    if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, "an mbarrier counts no more than 1048575 bytes");
+    if (!(how & SIMT_MBARRIER_RELAXED)) simt_clock_release(w, &b->arrived);
+    expect(w, b, bytes);
+    take_arrivals(w, b, count, pc);
+    if (how & SIMT_MBARRIER_DROP) b->count -= count < b->count ? count : b->count;
+    if (how & SIMT_MBARRIER_NO_COMPLETE && b->pending == 0 && b->tx == 0)
+        simt_mbarrier_found(w, b->address, "barrier-phase", pc, "take mbarrier.arrive without .noComplete",
+                            "an arrival with .noComplete completes phase %u", b->phase);
+    complete_phase(w, b);
+    return state;
+}
+
+unsigned simt_mbarrier_pending(uint64_t state)
+{
+    return (unsigned)(state >> 32);
+}
+
+/* ---- what asynchronous operations report -------------------------------------------------------------- */
+
+void simt_mbarrier_add_pending(struct mbarrier *b)
+{
+    b->pending++;
+}
+
+uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives)
+{
+    const uint32_t tick = ++w->clock;
+    b->arrived.heard[COLUMN_ASYNC + (b - w->mbarrier)] = tick;
+    b->in_flight--;
+    b->came += bytes;
+    b->tx -= (int64_t)bytes;
+    if (arrives && b->pending > 0) b->pending--;
+    w->idle = 0;
+    complete_phase(w, b);
+    return tick;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------ */
+
+/* Whether the phase asked for is complete. *@p phase: its number, if not. */
+static bool is_complete(struct worker *w, const struct mbarrier *b, const void *pc, uint64_t state,
+                        bool by_parity, uint32_t *phase)
+{
+    *phase = b->phase;
+    if (by_parity) return (b->phase & 1) != (state & 1);
+    const uint32_t asked = (uint32_t)state;
+    if (asked + 1 < b->phase || asked > b->phase)
+        simt_mbarrier_found(w, b->address, "barrier-phase", pc,
+                            "a state holds for its own phase and the one after it",
+                            "waits with a state of phase %u, in phase %u", asked, b->phase);
+    return asked != b->phase;
+}
+
+int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t state, unsigned how,
+                       const void *pc)
+{
+    struct worker *w = running(site);
+    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    struct thread *t = w->current;
+    uint32_t phase;
+    bool complete = is_complete(w, b, pc, state, (how & SIMT_MBARRIER_PARITY) != 0, &phase);
+    if (!complete) {
+        const uint64_t asked = (uint64_t)(b - w->mbarrier + 1) << 32 | phase;
+        if (t->polled != asked && !simt_settings.early) {
+            t->polled = asked;
+            return 0;
+        }
+        t->wait = WAIT_MBARRIER;
+        t->site = site;
+        t->pc = pc;
+        t->mask = 0;
+        t->mbarrier = (unsigned)(b - w->mbarrier);
+        t->mbarrier_phase = phase;
+        simt_suspend(w);
+        complete = t->predicate != 0;
+    }
+    if (complete && !(how & SIMT_MBARRIER_RELAXED)) simt_clock_acquire(w, w->thread_index, &b->done);
+    return complete;
+}
+
+bool simt_mbarrier_is_awaited(const struct worker *w, const struct mbarrier *b)
+{
+    for (unsigned i = 0; i < w->threads; i++)
+        if (waits_for(w, &w->thread[i], b)) return true;
+    return false;
+}
+
+bool simt_mbarriers_time_out(struct worker *w)
+{
+    bool any = false;
+    if (w->mbarriers == 0 || ++w->idle > IDLE_ROUNDS) return false;
+    for (unsigned i = 0; i < w->threads; i++) {
+        if (w->thread[i].wait != WAIT_MBARRIER) continue;
+        wake(w, i, false);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- endless waits ------------------------------------------------------------------------------------ */
+
+static void describe(FILE *out, const struct worker *w, const struct mbarrier *b)
+{
+    char text[256];
+    name(w, b, text, sizeof text);
+    fprintf(out, "mbarrier %s is in phase %u (parity %u): %u of %u arrivals are missing", text, b->phase,
+            b->phase & 1, b->pending, b->count);
+    if (b->expected != 0 || b->came != 0)
+        fprintf(out, ", %llu bytes came of %llu expected", (unsigned long long)b->came,
+                (unsigned long long)b->expected);
+    if (b->tx < 0) fputs(" (bytes that came in an earlier phase count)", out);
+    if (b->at == NULL) fputs("; nobody has arrived yet", out);
+}
+
+void simt_mbarriers_describe(struct worker *w, struct finding *f)
+{
+    enum { MOST = 3 };
+    char *text = NULL;
+    size_t size;
+    unsigned told = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) simt_die("out of host memory.");
+    for (unsigned i = 0; i < w->mbarriers && told < MOST; i++) {
+        const struct mbarrier *b = &w->mbarrier[i];
+        if (!b->live || !simt_mbarrier_is_awaited(w, b)) continue;
+        if (told++ > 0) fputs("\n  ", out);
+        describe(out, w, b);
+        if (b->pending == 0 && b->tx != 0) f->kind = "barrier-phase";
+        if (told == 1 && b->at != NULL)
+            f->actor[1] = (struct actor){w->block, simt_pack_pc(b->at), (uint16_t)b->last, SIMT_ATOMIC, NULL};
+    }
+    fclose(out);
+    if (told > 0)
+        f->detail = text;
+    else
+        free(text);
+}

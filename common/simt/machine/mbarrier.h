@@ -1,0 +1,51 @@
+/**
+ * @file mbarrier.h
+ * @brief The block's mbarriers, as those that copy asynchronously and those that look for a deadlock see them.
+ */
+#ifndef WARPWISE_SIMT_MBARRIER_H
+#define WARPWISE_SIMT_MBARRIER_H
+
+#include "clocks.h"
+#include "finding.h"
+#include "machine.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** @brief An mbarrier. Its eight bytes of shared memory hold its index here. */
+struct mbarrier {
+    bool live;
+    uintptr_t address;
+    uint32_t count;          /**< arrivals that a phase takes */
+    uint32_t pending;        /**< that are still to come in this one */
+    int64_t tx;              /**< bytes that are expected and have not come */
+    uint64_t expected, came; /**< bytes, in this phase */
+    uint32_t phase;          /**< how many are complete */
+    unsigned in_flight;      /**< asynchronous operations that will report here */
+    unsigned issuer;         /**< thread that began the last one */
+    unsigned last;           /**< thread that arrived last, */
+    const void *at;          /**< there; NULL: none has */
+    struct clock arrived,
+        done; /**< what its arrivals know, in this phase and until the last one that is complete */
+};
+
+/** @brief The mbarrier at @p address; ends the launch if there is none. */
+struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc);
+/** @brief An operation that reports to @p b has done so: it counts @p bytes, or arrives. Returns the tick of it. */
+uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives);
+/** @brief One more arrival is needed in this phase: of an operation that will make it. */
+void simt_mbarrier_add_pending(struct mbarrier *b);
+/** @brief Whether some thread waits for the phase that @p b is in. */
+bool simt_mbarrier_is_awaited(const struct worker *w, const struct mbarrier *b);
+/** @brief Nothing can go on: all who wait for an mbarrier are told that their time is up. False if that has not helped. */
+bool simt_mbarriers_time_out(struct worker *w);
+/** @brief Adds to a finding about an endless wait the state of the mbarriers that are waited for, and who arrived last. Bytes
+ *         that do not add up make another kind of it. */
+void simt_mbarriers_describe(struct worker *w, struct finding *f);
+/** @brief A finding about an mbarrier, with what @p format says on a line of its own. */
+void simt_mbarrier_found(struct worker *w, uintptr_t address, const char *kind, const void *pc,
+                         const char *remark, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/** @brief A block begins. */
+void simt_mbarriers_begin(struct worker *w);
+
+#endif
