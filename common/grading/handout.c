@@ -34,7 +34,8 @@ static const struct {
              {"docs", NULL},
              {"docs/handout.md", "README.md"},
              {"tests/CMakeLists.txt", NULL},
-             {"tests/executed_something.cmake", NULL}};
+             {"tests/executed_something.cmake", NULL},
+             {"tests/at_start", NULL}};
 
 /* Of these folders, what stays. */
 static const char *const left_out[] = {"docs/handout.md", "docs/instructors.md", "docs/examples",

@@ -79,3 +79,5 @@ if(WARPWISE_WITH_SIMT)
     endforeach()
     set_tests_properties(selftest.new_lesson PROPERTIES LABELS selftest TIMEOUT 1800) # two whole builds
 endif()
+add_test(NAME course.at_a_time COMMAND ${CMAKE_COMMAND} -DCTEST=${CMAKE_CTEST_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
+                                       -P ${CMAKE_CURRENT_LIST_DIR}/at_a_time.cmake)

@@ -29,13 +29,54 @@ function(expect_run name expected_code expected_output)
 endfunction()
 
 # ---- requests ---------------------------------------------------------------------------------------------------
-expect("help" 0 "-arch=sm_XX" --help)
+expect("help" 0 "simtcc --run file.cu.*-arch=sm_XX.*SIMT_COUNTERS" --help)
+execute_process(COMMAND "${SIMTCC}" --help OUTPUT_FILE "${WORKDIR}/help")
+file(STRINGS "${WORKDIR}/help" lines)
+list(LENGTH lines count)
+list(FILTER lines INCLUDE REGEX "^....................................................................................................+$")
+if(count GREATER 26 OR lines)
+    message(SEND_ERROR "the help of simtcc is no screen: ${count} lines, wider than 99 columns: ${lines}")
+endif()
 expect("version" 0 "^simtcc [0-9]" --version)
 expect("nothing to do" 2 "simtcc: no input files")
 expect("unknown option" 2 "simtcc: unknown option --frobnicate" --frobnicate x.cu)
 expect("option without its value" 2 "simtcc: -o needs a value" -o)
 expect("no such architecture" 2 "-arch=sm_1 is not an architecture" -arch=sm_1 x.cu)
 expect("no such file" 2 "simtcc: cannot read missing.cu" missing.cu)
+
+expect("arguments without a program to run" 2 "simtcc: arguments for the program without --run" x.cu -- 3)
+expect("--run of an object" 2 "simtcc: --run builds a whole program" --run -c x.cu)
+
+# ---- build and run at once: the program's output, arguments and end ------------------------------------------------
+file(WRITE "${WORKDIR}/runs.cu" [=[
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+__global__ void k(int *x, int limit) { if ((int)threadIdx.x < limit) x[threadIdx.x] = 1; }
+int main(int argc, char **argv)
+{
+    int *x;
+    for (int i = 1; i < argc; i++) printf("[%s]", argv[i]);
+    if (argc > 1 && strcmp(argv[1], "abort") == 0) raise(SIGABRT);
+    cudaMalloc(&x, 32 * sizeof *x);
+    k<<<1, 64>>>(x, argc > 1 && strcmp(argv[1], "wrong") == 0 ? 33 : 32);
+    cudaDeviceSynchronize();
+    cudaFree(x);
+    return argc > 1 ? atoi(argv[1]) : 0;
+}
+]=])
+expect("run" 0 "^$" --run runs.cu)
+expect("its exit code, arguments after --" 7 "^\\[7\\]\\[-o b\\]\\[--\\]$" --run runs.cu -- 7 "-o b" --)
+expect("arguments as nvcc takes them" 3 "^\\[3\\]\\[b\\]$" -run -run-args "3 b" runs.cu)
+expect("a finding" 86 "simt: out-of-bounds.*runs.cu:5" --run runs.cu -- wrong)
+expect("a signal" 134 "simtcc: runs.cu was ended by signal 6" --run runs.cu -- abort)
+file(WRITE "${WORKDIR}/broken.cu" "__global__ void k() { nothing; }\n")
+expect("what does not compile does not run" 1 "broken.cu:1:.*nothing" --run broken.cu)
+expect("a program that stays" 0 "" --run runs.cu -o kept)
+if(NOT EXISTS "${WORKDIR}/kept")
+    message(SEND_ERROR "--run with -o leaves no program")
+endif()
 
 # ---- sources that must be refused, with the place ---------------------------------------------------------------
 # ptx(NAME REGEX STATEMENT): the asm statement in a kernel is refused at its line; k has int *p, float f, long long l, char c.

@@ -3,6 +3,7 @@
  * @brief simtcc: rewrites kernel files, compiles them with the C++ compiler of the machine, links the device.
  */
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,7 +450,7 @@ static int compile(const struct job *job, const char *source, const char *object
 
 /* ---- linking ------------------------------------------------------------------------------------------- */
 
-static int link_program(const struct job *job, const struct string_list *objects)
+static int link_program(const struct job *job, const struct string_list *objects, const char *program)
 {
     static const char *const libraries[] = {"-lpthread", "-ldl", "-lm"};
     struct string_list command = {0};
@@ -464,8 +465,37 @@ static int link_program(const struct job *job, const struct string_list *objects
     list_add(&command, job->where.libsimt);
     for (size_t i = 0; i < 3; i++) list_add(&command, libraries[i]);
     list_add(&command, "-o");
-    list_add(&command, job->options->output != NULL ? job->options->output : "a.out");
+    list_add(&command, program);
     return run(&command, job->options->verbose);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------- */
+
+static void stay(int number)
+{
+    (void)number;
+}
+
+/** Runs the program that was built, and ends as it does: with its exit code, or with 128 and the signal that ended it,
+ *  as a shell would. ^C is for the program; simtcc stays to remove it. */
+static int run_program(const struct options *o, const char *program)
+{
+    struct string_list command = {0};
+    pid_t child;
+    int status;
+    list_add(&command, strchr(program, '/') != NULL ? program : format_string("./%s", program));
+    add_all(&command, &o->run_arguments);
+    list_add(&command, NULL);
+    (void)signal(SIGINT, stay);
+    (void)signal(SIGTERM, stay);
+    int error = posix_spawn(&child, command.items[0], NULL, NULL, (char **)(void *)command.items, environ);
+    if (error != 0) die("cannot run %s: %s", command.items[0], strerror(error));
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) die("lost %s: %s", command.items[0], strerror(errno));
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "simtcc: %s was ended by signal %d (%s)\n", o->inputs.items[0], WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static void show(const struct options *o)
@@ -525,5 +555,12 @@ int main(int argc, char **argv)
     if (options.precompile) return precompile(&job);
     int status = compile_all(&job, &objects);
     if (status != 0 || options.compile_only) return status;
-    return link_program(&job, &objects);
+    const char *program = options.output;
+    if (program == NULL && options.run) {
+        program = format_string("%s/program", folder);
+        list_add(&temporary_files, program);
+    }
+    if (program == NULL) program = "a.out";
+    status = link_program(&job, &objects, program);
+    return status == 0 && options.run ? run_program(&options, program) : status;
 }

@@ -11,25 +11,27 @@
 #include "text.h"
 
 static const char help[] =
-    "simtcc: builds CUDA C++ programs for the Warpwise software device\n"
+    "simtcc: builds CUDA C++ programs for the Warpwise software device; no GPU is needed\n"
     "\n"
-    "  simtcc [options] file.cu ... [objects and libraries] -o program\n"
+    "  simtcc --run file.cu [-- arguments]           build it in a temporary folder and run it\n"
+    "  simtcc [options] file.cu ... -o program       build it; inputs: .cu .cpp .cc .c .o .a .so\n"
     "\n"
-    "  -c                 compile only\n"
-    "  -o FILE            name of the program or object (a.out)\n"
     "  -arch=sm_XX        value of __CUDA_ARCH__ (sm_90)\n"
     "  -std=c++17|c++20   language (c++17)\n"
-    "  -I -D -U -O -g -W -f -m -l -L -Wl, -isystem -include, -MD -MF FILE -MT NAME: as in g++\n"
+    "  -c, -o, -I -D -U -O -g -W -f -m -l -L -Wl, -isystem -include, -MD -MF -MT: as in g++\n"
+    "  --run-args WORDS   with --run: arguments of the program, as nvcc takes them\n"
     "  --rewritten        print the first source as it is given to the C++ compiler, and stop\n"
-    "  --precompile       leave the device's headers precompiled beside libsimt.a, and stop\n"
     "  -v                 print the commands that are run\n"
-    "  --help, --version\n"
+    "  --version, --help; --precompile, which leaves precompiled headers beside the library\n"
+    "Options of nvcc that mean nothing here (-gencode, -rdc, -lineinfo ...) are accepted.\n"
     "\n"
-    "Inputs may be .cu .cpp .cc .c .o .a .so. nvcc's -lineinfo, --use_fast_math, -rdc, -gencode, -lcudart,\n"
-    "--extended-lambda and --expt-relaxed-constexpr are accepted and do nothing.\n"
-    "\n"
-    "Environment: CXX (compiler; g++ by default), WARPWISE_SIMT_ROOT (where the device lies).\n"
-    "When a program runs: SIMT_ORDER, SIMT_WORKERS, SIMT_CHECK, SIMT_REPORT, SIMT_DEVICE, SIMT_COUNTERS.\n";
+    "A program that was built so ends with 86 if the device found a mistake. Set before it runs:\n"
+    "  SIMT_CHECK=on|off|sample:N   look for mistakes, in every block or in every Nth (on)\n"
+    "  SIMT_ORDER=forward|reverse|random:SEED   order of threads and blocks (forward)\n"
+    "  SIMT_WORKERS=N   threads of this computer (all cores)     SIMT_REPORT=usual|all\n"
+    "  SIMT_DEVICE=sm_75|sm_80|sm_90   limits of which GPU (sm_90)\n"
+    "  SIMT_COUNTERS=FILE|-   a CSV row per launch: sectors, bank conflicts, barriers\n"
+    "Read before simtcc starts: CXX (the C++ compiler), WARPWISE_SIMT_ROOT (where the device lies).\n";
 
 void list_add(struct string_list *list, const char *item)
 {
@@ -155,6 +157,18 @@ static void read_host_options(struct options *o, const char *list)
     }
 }
 
+/** "a b" is two arguments; nvcc separates by commas, too. */
+static void read_run_arguments(struct options *o, const char *list)
+{
+    for (const char *at = list; *at != '\0';) {
+        const size_t length = strcspn(at, ", ");
+        char *word = strndup(at, length);
+        if (word == NULL) die("out of memory");
+        if (length > 0) list_add(&o->run_arguments, word);
+        at += length + (at[length] != '\0');
+    }
+}
+
 static void read_option(struct options *o, struct reader *in)
 {
     const char *argument = in->argv[in->at];
@@ -169,6 +183,10 @@ static void read_option(struct options *o, struct reader *in)
         o->show = 1;
     else if (strcmp(argument, "--precompile") == 0)
         o->precompile = 1;
+    else if (strcmp(argument, "--run") == 0 || strcmp(argument, "-run") == 0)
+        o->run = 1;
+    else if (begins(argument, "--run-args") || begins(argument, "-run-args"))
+        read_run_arguments(o, value_of(in, begins(argument, "--") ? "--run-args" : "-run-args"));
     else if (begins(argument, "-arch") || begins(argument, "--gpu-architecture"))
         read_architecture(o, value_of(in, begins(argument, "-arch") ? "-arch" : "--gpu-architecture"));
     else if (begins(argument, "-std") || begins(argument, "--std"))
@@ -202,6 +220,15 @@ static void read_option(struct options *o, struct reader *in)
     }
 }
 
+/** What contradicts itself, before anything is compiled. */
+static void check_options(const struct options *o)
+{
+    if (o->inputs.count == 0 && !o->precompile) die("no input files (see simtcc --help)");
+    if (o->run && (o->compile_only || o->show || o->precompile))
+        die("--run builds a whole program: not with -c, -E, --rewritten or --precompile");
+    if (!o->run && o->run_arguments.count > 0) die("arguments for the program without --run");
+}
+
 struct options options_read(int argc, char **argv)
 {
     struct options o = {.standard = "c++17", .architecture = 900};
@@ -215,11 +242,15 @@ struct options options_read(int argc, char **argv)
             puts("simtcc 1.0 (Warpwise software device)");
             exit(0);
         }
+        if (strcmp(argv[in.at], "--") == 0) { /* the rest is the program's */
+            while (++in.at < argc) list_add(&o.run_arguments, argv[in.at]);
+            break;
+        }
         if (argv[in.at][0] == '-' && argv[in.at][1] != '\0')
             read_option(&o, &in);
         else
             list_add(&o.inputs, argv[in.at]);
     }
-    if (o.inputs.count == 0 && !o.precompile) die("no input files (see simtcc --help)");
+    check_options(&o);
     return o;
 }

@@ -18,6 +18,7 @@ struct options {
     struct string_list compile; /**< passed to the compiler: -I -D -U -W -f -m -O ... */
     struct string_list link;    /**< passed to the linker: -L -Wl, ... */
     struct string_list include_folders;
+    struct string_list run_arguments; /**< for the program that --run starts */
     const char *output;
     const char *depfile, *dep_target;
     const char *standard; /**< "c++17" */
@@ -26,6 +27,7 @@ struct options {
     int preprocess_only; /**< -E: the rewritten file with all it includes, to be compiled later as a .ii file */
     int no_fmad;         /**< -fmad=false: products are rounded before they are added */
     int compile_only, depend, show, precompile;
+    int run; /**< --run: start the program that was built, and end as it does */
     int verbose;
 };
 
