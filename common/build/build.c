@@ -23,6 +23,7 @@
 #include "base/sha256.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "build_checks.h"
 #include "build_recipe.h"
 #include "course/course.h"
 #include "course/device.h"
@@ -248,30 +249,96 @@ static enum build_state explain_failure(const struct recipe *recipe, const char 
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
-/* Runs the compiler in @p folder, where its temporary files go too: whatever happens, one removal
- * cleans up. */
-static enum build_state compile(const struct recipe *recipe, const char *folder, struct build *build)
+/* Runs the compiler in @p folder, where its temporary files go too: whatever happens, one removal cleans up. 1 if it
+ * left @p made. */
+static int run_compiler(const struct recipe *recipe, const char *folder, const char *const *words,
+                        const char *made, struct process_end *end)
 {
     struct argument_list arguments = {0};
-    struct process_end end;
-    char *program = format_string("%s/runner", folder);
-    char *temporary = format_string("TMPDIR=%s", folder);
-    const char *environment[] = {temporary, format_string("CXX=%s", places.cxx), NULL};
+    char *temporary = format_string("TMPDIR=%s", folder), *compiler = format_string("CXX=%s", places.cxx);
+    const char *environment[] = {temporary, compiler, NULL};
     for (size_t i = 0; i < recipe->compile.count; i++) argument_add(&arguments, recipe->compile.items[i]);
-    argument_add(&arguments, recipe->kernel);
-    for (size_t i = 0; i < recipe->link.count; i++) argument_add(&arguments, recipe->link.items[i]);
+    for (; *words; words++) argument_add(&arguments, *words);
     argument_add(&arguments, "-o");
-    argument_add(&arguments, program);
+    argument_add(&arguments, made);
     struct process process = {
         .arguments = arguments.items, .environment = environment, .seconds = BUILD_SECONDS};
-    process_run(&process, &end);
-    build->log = end.output;
-    char *made = end.exit_code == 0 ? find_program(program) : NULL;
-    enum build_state state = made ? BUILD_READY : explain_failure(recipe, folder, &end, build);
-    free(made);
+    process_run(&process, end);
+    free(compiler);
     free(temporary);
-    free(program);
     free(arguments.items);
+    return end->exit_code == 0 && access(made, F_OK) == 0;
+}
+
+/* What grading would say of a student's own file, kept beside the runner. */
+static char *note_of_refusal(const char *folder)
+{
+    return format_string("%s/refused", folder);
+}
+
+static char *would_refuse_lines(const struct recipe *recipe, const char *folder, const char *source)
+{
+    struct process_end end;
+    struct text list = {0}, text = {0};
+    char *files = format_string("%s/files", folder), *made = format_string("%s/kernel.ii", folder);
+    const char *const words[] = {"-MD", "-MF", files, "-E", recipe->kernel, NULL};
+    char *sentence = checks_text(recipe, source);
+    int opened =
+        !sentence && recipe->device == DEVICE_SIMT && run_compiler(recipe, folder, words, made, &end);
+    if (opened && read_file(files, &list) == 0) sentence = checks_dependencies(recipe, list.data, folder);
+    if (opened && !sentence && read_file(made, &text) == 0) sentence = checks_preprocessed(recipe, text.data);
+    text_free(&list);
+    text_free(&text);
+    free(files);
+    free(made);
+    return sentence;
+}
+
+/* The checks of a submission, made on a student's own file. What is no object file (a compiler that is a script) is not
+ * looked into. */
+static void foretell_refusal(const struct recipe *recipe, const char *folder, const char *object)
+{
+    struct text source = {0}, magic = {0};
+    if (read_file(recipe->kernel, &source) != 0) return;
+    char *sentence = would_refuse_lines(recipe, folder, source.data), *note = note_of_refusal(folder);
+    int is_object =
+        read_file(object, &magic) == 0 && magic.length > 4 && memcmp(magic.data, "\177ELF", 4) == 0;
+    if (!sentence && is_object) sentence = checks_object(recipe, source.data, object);
+    if (sentence) write_file(note, sentence, strlen(sentence));
+    text_free(&source);
+    text_free(&magic);
+    free(sentence);
+    free(note);
+}
+
+static int is_students_own(const struct recipe *recipe)
+{
+    char *own = course_kernel_path(recipe->lesson, 0), *path = realpath(own, NULL);
+    int same = path && strcmp(path, recipe->kernel) == 0;
+    free(own);
+    free(path);
+    return same;
+}
+
+static enum build_state compile(const struct recipe *recipe, const char *folder, struct build *build)
+{
+    struct argument_list link = {0};
+    struct process_end end;
+    char *object = format_string("%s/kernel.o", folder), *program = format_string("%s/runner", folder);
+    const char *const words[] = {"-c", recipe->kernel, NULL};
+    argument_add(&link, object);
+    for (size_t i = 0; i < recipe->link.count; i++) argument_add(&link, recipe->link.items[i]);
+    int made = run_compiler(recipe, folder, words, object, &end);
+    if (made && is_students_own(recipe)) foretell_refusal(recipe, folder, object);
+    made = made && run_compiler(recipe, folder, link.items, program, &end);
+    char *runner = made ? find_program(program) : NULL;
+    build->log = end.output;
+    enum build_state state = runner ? BUILD_READY : explain_failure(recipe, folder, &end, build);
+    unlink(object);
+    free(runner);
+    free(program);
+    free(object);
+    free(link.items);
     return state;
 }
 
@@ -303,7 +370,7 @@ static int build_anew(const struct recipe *recipe, const char *digits, const cha
         complain("%s cannot be created: %s.", folder, strerror(error));
     else
         build->state = compile(recipe, folder, build);
-    recipe_name(recipe, "trusted", now);
+    recipe_name(recipe, "trusted, checked", now);
     int changed = !error && !process_interrupted() && strcmp(now, digits) != 0;
     /* Another test may have been quicker with the same build: then ours goes, theirs is as good. */
     if (build->state == BUILD_READY && !changed && rename(folder, place) != 0 && errno != EEXIST &&
@@ -330,7 +397,7 @@ int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum 
 static int find_or_build(const struct recipe *recipe, struct build *build)
 {
     char digits[65];
-    recipe_name(recipe, "trusted", digits);
+    recipe_name(recipe, "trusted, checked", digits);
     char *place = format_string("%s/kernels/%.32s", places.binary_dir, digits);
     int in_vain = 0;
     *build = (struct build){.state = BUILD_READY, .runner = format_string("%s/runner", place)};
@@ -339,6 +406,12 @@ static int find_or_build(const struct recipe *recipe, struct build *build)
         utimensat(AT_FDCWD, place, NULL, 0); /* used today: keep it */
     else
         in_vain = build_anew(recipe, digits, place, build);
+    struct text refused = {0};
+    char *note = note_of_refusal(place);
+    if (build->state == BUILD_READY && read_file(note, &refused) == 0)
+        build->sentence = copy_string(refused.data);
+    text_free(&refused);
+    free(note);
     free(place);
     return in_vain;
 }

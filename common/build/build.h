@@ -22,9 +22,10 @@ enum build_level { BUILD_FULL, BUILD_QUICK };
 
 struct build {
     enum build_state state;
-    char *runner;       /**< the program, if ready */
-    int cached;         /**< 1 if it was there already */
-    char *sentence;     /**< why it was refused or late; else NULL */
+    char *runner;   /**< the program, if ready */
+    int cached;     /**< 1 if it was there already */
+    char *sentence; /**< why it was refused or late; of a student's own file that is ready, why grading would
+                             refuse it; else NULL */
     struct text errors; /**< first messages of the compiler, if broken */
     struct text log;    /**< everything the compiler said */
 };

@@ -3,15 +3,14 @@
  * @brief From a stranger's kernel file to a runner. Every program that reads it runs in the sandbox, and
  * between        them stands a check:
  *
- *     simt   text ✓ ─▶ simtcc -E ─▶ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ simtcc ─▶ runner
- *     gpu    text ✓ ─▶ nvcc -c ─▶ kernel.o ✓ (✓ its instructions, if it has assembly) ─▶ nvcc ─▶ runner
+ *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ simtcc ─▶ runner
+ *     gpu    text ✓ ─▶ nvcc -c ─▶ files ✓ kernel.o ✓ (✓ its instructions, if it has assembly) ─▶ nvcc ─▶ runner
  *
  * What was checked is what is built: on simt the compiler is given kernel.ii itself. The programs may write
  * in one folder, work/; what they leave there is read without following links, and removed.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +22,12 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "build.h"
+#include "build_checks.h"
+#include "build_messages.h"
 #include "build_recipe.h"
 #include "course/course.h"
 #include "course/device.h"
 #include "course/places.h"
-#include "object_check.h"
 #include "sandbox/sandbox.h"
 #include "source_check.h"
 
@@ -65,50 +65,6 @@ static double seconds_allowed(const struct work *work)
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------ */
-
-static void add_matches(struct argument_list *list, const char *pattern)
-{
-    glob_t found;
-    if (glob(pattern, 0, NULL, &found) != 0) return;
-    for (size_t i = 0; i < found.gl_pathc; i++) argument_add(list, copy_string(found.gl_pathv[i]));
-    globfree(&found);
-}
-
-/* A compiler that lies elsewhere than the system's own is seen with the folder above its own. */
-static void add_installation(struct argument_list *list, const char *compiler)
-{
-    char *path = *compiler ? realpath(compiler, NULL) : NULL;
-    if (!path || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0) {
-        free(path);
-        return;
-    }
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(path, '/');
-        if (slash && slash != path) *slash = '\0';
-    }
-    argument_add(list, path);
-}
-
-/* What compilers may read: their own things, the headers that kernel files stand on, this one file. Neither
- * solutions nor tests nor the oracle are among it. */
-static void add_readable(struct work *work)
-{
-    struct argument_list *list = &work->readable;
-    argument_add(list, in_build("bin/simtcc"));
-    argument_add(list, in_build("lib"));
-    argument_add(list, in_source("common/simt/include"));
-    argument_add(list, in_source("common/simt/machine.h"));
-    add_matches(list, in_source("common/contracts/*.h"));
-    add_matches(list, in_source("common/decode/*.h"));
-    argument_add(list, format_string("%s/lessons/%s", places.source_dir, work->recipe->lesson->name));
-    argument_add(list, work->recipe->kernel);
-    add_installation(list, places.cxx);
-    add_installation(list, places.nvcc);
-    size_t kept = 0; /* what is not there cannot be shown; the compiler will say what it misses */
-    for (size_t i = 0; i < list->count; i++)
-        if (access(list->items[i], F_OK) == 0) list->items[kept++] = list->items[i];
-    list->items[list->count = kept] = NULL;
-}
 
 static const char *const *environment_of(const struct work *work)
 {
@@ -176,6 +132,14 @@ static void shorten_names(const struct work *work, char *text)
         memmove(at, at + length, strlen(at + length) + 1);
 }
 
+static void show_own_lines(const struct work *work, char *text)
+{
+    const char *const folders[] = {"/usr",          "/opt", in_source("common"), in_source("lessons"),
+                                   in_build("lib"), NULL};
+    shorten_names(work, text);
+    if (work->source.data) build_keep_own_lines(work->source.data, folders, text);
+}
+
 /* Runs the compiler with these arguments after its flags; 1 if it succeeded. */
 static int run(struct work *work, const char *const *more)
 {
@@ -201,7 +165,7 @@ static int run(struct work *work, const char *const *more)
                    .processes = 128,
                    .open_files = 256}};
     enum sandbox_end end = sandbox_run(&sandbox, left > 0.1 ? left : 0.1, process_interrupted, child);
-    shorten_names(work, child->text);
+    show_own_lines(work, child->text);
     text_append(&work->build->log, child->text, strlen(child->text));
     int succeeded = end == SANDBOX_DONE && child->exit_code == 0;
     if (!succeeded) explain(work, end, child);
@@ -270,61 +234,35 @@ static int lost(struct work *work, const char *what)
 
 static int check_text(struct work *work)
 {
-    struct text sentence = {0};
     int error = read_file(work->recipe->kernel, &work->source);
     if (error) return errno = error, lost(work, "the kernel file");
-    if (source_check_text(work->source.data, work->name, work->recipe->lesson, &sentence)) return 1;
-    return refuse(work, sentence.data);
+    char *sentence = checks_text(work->recipe, work->source.data);
+    return !sentence || refuse(work, sentence);
+}
+
+static int check_dependencies(struct work *work, const char *path)
+{
+    struct text list = {0};
+    if (!read_left(path, &list)) return lost(work, "the list of included files");
+    char *sentence = checks_dependencies(work->recipe, list.data, work->inside);
+    text_free(&list);
+    return !sentence || refuse(work, sentence);
 }
 
 static int check_preprocessed(struct work *work, const char *path)
 {
-    const char *const folders[] = {"/usr", "/opt", in_source("common/simt"), in_build("lib"), NULL};
-    struct text text = {0}, sentence = {0};
-    struct argument_list allowed = {0};
-    for (size_t i = 0; folders[i]; i++) argument_add(&allowed, folders[i]);
-    for (size_t i = 0; i < work->readable.count; i++) argument_add(&allowed, work->readable.items[i]);
+    struct text text = {0};
     if (!read_left(path, &text)) return lost(work, "kernel.ii");
-    int fine =
-        memchr(text.data, '\0', text.length) == NULL &&
-        source_check_preprocessed(text.data, work->recipe->kernel, work->name, allowed.items, &sentence);
+    int whole = memchr(text.data, '\0', text.length) == NULL;
+    char *sentence = whole ? checks_preprocessed(work->recipe, text.data) : copy_string("it is not text");
     text_free(&text);
-    free(allowed.items);
-    return fine || refuse(work, sentence.data ? sentence.data : copy_string("it is not text"));
-}
-
-/* All headers of the device as one text, in which words are looked up. */
-static void read_headers(const char *pattern, struct text *text)
-{
-    glob_t found;
-    text_append(text, "", 0);
-    if (glob(pattern, 0, NULL, &found) != 0) return;
-    for (size_t i = 0; i < found.gl_pathc; i++) read_file(found.gl_pathv[i], text);
-    globfree(&found);
+    return !sentence || refuse(work, sentence);
 }
 
 static int check_object(struct work *work, const char *path)
 {
-    struct text contract = {0}, headers = {0};
-    struct object_finding finding;
-    const struct lesson_folder *lesson =
-        work->recipe->lesson; /* other headers of its folder hold given device code */
-    char *pattern = format_string("%s/lessons/%s/%s.h", places.source_dir, lesson->name, lesson->topic);
-    read_headers(pattern, &contract);
-    source_blank_comments(contract.data); /* what a comment names is not declared */
-    if (work->recipe->device == DEVICE_SIMT) {
-        read_headers(in_source("common/simt/include/*.h"), &headers);
-        read_headers(in_source("common/simt/include/simt/*.h"), &headers);
-    }
-    struct object_rules rules = {work->recipe->device, contract.data, headers.data ? headers.data : ""};
-    int fine = object_check(path, &rules, &finding);
-    text_free(&contract);
-    text_free(&headers);
-    free(pattern);
-    if (fine) return 1;
-    int line = finding.symbol ? source_line_of(work->source.data, finding.symbol) : 0;
-    return refuse(work, line ? format_string("%s:%d: %s", work->name, line, finding.message)
-                             : format_string("%s: %s", work->name, finding.message));
+    char *sentence = checks_object(work->recipe, work->source.data, path);
+    return !sentence || refuse(work, sentence);
 }
 
 /* A host function with assembly in it could call the system by itself; device code is no text of the
@@ -370,15 +308,20 @@ static int check_instructions(struct work *work, const char *object)
 
 static int build_object(struct work *work, const char *object)
 {
+    char *list = format_string("%s/files", work->inside);
     if (work->recipe->device == DEVICE_GPU) {
-        const char *const compile[] = {"-c", work->recipe->kernel, "-o", object, NULL};
-        return run(work, compile);
+        const char *const compile[] = {"-MD", "-MF", list, "-c", work->recipe->kernel, "-o", object, NULL};
+        int built = run(work, compile) && check_dependencies(work, list);
+        free(list);
+        return built;
     }
     char *text = format_string("%s/kernel.ii", work->inside);
-    const char *const preprocess[] = {"-E", work->recipe->kernel, "-o", text, NULL};
+    const char *const preprocess[] = {"-MD", "-MF", list, "-E", work->recipe->kernel, "-o", text, NULL};
     const char *const compile[] = {"-c", text, "-o", object, NULL};
-    int built = run(work, preprocess) && check_preprocessed(work, text) && run(work, compile);
+    int built = run(work, preprocess) && check_dependencies(work, list) && check_preprocessed(work, text) &&
+                run(work, compile);
     free(text);
+    free(list);
     return built;
 }
 
@@ -416,7 +359,7 @@ static void build_anew(const struct recipe *recipe, const char *place, struct bu
     if (error) {
         complain("%s cannot be created: %s.", work.folder, strerror(error));
     } else {
-        add_readable(&work);
+        checks_readable(recipe, &work.readable);
         build_in(&work);
     }
     if (build->state == BUILD_READY && rename(work.folder, place) != 0 && errno != EEXIST &&

@@ -140,14 +140,19 @@ static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p po
                                   " llrint sincos nan rsqrt normcdf j0 j1 y0 y1 ";
 /* Memory of the file's own, copies, words to the reader; and what compilers ask for by themselves. */
 static const char common_names[] =
-    " malloc calloc realloc free memcpy memmove memset abs labs llabs printf "
-    "puts putchar"
-    " fprintf fputs fputc fwrite stdout stderr __assert_fail __printf_chk __fprintf_chk "
+    " malloc calloc realloc free memcpy memmove memset memcmp memchr abs labs llabs printf puts putchar"
+    " fprintf fputs fputc putc fwrite fflush perror stdout stderr __assert_fail __printf_chk __fprintf_chk"
+    " snprintf sprintf vsnprintf __snprintf_chk __sprintf_chk __vsnprintf_chk strerror __errno_location"
+    " strlen strcmp strncmp strchr strrchr strstr strcpy strncpy strcat __strcpy_chk __strncpy_chk "
+    "__strcat_chk"
+    " rand srand qsort bsearch time clock __ctype_b_loc exit abort "
 
     " __memcpy_chk __memset_chk __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "
     "__gxx_personality_v0"
     " _Unwind_Resume __stack_chk_fail _GLOBAL_OFFSET_TABLE_ _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm"
-    " __cxa_pure_virtual __tls_get_addr ";
+    " __cxa_pure_virtual __tls_get_addr __cxa_begin_catch __cxa_end_catch __cxa_rethrow"
+    " _ZSt17__throw_bad_allocv _ZSt20__throw_length_errorPKc _ZSt28__throw_bad_array_new_lengthv"
+    " _ZSt24__throw_out_of_range_fmtPKcz _ZSt25__throw_bad_function_callv ";
 /* What a launcher may ask of CUDA: launches, limits, work on streams, graphs. Nothing that allocates,
  * waits, reads back or changes the device for others. */
 static const char cuda_names[] =
@@ -223,6 +228,18 @@ static int is_own_cpp_name(const char *name)
     return 1;
 }
 
+/* A template of the language's library that this file has made use of: other objects may bring the same. None of ours does
+ * (our libraries are C), and names of operator new are the device's. */
+static int is_library_template(const Elf64_Sym *symbol, const char *name)
+{
+    static const char *const library[] = {"_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu", "_ZZNSt", NULL};
+    unsigned bind = ELF64_ST_BIND(symbol->st_info);
+    for (size_t i = 0; library[i] && (bind == STB_WEAK || bind == STB_GNU_UNIQUE); i++) {
+        if (strncmp(name, library[i], strlen(library[i])) == 0) return 1;
+    }
+    return 0;
+}
+
 static int may_refer_to(const struct object_rules *rules, const char *name)
 {
     size_t length = strlen(name);
@@ -278,6 +295,7 @@ static int check_defined(const struct object_rules *rules, const Elf64_Sym *symb
     if (symbol->st_shndx == SHN_COMMON || symbol->st_shndx == SHN_ABS)
         return refuse(finding, name, "defines % for everybody to see: make it static", name);
     if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;
+    if (is_library_template(symbol, name)) return 1;
     if (strncmp(name, "DW.ref.", 7) == 0) return 1; /* the compiler's, for exceptions */
     name = name_as_written(rules, name);
     return refuse(finding, name,

@@ -1,9 +1,10 @@
 /**
  * @file source_check.c
- * @brief A scanner just good enough to tell code from comments and strings, and the two checks built on it.
+ * @brief What an untrusted kernel file says, token by token as the compiler reads it, and the checks built on that.
  *
- * Not simtcc's lexer (common/simt/simtcc/lexer.c), which reads what it is to rewrite: this one reads untrusted text, for
- * nvcc as well, and what it cannot be sure of it refuses.
+ * The tokens are those of simtcc's lexer (common/simt/simtcc/lexer.h), over text whose continued lines were joined before, as
+ * the compiler does. What could be read in two ways is refused: bytes that are no UTF-8, letters beyond ASCII outside of
+ * strings and comments, control characters, stray backslashes, raw strings.
  */
 #include "source_check.h"
 
@@ -15,32 +16,26 @@
 
 #include "base/text.h"
 #include "course/course.h"
+#include "simt/simtcc/lexer.h"
 
-/* ---- the scanner --------------------------------------------------------------------------------------- */
+/* ---- tokens -------------------------------------------------------------------------------------------- */
 
-enum token_kind { TOKEN_END, TOKEN_LINE, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_OTHER, TOKEN_RAW };
-
-struct token {
-    enum token_kind kind;
-    const char *start; /* in the spliced text */
-    size_t length;
-    int line;
-};
-
-/* The text with lines that end in a backslash joined to the next, and the line that every byte came from. */
-struct scanner {
+/* A text with its continued lines joined, the line that every byte came from, and its tokens. */
+struct scan {
     char *text;
     int *line;
-    size_t at, length;
+    struct tokens tokens;
+    size_t at; /* the token that comes next */
 };
 
-static struct scanner scanner_open(const char *text)
+/* Joins lines in @p text, which begins in line @p line, or takes the lines that are given. */
+static struct scan scan_open(const char *text, size_t length, const int *lines)
 {
-    size_t length = strlen(text), out = 0;
-    struct scanner s = {must_allocate(length + 2), must_allocate((length + 2) * sizeof(int)), 0, 0};
+    struct scan s = {must_allocate(length + 2), must_allocate((length + 2) * sizeof(int)), {0}, 0};
+    size_t out = 0;
     int line = 1;
     for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\\') { /* compilers let blanks stand before the end of the line */
+        if (text[i] == '\\' && !lines) { /* compilers let blanks stand before the end of the line */
             size_t blank = strspn(text + i + 1, " \t\r\f\v");
             if (text[i + 1 + blank] == '\n') {
                 i += 1 + blank;
@@ -48,137 +43,143 @@ static struct scanner scanner_open(const char *text)
                 continue;
             }
         }
-        s.line[out] = line;
+        s.line[out] = lines ? lines[i] : line;
         s.text[out++] = text[i];
         line += text[i] == '\n';
     }
-    s.line[out] = line;
-    s.length = out;
+    s.line[out] = lines ? lines[length] : line;
+    s.tokens = tokens_of(s.text);
     return s;
 }
 
-static void scanner_close(struct scanner *s)
+static void scan_close(struct scan *s)
 {
+    tokens_drop(&s->tokens);
     free(s->text);
     free(s->line);
 }
 
-static int is_word_byte(char c)
+/* A token by itself, as the rules below want it. */
+struct word {
+    enum token_kind kind;
+    const char *start;
+    size_t length;
+    int line;
+};
+
+static struct word word_at(const struct scan *s, size_t i)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    const struct token *token = &s->tokens.list[i < s->tokens.count ? i : s->tokens.count - 1];
+    return (struct word){token->kind, s->text + token->start, token->length, s->line[token->start]};
 }
 
-/* Skips blanks and comments within the line. */
-static void skip_blanks(struct scanner *s)
+static struct word next_word_of(struct scan *s)
 {
-    for (;;) {
-        const char *at = s->text + s->at;
-        if (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\f' || *at == '\v') {
-            s->at++;
-        } else if (at[0] == '/' && at[1] == '/') {
-            s->at += strcspn(at, "\n");
-        } else if (at[0] == '/' && at[1] == '*') {
-            const char *end = strstr(at + 2, "*/");
-            s->at = end ? (size_t)(end + 2 - s->text) : s->length;
-        } else {
-            return;
-        }
-    }
+    struct word word = word_at(s, s->at);
+    if (s->at + 1 < s->tokens.count) s->at++;
+    return word;
 }
 
-static size_t quoted_length(const char *at)
+/* What follows the `#` of a preprocessor line, as a text of its own. */
+static struct scan directive_of(const struct scan *s, const struct word *directive)
 {
-    size_t length = 1;
-    while (at[length] != '\0' && at[length] != '\n' && at[length] != at[0]) {
-        length += at[length] == '\\' && at[length + 1] != '\0' && at[length + 1] != '\n' ? 2 : 1;
-    }
-    return length + (at[length] == at[0]);
+    size_t mark = *directive->start == '%' ? 2 : 1;
+    const char *start = directive->start + mark;
+    return scan_open(start, directive->length - mark, s->line + (start - s->text));
 }
 
-static size_t number_length(const char *at)
+static int word_is(const struct word *word, const char *text)
 {
-    size_t length = 1;
-    for (;; length++) {
-        int sign = (at[length] == '+' || at[length] == '-') && strchr("eEpP", at[length - 1]);
-        int separator = at[length] == '\'' && is_word_byte(at[length + 1]);
-        if (!is_word_byte(at[length]) && at[length] != '.' && !sign && !separator) return length;
-    }
+    return word->length == strlen(text) && strncmp(word->start, text, word->length) == 0;
 }
 
-static int begins_raw_string(const char *at, size_t length)
-{
-    static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
-    for (size_t i = 0; at[length] == '"' && i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (strlen(prefixes[i]) == length && strncmp(at, prefixes[i], length) == 0) return 1;
-    }
-    return 0;
-}
-
-static struct token next_token(struct scanner *s)
-{
-    skip_blanks(s);
-    const char *at = s->text + s->at;
-    struct token token = {TOKEN_OTHER, at, 1, s->line[s->at]};
-    if (s->at >= s->length) {
-        token.kind = TOKEN_END;
-        token.length = 0;
-    } else if (*at == '\n') {
-        token.kind = TOKEN_LINE;
-    } else if (*at == '"' || *at == '\'') {
-        token.kind = TOKEN_STRING;
-        token.length = quoted_length(at);
-    } else if (isdigit((unsigned char)*at) || (*at == '.' && isdigit((unsigned char)at[1]))) {
-        token.kind = TOKEN_NUMBER;
-        token.length = number_length(at);
-    } else if (is_word_byte(*at)) {
-        while (is_word_byte(at[token.length])) token.length++;
-        token.kind = begins_raw_string(at, token.length) ? TOKEN_RAW : TOKEN_WORD;
-    }
-    s->at += token.length;
-    return token;
-}
-
-static int token_is(const struct token *token, const char *text)
-{
-    return token->length == strlen(text) && strncmp(token->start, text, token->length) == 0;
-}
-
-static int token_in(const struct token *token, const char *const *list)
+static int word_in(const struct word *word, const char *const *list)
 {
     for (; *list; list++) {
-        if (token_is(token, *list)) return 1;
+        if (word_is(word, *list)) return 1;
     }
     return 0;
-}
-
-static void skip_line(struct scanner *s)
-{
-    for (struct token token = next_token(s); token.kind != TOKEN_LINE && token.kind != TOKEN_END;) {
-        token = next_token(s);
-    }
 }
 
 /* ---- the file as it was written ------------------------------------------------------------------------ */
 
 struct check {
-    struct scanner scanner;
     const char *name;
     const struct lesson_folder *lesson;
     struct text *sentence;
+    int shift; /* of line numbers: those in the student's file less those in the text that is read */
 };
 
-static int refuse(struct check *check, int line, const char *what, const struct token *token)
+static int refuse(struct check *check, int line, const char *format, const struct word *word)
 {
-    text_print(check->sentence, "%s:%d: ", check->name, line);
-    text_print(check->sentence, what, (int)(token->length < 80 ? token->length : 80), token->start);
+    int length = word->length > 60 ? 60 : (int)word->length;
+    text_print(check->sentence, "%s:%d: ", check->name, line + check->shift);
+    text_print(check->sentence, format, length, word->start);
     return 0;
 }
 
-/* Plain C and C++ headers that compute or name types; none of them reaches the machine. */
+/* How many bytes the character at @p at has in UTF-8, 0 if it is none. */
+static size_t utf8_length(const unsigned char *at)
+{
+    size_t length = *at < 0x80                   ? 1
+                    : *at >= 0xc2 && *at <= 0xdf ? 2
+                    : *at >= 0xe0 && *at <= 0xef ? 3
+                    : *at >= 0xf0 && *at <= 0xf4 ? 4
+                                                 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80) return 0;
+    int overlong = (*at == 0xe0 && at[1] < 0xa0) || (*at == 0xf0 && at[1] < 0x90);
+    int beyond = (*at == 0xed && at[1] > 0x9f) || (*at == 0xf4 && at[1] > 0x8f);
+    return overlong || beyond ? 0 : length;
+}
+
+static int check_bytes(struct check *check, const char *text)
+{
+    static const struct word nothing = {TOKEN_END, "", 0, 0};
+    int line = 1;
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        size_t length = utf8_length(at);
+        int control =
+            (*at < ' ' && !strchr("\t\n\r\f\v", *at)) || *at == 0x7f || (*at == '\r' && at[1] != '\n');
+        if (length == 0)
+            return refuse(check, line, "a byte that is not valid UTF-8: save the file as UTF-8%.*s",
+                          &nothing);
+        if (control) return refuse(check, line, "a control character%.*s", &nothing);
+        line += *at == '\n';
+        at += length;
+    }
+    return 1;
+}
+
+/* A token that two readers could see differently. */
+static int check_plain(struct check *check, const struct word *word)
+{
+    if (word->kind == TOKEN_LITERAL) {
+        size_t quote = strcspn(word->start, "\"'");
+        if (!lexer_begins_raw_string(word->start, quote)) return 1;
+        struct word prefix = {TOKEN_WORD, word->start, quote, word->line};
+        return refuse(check, word->line, "raw string literals (%.*s\"…) are not allowed here", &prefix);
+    }
+    for (size_t i = 0; i < word->length && word->kind != TOKEN_DIRECTIVE; i++) {
+        if ((unsigned char)word->start[i] >= 0x80)
+            return refuse(check, word->line, "%.*s: letters beyond ASCII belong in strings and comments",
+                          word);
+    }
+    if (word_is(word, "\\"))
+        return refuse(check, word->line, "a backslash (%.*s) outside of strings and not at the end of a line",
+                      word);
+    return 1;
+}
+
+/* Plain C and C++ headers that compute, name types or hold things; what of them reaches the machine does not link. */
 static const char *const plain_headers[] = {
-    "stdint.h", "stddef.h", "stdbool.h", "limits.h", "float.h",     "math.h",  "stdlib.h",   "string.h",
-    "stdio.h",  "assert.h", "cstdint",   "cstddef",  "climits",     "cfloat",  "cmath",      "cstdlib",
-    "cstring",  "cstdio",   "cassert",   "limits",   "type_traits", "utility", "cuda_fp8.h", NULL};
+    "stdint.h",  "stddef.h",   "stdbool.h", "limits.h",   "float.h",    "math.h",   "stdlib.h",
+    "string.h",  "stdio.h",    "assert.h",  "cstdint",    "cstddef",    "climits",  "cfloat",
+    "cmath",     "cstdlib",    "cstring",   "cstdio",     "cassert",    "limits",   "type_traits",
+    "utility",   "cuda_fp8.h", "ctype.h",   "cctype",     "errno.h",    "cerrno",   "inttypes.h",
+    "cinttypes", "stdarg.h",   "cstdarg",   "stdalign.h", "time.h",     "ctime",    "algorithm",
+    "array",     "vector",     "numeric",   "tuple",      "functional", "iterator", "initializer_list",
+    "new",       NULL};
 
 int source_header_allowed(const char *header, const struct lesson_folder *lesson)
 {
@@ -199,57 +200,86 @@ int source_header_allowed(const char *header, const struct lesson_folder *lesson
     return allowed;
 }
 
-/* `#include`, up to the end of its line: one plain name, and one that is allowed. */
-static int check_include(struct check *check, int line)
+/* Words by which a file could ask what it is compiled on, where, or when. */
+static const char *const forbidden_words[] = {
+    "__has_include", "__has_include_next", "__has_embed", "__TIME__",
+    "__DATE__",      "__TIMESTAMP__",      "__pragma",    NULL};
+
+/* `#include`, up to the end of its line: one plain name, and one that is allowed. @p after is what follows the word. */
+static int check_include(struct check *check, const char *after, int line)
 {
-    struct scanner *s = &check->scanner;
-    skip_blanks(s);
-    const char *at = s->text + s->at;
-    char close = *at == '<' ? '>' : '"';
-    size_t length = strcspn(at + (*at != '\0'), close == '>' ? ">\n" : "\"\n");
-    struct token name = {TOKEN_STRING, at + 1, length, line};
-    if ((*at != '<' && *at != '"') || at[1 + length] != close) {
-        name = (struct token){TOKEN_OTHER, at, strcspn(at, "\n"), line};
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/";
+    after += strspn(after, " \t");
+    char close = *after == '<' ? '>' : '"';
+    size_t length = *after ? strspn(after + 1, plain) : 0;
+    struct word name = {TOKEN_LITERAL, after + 1, length, line};
+    if ((*after != '<' && *after != '"') || after[1 + length] != close) {
+        name = (struct word){TOKEN_PUNCTUATION, after, strcspn(after, "\n"), line};
         return refuse(check, line, "an #include must name its file plainly, not as %.*s", &name);
     }
-    char *header = format_string("%.*s", (int)length, at + 1);
+    char *header = format_string("%.*s", (int)length, after + 1);
     int allowed = source_header_allowed(header, check->lesson);
     free(header);
-    s->at += length + 2;
     if (!allowed)
         return refuse(check, line, "includes %.*s, which is none of the headers a kernel file may include",
                       &name);
     return 1;
 }
 
-static int is_pragma_harmless(const struct token *word)
+/* `#pragma`, its first word read: those that unroll, and those that speak to the reader or about warnings. */
+static int check_pragma(struct check *check, struct scan *s, int line)
 {
-    static const char *const harmless[] = {"unroll",          "nounroll", "once",      "nv_diag_suppress",
-                                           "nv_diag_default", "region",   "endregion", NULL};
-    return token_in(word, harmless);
+    static const char *const harmless[] = {"unroll",    "nounroll", "once", "region",
+                                           "endregion", "message",  "mark", NULL};
+    static const char *const of_compilers[] = {"diagnostic", "unroll", "ivdep", "loop",
+                                               "warning",    "error",  NULL};
+    struct word what = next_word_of(s), which = word_at(s, s->at);
+    what.line = line;
+    int diagnostics = what.length > 8 &&
+                      (strncmp(what.start, "nv_diag_", 8) == 0 || strncmp(what.start, "diag_sup", 8) == 0 ||
+                       strncmp(what.start, "diag_def", 8) == 0);
+    if (diagnostics || word_in(&what, harmless)) return 1;
+    if ((word_is(&what, "GCC") || word_is(&what, "clang")) && word_in(&which, of_compilers)) return 1;
+    return refuse(check, line, "#pragma %.*s is not allowed here (#pragma unroll is)", &what);
 }
 
-static int check_directive(struct check *check)
+static int check_directive_words(struct check *check, struct scan *s)
 {
-    static const char *const ordinary[] = {"define", "undef", "if",    "ifdef",   "ifndef", "elif",
-                                           "else",   "endif", "error", "warning", NULL};
-    struct token word = next_token(&check->scanner);
-    if (word.kind == TOKEN_LINE || word.kind == TOKEN_END) return 1;
-    if (token_is(&word, "include")) return check_include(check, word.line);
-    if (token_is(&word, "pragma")) {
-        struct token what = next_token(&check->scanner);
-        if (!is_pragma_harmless(&what))
-            return refuse(check, what.line, "#pragma %.*s is not allowed here (#pragma unroll is)", &what);
-        return 1;
+    for (size_t i = s->at; i + 1 < s->tokens.count; i++) {
+        struct word word = word_at(s, i);
+        if (!check_plain(check, &word)) return 0;
+        if (word.kind == TOKEN_WORD && word_in(&word, forbidden_words))
+            return refuse(check, word.line, "%.*s is nothing that a kernel file has a use for", &word);
     }
-    if (token_in(&word, ordinary)) return 1;
-    return refuse(check, word.line, "#%.*s is no directive that a kernel file has a use for", &word);
+    return 1;
 }
 
-/* Words by which a file could ask what it is compiled on, where, or when. */
-static const char *const forbidden_words[] = {
-    "__has_include", "__has_include_next", "__has_embed", "__TIME__",
-    "__DATE__",      "__TIMESTAMP__",      "__pragma",    NULL};
+static int check_directive(struct check *check, const struct scan *whole, const struct word *directive)
+{
+    static const char *const ordinary[] = {"undef", "if", "ifdef", "ifndef", "elif", "else", "endif", NULL};
+    static const char *const of_words[] = {"error", "warning", NULL};
+    struct scan s = directive_of(whole, directive);
+    struct word word = next_word_of(&s);
+    int fine = 1;
+    if (word_is(&word, "include")) {
+        fine = check_include(check, word.start + word.length, word.line);
+    } else if (word_is(&word, "pragma")) {
+        fine = check_directive_words(check, &s) && check_pragma(check, &s, word.line);
+    } else if (word.kind != TOKEN_END && !word_in(&word, of_words)) {
+        fine =
+            word_in(&word, ordinary)
+                ? check_directive_words(check, &s)
+                : refuse(check, word.line, "#%.*s is no directive that a kernel file has a use for", &word);
+    } else { /* what it says is for people; a raw string in it would still go on past the line */
+        for (size_t i = s.at; fine && i + 1 < s.tokens.count; i++) {
+            word = word_at(&s, i);
+            fine = word.kind != TOKEN_LITERAL || check_plain(check, &word);
+        }
+    }
+    scan_close(&s);
+    return fine;
+}
+
 /* Attributes that make code run or be found where nobody expects it. */
 static const char *const forbidden_attributes[] = {"constructor",
                                                    "__constructor__",
@@ -295,80 +325,77 @@ static const char *const harmless_builtins[] = {"inff",         "inf",
                                                 "sub_overflow", "mul_overflow",
                                                 "assume",       NULL};
 
-static int check_builtin(struct check *check, const struct token *token)
+static int check_builtin(struct check *check, const struct word *token)
 {
     if (token->length <= 10 || strncmp(token->start, "__builtin_", 10) != 0) return 1;
-    struct token rest = {TOKEN_WORD, token->start + 10, token->length - 10, token->line};
-    if (token_in(&rest, harmless_builtins)) return 1;
+    struct word rest = {TOKEN_WORD, token->start + 10, token->length - 10, token->line};
+    if (word_in(&rest, harmless_builtins)) return 1;
     return refuse(check, token->line, "%.*s is nothing that a kernel file has a use for", token);
 }
 
-/* `_Pragma("unroll 4")` is the one that macros need. */
-static int check_pragma_operator(struct check *check, const struct token *word)
+/* `_Pragma("unroll 4")` says in a macro what `#pragma unroll 4` says in a line. */
+static int check_pragma_operator(struct check *check, struct scan *s, const struct word *word)
 {
-    struct token open = next_token(&check->scanner), text = next_token(&check->scanner);
-    if (token_is(&open, "(") && text.kind == TOKEN_STRING && text.length > 7 &&
-        strncmp(text.start, "\"unroll", 7) == 0)
-        return 1;
-    return refuse(check, word->line, "%.*s is allowed for unroll only", word);
+    struct word open = next_word_of(s), text = next_word_of(s);
+    size_t length = text.length > 2 ? text.length - 2 : 0;
+    if (!word_is(&open, "(") || text.kind != TOKEN_LITERAL || *text.start != '"' ||
+        memchr(text.start, '\\', text.length))
+        return refuse(check, word->line, "%.*s takes a plain string here", word);
+    struct scan inside = scan_open(text.start + 1, length, s->line + (text.start + 1 - s->text));
+    int fine = check_pragma(check, &inside, word->line);
+    scan_close(&inside);
+    return fine;
+}
+
+static int check_written_word(struct check *check, struct scan *s, const struct word *word)
+{
+    if (!check_plain(check, word)) return 0;
+    if (word->kind == TOKEN_DIRECTIVE) return check_directive(check, s, word);
+    if (word->kind != TOKEN_WORD) return 1;
+    if (word_is(word, "_Pragma")) return check_pragma_operator(check, s, word);
+    if (word_in(word, forbidden_words) || word_in(word, forbidden_attributes))
+        return refuse(check, word->line, "%.*s is nothing that a kernel file has a use for", word);
+    return check_builtin(check, word);
 }
 
 int source_check_text(const char *text, const char *name, const struct lesson_folder *lesson,
                       struct text *sentence)
 {
-    struct check check = {scanner_open(text), name, lesson, sentence};
-    int fresh_line = 1, fine = 1;
-    for (struct token token = next_token(&check.scanner); fine && token.kind != TOKEN_END;
-         token = next_token(&check.scanner)) {
-        int colon = *(token.start + 1) == ':';
-        if (token.kind == TOKEN_LINE) {
-            fresh_line = 1;
-            continue;
-        }
-        if (fresh_line && (*token.start == '#' || (*token.start == '%' && colon))) {
-            check.scanner.at += *token.start == '%';
-            fine = check_directive(&check);
-        } else if (token.kind == TOKEN_RAW) {
-            fine = refuse(&check, token.line, "raw string literals (%.*s\"…) are not allowed here", &token);
-        } else if (token_is(&token, "_Pragma")) {
-            fine = check_pragma_operator(&check, &token);
-        } else if (token.kind == TOKEN_WORD &&
-                   (token_in(&token, forbidden_words) || token_in(&token, forbidden_attributes))) {
-            fine = refuse(&check, token.line, "%.*s is nothing that a kernel file has a use for", &token);
-        } else if (token.kind == TOKEN_WORD) {
-            fine = check_builtin(&check, &token);
-        }
-        fresh_line = 0;
+    struct check check = {name, lesson, sentence, 0};
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* a byte-order mark */
+    if (!check_bytes(&check, text)) return 0;
+    struct scan s = scan_open(text, strlen(text), NULL);
+    int fine = 1;
+    while (fine && s.at + 1 < s.tokens.count) {
+        struct word word = next_word_of(&s);
+        fine = check_written_word(&check, &s, &word);
     }
-    scanner_close(&check.scanner);
+    scan_close(&s);
     return fine;
 }
 
 int source_line_of(const char *text, const char *word)
 {
-    struct scanner s = scanner_open(text);
+    struct scan s = scan_open(text, strlen(text), NULL);
     int line = 0;
-    for (struct token token = next_token(&s); line == 0 && token.kind != TOKEN_END; token = next_token(&s)) {
-        if (token.kind == TOKEN_WORD && token_is(&token, word)) line = token.line;
+    while (line == 0 && s.at + 1 < s.tokens.count) {
+        struct word found = next_word_of(&s);
+        if (found.kind == TOKEN_WORD && word_is(&found, word)) line = found.line;
     }
-    scanner_close(&s);
+    scan_close(&s);
     return line;
 }
 
 void source_blank_comments(char *text)
 {
-    for (char *at = text; *at;) {
-        if (*at == '"' || *at == '\'') {
-            at += quoted_length(at);
-        } else if (at[0] == '/' && (at[1] == '/' || at[1] == '*')) {
-            const char *end = at[1] == '/' ? strchr(at, '\n') : strstr(at + 2, "*/");
-            size_t length = end ? (size_t)(end - at) + (at[1] == '*' ? 2 : 0) : strlen(at);
-            memset(at, ' ', length);
-            at += length;
-        } else {
-            at++;
-        }
+    struct tokens tokens = tokens_of(text);
+    size_t end = 0;
+    for (size_t i = 0; i < tokens.count; i++) { /* between tokens there are blanks and comments */
+        for (; end < tokens.list[i].start; end++)
+            if (text[end] != '\n') text[end] = ' ';
+        end += tokens.list[i].length;
     }
+    tokens_drop(&tokens);
 }
 
 int source_has_assembly(const char *text)
@@ -388,104 +415,145 @@ static const char *const harmless_attributes[] = {
     "gnu",       "nothrow",      "deprecated",    "gnu_inline",        NULL};
 
 /* After `__attribute__`: names at depth two, with what they are given skipped. */
-static int check_attribute(struct check *check)
+static int check_attribute(struct check *check, struct scan *s)
 {
-    struct token before = {0};
+    struct word before = {0};
     int depth = 0;
     do {
-        struct token token = next_token(&check->scanner);
-        if (token.kind == TOKEN_END) return 1;
-        if (token_is(&token, "(")) depth++;
-        if (token_is(&token, ")")) depth--;
-        if (depth == 2 && token.kind == TOKEN_WORD) {
-            before = token;
-            if (!token_in(&token, harmless_attributes) && !token_is(&token, "section"))
-                return refuse(check, token.line, "the attribute %.*s is not allowed here", &token);
+        struct word word = next_word_of(s);
+        if (word.kind == TOKEN_END) return 1;
+        if (word_is(&word, "(")) depth++;
+        if (word_is(&word, ")")) depth--;
+        if (depth == 2 && word.kind == TOKEN_WORD) {
+            before = word;
+            if (!word_in(&word, harmless_attributes) && !word_is(&word, "section"))
+                return refuse(check, word.line, "the attribute %.*s is not allowed here", &word);
         }
-        if (token.kind == TOKEN_STRING && token_is(&before, "section") &&
-            !token_is(&token, "\"simt_device\"") && !token_is(&token, "\"simt_constant\""))
-            return refuse(check, token.line, "the section %.*s is not allowed here", &token);
+        if (word.kind == TOKEN_LITERAL && word_is(&before, "section") && !word_is(&word, "\"simt_device\"") &&
+            !word_is(&word, "\"simt_constant\""))
+            return refuse(check, word.line, "the section %.*s is not allowed here", &word);
     } while (depth > 0);
     return 1;
 }
 
 /* After `[[`. An index in brackets within brackets looks the same and has names that are no attributes, but
  * C++ gives two brackets in a row to attributes alone. */
-static int check_brackets(struct check *check)
+static int check_brackets(struct check *check, struct scan *s)
 {
     for (;;) {
-        struct token token = next_token(&check->scanner);
-        if (token.kind == TOKEN_END || token_is(&token, "]")) return 1;
-        if (token.kind == TOKEN_WORD && !token_in(&token, harmless_attributes) && !token_is(&token, "using"))
-            return refuse(check, token.line, "the attribute %.*s is not allowed here", &token);
+        struct word word = next_word_of(s);
+        if (word.kind == TOKEN_END || word_is(&word, "]")) return 1;
+        if (word.kind == TOKEN_WORD && !word_in(&word, harmless_attributes) && !word_is(&word, "using"))
+            return refuse(check, word.line, "the attribute %.*s is not allowed here", &word);
     }
 }
 
-static int check_word(struct check *check, const struct token *token)
+static int check_word(struct check *check, struct scan *s, const struct word *word)
 {
     static const char *const assembly[] = {"asm", "__asm", "__asm__", NULL};
     static const char *const attributes[] = {"__attribute__", "__attribute", "__declspec", NULL};
-    if (token_in(token, assembly))
-        return refuse(check, token->line, "inline assembly (%.*s) is not allowed on this device", token);
-    if (token_in(token, attributes)) return check_attribute(check);
-    return check_builtin(check, token);
+    if (word_in(word, assembly))
+        return refuse(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
+    if (word_in(word, attributes)) return check_attribute(check, s);
+    return check_builtin(check, word);
 }
 
-static int lies_below(const char *path, size_t length, const char *const *folders)
+/* A preprocessor line in what the preprocessor made: a line marker, which says where what follows comes from, or a
+ * pragma. Sets whether the lines to come are the main file's, and which they are there. */
+static int check_marker(struct check *check, const struct scan *whole, const struct word *directive,
+                        const char *main_file, int *ours)
+{
+    struct scan s = directive_of(whole, directive);
+    struct word number = next_word_of(&s);
+    int fine = 1;
+    if (number.kind == TOKEN_NUMBER) {
+        struct word file = next_word_of(&s);
+        fine = (file.kind == TOKEN_LITERAL && file.length >= 2) ||
+               refuse(check, directive->line, "a line marker: %.*s", &file);
+        struct word path = {TOKEN_LITERAL, file.start + 1, file.length - 2, 0};
+        *ours = fine && word_is(&path, main_file);
+        check->shift = atoi(number.start) - directive->line - 1;
+    } else if (*ours && word_is(&number, "pragma")) {
+        fine = check_pragma(check, &s, directive->line);
+    } else if (*ours) {
+        fine =
+            refuse(check, directive->line, "#%.*s is no directive that a kernel file has a use for", &number);
+    }
+    scan_close(&s);
+    return fine;
+}
+
+static int check_made_word(struct check *check, struct scan *s, const struct word *word)
+{
+    if (!check_plain(check, word)) return 0;
+    if (word->kind == TOKEN_WORD) return check_word(check, s, word);
+    struct word after = word_at(s, s->at);
+    if (word_is(word, "[") && word_is(&after, "[")) return check_brackets(check, s);
+    return 1;
+}
+
+int source_check_preprocessed(const char *text, const char *main_file, const char *name,
+                              struct text *sentence)
+{
+    struct check check = {name, NULL, sentence, 0};
+    struct scan s = scan_open(text, strlen(text), NULL);
+    int ours = 0, fine = 1;
+    while (fine && s.at + 1 < s.tokens.count) {
+        struct word word = next_word_of(&s);
+        if (word.kind == TOKEN_DIRECTIVE)
+            fine = check_marker(&check, &s, &word, main_file, &ours);
+        else if (ours)
+            fine = check_made_word(&check, &s, &word);
+    }
+    scan_close(&s);
+    return fine;
+}
+
+/* ---- which files the compiler opened ------------------------------------------------------------------- */
+
+static int lies_below(const char *path, const char *const *folders)
 {
     for (; *folders; folders++) {
         size_t n = strlen(*folders);
-        if (n <= length && strncmp(path, *folders, n) == 0 && (n == length || path[n] == '/')) return 1;
+        if (strncmp(path, *folders, n) == 0 && (path[n] == '\0' || path[n] == '/')) return 1;
     }
     return 0;
 }
 
-/* A line marker, after its `#` and number. Sets whether what follows is the main file's; 0 if refused. */
-static int check_marker(struct check *check, const char *main_file, const char *const *folders, int line,
-                        int *ours)
+/* The next name of a list of dependencies, as Make reads it: blanks part, a backslash protects, `$$` is `$`. NULL at the
+ * end; *at_end says whether it was the target. */
+static char *next_dependency(const char **at, int *is_target)
 {
-    struct token file = next_token(&check->scanner);
-    if (file.kind != TOKEN_STRING || file.length < 2)
-        return refuse(check, line, "a line marker: %.*s", &file);
-    struct token path = {TOKEN_STRING, file.start + 1, file.length - 2, line};
-    int built_in = path.length > 0 && (path.start[0] == '<' || path.start[path.length - 1] == '/');
-    *ours = token_is(&path, main_file);
-    skip_line(&check->scanner);
-    if (*ours || built_in || (!strstr(path.start, "/../") && lies_below(path.start, path.length, folders)))
-        return 1;
-    return refuse(check, line, "the compiler opened %.*s, which a kernel file may not include", &path);
+    struct text name = {0};
+    for (;; ++*at) {
+        if (**at == '\\' && ((*at)[1] == '\n' || (*at)[1] == '\r'))
+            ++*at;
+        else if (!isspace((unsigned char)**at))
+            break;
+    }
+    if (!**at) return NULL;
+    while (**at && !isspace((unsigned char)**at)) {
+        if (**at == '\\' && (*at)[1] == '\n') break;
+        if ((**at == '\\' && strchr(" #\\", (*at)[1]) && (*at)[1]) || (**at == '$' && (*at)[1] == '$')) ++*at;
+        text_append(&name, (*at)++, 1);
+    }
+    *is_target = name.length > 0 && name.data[name.length - 1] == ':';
+    return name.data;
 }
 
-int source_check_preprocessed(const char *text, const char *main_file, const char *name,
-                              const char *const *folders, struct text *sentence)
+int source_check_dependencies(const char *list, const char *main_file, const char *name,
+                              const struct source_places *rules, struct text *sentence)
 {
-    struct check check = {scanner_open(text), name, NULL, sentence};
-    int fresh_line = 1, ours = 0, fine = 1, line = 1;
-    while (fine) {
-        struct token token = next_token(&check.scanner);
-        if (token.kind == TOKEN_END) break;
-        token.line = line; /* the line in the student's file, not in this text */
-        line += token.kind == TOKEN_LINE;
-        if (fresh_line && *token.start == '#') {
-            struct token number = next_token(&check.scanner);
-            if (number.kind == TOKEN_NUMBER) {
-                line = atoi(number.start);
-                fine = check_marker(&check, main_file, folders, line, &ours);
-                continue;
-            }
-            struct token what = next_token(&check.scanner);
-            what.line = line;
-            if (ours && !is_pragma_harmless(&what))
-                fine = refuse(&check, line, "#pragma %.*s is not allowed here (#pragma unroll is)", &what);
-        } else if (ours && token.kind == TOKEN_WORD) {
-            fine = check_word(&check, &token);
-        } else if (ours && *token.start == '[' && check.scanner.text[check.scanner.at] == '[') {
-            fine = check_brackets(&check);
-        } else if (ours && token.kind == TOKEN_RAW) {
-            fine = refuse(&check, line, "raw string literals (%.*s\"…) are not allowed here", &token);
-        }
-        fresh_line = token.kind == TOKEN_LINE;
+    int is_target, fine = 1;
+    for (char *path; fine && (path = next_dependency(&list, &is_target)); free(path)) {
+        if (is_target || strcmp(path, main_file) == 0) continue;
+        char *real = realpath(path, NULL);
+        fine = real && lies_below(real, rules->folders) &&
+               (!lies_below(real, rules->trees) || lies_below(real, rules->of_trees));
+        if (!fine)
+            text_print(sentence, "%s: the compiler opened %s, which a kernel file may not include", name,
+                       path);
+        free(real);
     }
-    scanner_close(&check.scanner);
     return fine;
 }

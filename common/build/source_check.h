@@ -22,13 +22,21 @@
 int source_check_text(const char *text, const char *name, const struct lesson_folder *lesson,
                       struct text *sentence);
 
-/**
- * @brief Checks what came out of the preprocessor: every file it opened, and in the lines that come from @p
- * main_file        every word, after all macros.
- * @param folders  paths under which the files lie that may be opened, ended by NULL
- */
+/** @brief Checks what came out of the preprocessor: in the lines that come from @p main_file every word, after all
+ *         macros. */
 int source_check_preprocessed(const char *text, const char *main_file, const char *name,
-                              const char *const *folders, struct text *sentence);
+                              struct text *sentence);
+
+/** @brief Where a compiler may open files: lists of paths without links in them, each ended by NULL. */
+struct source_places {
+    const char *const *folders;  /**< nowhere but at or below these */
+    const char *const *trees;    /**< of what lies below these, */
+    const char *const *of_trees; /**< only what lies at or below these */
+};
+
+/** @brief Checks every file that the compiler opened, by the list of dependencies that it wrote itself (-MD). */
+int source_check_dependencies(const char *list, const char *main_file, const char *name,
+                              const struct source_places *rules, struct text *sentence);
 
 /** @brief The first line of @p text with the word @p word in it, or 0. */
 int source_line_of(const char *text, const char *word);

@@ -170,6 +170,21 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
     free(rows);
 }
 
+/* A file of one's own that grading would refuse: right or wrong, it would have no points. */
+static void tell_refusal(const struct judgement_request *request, const struct build *build,
+                         struct judgement *judgement)
+{
+    if (!build->sentence) return;
+    if (judgement->exit_code == EXIT_PASS) judgement->exit_code = EXIT_FAIL;
+    if (strcmp(judgement->state, "PASS") == 0) judgement->state = "REFUSED";
+    text_print(&judgement->report, "%s %s   %sREFUSED%s   grading would refuse this file: %s\n",
+               request->lesson->number, request->lesson->topic, colour_on(COLOUR_RED), colour_off(),
+               build->sentence);
+    if (request->echo)
+        printf("%s %s   %sREFUSED%s   grading would refuse this file: %s\n", request->lesson->number,
+               request->lesson->topic, colour_on(COLOUR_RED), colour_off(), build->sentence);
+}
+
 static void judge_submission(const struct judgement_request *request, struct judgement *judgement)
 {
     struct submission submission;
@@ -219,6 +234,7 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
         if (state_was_executed(judgement->state)) {
             record_run(request->lesson, request->device, judgement->state);
         }
+        tell_refusal(request, &build, judgement);
     }
     show_progress(NULL);
     text_free(&build.log);

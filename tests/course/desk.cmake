@@ -132,3 +132,13 @@ expect right
 exit 0
 fits
 " build/bin/warpwise predict 01 --bytes 328704 --operations 589824 --bound latency)
+
+# What grading would refuse is said beforehand, in the words of grading, and the check does not pass.
+file(READ ${kernel} text)
+file(WRITE ${kernel} "#include <stdlib.h>\nconst char *asked() { return getenv(\"SEED\"); }\n${text}")
+execute_process(COMMAND ${warpwise} check 01 --case scores/tiny --device simt WORKING_DIRECTORY ${root} RESULT_VARIABLE result
+                OUTPUT_VARIABLE output)
+set(says "grading would refuse this file: naive_attention.cu:2: calls or uses getenv")
+if(result EQUAL 0 OR NOT output MATCHES "REFUSED   ${says}")
+    message(SEND_ERROR "the check does not say what grading refuses (exit ${result}):\n${output}")
+endif()

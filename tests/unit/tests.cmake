@@ -7,6 +7,7 @@ add_unit_test(course SOURCES ${unit}/course.c ${places} LIBRARIES judging)
 add_unit_test(companion SOURCES ${unit}/companion.c ${places} LIBRARIES companion)
 add_unit_test(grade_text SOURCES ${unit}/grade_text.c LIBRARIES grading)
 add_unit_test(grade_reports SOURCES ${unit}/grade_reports.c ${places} LIBRARIES grading)
+add_unit_test(untrusted SOURCES ${unit}/untrusted.c ${places} LIBRARIES build)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
 add_unit_test(checker SOURCES ${unit}/checker.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_tables SOURCES ${unit}/checker_tables.c LIBRARIES checker_parts)
@@ -63,8 +64,9 @@ add_executable(unit_rooms ${unit}/rooms.c)
 target_compile_definitions(unit_rooms PRIVATE _GNU_SOURCE)
 target_link_libraries(unit_rooms PRIVATE warpwise_options)
 set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox>
-    $<TARGET_FILE:course> $<TARGET_FILE:build> $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading>
-    $<TARGET_FILE:warpwise_parts> -- $<TARGET_FILE:simt> -- $<TARGET_OBJECTS:simtcc_parts>)
+    $<TARGET_FILE:course> $<TARGET_FILE:build> $<TARGET_FILE:simtcc_lexer> $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading>
+    $<TARGET_FILE:warpwise_parts> -- $<TARGET_FILE:simt> -- $<TARGET_OBJECTS:simtcc_parts>
+    $<TARGET_FILE:simtcc_lexer>)
 foreach(device IN LISTS WARPWISE_RUNNER_DEVICES)
     list(APPEND room_objects -- $<TARGET_OBJECTS:runner_${device}>)
 endforeach()

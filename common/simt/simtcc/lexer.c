@@ -2,15 +2,16 @@
  * @file lexer.c
  * @brief The tokens of a source file.
  *
- * Not the scanner of common/build/source_check.c, which refuses what it is not sure of: here every byte has to come out
- * again as it was, and the software device stands on no other room.
+ * Two programs stand on it: simtcc, where every byte has to come out again as it was, and the check of untrusted kernel files
+ * (common/build/source_check.c), which must see each token where the compiler sees it. So the rules are the compiler's own,
+ * to the letter: which prefixes make a raw string, where a number ends, what joins two lines. It needs no other file.
  */
+#include "lexer.h"
+
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lexer.h"
-#include "text.h"
 
 struct lexer {
     struct tokens tokens;
@@ -22,17 +23,25 @@ struct lexer {
 static void add_token(struct lexer *l, enum token_kind kind, const char *start, const char *end)
 {
     struct tokens *t = &l->tokens;
-    t->list = array_grow(t->list, &t->capacity, t->count, sizeof(*t->list));
+    if (t->count == t->capacity) {
+        t->capacity = 2 * t->capacity + 64;
+        struct token *larger = realloc(t->list, t->capacity * sizeof(*larger));
+        if (larger == NULL) {
+            fputs("out of memory\n", stderr);
+            exit(2);
+        }
+        t->list = larger;
+    }
     t->list[t->count++] = (struct token){kind, (size_t)(start - t->source), (size_t)(end - start)};
     l->at = end;
 }
 
-/** Length of a backslash-newline at @p s, or 0. */
+/** Length of a backslash that ends its line, with the blanks that compilers let stand there and the newline, or 0. */
 static size_t continuation(const char *s)
 {
     if (s[0] != '\\') return 0;
-    if (s[1] == '\n') return 2;
-    return s[1] == '\r' && s[2] == '\n' ? 3 : 0;
+    size_t blanks = strspn(s + 1, " \t\f\v\r");
+    return s[1 + blanks] == '\n' ? blanks + 2 : 0;
 }
 
 /** The end of a comment that begins at @p s, or @p s if none does. */
@@ -62,11 +71,18 @@ static const char *skip_raw_string(const char *s)
 {
     const char *open = strchr(s, '(');
     if (open == NULL) return s + strlen(s);
-    char *closing = format_string(")%.*s\"", (int)(open - s - 1), s + 1);
-    const char *end = strstr(open, closing);
-    end = end != NULL ? end + strlen(closing) : s + strlen(s);
-    free(closing);
-    return end;
+    size_t delimiter = (size_t)(open - s) - 1;
+    for (const char *end = open; (end = strchr(end, ')')) != NULL; end++)
+        if (strncmp(end + 1, s + 1, delimiter) == 0 && end[1 + delimiter] == '"') return end + delimiter + 2;
+    return s + strlen(s);
+}
+
+int lexer_begins_raw_string(const char *word, size_t length)
+{
+    static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
+    for (size_t i = 0; word[length] == '"' && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strlen(prefixes[i]) == length && strncmp(prefixes[i], word, length) == 0) return 1;
+    return 0;
 }
 
 /** The end of the preprocessor line at @p s: a newline that is not continued and not in a comment. */
@@ -83,7 +99,7 @@ static const char *skip_directive(const char *s)
 
 static const char *skip_word(const char *s)
 {
-    while (isalnum((unsigned char)*s) || *s == '_' || (unsigned char)*s >= 0x80) s++;
+    while (isalnum((unsigned char)*s) || *s == '_' || *s == '$' || (unsigned char)*s >= 0x80) s++;
     return s;
 }
 
@@ -95,14 +111,18 @@ static const char *skip_blanks(const char *s)
 
 static void read_directive(struct lexer *l)
 {
-    const char *start = l->at, *word = skip_blanks(start + 1), *after = skip_word(word);
+    const char *start = l->at, *word = skip_blanks(start + (*start == '%' ? 2 : 1)), *after = skip_word(word);
     if (after - word != 6 || strncmp(word, "define", 6) != 0) {
         add_token(l, TOKEN_DIRECTIVE, start, skip_directive(start));
         return;
     }
     after = skip_word(skip_blanks(after));
     if (*after == '(') /* parameters belong to the head: they are names, not code */
-        while (*after != '\0' && *after != '\n' && *after++ != ')') continue;
+        while (*after != '\0' && *after != '\n') {
+            const char *comment_end = skip_comment(after);
+            if (comment_end == after && *after++ == ')') break;
+            if (comment_end > after) after = comment_end;
+        }
     add_token(l, TOKEN_DEFINE, start, after);
     l->in_define = 1;
 }
@@ -110,17 +130,17 @@ static void read_directive(struct lexer *l)
 /** Digits, letters, points, digit separators, and the sign of an exponent. */
 static const char *skip_number(const char *s)
 {
-    for (;
-         isalnum((unsigned char)*s) || *s == '.' || *s == '_' || (*s == '\'' && isalnum((unsigned char)s[1]));
-         s++)
-        if (strchr("eEpP", *s) != NULL && (s[1] == '+' || s[1] == '-')) s++;
-    return s;
+    for (;; s++) {
+        int separator = *s == '\'' && (isalnum((unsigned char)s[1]) || s[1] == '_');
+        if (*s != '.' && !separator && skip_word(s) == s) return s;
+        if (*s != '\0' && strchr("eEpP", *s) != NULL && (s[1] == '+' || s[1] == '-')) s++;
+    }
 }
 
 static void read_word(struct lexer *l)
 {
     const char *end = skip_word(l->at);
-    if (*end == '"' && end[-1] == 'R') {
+    if (lexer_begins_raw_string(l->at, (size_t)(end - l->at))) {
         add_token(l, TOKEN_LITERAL, l->at, skip_raw_string(end));
     } else if ((*end == '"' || *end == '\'') && end - l->at <= 2 && strchr("uUL8", end[-1]) != NULL) {
         add_token(l, TOKEN_LITERAL, l->at, skip_quoted(end));
@@ -144,11 +164,11 @@ static void read_punctuation(struct lexer *l)
 static void read_token(struct lexer *l)
 {
     unsigned char c = (unsigned char)*l->at;
-    if (c == '#' && l->line_start) {
+    if (l->line_start && (c == '#' || (c == '%' && l->at[1] == ':'))) {
         read_directive(l);
     } else if (isdigit(c) || (c == '.' && isdigit((unsigned char)l->at[1]))) {
         add_token(l, TOKEN_NUMBER, l->at, skip_number(l->at));
-    } else if (isalpha(c) || c == '_' || c >= 0x80) {
+    } else if (isalpha(c) || c == '_' || c == '$' || c >= 0x80) {
         read_word(l);
     } else if (c == '"' || c == '\'') {
         add_token(l, TOKEN_LITERAL, l->at, skip_quoted(l->at));

@@ -1,6 +1,6 @@
 /**
  * @file lexer.h
- * @brief Cuts C++ into tokens, as coarsely as the rewriter can bear.
+ * @brief Cuts C++ into tokens: as coarsely as simtcc's rewriter can bear, and exactly where the compiler does.
  *
  * Comments, strings and preprocessor lines are each passed over as a whole, so that nothing inside them is
  * taken for code; the body of a `#define` is code, between two marks.
@@ -35,6 +35,9 @@ struct tokens {
 /** @brief Tokens of @p source (zero-terminated, and kept by the caller). Free with tokens_drop(). */
 struct tokens tokens_of(const char *source);
 void tokens_drop(struct tokens *tokens);
+
+/** @brief 1 if the quote after the first @p length bytes of @p word begins a raw string. */
+int lexer_begins_raw_string(const char *word, size_t length);
 
 /** @brief 1 if token @p i is spelled @p spelling. */
 int token_is(const struct tokens *tokens, size_t i, const char *spelling);

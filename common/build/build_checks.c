@@ -1,0 +1,154 @@
+/**
+ * @file build_checks.c
+ * @brief What an untrusted kernel file is held to while it is built, in sentences: the same for a submission
+ *        (build_untrusted.c) and, so that nobody is surprised, for a student's own check (build.c).
+ */
+#include "build_checks.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "course/places.h"
+#include "object_check.h"
+#include "source_check.h"
+
+static const char *name_of(const struct recipe *recipe)
+{
+    return strrchr(recipe->kernel, '/') + 1;
+}
+
+/* ---- files --------------------------------------------------------------------------------------------- */
+
+static void add_matches(struct argument_list *list, const char *pattern)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) argument_add(list, copy_string(found.gl_pathv[i]));
+    globfree(&found);
+}
+
+/* A compiler that lies elsewhere than the system's own is seen with the folder above its own. */
+static void add_installation(struct argument_list *list, const char *compiler)
+{
+    char *path = *compiler ? realpath(compiler, NULL) : NULL;
+    if (!path || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0) {
+        free(path);
+        return;
+    }
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(path, '/');
+        if (slash && slash != path) *slash = '\0';
+    }
+    argument_add(list, path);
+}
+
+/* What compilers may read: their own things, the headers that kernel files stand on, this one file. Neither
+ * solutions nor tests nor the oracle are among it. */
+void checks_readable(const struct recipe *recipe, struct argument_list *list)
+{
+    argument_add(list, in_build("bin/simtcc"));
+    argument_add(list, in_build("lib"));
+    argument_add(list, in_source("common/simt/include"));
+    argument_add(list, in_source("common/simt/machine.h"));
+    add_matches(list, in_source("common/contracts/*.h"));
+    add_matches(list, in_source("common/decode/*.h"));
+    argument_add(list, format_string("%s/lessons/%s", places.source_dir, recipe->lesson->name));
+    argument_add(list, recipe->kernel);
+    add_installation(list, places.cxx);
+    add_installation(list, places.nvcc);
+    size_t kept = 0; /* what is not there cannot be shown; the compiler will say what it misses */
+    for (size_t i = 0; i < list->count; i++)
+        if (access(list->items[i], F_OK) == 0) list->items[kept++] = list->items[i];
+    list->items[list->count = kept] = NULL;
+}
+
+/* Paths as the kernel resolves them; what is not there is left out. */
+static void add_real(struct argument_list *list, const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (real) argument_add(list, real);
+}
+
+static void free_paths(struct argument_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) free((char *)list->items[i]);
+    free(list->items);
+}
+
+char *checks_dependencies(const struct recipe *recipe, const char *list, const char *inside)
+{
+    static const char *const systems[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
+    struct text sentence = {0};
+    struct argument_list readable = {0}, folders = {0}, trees = {0}, shown = {0};
+    checks_readable(recipe, &readable);
+    for (size_t i = 0; i < readable.count; i++) add_real(&shown, readable.items[i]);
+    add_real(&shown, in_source("common/simt"));
+    add_real(&shown, inside); /* the compiler driver's own copies */
+    for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++)
+        argument_add(&folders, copy_string(systems[i]));
+    for (size_t i = 0; i < shown.count; i++) argument_add(&folders, copy_string(shown.items[i]));
+    add_real(&trees, places.source_dir);
+    add_real(&trees, places.binary_dir);
+    struct source_places rules = {folders.items, trees.items, shown.items};
+    source_check_dependencies(list, recipe->kernel, name_of(recipe), &rules, &sentence);
+    free(readable.items);
+    free_paths(&folders);
+    free_paths(&trees);
+    free_paths(&shown);
+    return sentence.data;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------- */
+
+char *checks_text(const struct recipe *recipe, const char *source)
+{
+    struct text sentence = {0};
+    source_check_text(source, name_of(recipe), recipe->lesson, &sentence);
+    return sentence.data;
+}
+
+char *checks_preprocessed(const struct recipe *recipe, const char *text)
+{
+    struct text sentence = {0};
+    source_check_preprocessed(text, recipe->kernel, name_of(recipe), &sentence);
+    return sentence.data;
+}
+
+/* ---- the object ---------------------------------------------------------------------------------------- */
+
+/* All headers of the device as one text, in which words are looked up. */
+static void read_headers(const char *pattern, struct text *text)
+{
+    glob_t found;
+    text_append(text, "", 0);
+    if (glob(pattern, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) read_file(found.gl_pathv[i], text);
+    globfree(&found);
+}
+
+char *checks_object(const struct recipe *recipe, const char *source, const char *path)
+{
+    struct text contract = {0}, headers = {0};
+    struct object_finding finding;
+    const struct lesson_folder *lesson =
+        recipe->lesson; /* other headers of its folder hold given device code */
+    char *pattern = format_string("%s/lessons/%s/%s.h", places.source_dir, lesson->name, lesson->topic);
+    read_headers(pattern, &contract);
+    source_blank_comments(contract.data); /* what a comment names is not declared */
+    if (recipe->device == DEVICE_SIMT) {
+        read_headers(in_source("common/simt/include/*.h"), &headers);
+        read_headers(in_source("common/simt/include/simt/*.h"), &headers);
+    }
+    struct object_rules rules = {recipe->device, contract.data, headers.data ? headers.data : ""};
+    int fine = object_check(path, &rules, &finding);
+    text_free(&contract);
+    text_free(&headers);
+    free(pattern);
+    if (fine) return NULL;
+    int line = finding.symbol ? source_line_of(source, finding.symbol) : 0;
+    return line ? format_string("%s:%d: %s", name_of(recipe), line, finding.message)
+                : format_string("%s: %s", name_of(recipe), finding.message);
+}

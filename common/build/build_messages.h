@@ -1,0 +1,17 @@
+/**
+ * @file build_messages.h
+ * @brief What of a compiler's messages about an untrusted file may be shown: its own lines, and no other file's.
+ */
+#ifndef WARPWISE_BUILD_BUILD_MESSAGES_H
+#define WARPWISE_BUILD_BUILD_MESSAGES_H
+
+/**
+ * @brief Takes out of @p text what quotes another file than the kernel file.
+ *
+ * A compiler shows lines of every file it complains about, and could be made to complain about any. A quoted line stays
+ * if it is one of @p source; a message stays if it is about a file below @p folders, or names no path.
+ * @param folders  ended by NULL
+ */
+void build_keep_own_lines(const char *source, const char *const *folders, char *text);
+
+#endif
