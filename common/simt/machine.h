@@ -199,6 +199,10 @@ void *simt_shared_address(uint64_t offset);
 void *simt_shared_checked(uint64_t offset, size_t bytes, int access, const void *return_address);
 /** @brief 1 if @p pointer lies in the running block's shared memory. */
 int simt_is_shared_pointer(const void *pointer);
+/** @brief A matrix of a product begins at @p pointer: what follows of it lies in the same shared variable. */
+void simt_operand_begin(const void *pointer);
+/** @brief The running thread's product reads these bytes of shared memory by the asynchronous proxy. */
+void simt_operand_read(const void *address, size_t bytes, const void *return_address);
 /** @brief What the running launch asked for. */
 size_t simt_dynamic_shared_bytes(void);
 

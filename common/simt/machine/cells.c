@@ -208,6 +208,7 @@ static void write_cell(struct doing *now, struct cell *c)
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = atomic;
     if (!is_shared(now)) return;
+    c->serial = w->serial;
     c->copy = now->access & ACCESS_COPY ? COPY_IN_FLIGHT : COPY_NONE;
     c->copy_tick = w->tick;
 }
@@ -539,6 +540,7 @@ static void land_cell(const struct worker *w, struct cell *c)
     if (c->copy != COPY_IN_FLIGHT || c->writer != w->thread_index || c->write_tick < w->block_start) return;
     c->copy = COPY_LANDED;
     c->write_tick = w->tick;
+    c->serial = w->serial;
 }
 
 void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
@@ -552,6 +554,32 @@ void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_
             land_cell(w, c);
         s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
     }
+}
+
+/* ---- writes behind a product's back ------------------------------------------------------------------- */
+
+static bool is_written_since(const struct worker *w, const struct cell *c, uint32_t serial,
+                             struct actor *writer)
+{
+    if (c->write_tick < w->block_start || c->serial < serial) return false;
+    *writer =
+        (struct actor){w->block, c->write_pc, c->writer, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, NULL};
+    return true;
+}
+
+bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                              uint32_t serial, struct actor *writer)
+{
+    const struct space *s = &w->space[place];
+    for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
+        struct cell *c = &s->cells[word];
+        if (!s->ready[word * 4 / SPACE_CHUNK]) continue;
+        const bool split = c->split != 0 && is_live(w, c);
+        const struct cell *one = split ? byte_cells(w, c) : c;
+        for (unsigned b = 0; b < (split ? 4u : 1u); b++)
+            if (is_written_since(w, &one[b], serial, writer)) return true;
+    }
+    return false;
 }
 
 /* ---- barriers as cells see them ----------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ struct cell {
     union {
         uint32_t touch_tick, copy_tick;
     };
-    uint32_t split; /**< index of four byte cells, 0: the word is one cell */
+    uint32_t split;  /**< index of four byte cells, 0: the word is one cell */
+    uint32_t serial; /**< of the last write to shared memory: products.c compares it */
 };
 
 enum copy_state { COPY_NONE, COPY_IN_FLIGHT, COPY_LANDED };
@@ -139,6 +140,9 @@ void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, siz
                        uint32_t pc);
 /** @brief The running thread waited for its copy to these bytes of shared memory. */
 void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
+/** @brief Whether one of these bytes was written in this block when the worker's serial was @p serial or later, and by whom. */
+bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                              uint32_t serial, struct actor *writer);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
 
 #endif

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "pages.h"
 #include "phases.h"
+#include "products.h"
 #include "settings.h"
 #include "worker.h"
 
@@ -27,6 +28,9 @@
 #include <unistd.h>
 
 static const char *const NEEDS_ALIGNMENT = "an access of N bytes needs an address that is a multiple of N";
+static const char *const BEYOND_MATRIX = "the matrix that a descriptor of wgmma describes goes on outside of "
+                                         "its shared memory: are its leading and "
+                                         "stride offsets right?";
 static const char *const LOCAL_NEEDS_ALIGNMENT =
     "in local memory, an array that is read or written 16 bytes at a time, as float4, needs alignas(16)";
 
@@ -281,6 +285,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
         if (aligned && w->checking && (address & (bytes - 1)) != 0)
             simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
+        if (w->local_bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
         return;
     }
     if (address - ARENA_BASE < ARENA_BYTES) {
@@ -304,7 +309,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
 static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    return w != NULL && (uintptr_t)pointer - w->stack_base < w->stack_bytes &&
+    return w != NULL && (uintptr_t)pointer - w->stack_base < w->local_bytes &&
            ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 
@@ -329,6 +334,27 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
     if (simt_tls_watch == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
     simt_check(address, bytes, access, false, return_address);
+}
+
+void simt_operand_begin(const void *pointer)
+{
+    struct worker *w = simt_tls_watch;
+    const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
+    if (w == NULL) return;
+    w->operand_owner = offset < w->space[PLACE_SHARED].bytes ? simt_image.tls_owner[offset] : 0;
+}
+
+void simt_operand_read(const void *address, size_t bytes, const void *return_address)
+{
+    struct worker *w = simt_tls_watch;
+    if (w == NULL) return;
+    const uintptr_t at = (uintptr_t)address, offset = at - w->space[PLACE_SHARED].base;
+    const enum place place = simt_place_of(w, at);
+    if (w->checking && place != PLACE_SHARED && place != PLACE_DYNAMIC)
+        simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
+    if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->operand_owner)
+        simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
+    simt_check(address, bytes, SIMT_READ, false, return_address);
 }
 
 void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address)

@@ -95,10 +95,13 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->copies.count = 0;
         t->copy_group = 0;
         t->polled = 0;
+        t->fenced = t->watched = false;
+        t->spans.count = 0;
     }
     warp->ready &= ~(1u << lane);
     w->current = t;
     w->thread_index = (unsigned)(t - w->thread);
+    w->local_bytes = t->watched ? 0 : w->stack_bytes;
     simt_tls_self = &t->identity;
     simt_thread_index = t->identity.thread;
 }

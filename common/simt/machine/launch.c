@@ -16,6 +16,7 @@
 #include "settings.h"
 #include "trap.h"
 #include "watch.h"
+#include "window.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -137,6 +138,7 @@ static uint32_t begin(const struct simt_launch *launch, const struct simt_overla
         opened = true;
     }
     simt_worker_attach(worker_at(0));
+    simt_window_begin();
     return simt_blocks_begin(launch, before);
 }
 

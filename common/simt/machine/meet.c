@@ -15,6 +15,7 @@
 #include "machine.h"
 #include "mbarrier.h"
 #include "named.h"
+#include "products.h"
 #include "settings.h"
 #include "sizes.h"
 #include "worker.h"
@@ -245,6 +246,7 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
     resolve_gathers(w, warp);
     resolve_barriers(w, warp);
     simt_resolve_named(w, warp);
+    simt_resolve_products(w, warp);
     if (warp->ready == 0) resolve_active_masks(w, warp);
     return warp->ready != 0;
 }
@@ -273,7 +275,8 @@ static char *who_waits_where(struct worker *w, unsigned *places)
         }
         const struct simt_extent id = t->identity.thread;
         fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
-        if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER)
+        if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER &&
+            t->wait != WAIT_PRODUCTS)
             fprintf(out, " with mask 0x%08x", t->mask);
         fprintf(out, " (%s:%d, first thread (%u,%u,%u))", t->site->file, t->site->line, id.x, id.y, id.z);
         ++*places;
@@ -348,6 +351,13 @@ static void release_block(struct worker *w)
     simt_order_all(w);
 }
 
+static bool waits_for_products(const struct worker *w)
+{
+    for (unsigned i = 0; i < w->warps; i++)
+        if (w->warp_of[i].at_products != 0) return true;
+    return false;
+}
+
 /* No warp can go on. Returns false if the block is over, or stuck. */
 bool simt_resolve_block(struct worker *w)
 {
@@ -360,6 +370,14 @@ bool simt_resolve_block(struct worker *w)
     }
     if (!waiting) return false;
     if (!all_at_barrier && simt_mbarriers_time_out(w)) return true;
+    if (!all_at_barrier && waits_for_products(w)) {
+        found_waits(
+            w, "divergent-barrier", "a warpgroup waits for a wgmma.mma_async that not all of its warps issue",
+            "the four warps of a warpgroup, the first a multiple of four, execute every wgmma together");
+        w->abandoned = true;
+        w->result->error = 702;
+        return false;
+    }
     if (!all_at_barrier) {
         found_waits(w, "deadlock", "threads wait for each other for ever",
                     "a barrier or warp operation that some threads never reach; on a GPU the kernel hangs");

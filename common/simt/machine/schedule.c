@@ -18,6 +18,7 @@
 #include "meet.h"
 #include "named.h"
 #include "pages.h"
+#include "products.h"
 #include "settings.h"
 #include "sizes.h"
 #include "tools.h"
@@ -134,6 +135,7 @@ static void begin_block(struct worker *w)
     }
     simt_named_begin(w);
     simt_mbarriers_begin(w);
+    simt_products_begin(w);
     w->split.count = 0;
     w->phase = 1;
     w->fences = 0;
@@ -190,6 +192,7 @@ void simt_run_block(struct worker *w)
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
+    simt_products_end(w);
     simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;

@@ -2,20 +2,56 @@
  * @file window.c
  * @brief Shared memory as PTX addresses it: by an offset into a window of 32 bits, as on hardware.
  *
- *     0       1024                          512 K
- *     | kept  | dynamic shared memory ...   | __shared__ variables ...
+ *     0       1024                                                  256 K
+ *     | kept  | dynamic shared memory ...   ... | __shared__ variables |
+ *
+ * The program's __shared__ variables, of all its kernels, need not fit: each is given its place when a thread of the launch
+ * first asks for its offset, from the end of the window down, with a gap behind it. So all offsets have 18 bits, as the
+ * descriptors of wgmma need, and are the same in all blocks. What finds no place, or is no variable that is known, lies at 512 K.
  *
  * An offset and the pointer it stands for agree in their last ten bits, so that what is aligned one way is aligned the
  * other way.
  */
 #include "check.h"
 #include "finding.h"
+#include "image.h"
 #include "machine.h"
+#include "window.h"
 #include "worker.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
-enum { DYNAMIC_OFFSET = 1 << 10, STATIC_OFFSET = 1 << 19, ALIGNED = 1 << 10 };
+enum {
+    DYNAMIC_OFFSET = 1 << 10,
+    WINDOW_END = 1 << 18,
+    BEYOND = 1 << 19,
+    ALIGNED = 1 << 10,
+    GAP = 64,
+    PLACED = 128
+};
+
+/* Thread-local memory begins at a multiple of this in every thread of the host. */
+static _Thread_local _Alignas(ALIGNED) __attribute__((used)) char aligned_as_the_window;
+
+/** Variables that have a place in the window of the running launch. */
+static struct {
+    pthread_mutex_t lock;
+    atomic_uint count;
+    uint64_t lowest; /**< what is taken begins here */
+    struct {
+        uintptr_t start; /**< in the block's static shared memory */
+        size_t bytes;
+        uint64_t offset;
+    } variable[PLACED];
+} placed = {.lock = PTHREAD_MUTEX_INITIALIZER, .lowest = WINDOW_END};
+
+void simt_window_begin(void)
+{
+    placed.count = 0;
+    placed.lowest = WINDOW_END;
+}
 
 static bool is_shared(const struct worker *w, uintptr_t address)
 {
@@ -23,10 +59,35 @@ static bool is_shared(const struct worker *w, uintptr_t address)
     return place == PLACE_SHARED || place == PLACE_DYNAMIC;
 }
 
-/* Where the window's part for variables begins. */
-static uintptr_t static_base(const struct worker *w)
+/* The index of the variable that begins at @p start, given its place if it has none; PLACED: there is none. */
+static unsigned place_variable(const struct worker *w, uintptr_t start, size_t bytes)
 {
-    return w->space[PLACE_SHARED].base & ~(uintptr_t)(ALIGNED - 1);
+    unsigned i = 0;
+    pthread_mutex_lock(&placed.lock);
+    const unsigned count = placed.count;
+    while (i < count && placed.variable[i].start != start) i++;
+    const uint64_t room = (bytes + GAP + ALIGNED - 1) & ~(uint64_t)(ALIGNED - 1);
+    const uint64_t taken = DYNAMIC_OFFSET + w->launch->dynamic_shared_bytes + room + ALIGNED;
+    if (i == count && (count == PLACED || placed.lowest < taken)) i = PLACED;
+    if (i == count) {
+        placed.lowest = (placed.lowest - room - ALIGNED) & ~(uint64_t)(ALIGNED - 1);
+        placed.variable[i].start = start;
+        placed.variable[i].bytes = bytes;
+        placed.variable[i].offset = placed.lowest + (w->space[PLACE_SHARED].base + start) % ALIGNED;
+        placed.count = count + 1;
+    }
+    pthread_mutex_unlock(&placed.lock);
+    return i;
+}
+
+static uint64_t offset_of_variable(const struct worker *w, uintptr_t at)
+{
+    for (unsigned i = 0; i < placed.count; i++)
+        if (at - placed.variable[i].start < placed.variable[i].bytes)
+            return placed.variable[i].offset + (at - placed.variable[i].start);
+    const struct symbol *s = simt_symbol_before(simt_image.shared, simt_image.shared_count, at);
+    const unsigned i = s != NULL ? place_variable(w, s->start, s->bytes) : (unsigned)PLACED;
+    return i < PLACED ? placed.variable[i].offset + (at - s->start) : BEYOND + at;
 }
 
 int simt_is_shared_pointer(const void *pointer)
@@ -41,16 +102,19 @@ uint64_t simt_shared_offset(const void *pointer)
     if (w == NULL) return address;
     if (address - w->space[PLACE_DYNAMIC].base <= w->space[PLACE_DYNAMIC].bytes)
         return address - w->space[PLACE_DYNAMIC].base + DYNAMIC_OFFSET;
-    return address - static_base(w) + STATIC_OFFSET;
+    return offset_of_variable(w, address - w->space[PLACE_SHARED].base);
 }
 
 void *simt_shared_address(uint64_t offset)
 {
     const struct worker *w = simt_tls_worker;
     if (w == NULL) return (void *)(uintptr_t)offset;
-    if (offset < STATIC_OFFSET)
-        return (void *)(uintptr_t)(w->space[PLACE_DYNAMIC].base + offset - DYNAMIC_OFFSET);
-    return (void *)(uintptr_t)(static_base(w) + offset - STATIC_OFFSET);
+    if (offset >= BEYOND) return (void *)(uintptr_t)(w->space[PLACE_SHARED].base + offset - BEYOND);
+    for (unsigned i = 0; i < placed.count; i++)
+        if (offset - placed.variable[i].offset < placed.variable[i].bytes + GAP)
+            return (void *)(uintptr_t)(w->space[PLACE_SHARED].base + placed.variable[i].start + offset -
+                                       placed.variable[i].offset);
+    return (void *)(uintptr_t)(w->space[PLACE_DYNAMIC].base + offset - DYNAMIC_OFFSET);
 }
 
 /* What an address that lies in no shared memory looks like. */

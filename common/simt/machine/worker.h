@@ -10,6 +10,7 @@
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk.c mbarrier.c named.c        ... bulk copies; mbarriers; barriers of a part of the block
+ *     products.c                       ... products of a warpgroup in flight
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
@@ -82,7 +83,16 @@ struct fiber {
     unsigned colour; /**< shifts the top of its stack, else all stacks share a few cache sets */
 };
 
-enum wait { WAIT_NONE, WAIT_GATHER, WAIT_WARP, WAIT_ACTIVE, WAIT_BLOCK, WAIT_NAMED, WAIT_MBARRIER };
+enum wait {
+    WAIT_NONE,
+    WAIT_GATHER,
+    WAIT_WARP,
+    WAIT_ACTIVE,
+    WAIT_BLOCK,
+    WAIT_NAMED,
+    WAIT_MBARRIER,
+    WAIT_PRODUCTS
+};
 
 struct thread {
     struct simt_identity identity;
@@ -107,6 +117,12 @@ struct thread {
     struct fence fence;     /**< its last one that no atomic has followed yet */
     struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
     uint32_t copy_group;    /**< number of the group that is open */
+    unsigned prior;         /**< groups of products that it does not wait for (products.c) */
+    bool fenced;            /**< it has executed a wgmma.fence, */
+    bool watched;           /**< since when its local accesses are looked at: */
+    uint8_t *touched;       /**< a bit a word of its stack: accessed since its last wgmma.fence */
+    uintptr_t touched_base; /**< where its stack begins */
+    struct vector spans;    /**< registers of its products in flight */
 };
 
 struct warp {
@@ -123,6 +139,8 @@ struct warp {
     unsigned at_named;                      /**< lanes that have come to a barrier of named.c */
     bool arrived;                           /**< and been counted there */
     uint32_t heard[MAX_WARPS];              /**< of other warps, by such barriers: ordered up to here */
+    unsigned at_products;                   /**< lanes that wait for products */
+    uint32_t open_group;                    /**< number of the group of products that is open */
 };
 
 enum { BARRIERS = 16 };
@@ -145,6 +163,8 @@ struct worker {
     /* read at every access */
     uintptr_t stack_base;
     size_t stack_bytes;
+    size_t
+        local_bytes; /**< of the stacks as far as nobody need look: all, or none for a thread that is watched */
     struct space space[PLACE_COUNT]; /**< those of global memory are bounds only */
     struct pages pages;              /**< of global memory */
     struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
@@ -180,6 +200,9 @@ struct worker {
     unsigned mbarriers;         /**< of this block */
     unsigned idle;   /**< how often all waits for mbarriers timed out with nothing happening between */
     bool spun;       /**< some thread spins on memory */
+    struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
+    unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */
+    uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */
     bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
     uint64_t block;  /**< linear index of the running block */
     unsigned threads, warps;

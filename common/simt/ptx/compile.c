@@ -103,12 +103,14 @@ static bool match_row(const struct row *row, const struct instruction *i, struct
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
 
+enum { ANY_NUMBER = 1 << 16 };
+
 /** What a row says of one operand. */
 struct wanted {
     enum ptx_type type;
     char what; /**< 0 a value, A I L */
     bool written, wider, optional, pair;
-    unsigned vector; /**< elements in braces, 0: no braces */
+    unsigned vector; /**< elements in braces, 0: no braces; ANY_NUMBER */
 };
 
 struct filling {
@@ -137,6 +139,7 @@ static struct wanted read_wanted(const struct op *op, const char *word)
         else
             break;
     }
+    if (word[0] == '*') w.vector = ANY_NUMBER, word++;
     if (isdigit((unsigned char)*word))
         w.vector = (unsigned)strtoul(word, (char **)(uintptr_t)&word, 10), word++;
     const size_t length = strcspn(word, " |:");
@@ -275,7 +278,7 @@ static void fill_special(struct filling *f, const struct operand *o, enum ptx_ty
 static void fill_vector(struct filling *f, const struct operand *o, const struct wanted *w)
 {
     char text[48];
-    if (o->kind != OPERAND_VECTOR || o->parts != w->vector) {
+    if (o->kind != OPERAND_VECTOR || (o->parts != w->vector && w->vector != ANY_NUMBER)) {
         snprintf(text, sizeof text, "%u registers in braces", w->vector);
         mismatch(f->c, text);
         return;
@@ -289,7 +292,7 @@ static void fill_one(struct filling *f, const struct operand *o, const struct wa
     const struct wanted predicate = {.type = PTX_PRED, .written = true};
     if (o->kind == OPERAND_VECTOR && o->parts == 1) o = &c->operand[o->part[0]];
     if (o->negated && w->type != PTX_PRED) mismatch(c, "no predicate: '!' cannot stand before it");
-    if (o->negated) f->op->negate |= 1u << f->slots;
+    if (o->negated && f->slots < 32) f->op->negate |= 1u << f->slots; /* wgmma looks for itself */
     if (w->what == 'S' && o->kind == OPERAND_SPECIAL)
         fill_special(f, o, w->type);
     else if (w->what == 'A' || w->what == 'a')
@@ -340,6 +343,7 @@ static bool may_be(const struct compiling *c, const struct operand *o, const str
 {
     if (w->what == 'A' || w->what == 'a' || o->kind == OPERAND_ADDRESS)
         return o->kind == OPERAND_ADDRESS && (w->what == 'A' || w->what == 'a');
+    if (w->vector == ANY_NUMBER) return o->kind == OPERAND_VECTOR;
     if (elements_of(o) != (w->vector > 0 ? w->vector : 1)) return false;
     if (w->vector == 1 && o->kind != OPERAND_VECTOR) return false;
     if (o->kind != OPERAND_REGISTER) return true;
@@ -398,6 +402,11 @@ static void check_architecture(struct compiling *c, const struct row *row)
                    "it requires .target sm_%u or higher, as ptxas says, and this is compiled for sm_%d "
                    "(simtcc -arch)",
                    row->architecture, compiled);
+    else if (row->flags & SPECIFIC && c->site->architecture % 10 == 0)
+        ptx_refuse(c,
+                   "it requires .target sm_%ua, as ptxas says, and this is compiled for sm_%d (simtcc "
+                   "-arch=sm_%ua)",
+                   row->architecture, compiled, row->architecture);
     else if (device < row->architecture)
         ptx_refuse(c, "it requires sm_%u or higher, and this device is sm_%d (SIMT_DEVICE)",
                    row->architecture, device);

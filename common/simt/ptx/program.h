@@ -7,7 +7,8 @@
  *     run.c                                    what simt_ptx() calls: finds or compiles the program, runs it
  *     compile.c                                instructions to operations, by the table
  *     table.c                                  the rows of all groups
- *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c barrier.c   a group each: its rows, and what they do
+ *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c barrier.c warpgroup.c   a group each: its rows, and what
+ *                                              they do
  *     parse.c                                  text to instructions
  *     types.c numbers.h                        types; numbers in small formats
  *
@@ -65,6 +66,11 @@ struct run {
     bool carry;     /**< CC.CF */
     const void *pc; /**< the student's line */
     const struct simt_ptx_site *site;
+    void *const
+        *place;     /**< where the variables of the operands are, if the statement may leave some in flight */
+    bool *flying;   /**< slots that are in flight */
+    unsigned words; /**< slots of the operands */
+    bool local_flight; /**< a register of the statement itself is */
 };
 
 /* ---- registers, as operations see them ------------------------------------------------------------------ */
@@ -101,6 +107,7 @@ typedef void ptx_check(struct compiling *c, const struct row *row, struct op *op
 enum {
     TOUCHES_MEMORY = 1, /**< or synchronises: wants `volatile` and the clobber "memory" */
     ENDS = 2,
+    SPECIFIC = 4, /**< to the architecture: wants sm_90a, not sm_90 */
 };
 
 /**
@@ -118,7 +125,7 @@ enum {
  *     a          one of shared memory: 32 or 64
  *     L          a label          S   a value of type T, or a special register
  *     T:n        a brace vector of the length that the name says
- *     4*b32      a brace vector of four
+ *     4*b32      a brace vector of four; `*b32` of any number, which the row's check counts
  *     =          before it: it is written.   |P   after it: a predicate may follow `|`.   ?   before it: may be left out
  *
  * Rows of one name differ in their operands: in their number, or in what is in braces.
@@ -137,7 +144,7 @@ struct group {
     size_t rows;
 };
 extern const struct group ptx_scalar_rows, ptx_float_rows, ptx_convert_rows, ptx_memory_rows, ptx_warp_rows,
-    ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows;
+    ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows, ptx_warpgroup_rows;
 extern const struct group *const ptx_groups[];
 
 #define PTX_GROUP(name, list) const struct group name = {list, sizeof list / sizeof list[0]}

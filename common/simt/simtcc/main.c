@@ -316,6 +316,8 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     add_device_flags(command, job->compiler);
     if (o->no_fmad) list_add(command, "-ffp-contract=off");
     list_add(command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
+    if (o->architecture_specific)
+        list_add(command, format_string("-D__CUDA_ARCH_FEAT_SM%d_ALL", o->architecture / 10));
     static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-isystem"};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(command, fixed[i]);
     list_add(command, job->where.include);

@@ -16,7 +16,7 @@ static const char help[] =
     "  simtcc --run file.cu [-- arguments]           build it in a temporary folder and run it\n"
     "  simtcc [options] file.cu ... -o program       build it; inputs: .cu .cpp .cc .c .o .a .so\n"
     "\n"
-    "  -arch=sm_XX        value of __CUDA_ARCH__ (sm_90)\n"
+    "  -arch=sm_XX        value of __CUDA_ARCH__ (sm_90a)\n"
     "  -std=c++17|c++20   language (c++17)\n"
     "  -c, -o, -I -D -U -O -g -W -f -m -l -L -Wl, -isystem -include, -MD -MF -MT: as in g++\n"
     "  --run-args WORDS   with --run: arguments of the program, as nvcc takes them\n"
@@ -71,6 +71,7 @@ static void read_architecture(struct options *o, const char *value)
     int number = atoi(digits);
     if (number < 50 || number > 199) die("-arch=%s is not an architecture: use sm_75, sm_80 or sm_90", value);
     o->architecture = 10 * number;
+    o->architecture_specific = value[strlen(value) - 1] == 'a';
 }
 
 /** Options of nvcc that mean nothing here. */
@@ -231,7 +232,7 @@ static void check_options(const struct options *o)
 
 struct options options_read(int argc, char **argv)
 {
-    struct options o = {.standard = "c++17", .architecture = 900};
+    struct options o = {.standard = "c++17", .architecture = 900, .architecture_specific = 1};
     struct reader in = {argc, 1, argv};
     for (; in.at < argc; in.at++) {
         if (strcmp(argv[in.at], "--help") == 0 || strcmp(argv[in.at], "-h") == 0) {

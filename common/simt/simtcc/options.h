@@ -21,9 +21,10 @@ struct options {
     struct string_list run_arguments; /**< for the program that --run starts */
     const char *output;
     const char *depfile, *dep_target;
-    const char *standard; /**< "c++17" */
-    const char *optimise; /**< "-O3"; NULL if nothing was said */
-    int architecture;     /**< 900 stands for sm_90 */
+    const char *standard;      /**< "c++17" */
+    const char *optimise;      /**< "-O3"; NULL if nothing was said */
+    int architecture;          /**< 900 stands for sm_90 */
+    int architecture_specific; /**< sm_90a, whose code runs on no other */
     int preprocess_only; /**< -E: the rewritten file with all it includes, to be compiled later as a .ii file */
     int no_fmad;         /**< -fmad=false: products are rounded before they are added */
     int compile_only, depend, show, precompile;

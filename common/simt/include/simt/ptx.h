@@ -11,7 +11,9 @@
  *     simt_ptx_at(SIMT_PTX_SITE(1, "add.s32 %0, %1, %2;"), simt_out("=r", (d)), simt_in("r", (a)),
  *                 simt_constant("n", (8)), simt_clobbers("memory"));
  *
- * Operands travel by value in one struct and come back in it, so that the student's variables stay in registers.
+ * Operands travel by value in one struct and come back in it, so that the student's variables stay in registers. Two kinds of
+ * statement differ, and the site's type tells: what a wgmma.mma_async leaves in flight is written to the variables later, so
+ * that the device is told where they are; and an empty text, a fence for the compiler only, does not touch its operands.
  */
 #ifndef WARPWISE_SIMT_PTX_H
 #define WARPWISE_SIMT_PTX_H
@@ -47,7 +49,7 @@ struct simt_ptx_site {
     struct simt_site site;
     const char *text;
     int is_volatile;
-    int architecture; /**< __CUDA_ARCH__ of the code around: 900 for sm_90 */
+    int architecture; /**< __CUDA_ARCH__ of the code around: 900 for sm_90, 901 for sm_90a */
     void *program;    /**< what the text was compiled to, when it was first come by */
 };
 
@@ -55,8 +57,37 @@ struct simt_ptx_site {
 void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                   uint64_t *word, const void *return_address);
 
+/**
+ * @brief The same for a statement whose outputs may be written after it is over. @p place has, a word each, where the operand's
+ *        variable is (NULL for what is no variable); the variables are read and written there, not in @p word.
+ */
+void simt_ptx_run_late(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
+                       uint64_t *word, void *const *place, const void *return_address);
+
 #ifdef __cplusplus
 }
+
+/** @brief What a statement's text says of how its operands travel. */
+enum simt_ptx_manner { SIMT_PTX_PLAIN, SIMT_PTX_LATE, SIMT_PTX_BLANK };
+
+constexpr bool simt_ptx_begins(const char *text, const char *with)
+{
+    while (*with != '\0')
+        if (*text++ != *with++) return false;
+    return true;
+}
+constexpr simt_ptx_manner simt_ptx_manner_of(const char *text)
+{
+    bool blank = true;
+    for (; *text != '\0'; text++) {
+        if (simt_ptx_begins(text, "wgmma.mma_async")) return SIMT_PTX_LATE;
+        blank = blank && (*text == ' ' || *text == '\n' || *text == '\t');
+    }
+    return blank ? SIMT_PTX_BLANK : SIMT_PTX_PLAIN;
+}
+template <simt_ptx_manner MANNER> struct simt_ptx_site_of {
+    struct simt_ptx_site site;
+};
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
 
@@ -92,9 +123,11 @@ template <char LETTER, typename T> struct simt_ptx_class {
     enum { slots = LETTER == 'q' ? 2 : 1 };
 };
 
-template <char LETTER, typename T> struct simt_ptx_input {
-    enum { slots = simt_ptx_class<LETTER, T>::slots };
-    T value;
+/** @brief An input is read when the statement takes it. VARIABLE: it is one, and no temporary. */
+template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
+    using value_type = std::decay_t<T>;
+    enum { slots = simt_ptx_class<LETTER, value_type>::slots };
+    const T *from;
     static constexpr struct simt_ptx_operand what = {LETTER == 'n'   ? SIMT_PTX_CONSTANT
                                                      : LETTER == 'C' ? SIMT_PTX_TEXT
                                                                      : SIMT_PTX_IN,
@@ -102,12 +135,22 @@ template <char LETTER, typename T> struct simt_ptx_input {
     SIMT_INLINE void take(const simt_ptx_input &, const uint64_t *) {}
     SIMT_INLINE void give(const simt_ptx_input &self, uint64_t *word)
     {
+        const value_type value = (value_type)*self.from;
         if constexpr (LETTER == 'n')
-            word[0] = (uint64_t)(long long)self.value;
+            word[0] = (uint64_t)(long long)value;
         else if constexpr (slots == 2)
-            __builtin_memcpy(word, &self.value, 16);
+            __builtin_memcpy(word, &value, 16);
         else
-            word[0] = simt_to_word(self.value);
+            word[0] = simt_to_word(value);
+    }
+    /* Only 32-bit registers hold fragments of a matrix. */
+    SIMT_INLINE void give_late(const simt_ptx_input &self, uint64_t *word, void **place)
+    {
+        place[0] = nullptr;
+        if constexpr (VARIABLE && LETTER == 'r' && !std::is_array<T>::value)
+            place[0] = (void *)self.from;
+        else
+            give(self, word);
     }
 };
 
@@ -130,6 +173,10 @@ template <char LETTER, bool READ, typename T> struct simt_ptx_output {
         else
             *self.to = simt_from_word<std::remove_cv_t<T>>(word[0]);
     }
+    SIMT_INLINE void give_late(const simt_ptx_output &self, uint64_t *, void **place)
+    {
+        place[0] = (void *)self.to;
+    }
 };
 
 template <bool MEMORY> struct simt_ptx_clobber {
@@ -137,6 +184,7 @@ template <bool MEMORY> struct simt_ptx_clobber {
     static constexpr struct simt_ptx_operand what = {SIMT_PTX_CLOBBER, MEMORY ? 'm' : 0, 0};
     SIMT_INLINE void give(const simt_ptx_clobber &, uint64_t *) {}
     SIMT_INLINE void take(const simt_ptx_clobber &, const uint64_t *) {}
+    SIMT_INLINE void give_late(const simt_ptx_clobber &, uint64_t *, void **) {}
 };
 
 /** @brief 1 if all clobbers are "memory"; any other is an error, as with nvcc. */
@@ -149,9 +197,14 @@ template <char LETTER, bool READ, typename T> SIMT_INLINE simt_ptx_output<LETTER
 {
     return {&to};
 }
-template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, T> simt_ptx_in(T value)
+template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, true, T> simt_ptx_in(const T &variable)
 {
-    return {value};
+    return {&variable};
+}
+/* The temporary lives until the statement is over. */
+template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, false, T> simt_ptx_in(const T &&value)
+{
+    return {&value};
 }
 
 #define simt_out(constraint, operand)                                                                        \
@@ -184,7 +237,7 @@ SIMT_OUTLINE simt_ptx_words<WORDS> simt_ptx_step(struct simt_ptx_site *site, sim
     return words;
 }
 
-template <typename... Operand> SIMT_INLINE void simt_ptx_at(struct simt_ptx_site *site, Operand... operand)
+template <typename... Operand> SIMT_INLINE void simt_ptx_plain(struct simt_ptx_site *site, Operand... operand)
 {
     constexpr unsigned count = (0u + ... + (unsigned)Operand::slots);
     simt_ptx_words<count> words = {};
@@ -195,19 +248,53 @@ template <typename... Operand> SIMT_INLINE void simt_ptx_at(struct simt_ptx_site
     ((Operand::take(operand, words.word + at), at += Operand::slots), ...);
 }
 
-SIMT_OUTLINE void simt_ptx_at(struct simt_ptx_site *site)
+SIMT_OUTLINE void simt_ptx_plain(struct simt_ptx_site *site)
 {
     simt_ptx_run(site, nullptr, 0, nullptr, SIMT_CALLER);
 }
-SIMT_OUTLINE void simt_ptx_at(struct simt_ptx_site *site, simt_ptx_clobber<true>)
+SIMT_OUTLINE void simt_ptx_plain(struct simt_ptx_site *site, simt_ptx_clobber<true>)
 {
     simt_ptx_run(site, &simt_ptx_clobber<true>::what, 1, nullptr, SIMT_CALLER);
 }
 
+template <unsigned WORDS, typename... Operand>
+SIMT_OUTLINE void simt_ptx_late_step(struct simt_ptx_site *site, uint64_t *word, void *const *place)
+{
+    simt_ptx_run_late(site, simt_ptx_table<Operand...>, sizeof...(Operand), word, place, SIMT_CALLER);
+}
+
+template <typename... Operand>
+SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_LATE> *site, Operand... operand)
+{
+    constexpr unsigned count = (1u + ... + (unsigned)Operand::slots);
+    uint64_t word[count];
+    void *place[count];
+    unsigned at = 0;
+    ((Operand::give_late(operand, word + at, place + at), at += Operand::slots), ...);
+    simt_ptx_late_step<count, Operand...>(&site->site, word, place);
+}
+
+template <typename... Operand>
+SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_PLAIN> *site, Operand... operand)
+{
+    simt_ptx_plain(&site->site, operand...);
+}
+
+template <typename... Operand>
+SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operand...)
+{
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define SIMT_PTX_ARCHITECTURE (__CUDA_ARCH__ + 1)
+#else
+#define SIMT_PTX_ARCHITECTURE __CUDA_ARCH__
+#endif
+
 #define SIMT_PTX_SITE(is_volatile, ...)                                                                      \
     (__extension__({                                                                                         \
-        static struct simt_ptx_site simt_here = {                                                            \
-            {__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, __CUDA_ARCH__, nullptr};         \
+        static struct simt_ptx_site_of<simt_ptx_manner_of(__VA_ARGS__)> simt_here = {                        \
+            {{__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, SIMT_PTX_ARCHITECTURE, nullptr}}; \
         &simt_here;                                                                                          \
     }))
 

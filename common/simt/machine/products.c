@@ -1,0 +1,453 @@
+/**
+ * @file products.c
+ * @brief Products of a warpgroup in flight, from wgmma.mma_async to wgmma.wait_group.
+ *
+ * The products of a warpgroup stand in a queue in the order in which its warps issue them; the k-th of one warp must be the k-th
+ * of the others. A product is computed when the first of its warps waits for it, which then needs the others to have issued it.
+ * A warp's accumulators receive the result at its own wait, and hold a NaN that no arithmetic makes (POISON) until then.
+ */
+#include "products.h"
+#include "cells.h"
+#include "finding.h"
+#include "lanes.h"
+#include "machine.h"
+#include "settings.h"
+#include "worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t POISON = 0x7ffe7fed; /* NaN as f32 and as two f16 */
+
+/** Registers of a lane that a product in flight will write. */
+struct span {
+    uintptr_t low, high;
+    const struct sums *sums;
+    const void *pc;
+};
+
+static struct thread *thread_at(struct worker *w, unsigned warp_index, unsigned lane)
+{
+    return &w->thread[warp_index * WARP_LANES + lane];
+}
+
+static void *room(size_t count, size_t bytes)
+{
+    void *p = calloc(count, bytes);
+    if (p == NULL) simt_die("out of host memory.");
+    return p;
+}
+
+/* ---- findings ----------------------------------------------------------------------------------------- */
+
+static void found(struct worker *w, const char *what, const void *pc, unsigned thread, int access,
+                  const struct actor *other, const char *remark)
+{
+    struct finding f = {
+        .kind = "missing-wait", .place = PLACE_OTHER, .text = strdup(what), .remark = remark, .seen = 1};
+    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
+    if (other != NULL) f.actor[1] = *other;
+    simt_found(w, &f);
+}
+
+static const char *const NEEDS_WAIT = "wgmma.mma_async writes its accumulators at any time until a "
+                                      "wgmma.wait_group that covers its group: commit the group, and "
+                                      "wait for it before";
+
+/* ---- registers ---------------------------------------------------------------------------------------- */
+
+static bool is_touched(const struct worker *w, const struct thread *t, const void *place)
+{
+    (void)w;
+    const uintptr_t at = (uintptr_t)place - t->touched_base;
+    return t->touched != NULL && at < STACK_BYTES && t->touched[at / 32] >> at / 4 % 8 & 1;
+}
+
+/* An access to a register that is in flight. */
+static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    const struct thread *t = w->current;
+    const struct span *span = t->spans.data;
+    for (size_t i = 0; i < t->spans.count; i++) {
+        if (address + bytes <= span[i].low || address >= span[i].high) continue;
+        const struct actor actor = {w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
+                                    (uint8_t)(access & ACCESS_KINDS), NULL};
+        found(w, "accumulator registers of a wgmma.mma_async in flight", span[i].pc, w->thread_index,
+              SIMT_WRITE, &actor, NEEDS_WAIT);
+        return;
+    }
+}
+
+void simt_product_touch(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    struct thread *t = w->current;
+    const uintptr_t at = address - t->touched_base;
+    if (t->touched != NULL && at < STACK_BYTES)
+        for (uintptr_t word = at / 4; word * 4 < at + bytes && word < STACK_BYTES / 4; word++)
+            t->touched[word / 8] |= (uint8_t)(1u << word % 8);
+    look_for_span(w, address, bytes, access, pc);
+}
+
+void simt_product_use(const void *place, const void *return_address)
+{
+    struct worker *w = simt_tls_worker;
+    if (w->checking && simt_product_holds(place))
+        look_for_span(w, (uintptr_t)place, sizeof(uint32_t), SIMT_READ, return_address);
+}
+
+void simt_product_drop(const void *low, const void *high)
+{
+    struct worker *w = simt_tls_worker;
+    const unsigned warp_index = w->thread_index / WARP_LANES, lane = w->thread_index % WARP_LANES;
+    struct span *span = w->current->spans.data;
+    size_t left = 0;
+    for (size_t i = 0; i < w->current->spans.count; i++)
+        if (span[i].low < (uintptr_t)low || span[i].low >= (uintptr_t)high) span[left++] = span[i];
+    w->current->spans.count = left;
+    for (struct product *p = w->product[warp_index / GROUP_WARPS]; p != NULL; p = p->next) {
+        const struct sums *s = p->sums[warp_index % GROUP_WARPS];
+        for (unsigned i = lane * p->count; s != NULL && i < (lane + 1) * p->count; i++)
+            if (s->place[i] >= low && s->place[i] < high) s->place[i] = NULL;
+    }
+}
+
+bool simt_product_holds(const void *place)
+{
+    const struct thread *t = simt_tls_worker->current;
+    const struct span *span = t->spans.data;
+    for (size_t i = 0; i < t->spans.count; i++)
+        if ((uintptr_t)place >= span[i].low && (uintptr_t)place < span[i].high) return true;
+    return false;
+}
+
+void simt_product_fence(void)
+{
+    struct worker *w = simt_tls_worker;
+    struct thread *t = w->current;
+    t->fenced = true;
+    if (!w->checking || t->fiber == NULL) return;
+    if (t->touched == NULL) t->touched = room(STACK_BYTES / 32, 1);
+    memset(t->touched, 0, STACK_BYTES / 32);
+    t->touched_base = (uintptr_t)t->fiber->stack;
+    t->watched = true;
+    w->local_bytes = 0; /* check.c: from now on its local accesses are looked at */
+}
+
+/* The registers of a lane, as few stretches of memory as they are. */
+static void add_spans(struct thread *t, const struct sums *s, unsigned lane, const void *pc)
+{
+    void *const *place = s->place + (size_t)lane * s->count;
+    for (unsigned i = 0; i < s->count;) {
+        struct span *span = simt_vector_grow(&t->spans, sizeof *span);
+        *span = (struct span){.low = (uintptr_t)place[i], .sums = s, .pc = pc};
+        for (span->high = span->low; i < s->count && (uintptr_t)place[i] == span->high; i++) span->high += 4;
+    }
+}
+
+static void drop_spans(struct thread *t, const struct sums *s)
+{
+    struct span *span = t->spans.data;
+    size_t left = 0;
+    for (size_t i = 0; i < t->spans.count; i++)
+        if (span[i].sums != s) span[left++] = span[i];
+    t->spans.count = left;
+}
+
+static bool overlaps(const struct thread *t, void *const *place, unsigned count)
+{
+    const struct span *span = t->spans.data;
+    for (size_t s = 0; s < t->spans.count; s++)
+        for (unsigned i = 0; i < count; i++)
+            if ((uintptr_t)place[i] + 4 > span[s].low && (uintptr_t)place[i] < span[s].high) return true;
+    return false;
+}
+
+/* ---- issuing ------------------------------------------------------------------------------------------ */
+
+static bool same_places(const struct sums *s, const struct product *p, struct product_lane *const *lane)
+{
+    if (s->count != p->count) return false;
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        if (memcmp(s->place + (size_t)i * s->count, lane[i]->place, s->count * sizeof *s->place) != 0)
+            return false;
+    return true;
+}
+
+/* The accumulators that an earlier product of this shape has left in flight, or NULL. */
+static struct sums *sums_in_flight(const struct worker *w, unsigned warp_index, const struct product *p,
+                                   struct product_lane *const *lane)
+{
+    const unsigned part = warp_index % GROUP_WARPS;
+    for (const struct product *q = w->product[warp_index / GROUP_WARPS]; q != NULL && q != p; q = q->next)
+        if (q->issued >> part & 1 && !(q->delivered >> part & 1) && same_places(q->sums[part], p, lane))
+            return q->sums[part];
+    return NULL;
+}
+
+static struct sums *new_sums(struct worker *w, unsigned warp_index, const struct product *p,
+                             struct product_lane *const *lane)
+{
+    struct sums *s = room(1, sizeof *s);
+    s->count = p->count;
+    s->value = room((size_t)WARP_LANES * s->count, sizeof *s->value);
+    s->place = room((size_t)WARP_LANES * s->count, sizeof *s->place);
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        memcpy(s->place + (size_t)i * s->count, lane[i]->place, s->count * sizeof *s->place);
+        memcpy(s->value + (size_t)i * s->count, lane[i]->value, s->count * sizeof *s->value);
+        add_spans(thread_at(w, warp_index, i), s, i, p->pc);
+    }
+    return s;
+}
+
+/* Puts @p source, or the results if it is NULL, where the variables are. Lanes that have ended have none. */
+static void put(const struct worker *w, unsigned warp_index, const struct sums *s, const uint32_t *source)
+{
+    const unsigned exited = w->warp_of[warp_index].exited;
+    for (unsigned i = 0; i < WARP_LANES * s->count; i++)
+        if (s->place[i] != NULL && !(exited >> i / s->count & 1))
+            memcpy(s->place[i], source != NULL ? source : &s->value[i], sizeof *s->value);
+}
+
+static void check_registers(struct worker *w, unsigned warp_index, const struct product *p,
+                            struct product_lane *const *lane, bool fresh)
+{
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        const struct thread *t = thread_at(w, warp_index, i);
+        lane[i]->fence_missing = !t->fenced;
+        for (unsigned r = 0; r < p->count + FRAGMENT; r++)
+            if (lane[i]->place[r] != NULL && is_touched(w, t, lane[i]->place[r]))
+                lane[i]->fence_missing = true;
+        lane[i]->other_shape = fresh && overlaps(t, lane[i]->place, p->count);
+    }
+}
+
+/* The product that is this warp's next, new if it is the first to come. */
+static struct product *next_product(struct worker *w, unsigned warp_index, const struct product *issued)
+{
+    const unsigned part = warp_index % GROUP_WARPS;
+    struct product **at = &w->product[warp_index / GROUP_WARPS];
+    while (*at != NULL && (*at)->issued >> part & 1) at = &(*at)->next;
+    if (*at == NULL) {
+        *at = room(1, sizeof **at);
+        **at = *issued;
+        return *at;
+    }
+    const struct product *p = *at;
+    const bool same =
+        p->site == issued->site && p->a == issued->a && p->b == issued->b && p->scale_d == issued->scale_d;
+    return same ? *at : NULL;
+}
+
+static void compute(struct worker *w, unsigned group, struct product *p)
+{
+    if (p->done) return;
+    p->compute(p);
+    p->done = true;
+    if (!simt_settings.early) return;
+    for (unsigned part = 0; part < GROUP_WARPS; part++)
+        put(w, group * GROUP_WARPS + part, p->sums[part], NULL);
+}
+
+static void retry_waits(struct worker *w, unsigned group)
+{
+    for (unsigned part = 0; part < GROUP_WARPS; part++)
+        simt_resolve_products(w, &w->warp_of[group * GROUP_WARPS + part]);
+}
+
+void simt_product_issue(const struct product *issued, unsigned warp_index,
+                        struct product_lane *lane[WARP_LANES])
+{
+    struct worker *w = simt_tls_worker;
+    const unsigned group = warp_index / GROUP_WARPS, part = warp_index % GROUP_WARPS;
+    struct product *p = next_product(w, warp_index, issued);
+    if (p == NULL) {
+        for (unsigned i = 0; i < WARP_LANES; i++) lane[i]->other_product = true;
+        return;
+    }
+    struct sums *s = sums_in_flight(w, warp_index, p, lane);
+    if (w->checking) check_registers(w, warp_index, p, lane, s == NULL);
+    const bool fresh = s == NULL;
+    if (fresh) s = new_sums(w, warp_index, p, lane);
+    s->users++;
+    p->sums[part] = s;
+    p->group[part] = w->warp_of[warp_index].open_group;
+    p->serial[part] = ++w->serial;
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        memcpy(p->fragment[part][i], lane[i]->value + p->count, sizeof p->fragment[part][i]);
+    p->issued |= 1u << part;
+    if (fresh && !simt_settings.early) put(w, warp_index, s, &POISON);
+    if (p->issued != (1u << GROUP_WARPS) - 1) return;
+    if (simt_settings.early) compute(w, group, p);
+    retry_waits(w, group);
+}
+
+void simt_product_commit(unsigned warp_index)
+{
+    simt_tls_worker->warp_of[warp_index].open_group++;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------ */
+
+void simt_product_wait(const struct simt_site *site, unsigned prior)
+{
+    struct worker *w = simt_tls_worker;
+    struct thread *t = w->current;
+    t->wait = WAIT_PRODUCTS;
+    t->site = site;
+    t->mask = 0;
+    t->prior = prior;
+    w->warp->at_products |= 1u << w->thread_index % WARP_LANES;
+    simt_suspend(w);
+}
+
+/** What is looked for in shared memory after a product: who wrote there since it was issued. */
+struct overwriting {
+    struct worker *w;
+    const struct product *product;
+    uint32_t serial;
+    unsigned thread;
+    bool found;
+};
+
+static void look_at_row(void *context, uintptr_t address)
+{
+    struct overwriting *o = context;
+    struct worker *w = o->w;
+    const enum place place = simt_place_of(w, address);
+    if (o->found || (place != PLACE_SHARED && place != PLACE_DYNAMIC)) return;
+    struct finding f = {.kind = "missing-wait", .place = place, .bytes = 16, .seen = 1};
+    f.where = address - w->space[place].base;
+    if (!simt_cells_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
+    o->found = true;
+    f.remark = "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its "
+               "group: whoever "
+               "overwrites them must come after that wait";
+    f.actor[0] = (struct actor){w->block, simt_pack_pc(o->product->pc), (uint16_t)o->thread, SIMT_READ, NULL};
+    simt_found(w, &f);
+}
+
+static void check_operands(struct worker *w, unsigned group, const struct product *p)
+{
+    struct overwriting o = {
+        .w = w, .product = p, .thread = group * GROUP_WARPS * WARP_LANES, .serial = UINT32_MAX};
+    for (unsigned part = 0; part < GROUP_WARPS; part++)
+        if (p->serial[part] < o.serial) o.serial = p->serial[part];
+    p->each_row(p, GROUP_WARPS, look_at_row, &o);
+    for (unsigned part = 0; part < GROUP_WARPS && !o.found; part++) {
+        o.serial = p->serial[part];
+        o.thread = (group * GROUP_WARPS + part) * WARP_LANES;
+        p->each_row(p, part, look_at_row, &o);
+    }
+}
+
+/* Whether somebody wrote to the accumulators of a lane. */
+static bool is_overwritten(const struct sums *s, unsigned lane)
+{
+    for (unsigned i = lane * s->count; i < (lane + 1) * s->count; i++)
+        if (s->place[i] != NULL && memcmp(s->place[i], &POISON, sizeof POISON) != 0) return true;
+    return false;
+}
+
+/* The last product of a warp that used these accumulators is over. */
+static void land(struct worker *w, unsigned warp_index, struct sums *s, const struct product *p)
+{
+    struct warp *warp = &w->warp_of[warp_index];
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        struct thread *t = thread_at(w, warp_index, lane);
+        drop_spans(t, s);
+        if (simt_settings.early || warp->exited >> lane & 1 || !is_overwritten(s, lane)) continue;
+        if (w->checking)
+            found(w, "accumulator registers of a wgmma.mma_async in flight, overwritten or out of scope,",
+                  p->pc, warp_index * WARP_LANES + lane, SIMT_WRITE, NULL, NEEDS_WAIT);
+        memset(s->place + (size_t)lane * s->count, 0, s->count * sizeof *s->place);
+    }
+    if (!simt_settings.early) put(w, warp_index, s, NULL);
+    free(s->value);
+    free(s->place);
+    free(s);
+}
+
+static void deliver(struct worker *w, unsigned warp_index, struct product *p)
+{
+    const unsigned part = warp_index % GROUP_WARPS;
+    p->delivered |= 1u << part;
+    if (--p->sums[part]->users == 0) land(w, warp_index, p->sums[part], p);
+}
+
+static void drop_delivered(struct product **queue)
+{
+    while (*queue != NULL && (*queue)->delivered == (1u << GROUP_WARPS) - 1) {
+        struct product *over = *queue;
+        *queue = over->next;
+        free(over);
+    }
+}
+
+/* Whether the warp waits for this product. */
+static bool covers(const struct warp *warp, unsigned part, const struct product *p, unsigned prior)
+{
+    return p->issued >> part & 1 && !(p->delivered >> part & 1) && p->group[part] + prior < warp->open_group;
+}
+
+void simt_resolve_products(struct worker *w, struct warp *warp)
+{
+    const unsigned live = warp->lanes & ~warp->exited, warp_index = (unsigned)(warp - w->warp_of);
+    const unsigned group = warp_index / GROUP_WARPS, part = warp_index % GROUP_WARPS;
+    if (warp->at_products == 0 || warp->at_products != live) return;
+    const unsigned prior = thread_at(w, warp_index, (unsigned)__builtin_ctz(live))->prior;
+    for (const struct product *p = w->product[group]; p != NULL; p = p->next)
+        if (covers(warp, part, p, prior) && p->issued != (1u << GROUP_WARPS) - 1) return;
+    for (struct product *p = w->product[group]; p != NULL; p = p->next) {
+        if (!covers(warp, part, p, prior)) continue;
+        const bool first = p->delivered == 0;
+        compute(w, group, p);
+        if (first && w->checking) check_operands(w, group, p);
+        deliver(w, warp_index, p);
+    }
+    drop_delivered(&w->product[group]);
+    for (unsigned rest = warp->at_products; rest != 0; rest &= rest - 1)
+        thread_at(w, warp_index, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;
+    warp->ready |= warp->at_products;
+    warp->at_products = 0;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+void simt_products_begin(struct worker *w)
+{
+    for (unsigned i = 0; i < w->warps; i++) {
+        w->warp_of[i].at_products = 0;
+        w->warp_of[i].open_group = 0;
+    }
+}
+
+static void forget(struct product *p)
+{
+    for (unsigned part = 0; part < GROUP_WARPS; part++) {
+        struct sums *s = p->sums[part];
+        if (!(p->issued >> part & 1) || p->delivered >> part & 1 || --s->users != 0) continue;
+        free(s->value);
+        free(s->place);
+        free(s);
+    }
+    free(p);
+}
+
+void simt_products_end(struct worker *w)
+{
+    for (unsigned group = 0; group < GROUPS; group++) {
+        bool told = w->abandoned || !w->checking;
+        while (w->product[group] != NULL) {
+            struct product *p = w->product[group];
+            w->product[group] = p->next;
+            const unsigned waiting = p->issued & ~p->delivered;
+            if (!told && waiting != 0)
+                found(w, "a wgmma.mma_async is in flight when the kernel ends,", p->pc,
+                      (group * GROUP_WARPS + (unsigned)__builtin_ctz(waiting)) * WARP_LANES, SIMT_READ, NULL,
+                      "wait for it: wgmma.commit_group and wgmma.wait_group 0 before the last warp returns");
+            told |= waiting != 0;
+            forget(p);
+        }
+    }
+    for (unsigned i = 0; i < w->threads; i++) w->thread[i].spans.count = 0;
+}
