@@ -198,8 +198,8 @@ struct worker {
     struct clock *shared_clock; /**< scratch */
     struct mbarrier *mbarrier;  /**< mbarrier.c */
     unsigned mbarriers;         /**< of this block */
-    unsigned idle;   /**< how often all waits for mbarriers timed out with nothing happening between */
-    bool spun;       /**< some thread spins on memory */
+    unsigned idle; /**< how often all waits for mbarriers timed out with nothing happening between */
+    bool spun;     /**< some thread spins on memory */
     struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
     unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */
     uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */
