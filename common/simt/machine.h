@@ -28,6 +28,10 @@ struct simt_site {
     const void *pc;   /**< where a call returns to, if file and line are to be looked up when they are told */
 };
 
+/** @brief The site of a call of @p what in that line, for functions that learn it only when they run. Two calls of one
+ *         name in one line are one site. */
+const struct simt_site *simt_site_at(const char *file, int line, const char *what);
+
 struct simt_extent {
     unsigned x, y, z;
 };
@@ -77,7 +81,8 @@ struct simt_launch {
     const void *function;            /**< key for function attributes, e.g. the opt-in above 48 KB */
     void (*entry)(const void *args); /**< runs the kernel body for the calling CUDA thread */
     const void *args;                /**< kept by the caller until simt_run() returns */
-    int early; /**< 1: on hardware it may start before the launch in front of it is over */
+    int early;       /**< 1: on hardware it may start before the launch in front of it is over */
+    int cooperative; /**< 1: all blocks are there at once, and may wait for each other (simt_grid_barrier()) */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
@@ -113,10 +118,22 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function);
 
 /* ---- meeting points -------------------------------------------------------------------------------------- */
 
-enum simt_vote { SIMT_VOTE_NONE, SIMT_VOTE_COUNT, SIMT_VOTE_AND, SIMT_VOTE_OR };
+enum simt_vote {
+    SIMT_VOTE_NONE,
+    SIMT_VOTE_COUNT,
+    SIMT_VOTE_AND,
+    SIMT_VOTE_OR,
+    SIMT_VOTE_GRID /**< no vote: the barrier of all blocks */
+};
 
 /** @brief `__syncthreads` and its voting forms. Returns the vote's result. */
 int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate);
+
+/** @brief `grid.sync()`: all threads of all blocks of a cooperative launch meet, and what was before is ordered before what
+ *         comes after. */
+void simt_grid_barrier(const struct simt_site *site);
+/** @brief 1 if the running launch is a cooperative one. */
+int simt_grid_is_cooperative(void);
 
 /**
  * @brief Barrier @p id of the block, 0 to 15 (PTX's bar.sync, bar.arrive): it opens when @p threads, a multiple of 32 (0: all
@@ -280,6 +297,8 @@ void simt_device_reset(void);
 int simt_device_contains(const void *pointer, size_t bytes);
 /** @brief 1 if @p pointer lies in the device's address range at all. */
 int simt_is_device_pointer(const void *pointer);
+/** @brief 1 if the host, too, may touch what @p pointer points to: managed or pinned memory. */
+int simt_host_may(const void *pointer);
 /** @brief The host wrote (or cudaMemset wrote) these device bytes: they count as initialised. */
 void simt_device_written(void *pointer, size_t bytes);
 /** @brief From now on these device bytes count as never written. */

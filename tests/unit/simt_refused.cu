@@ -36,7 +36,7 @@ static void expect_code(const char *what, cudaError_t got, cudaError_t expected)
     fprintf(stderr, "%s gives %s, not %s\n", what, cudaGetErrorName(got), cudaGetErrorName(expected));
 }
 
-/* unsupported: 4. What no launch may have is in simt/programs/early_launch.cu. */
+/* unsupported: 3. What no launch may have is in simt/programs/early_launch.cu. */
 static void refused_attributes(int *device)
 {
     cudaLaunchAttribute attributes[2] = {};
@@ -48,8 +48,6 @@ static void refused_attributes(int *device)
     attributes[0].id = cudaLaunchAttributePriority;
     attributes[1].id = cudaLaunchAttributeCooperative;
     expect_code("not cooperative", cudaLaunchKernelEx(&config, empty_kernel, device), cudaSuccess);
-    attributes[1].val.cooperative = 1;
-    expect_code("cooperative", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorNotSupported);
     attributes[1].id = cudaLaunchAttributeClusterDimension;
     attributes[1].val.clusterDim = {1, 1, 1};
     expect_code("cluster of one", cudaLaunchKernelEx(&config, empty_kernel, device), cudaSuccess);
@@ -64,7 +62,7 @@ static void refused_attributes(int *device)
     (void)cudaGetLastError();
 }
 
-/* unsupported: 7 */
+/* unsupported: 5 */
 static void refused_calls(int *device)
 {
     void *pointer = device;
@@ -74,11 +72,11 @@ static void refused_calls(int *device)
     cudaTextureDesc description = {};
     cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
     const cudaError_t refused = cudaErrorNotSupported;
-    int *managed;
-    expect_code("managed", cudaMallocManaged(&managed, 4), refused);
-    expect_code("mapped", cudaHostGetDevicePointer(&managed, &host_variable, 0), refused);
-    expect_code("cooperative", cudaLaunchCooperativeKernel(empty_kernel, dim3(1), dim3(1), &pointer),
-                refused);
+    int *mapped;
+    require(cudaHostRegister(&host_variable, sizeof host_variable, cudaHostRegisterMapped),
+            "cudaHostRegister");
+    expect_code("mapped", cudaHostGetDevicePointer(&mapped, &host_variable, 0), refused);
+    require(cudaHostUnregister(&host_variable), "cudaHostUnregister");
     expect_code("texture", cudaCreateTextureObject(&texture, &resource, &description, NULL), refused);
     expect_code("no texture", cudaDestroyTextureObject(0), cudaSuccess);
     expect_code("array", cudaMallocArray(&array, &channel, 4, 4, 0), refused);

@@ -7,6 +7,8 @@
 
 #pragma GCC system_header
 
+#define __CUDA_RUNTIME_H__
+
 #include "cuda_runtime_api.h"
 
 #ifdef __cplusplus
@@ -61,6 +63,10 @@ SIMT_WRAPPER cudaMallocHost(T **pointer, size_t bytes, unsigned int flags = cuda
 SIMT_WRAPPER cudaHostAlloc(T **pointer, size_t bytes, unsigned int flags)
 {
     return cudaHostAlloc((void **)pointer, bytes, flags);
+}
+SIMT_WRAPPER cudaMallocFromPoolAsync(T **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return cudaMallocFromPoolAsync((void **)pointer, bytes, pool, stream);
 }
 SIMT_WRAPPER cudaHostGetDevicePointer(T **device, void *host, unsigned int flags)
 {
@@ -146,6 +152,46 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
 }
 
+SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function, int block_threads,
+                                                                    size_t dynamic_shared_bytes,
+                                                                    unsigned int flags)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void *)function,
+                                                                  block_threads, dynamic_shared_bytes, flags);
+}
+SIMT_WRAPPER cudaFuncSetSharedMemConfig(T *function, enum cudaSharedMemConfig config)
+{
+    return cudaFuncSetSharedMemConfig((const void *)function, config);
+}
+
+/** @brief The forms that CUDA 12 had: a device, or cudaCpuDeviceId. */
+static inline __attribute__((always_inline, artificial)) cudaError_t
+cudaMemPrefetchAsync(const void *pointer, size_t bytes, int device, cudaStream_t stream = 0)
+{
+    struct cudaMemLocation where = {device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
+                                    device < 0 ? 0 : device};
+    return cudaMemPrefetchAsync(pointer, bytes, where, 0u, stream);
+}
+static inline __attribute__((always_inline, artificial)) cudaError_t
+cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice, int device)
+{
+    struct cudaMemLocation where = {device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
+                                    device < 0 ? 0 : device};
+    return cudaMemAdvise(pointer, bytes, advice, where);
+}
+SIMT_WRAPPER cudaStreamAttachMemAsync(cudaStream_t stream, T *pointer, size_t bytes = 0,
+                                      unsigned int flags = cudaMemAttachSingle)
+{
+    return cudaStreamAttachMemAsync(stream, (void *)pointer, bytes, flags);
+}
+
+/** @brief The form with flags, which C++ has beside cudaEventCreateWithFlags. */
+static inline __attribute__((always_inline, artificial)) cudaError_t cudaEventCreate(cudaEvent_t *event,
+                                                                                     unsigned int flags)
+{
+    return cudaEventCreateWithFlags(event, flags);
+}
+
 /** @brief The form that CUDA 11 had in C, and C++ still has: an error node and a log are never filled. */
 static inline __attribute__((always_inline, artificial)) cudaError_t
 cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNode_t *error_node, char *log,
@@ -155,13 +201,6 @@ cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNo
     (void)log;
     (void)log_bytes;
     return cudaGraphInstantiate(executable, graph, 0);
-}
-
-SIMT_WRAPPER cudaLaunchCooperativeKernel(T *function, dim3 grid, dim3 block, void **arguments,
-                                         size_t dynamic_shared_bytes = 0, cudaStream_t stream = 0)
-{
-    return cudaLaunchCooperativeKernel((const void *)function, grid, block, arguments, dynamic_shared_bytes,
-                                       stream);
 }
 
 #undef SIMT_WRAPPER

@@ -3,13 +3,14 @@
  * @brief The CUDA runtime's host functions on the software device; plain C, and C++.
  *
  * Every operation is carried out, in order, before its call returns: streams exist, but nothing overlaps.
- * What the device refuses (managed memory, textures, cooperative launches) prints an `unsupported`
- * finding and returns ::cudaErrorNotSupported.
+ * What the device refuses prints an `unsupported` finding and returns ::cudaErrorNotSupported.
  */
 #ifndef WARPWISE_SIMT_CUDA_RUNTIME_API_H
 #define WARPWISE_SIMT_CUDA_RUNTIME_API_H
 
 #pragma GCC system_header
+
+#define __CUDA_RUNTIME_API_H__
 
 #include <stddef.h>
 
@@ -21,6 +22,13 @@
 #endif
 
 #define CUDART_VERSION 13000
+/* For a kernel file simtcc is the CUDA compiler, as nvcc is. */
+#ifdef __CUDACC__
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 0
+#define __NVCC__ 1
+#endif
 #define CUDA_VERSION 13000
 #define CUDARTAPI
 #define CUDART_CB
@@ -55,6 +63,18 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config);
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config);
 cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer);
+cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device);
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text);
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted);
+cudaError_t cudaSetValidDevices(int *devices, int count);
+cudaError_t cudaGetDeviceFlags(unsigned int *flags);
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config);
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config);
+cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config);
+cudaError_t cudaCtxResetPersistingL2Cache(void);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceReset(void);
 cudaError_t cudaDriverGetVersion(int *version);
@@ -92,6 +112,50 @@ cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height);
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream SIMT_DEFAULT(0));
+
+/* managed memory lies on the device, and the host reads and writes it, too */
+cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream SIMT_DEFAULT(0));
+cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location);
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes SIMT_DEFAULT(0),
+                                     unsigned int flags SIMT_DEFAULT(cudaMemAttachSingle));
+cudaError_t cudaHostGetFlags(unsigned int *flags, void *host);
+
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                cudaStream_t stream SIMT_DEFAULT(0));
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pointer, struct cudaExtent extent);
+cudaError_t cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent);
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent,
+                              cudaStream_t stream SIMT_DEFAULT(0));
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *parameters);
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *parameters, cudaStream_t stream SIMT_DEFAULT(0));
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes_to_keep);
+cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
+
+static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth)
+{
+    struct cudaExtent extent = {width, height, depth};
+    return extent;
+}
+static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z)
+{
+    struct cudaPos position = {x, y, z};
+    return position;
+}
+static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *pointer, size_t pitch, size_t width, size_t height)
+{
+    struct cudaPitchedPtr pitched = {pointer, pitch, width, height};
+    return pitched;
+}
 
 #ifndef __cplusplus /* C++ has templates of these, which take the variable itself */
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
@@ -170,11 +234,6 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
-
-/* ---- refused ------------------------------------------------------------------------------------------- */
-
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
-                                        size_t dynamic_shared_bytes, cudaStream_t stream);
 
 #undef SIMT_DEFAULT
 

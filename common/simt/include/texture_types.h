@@ -11,7 +11,6 @@
 
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
-typedef struct cudaArray *cudaArray_t;
 
 enum cudaChannelFormatKind {
     cudaChannelFormatKindSigned = 0,

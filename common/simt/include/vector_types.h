@@ -9,6 +9,8 @@
 
 #pragma GCC system_header
 
+#define __VECTOR_TYPES_H__
+
 #define SIMT_VECTORS(name, type, align_2, align_4)                                                           \
     struct name##1 { type x; };                                                                              \
     struct __attribute__((aligned(align_2))) name##2 { type x, y; };                                         \

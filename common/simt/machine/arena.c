@@ -324,7 +324,7 @@ static void rest(struct extent *e)
     else
         give_back(user_start(e), e->bytes);
     e->state = STATE_RESTING;
-    e->freed = frees++;
+    e->freed = __atomic_fetch_add(&frees, 1, __ATOMIC_RELEASE);
     live_bytes -= e->span;
     resting_bytes += e->span;
 }
@@ -393,13 +393,26 @@ size_t simt_arena_heap_bytes(const void *pointer)
     return bytes;
 }
 
+/* Loops of the host over managed memory ask this at every access: each thread remembers the range it asked for last, until
+ * something is freed. */
 bool simt_arena_host_may(uintptr_t offset)
 {
+    static _Thread_local size_t start, bytes;
+    static _Thread_local unsigned long asked;
+    if (offset - start < bytes && asked == __atomic_load_n(&frees, __ATOMIC_ACQUIRE)) return true;
     pthread_mutex_lock(&lock);
     const size_t i = covering(offset);
     const bool may = i < extents.count && extent_at(i)->state == STATE_LIVE && extent_at(i)->host_too;
+    start = may ? user_start(extent_at(i)) : 0;
+    bytes = may ? extent_at(i)->bytes : 0;
+    asked = frees;
     pthread_mutex_unlock(&lock);
     return may;
+}
+
+int simt_host_may(const void *pointer)
+{
+    return simt_is_device_pointer(pointer) && simt_arena_host_may((uintptr_t)pointer - ARENA_BASE);
 }
 
 void simt_device_written(void *pointer, size_t bytes)
@@ -609,6 +622,7 @@ static void report_leaks(void)
         const struct extent *e = extent_at(i);
         if (e->state != STATE_LIVE || e->owner != getpid() || is_heap(e))
             continue; /* a parent's memory is the parent's */
+        if (e->host_too && strcmp(e->what, "cudaMallocManaged") != 0) continue; /* pinned: the host's */
         if (first == NULL) first = e;
         count++;
         bytes += e->bytes;

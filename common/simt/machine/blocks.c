@@ -12,6 +12,7 @@
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
+#include "pages.h"
 #include "settings.h"
 #include "tools.h"
 #include "worker.h"
@@ -21,7 +22,11 @@
 #include <stdio.h>
 #include <string.h>
 
-struct running_launch simt_now = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static struct result usual_ring[RESULTS];
+struct running_launch simt_now = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .changed = PTHREAD_COND_INITIALIZER,
+                                  .ring = usual_ring,
+                                  .results = RESULTS};
 
 static uint64_t block_of_order(uint64_t order, uint64_t blocks)
 {
@@ -57,27 +62,33 @@ bool simt_runs_first_block(const struct worker *w)
     return w->result != NULL && w->result->order == simt_now.retired;
 }
 
+/* What is taken up at the end of a block, and at each barrier of the grid. */
+static void begin_result(struct result *result)
+{
+    result->touches.count = result->text.count = result->releases.count = 0;
+    result->acquired_from = UINT32_MAX;
+    result->released_tick = 0;
+    memset(&result->counters, 0, sizeof result->counters);
+}
+
 bool simt_take_block(struct worker *w)
 {
     pthread_mutex_lock(&simt_now.lock);
     while (!simt_now.stopped && simt_now.next < simt_now.blocks &&
-           simt_now.next - simt_now.retired >= RESULTS)
+           simt_now.next - simt_now.retired >= simt_now.results)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     const bool taken = !simt_now.stopped && simt_now.next < simt_now.blocks;
     if (taken) {
-        w->result = &simt_now.ring[simt_now.next % RESULTS];
+        w->result = &simt_now.ring[simt_now.next % simt_now.results];
         w->result->order = simt_now.next++;
     }
     pthread_mutex_unlock(&simt_now.lock);
     if (!taken) return false;
     w->block = block_of_order(w->result->order, simt_now.blocks);
     w->result->error = 0;
-    w->result->touches.count = w->result->text.count = w->result->releases.count = 0;
-    w->result->acquired_from = UINT32_MAX;
-    w->result->released_tick = 0;
     w->result->grids_waited = !simt_now.launch->early;
     w->result->let_go = w->result->let_go_waited = false;
-    memset(&w->result->counters, 0, sizeof w->result->counters);
+    begin_result(w->result);
     return true;
 }
 
@@ -95,27 +106,108 @@ static void retire(struct result *result)
     simt_counters_add(&simt_now.counters, &result->counters);
 }
 
+/* Takes up all results that are complete, in order. The caller holds the lock. */
+static void retire_all(void)
+{
+    if (simt_now.retiring) return;
+    simt_now.retiring = true;
+    while (simt_now.retired < simt_now.blocks) {
+        struct result *result = &simt_now.ring[simt_now.retired % simt_now.results];
+        if (simt_now.stopped || !result->done) break;
+        pthread_mutex_unlock(&simt_now.lock);
+        retire(result);
+        pthread_mutex_lock(&simt_now.lock);
+        result->done = false;
+        simt_now.retired++;
+        simt_now.error = result->error;
+        simt_now.stopped = result->error != 0;
+        pthread_cond_broadcast(&simt_now.changed);
+    }
+    simt_now.retiring = false;
+}
+
+/* Some blocks wait at the grid's barrier, and the others have ended. */
+static void found_absent(const struct result *result, const struct simt_site *site)
+{
+    struct finding f = {.kind = "deadlock", .place = PLACE_OTHER, .seen = 1};
+    f.remark = "all threads of the grid must come to the barrier of a cooperative launch";
+    if (asprintf(&f.text, "%llu blocks wait for ever at %s, which the other blocks never reach,",
+                 (unsigned long long)simt_now.waiting, site->what) < 0)
+        f.text = NULL;
+    f.actor[0] = (struct actor){block_of_order(result->order, simt_now.blocks), 0, 0, SIMT_READ, site};
+    simt_finding_add(&simt_now.findings, &f);
+    simt_now.error = 702;
+    simt_now.stopped = true;
+}
+
+/*
+ * All results of this turn have been taken up. If all blocks wait, the next turn begins: nothing after the barrier can race
+ * with what was before, so for between.c it is another launch.
+ */
+static void end_turn(void)
+{
+    if (simt_now.waiting == 0 || simt_now.retired != simt_now.blocks || simt_now.stopped) return;
+    if (simt_now.waiting < simt_now.blocks) {
+        for (uint64_t i = 0; i < simt_now.blocks; i++)
+            if (simt_now.ring[i].waits_at != NULL) {
+                found_absent(&simt_now.ring[i], simt_now.ring[i].waits_at);
+                break;
+            }
+    } else {
+        (void)simt_between_begin(NULL);
+        simt_now.waiting = simt_now.retired = 0;
+        simt_now.meetings++;
+        for (uint64_t i = 0; i < simt_now.blocks; i++) simt_now.ring[i].waits_at = NULL;
+    }
+    pthread_cond_broadcast(&simt_now.changed);
+}
+
+bool simt_blocks_meet(struct worker *w, const struct simt_site *site)
+{
+    struct worker *watch = simt_tls_watch;
+    simt_pages_end_block(w);
+    pthread_mutex_lock(&simt_now.lock);
+    const unsigned long meetings = simt_now.meetings;
+    w->result->waits_at = site;
+    w->result->done = true;
+    simt_now.waiting++;
+    retire_all();
+    end_turn();
+    while (!simt_now.stopped && simt_now.meetings == meetings)
+        pthread_cond_wait(&simt_now.changed, &simt_now.lock);
+    const bool goes_on = !simt_now.stopped;
+    pthread_mutex_unlock(&simt_now.lock);
+    if (!goes_on) return false;
+    begin_result(w->result);
+    simt_tls_watch = watch;
+    w->waited = false;
+    w->phase = 1;
+    w->fences = 0;
+    for (unsigned i = 0; i < w->threads; i++) w->thread[i].fence.phase = 0;
+    w->touch_tick = ++w->clock;
+    return true;
+}
+
 void simt_finish_block(struct worker *w)
 {
     pthread_mutex_lock(&simt_now.lock);
     w->result->done = true;
-    if (!simt_now.retiring) {
-        simt_now.retiring = true;
-        for (;;) {
-            struct result *result = &simt_now.ring[simt_now.retired % RESULTS];
-            if (simt_now.stopped || !result->done) break;
-            pthread_mutex_unlock(&simt_now.lock);
-            retire(result);
-            pthread_mutex_lock(&simt_now.lock);
-            result->done = false;
-            simt_now.retired++;
-            simt_now.error = result->error;
-            simt_now.stopped = result->error != 0;
-            pthread_cond_broadcast(&simt_now.changed);
-        }
-        simt_now.retiring = false;
-    }
+    retire_all();
+    end_turn();
     pthread_mutex_unlock(&simt_now.lock);
+}
+
+/* Room for the results of @p blocks at once, or of as many as usual. */
+static void make_ring(const struct simt_launch *launch)
+{
+    static struct result *large_ring;
+    simt_now.ring = usual_ring;
+    simt_now.results = RESULTS;
+    if (!launch->cooperative || simt_now.blocks <= RESULTS) return;
+    if (large_ring == NULL)
+        large_ring = simt_reserve(COOPERATIVE_BLOCKS * sizeof *large_ring, "the blocks' results");
+    simt_now.ring = large_ring;
+    simt_now.results = COOPERATIVE_BLOCKS;
 }
 
 uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_overlap *before)
@@ -124,12 +216,14 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
     simt_now.waited = false;
     simt_now.let_go_early = true;
     simt_now.blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
-    simt_now.next = simt_now.retired = 0;
+    simt_now.next = simt_now.retired = simt_now.waiting = 0;
     simt_now.stopped = false;
+    make_ring(launch);
     simt_now.error = 0;
     memset(&simt_now.counters, 0, sizeof simt_now.counters);
-    for (int i = 0; i < RESULTS; i++) {
+    for (uint64_t i = 0; i < simt_now.results; i++) {
         simt_now.ring[i].done = false;
+        simt_now.ring[i].waits_at = NULL;
         simt_finding_drop(&simt_now.ring[i].findings);
     }
     return simt_between_begin(launch->early ? before : NULL);

@@ -11,7 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { RESULTS = 64 };
+/* How many results there is room for; the blocks of a cooperative launch are all there at once, each on its OS thread. */
+enum { RESULTS = 64, COOPERATIVE_BLOCKS = 1024 };
 
 /** The launch that is running; one at a time. */
 struct running_launch {
@@ -27,7 +28,10 @@ struct running_launch {
     bool waited,
         let_go_early; /**< some block waited for the launch in front; all let the next start before */
     const struct simt_launch *launch;
-    struct result ring[RESULTS];
+    struct result *ring;
+    uint64_t results; /**< how many the ring holds */
+    uint64_t waiting; /**< blocks at the grid's barrier */
+    unsigned long meetings;
     struct vector findings;
     struct counters counters;
 };
@@ -39,6 +43,8 @@ bool simt_take_block(struct worker *w); /**< false: there is none left */
 void simt_finish_block(struct worker *w);
 /** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
 void simt_wait_for_earlier(struct worker *w);
+/** @brief The running block is at the grid's barrier: waits for all others. False: the launch has ended. */
+bool simt_blocks_meet(struct worker *w, const struct simt_site *site);
 bool simt_launch_stopped(const struct worker *w);
 bool simt_launch_runs(void);
 bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */

@@ -160,9 +160,19 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     }
     pthread_mutex_lock(&one_launch);
     const uint32_t number = begin(launch, before);
-    const uint64_t useful =
-        simt_now.blocks < (uint64_t)simt_settings.workers ? simt_now.blocks : (uint64_t)simt_settings.workers;
+    /* of a cooperative launch all blocks are there at once, each on a thread of its own */
+    const uint64_t most = launch->cooperative ? COOPERATIVE_BLOCKS : (uint64_t)simt_settings.workers,
+                   useful = simt_now.blocks < most ? simt_now.blocks : most;
     start_threads((int)useful - 1);
+    if (launch->cooperative && simt_now.blocks > (uint64_t)simt_pool.started + 1) {
+        simt_finding(
+            "unsupported", &launch->site,
+            "a cooperative launch of %llu blocks: this device can hold %d at once; launch fewer, with a "
+            "loop over the rest in the kernel",
+            (unsigned long long)simt_now.blocks, simt_pool.started + 1);
+        pthread_mutex_unlock(&one_launch);
+        return 720;
+    }
     pthread_mutex_lock(&simt_now.lock);
     simt_now.running = true;
     simt_now.number++;

@@ -7,6 +7,7 @@
  * (simt_resolve_block); so what meets does not depend on the order in which threads ran.
  */
 #include "meet.h"
+#include "blocks.h"
 #include "cells.h"
 #include "clocks.h"
 #include "early.h"
@@ -128,6 +129,22 @@ int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int pr
     w->current->predicate = predicate;
     wait_here(w, WAIT_BLOCK, site, &w->warp->at_block_barrier);
     return w->thread[w->thread_index].predicate;
+}
+
+int simt_grid_is_cooperative(void)
+{
+    return simt_tls_worker != NULL && simt_tls_worker->launch->cooperative;
+}
+
+void simt_grid_barrier(const struct simt_site *site)
+{
+    (void)running(site);
+    if (!simt_grid_is_cooperative())
+        simt_stop(
+            site, "unsupported",
+            "%s in a kernel whose blocks need not be there at once: launch it by cudaLaunchCooperativeKernel",
+            site->what);
+    (void)simt_block_barrier(site, SIMT_VOTE_GRID, 0);
 }
 
 /* ---- meetings of a warp ------------------------------------------------------------------------------- */
@@ -338,7 +355,8 @@ static bool same_site_everywhere(struct worker *w)
 static void release_block(struct worker *w)
 {
     const enum simt_vote vote = first_waiting(w)->vote;
-    const int result = vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0;
+    const int result =
+        vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* nobody asks for that of a grid's barrier */
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         const unsigned lanes = warp->at_block_barrier;
@@ -394,6 +412,10 @@ bool simt_resolve_block(struct worker *w)
                     "all threads of a block must come to __syncthreads: is it inside an if, or does a thread "
                     "return before "
                     "it?");
+    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !simt_blocks_meet(w, first_waiting(w)->site)) {
+        w->abandoned = true;
+        return false;
+    }
     release_block(w);
     return true;
 }

@@ -46,11 +46,12 @@
 struct result {
     uint64_t order;
     bool done;
-    int error;              /**< cudaError_t; the block stopped there */
-    struct vector findings; /**< struct finding */
-    struct vector touches;  /**< struct touch */
-    struct vector text;     /**< printf output */
-    uint32_t acquired_from; /**< phase of the first atomic; UINT32_MAX: none */
+    const struct simt_site *waits_at; /**< the barrier of the grid where it waits, or NULL */
+    int error;                        /**< cudaError_t; the block stopped there */
+    struct vector findings;           /**< struct finding */
+    struct vector touches;            /**< struct touch */
+    struct vector text;               /**< printf output */
+    uint32_t acquired_from;           /**< phase of the first atomic; UINT32_MAX: none */
     uint32_t
         released_tick; /**< what came before it was fenced behind a barrier, then followed by an atomic */
     struct vector releases; /**< struct fence: what else was */
@@ -232,7 +233,7 @@ extern SIMT_HOT struct worker *simt_tls_worker;
 extern SIMT_HOT const struct simt_identity *simt_tls_self;
 extern SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_extent, simt_grid_extent;
 
-enum { MAX_WORKERS = 256 };
+enum { MAX_WORKERS = 1024 };
 
 /** The OS threads that were started. */
 struct pool {

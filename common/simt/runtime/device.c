@@ -55,16 +55,18 @@ cudaError_t cudaSetDevice(int device)
     return runtime_lost();
 }
 
-cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
+cudaError_t cudaInitDevice(int device, unsigned int scheduling, unsigned int flags)
 {
-    (void)device_flags;
+    (void)scheduling;
     (void)flags;
     return cudaSetDevice(device);
 }
 
+static unsigned int device_flags;
+
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
-    (void)flags;
+    device_flags = flags;
     return runtime_lost();
 }
 
@@ -88,6 +90,12 @@ static void describe_common(struct cudaDeviceProp *p)
     p->concurrentKernels = 1;
     p->asyncEngineCount = 1;
     p->unifiedAddressing = 1;
+    p->canMapHostMemory = 1;
+    p->managedMemory = 1;
+    p->cooperativeLaunch = 1;
+    p->concurrentManagedAccess = 1;
+    p->canUseHostPointerForRegisteredMem = 0;
+    p->memoryPoolsSupported = 1;
     p->streamPrioritiesSupported = 1;
     p->globalL1CacheSupported = p->localL1CacheSupported = 1;
 }
@@ -156,6 +164,13 @@ static const struct attribute_place attribute_places[] = {
     INT_AT(cudaDevAttrAsyncEngineCount, asyncEngineCount),
     INT_AT(cudaDevAttrGpuOverlap, asyncEngineCount),
     INT_AT(cudaDevAttrUnifiedAddressing, unifiedAddressing),
+    INT_AT(cudaDevAttrCanMapHostMemory, canMapHostMemory),
+    INT_AT(cudaDevAttrManagedMemory, managedMemory),
+    INT_AT(cudaDevAttrCooperativeLaunch, cooperativeLaunch),
+    INT_AT(cudaDevAttrConcurrentManagedAccess, concurrentManagedAccess),
+    INT_AT(cudaDevAttrMemoryPoolsSupported, memoryPoolsSupported),
+    INT_AT(cudaDevAttrGlobalL1CacheSupported, globalL1CacheSupported),
+    INT_AT(cudaDevAttrLocalL1CacheSupported, localL1CacheSupported),
     INT_AT(cudaDevAttrStreamPrioritiesSupported, streamPrioritiesSupported),
 };
 
@@ -232,6 +247,104 @@ cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer)
     if (device != 0 || peer != 0) return runtime_result(cudaErrorInvalidDevice);
     *can_access = 0;
     return cudaSuccess;
+}
+
+/* There is one device, so there are no peers: each call that names another is refused as hardware does it. */
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+    RETURN_IF_LOST();
+    if (flags != cudaPeerAccessDefault) return runtime_result(cudaErrorInvalidValue);
+    (void)peer; /* one's own device is as little a peer as one that is not there */
+    return runtime_result(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    RETURN_IF_LOST();
+    return runtime_result(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer)
+{
+    RETURN_IF_LOST();
+    if (value == NULL || attribute < cudaDevP2PAttrPerformanceRank ||
+        attribute > cudaDevP2PAttrCudaArrayAccessSupported)
+        return runtime_result(cudaErrorInvalidValue);
+    (void)device; /* either the same twice, or one of them is not there */
+    (void)peer;
+    return runtime_result(cudaErrorInvalidDevice);
+}
+
+static const char bus_id[] = "0000:00:00.0";
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
+{
+    RETURN_IF_LOST();
+    if (text == NULL || bytes < (int)sizeof(bus_id)) return runtime_result(cudaErrorInvalidValue);
+    if (device != 0) return runtime_result(cudaErrorInvalidDevice);
+    memcpy(text, bus_id, sizeof(bus_id));
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
+{
+    RETURN_IF_LOST();
+    if (device == NULL || text == NULL) return runtime_result(cudaErrorInvalidValue);
+    if (strcmp(text, bus_id) != 0) return runtime_result(cudaErrorInvalidDevice);
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
+{
+    if (device == NULL || wanted == NULL) return runtime_result(cudaErrorInvalidValue);
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetValidDevices(int *wanted, int count)
+{
+    if (count > 0 && wanted == NULL) return runtime_result(cudaErrorInvalidValue);
+    for (int i = 0; i < count; i++)
+        if (wanted[i] != 0) return runtime_result(cudaErrorInvalidDevice);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+{
+    RETURN_IF_LOST();
+    if (flags == NULL) return runtime_result(cudaErrorInvalidValue);
+    *flags = device_flags | cudaDeviceMapHost; /* with unified addressing it is always set */
+    return cudaSuccess;
+}
+
+/* Banks are four bytes wide from sm_50 on: asking for another width succeeds and changes nothing. */
+
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
+{
+    RETURN_IF_LOST();
+    if (config == NULL) return runtime_result(cudaErrorInvalidValue);
+    *config = cudaSharedMemBankSizeFourByte;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
+{
+    RETURN_IF_LOST();
+    return runtime_result(config <= cudaSharedMemBankSizeEightByte ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config)
+{
+    RETURN_IF_LOST();
+    if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
+    return cudaDeviceSetSharedMemConfig(config);
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache(void)
+{
+    return runtime_result(runtime_lost());
 }
 
 /** Everything has been carried out already; what is left is to say how it went. */

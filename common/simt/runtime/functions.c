@@ -111,6 +111,17 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
+static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dynamic_bytes);
+
+/** All blocks of a cooperative launch must be on the device at once. */
+static cudaError_t check_cooperative(const struct simt_launch *launch, size_t static_bytes)
+{
+    const struct simt_extent *g = &launch->grid, *b = &launch->block;
+    size_t resident = blocks_that_fit(static_bytes, (int)(b->x * b->y * b->z), launch->dynamic_shared_bytes) *
+                      (size_t)device_limits()->multiprocessors;
+    return (uint64_t)g->x * g->y * g->z > resident ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
+}
+
 /** The limits that hardware checks before anything runs. (CUDA 12 said cudaErrorInvalidConfiguration.) */
 static cudaError_t check_launch(const struct simt_launch *launch)
 {
@@ -131,7 +142,7 @@ static cudaError_t check_launch(const struct simt_launch *launch)
     }
     if (launch->dynamic_shared_bytes > function_dynamic_limit(launch->function, static_bytes))
         return cudaErrorInvalidValue;
-    return cudaSuccess;
+    return launch->cooperative ? check_cooperative(launch, static_bytes) : cudaSuccess;
 }
 
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
@@ -152,12 +163,12 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     return runtime_result(runtime_perform(&operation));
 }
 
-cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config,
-                                   int *early);
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
+                                   int *cooperative);
 
-/** What one attribute does here: nothing, or *@p early, or it is refused. */
+/** What one attribute does here: nothing, or *@p early or *@p cooperative, or it is refused. */
 static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunchAttribute *attribute,
-                                  int *early)
+                                  int *early, int *cooperative)
 {
     const cudaLaunchAttributeValue *value = &attribute->val;
     switch (attribute->id) {
@@ -172,7 +183,8 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
     case cudaLaunchAttributePreferredSharedMemoryCarveout: /* say how fast, not what */
         return cudaSuccess;
     case cudaLaunchAttributeCooperative:
-        return value->cooperative ? runtime_refuse(*site, "grid-wide synchronisation is") : cudaSuccess;
+        *cooperative = value->cooperative != 0;
+        return cudaSuccess;
     case cudaLaunchAttributeClusterDimension:
         if (value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1)
             return cudaSuccess;
@@ -188,14 +200,15 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
     }
 }
 
-cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early)
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
+                                   int *cooperative)
 {
     cudaError_t error = cudaSuccess;
     RETURN_IF_LOST();
     if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
         return runtime_result(cudaErrorInvalidValue);
     for (unsigned i = 0; i < config->numAttrs && error == cudaSuccess; i++)
-        error = take_attribute(site, &config->attrs[i], early);
+        error = take_attribute(site, &config->attrs[i], early, cooperative);
     if (error != cudaSuccess && stream_is_valid(config->stream)) capture_spoil(config->stream);
     return error;
 }
@@ -211,18 +224,6 @@ cudaError_t simt_launch_untyped(const struct simt_site *site)
     return runtime_result(cudaErrorInvalidDeviceFunction);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
-                                        size_t dynamic_shared_bytes, cudaStream_t stream)
-{
-    (void)function;
-    (void)grid;
-    (void)block;
-    (void)arguments;
-    (void)dynamic_shared_bytes;
-    (void)stream;
-    return runtime_refuse(CALLER_SITE("cudaLaunchCooperativeKernel"), "grid-wide synchronisation is");
-}
-
 /* ---- occupancy: threads, blocks and shared memory; there are no registers to run out of ---------------- */
 
 static size_t smaller(size_t a, size_t b)
@@ -230,20 +231,26 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/** Blocks of one kernel that fit on a multiprocessor at once; 0 if not even one may be launched. */
-static size_t resident_blocks(const void *function, int block_threads, size_t dynamic_bytes)
+/** Blocks that fit on a multiprocessor at once. */
+static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dynamic_bytes)
 {
     enum { SHARED_GRANULE = 128 };
     const struct device_limits *limits = device_limits();
-    size_t static_bytes = simt_static_shared_bytes(NULL, function);
-    if (block_threads > THREADS_PER_BLOCK || dynamic_bytes > function_dynamic_limit(function, static_bytes))
-        return 0;
     size_t warps = ((size_t)block_threads + WARP_LANES - 1) / WARP_LANES;
     size_t blocks = smaller((size_t)limits->threads_per_multiprocessor / WARP_LANES / warps,
                             (size_t)limits->blocks_per_multiprocessor);
     size_t shared = static_bytes + dynamic_bytes + limits->shared_reserved_per_block;
     shared = (shared + SHARED_GRANULE - 1) / SHARED_GRANULE * SHARED_GRANULE;
     return shared == 0 ? blocks : smaller(blocks, limits->shared_per_multiprocessor / shared);
+}
+
+/** The same of a kernel; 0 if not even one may be launched. */
+static size_t resident_blocks(const void *function, int block_threads, size_t dynamic_bytes)
+{
+    size_t static_bytes = simt_static_shared_bytes(NULL, function);
+    if (block_threads > THREADS_PER_BLOCK || dynamic_bytes > function_dynamic_limit(function, static_bytes))
+        return 0;
+    return blocks_that_fit(static_bytes, block_threads, dynamic_bytes);
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function,

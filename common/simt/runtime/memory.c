@@ -65,6 +65,12 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     return allocate(pointer, bytes, CALLER_SITE("cudaMalloc"));
 }
 
+cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+    if (!pool_is_valid(pool)) return runtime_result(cudaErrorInvalidValue);
+    return cudaMallocAsync(pointer, bytes, stream);
+}
+
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
@@ -80,12 +86,15 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t 
     return allocate(pointer, *pitch * height, CALLER_SITE("cudaMallocPitch"));
 }
 
+/** Managed memory lies on the device, and simt_host_may() says that the host may touch it. */
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
 {
-    (void)bytes;
-    (void)flags;
-    if (pointer != NULL) *pointer = NULL;
-    return runtime_refuse(CALLER_SITE("cudaMallocManaged"), "managed memory is");
+    struct simt_site site = CALLER_SITE("cudaMallocManaged");
+    if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+        return runtime_result(cudaErrorInvalidValue);
+    next_name[0] = '\0'; /* the machine knows such memory by the name of the call */
+    next_site.file = NULL;
+    return allocate(pointer, bytes, site);
 }
 
 static cudaError_t release(void *pointer, struct simt_site site)
@@ -128,22 +137,24 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     return cudaSuccess;
 }
 
-/* ---- pinned host memory: ordinary memory that is remembered -------------------------------------------- */
+/* ---- pinned host memory: kernels may use what CUDA allocates, so it lies on the device; what is registered is the
+ * program's own and only remembered ---------------------------------------------------------------------- */
 
-struct pinned {
+struct registered {
     char *start;
     size_t bytes;
-    int registered; /**< cudaHostRegister: the memory is the caller's */
-    struct pinned *next;
+    unsigned int flags;
+    int is_own; /**< cudaHostRegister: the memory is the caller's */
+    struct registered *next;
 };
-static struct pinned *pinned_list;
+static struct registered *pinned_list;
 static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int remember_pinned(void *start, size_t bytes, int registered)
+static int remember_pinned(void *start, size_t bytes, unsigned int flags, int is_own)
 {
-    struct pinned *entry = malloc(sizeof(*entry));
+    struct registered *entry = malloc(sizeof(*entry));
     if (entry == NULL) return 0;
-    *entry = (struct pinned){start, bytes, registered, NULL};
+    *entry = (struct registered){start, bytes, flags, is_own, NULL};
     pthread_mutex_lock(&pinned_lock);
     entry->next = pinned_list;
     pinned_list = entry;
@@ -152,13 +163,13 @@ static int remember_pinned(void *start, size_t bytes, int registered)
 }
 
 /** Takes the entry that begins at @p start out of the list; 0 if there is none of that kind. */
-static int forget_pinned(const void *start, int registered)
+static int forget_pinned(const void *start, int is_own)
 {
     int found = 0;
     pthread_mutex_lock(&pinned_lock);
-    for (struct pinned **link = &pinned_list; *link != NULL; link = &(*link)->next) {
-        struct pinned *entry = *link;
-        if (entry->start != start || entry->registered != registered) continue;
+    for (struct registered **link = &pinned_list; *link != NULL; link = &(*link)->next) {
+        struct registered *entry = *link;
+        if (entry->start != start || entry->is_own != is_own) continue;
         *link = entry->next;
         free(entry);
         found = 1;
@@ -168,17 +179,19 @@ static int forget_pinned(const void *start, int registered)
     return found;
 }
 
-static int is_pinned(const void *pointer)
+/** The entry that @p pointer lies in; its start is NULL if there is none. */
+static struct registered find_pinned(const void *pointer)
 {
-    int found = 0;
+    struct registered found = {0};
     pthread_mutex_lock(&pinned_lock);
-    for (const struct pinned *entry = pinned_list; entry != NULL && !found; entry = entry->next)
-        found = (uintptr_t)pointer - (uintptr_t)entry->start < entry->bytes;
+    for (const struct registered *entry = pinned_list; entry != NULL && found.start == NULL;
+         entry = entry->next)
+        if ((uintptr_t)pointer - (uintptr_t)entry->start < entry->bytes) found = *entry;
     pthread_mutex_unlock(&pinned_lock);
     return found;
 }
 
-static cudaError_t allocate_pinned(void **pointer, size_t bytes, struct simt_site site)
+static cudaError_t allocate_pinned(void **pointer, size_t bytes, unsigned int flags, struct simt_site site)
 {
     runtime_makes(site, SIMT_NO_MEMORY);
     RETURN_IF_LOST();
@@ -186,24 +199,23 @@ static cudaError_t allocate_pinned(void **pointer, size_t bytes, struct simt_sit
     if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
     *pointer = NULL;
     if (bytes == 0) return cudaSuccess;
-    void *memory = bytes > SIZE_MAX - 4096 ? NULL : aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    if (memory == NULL || !remember_pinned(memory, bytes, 0)) {
-        free(memory);
-        return runtime_result(cudaErrorMemoryAllocation);
+    void *memory = simt_device_alloc(bytes, site.what, &site);
+    if (memory != NULL && !remember_pinned(memory, bytes, flags, 0)) {
+        (void)simt_device_free(memory);
+        memory = NULL;
     }
     *pointer = memory;
-    return cudaSuccess;
+    return runtime_result(memory != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
-    (void)flags;
-    return allocate_pinned(pointer, bytes, CALLER_SITE("cudaHostAlloc"));
+    return allocate_pinned(pointer, bytes, flags, CALLER_SITE("cudaHostAlloc"));
 }
 
 cudaError_t cudaMallocHost(void **pointer, size_t bytes)
 {
-    return allocate_pinned(pointer, bytes, CALLER_SITE("cudaMallocHost"));
+    return allocate_pinned(pointer, bytes, cudaHostAllocDefault, CALLER_SITE("cudaMallocHost"));
 }
 
 cudaError_t cudaFreeHost(void *pointer)
@@ -213,19 +225,19 @@ cudaError_t cudaFreeHost(void *pointer)
     RETURN_IF_UNSAFE();
     if (pointer == NULL) return cudaSuccess;
     if (!forget_pinned(pointer, 0)) return runtime_result(cudaErrorInvalidValue);
-    free(pointer);
+    (void)simt_device_free(pointer);
     return cudaSuccess;
 }
 
 cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
-    (void)flags;
     runtime_makes(CALLER_SITE("cudaHostRegister"), SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     if (pointer == NULL || bytes == 0) return runtime_result(cudaErrorInvalidValue);
-    if (is_pinned(pointer)) return runtime_result(cudaErrorHostMemoryAlreadyRegistered);
-    return runtime_result(remember_pinned(pointer, bytes, 1) ? cudaSuccess : cudaErrorMemoryAllocation);
+    if (find_pinned(pointer).start != NULL) return runtime_result(cudaErrorHostMemoryAlreadyRegistered);
+    return runtime_result(remember_pinned(pointer, bytes, flags, 1) ? cudaSuccess
+                                                                    : cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaHostUnregister(void *pointer)
@@ -238,10 +250,26 @@ cudaError_t cudaHostUnregister(void *pointer)
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
 {
-    (void)host;
-    (void)flags;
-    if (device != NULL) *device = NULL;
-    return runtime_refuse(CALLER_SITE("cudaHostGetDevicePointer"), "host memory mapped into the device is");
+    RETURN_IF_LOST();
+    if (device == NULL || flags != 0) return runtime_result(cudaErrorInvalidValue);
+    *device = NULL;
+    struct registered entry = find_pinned(host);
+    if (entry.start == NULL) return runtime_result(cudaErrorInvalidValue);
+    if (entry.is_own)
+        return runtime_refuse(
+            CALLER_SITE("cudaHostGetDevicePointer"),
+            "memory of the program's own that is mapped into the device (use cudaHostAlloc) is");
+    *device = host;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
+{
+    RETURN_IF_LOST();
+    struct registered entry = find_pinned(host);
+    if (flags == NULL || entry.start == NULL) return runtime_result(cudaErrorInvalidValue);
+    *flags = entry.flags | cudaHostAllocMapped; /* with unified addressing all of it is mapped */
+    return cudaSuccess;
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
@@ -250,14 +278,16 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     if (attributes == NULL) return runtime_result(cudaErrorInvalidValue);
     memset(attributes, 0, sizeof(*attributes));
     attributes->device = -2; /* what CUDA says of memory it does not know */
-    if (simt_device_contains(pointer, 1)) {
+    struct registered entry = find_pinned(pointer);
+    if (entry.start != NULL || simt_host_may(pointer)) {
+        attributes->type = entry.start != NULL ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
+        attributes->device = 0;
+        attributes->devicePointer = entry.is_own ? NULL : (void *)pointer;
+        attributes->hostPointer = (void *)pointer;
+    } else if (simt_device_contains(pointer, 1)) {
         attributes->type = cudaMemoryTypeDevice;
         attributes->device = 0;
         attributes->devicePointer = (void *)pointer;
-    } else if (is_pinned(pointer)) {
-        attributes->type = cudaMemoryTypeHost;
-        attributes->device = 0;
-        attributes->hostPointer = (void *)pointer;
     } else {
         attributes->hostPointer = (void *)pointer;
     }
@@ -270,7 +300,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 static int is_mistaken_for_host(struct simt_site site, const void *pointer, const char *role)
 {
     char what[256];
-    if (!simt_is_device_pointer(pointer)) return 0;
+    if (!simt_is_device_pointer(pointer) || simt_host_may(pointer)) return 0;
     simt_device_describe(pointer, 1, what, sizeof(what));
     simt_finding("host-pointer", &site, "%s %s device memory as if it were host memory: %s", site.what, role,
                  what);
@@ -290,7 +320,8 @@ static int from_device(enum cudaMemcpyKind kind)
 /** The direction that the pointers themselves say. */
 static enum cudaMemcpyKind infer_kind(const void *to, const void *from)
 {
-    int to_is_device = simt_device_contains(to, 1), from_is_device = simt_device_contains(from, 1);
+    int to_is_device = simt_device_contains(to, 1) && !simt_host_may(to),
+        from_is_device = simt_device_contains(from, 1) && !simt_host_may(from);
     if (to_is_device) return from_is_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     return from_is_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
@@ -343,6 +374,20 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
                             cudaStream_t stream)
 {
     return copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
+}
+
+cudaError_t cudaMemcpyPeer(void *to, int device, const void *from, int from_device, size_t bytes)
+{
+    if (device != 0 || from_device != 0) return runtime_result(cudaErrorInvalidDevice);
+    return copy(one_row(to, from, bytes, cudaMemcpyDeviceToDevice), NULL, CALLER_SITE("cudaMemcpyPeer"));
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int device, const void *from, int from_device, size_t bytes,
+                                cudaStream_t stream)
+{
+    if (device != 0 || from_device != 0) return runtime_result(cudaErrorInvalidDevice);
+    return copy(one_row(to, from, bytes, cudaMemcpyDeviceToDevice), stream,
+                CALLER_SITE("cudaMemcpyPeerAsync"));
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,

@@ -116,6 +116,8 @@ cudaError_t runtime_perform(const struct operation *operation);
 /** @brief The host waited, or asked and was told so: all launches are over. */
 void runtime_settled(void);
 
+/** @brief 1 if @p pool is the device's. */
+int pool_is_valid(cudaMemPool_t pool);
 /** @brief 1 if @p stream is the default stream or one that exists. */
 int stream_is_valid(cudaStream_t stream);
 void event_record_now(cudaEvent_t event);

@@ -233,10 +233,12 @@ void rewrite_launch(struct rewriter *r, size_t i)
     if (deduced) spell_null_pointers(r, end + 1);
 }
 
-/** cudaLaunchKernel((const void *)kernel, ...): the cast goes, the place comes. */
+/** cudaLaunchKernel((const void *)kernel, ...), and the cooperative one: the cast goes, the place comes. */
 void rewrite_launch_call(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
+    const char *by =
+        token_is(t, i, "cudaLaunchKernel") ? "simt_launch_by_array" : "simt_launch_cooperatively";
     if (!token_is(t, i + 1, "(")) return;
     size_t first = i + 2, last = first;
     if (token_is(t, first, "(")) { /* (const void *) */
@@ -253,6 +255,6 @@ void rewrite_launch_call(struct rewriter *r, size_t i)
     while (token_is(t, first, "&") || token_is(t, first, "(")) first++;
     for (last = first; token_is(t, last + 1, "::") && t->list[last + 2].kind == TOKEN_WORD;) last += 2;
     edit_add(r, t->list[i].start, token_end(t, i + 1) - t->list[i].start,
-             format_string("simt_launch_by_array(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, ",
+             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, ", by,
                            (int)t->list[last].length, t->source + t->list[last].start));
 }

@@ -3,6 +3,7 @@
  * @brief simtcc: rewrites kernel files, compiles them with the C++ compiler of the machine, links the device.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "options.h"
 #include "prelude.h"
 #include "project.h"
+#include "refusals.h"
 #include "text.h"
 
 extern char **environ;
@@ -202,18 +204,41 @@ static void add_all(struct string_list *list, const struct string_list *more)
     for (size_t i = 0; i < more->count; i++) list_add(list, more->items[i]);
 }
 
-/** Runs a command; its exit status, or 2 if it cannot be run. */
-static int run(struct string_list *command, int verbose)
+/** Runs a command, whose messages go to the file @p messages if that is not NULL; its exit status, or 2 if it cannot be run. */
+static int run_into(struct string_list *command, int verbose, const char *messages)
 {
     pid_t child;
     int status;
+    posix_spawn_file_actions_t actions;
     for (size_t i = 0; verbose && i < command->count; i++)
         fprintf(stderr, "%s%c", command->items[i], i + 1 < command->count ? ' ' : '\n');
     list_add(command, NULL);
-    int error = posix_spawnp(&child, command->items[0], NULL, NULL, (char **)(void *)command->items, environ);
+    posix_spawn_file_actions_init(&actions);
+    if (messages != NULL)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC,
+                                         0600);
+    int error =
+        posix_spawnp(&child, command->items[0], &actions, NULL, (char **)(void *)command->items, environ);
+    posix_spawn_file_actions_destroy(&actions);
     if (error != 0) die("cannot run %s: %s", command->items[0], strerror(error));
     if (waitpid(child, &status, 0) < 0) die("lost %s: %s", command->items[0], strerror(errno));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+static int run(struct string_list *command, int verbose)
+{
+    return run_into(command, verbose, NULL);
+}
+
+/** Runs the compiler on a source. What it says is told at its end: of a thing that this device does not have, in one sentence. */
+static int run_compiler(struct string_list *command, int verbose)
+{
+    char *messages = format_string("%s/messages", folder);
+    if (isatty(STDERR_FILENO)) list_add(command, "-fdiagnostics-color=always");
+    list_add(&temporary_files, messages);
+    int status = run_into(command, verbose, messages);
+    refusals_tell(messages);
+    return status;
 }
 
 /* ---- compiling ----------------------------------------------------------------------------------------- */
@@ -321,6 +346,8 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-isystem"};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(command, fixed[i]);
     list_add(command, job->where.include);
+    list_add(command, "-isystem");
+    list_add(command, format_string("%s/refused", job->where.include));
 }
 
 /** -E names copies, too: line markers in @p path must name the originals. */
@@ -389,7 +416,7 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
     if (preprocess && !job->compiler->is_clang) list_add(&command, "-fpch-preprocess");
     const char *const last[] = {preprocess ? "-E" : "-c", copy, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
-    int status = run(&command, job->options->verbose);
+    int status = run_compiler(&command, job->options->verbose);
     if (status == 0 && preprocess) status = translate_markers(&project, object);
     if (status == 0 && !preprocess && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);
@@ -430,10 +457,12 @@ static int compile_host_file(const struct job *job, const char *source, const ch
     add_all(&command, &job->options->compile);
     const char *const fixed[] = {"-fno-pie", "-D__SIMT__=1", "-isystem", job->where.include};
     for (size_t i = 0; i < 4; i++) list_add(&command, fixed[i]);
+    list_add(&command, "-isystem");
+    list_add(&command, format_string("%s/refused", job->where.include));
     if (depfile != NULL) add_dependencies(job, &command, object, depfile);
     const char *const last[] = {"-c", source, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
-    return run(&command, job->options->verbose);
+    return run_compiler(&command, job->options->verbose);
 }
 
 static int compile(const struct job *job, const char *source, const char *object)

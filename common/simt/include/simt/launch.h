@@ -20,8 +20,10 @@ extern "C" {
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
 /** @brief Refuses a kernel that is only a void pointer. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
-/** @brief Whether a launch may have these attributes; *@p early is 1 if one lets it start early. */
-cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early);
+/** @brief Whether a launch may have these attributes; *@p early is 1 if one lets it start early, *@p cooperative if its blocks may
+ *         wait for each other. */
+cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
+                                   int *cooperative);
 }
 
 /** @brief What stands between `<<<` and `>>>`. */
@@ -29,13 +31,13 @@ struct simt_configuration {
     dim3 grid, block;
     size_t dynamic_shared_bytes;
     cudaStream_t stream;
-    int early; /**< see struct simt_launch */
+    int early, cooperative; /**< see struct simt_launch */
 };
 
 SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
                                               cudaStream_t stream = 0)
 {
-    return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0};
+    return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0, 0};
 }
 
 /** @brief The arguments of a launch, one after the other. */
@@ -84,6 +86,7 @@ SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configurati
     launch.entry = simt_call<F, P...>::run;
     launch.args = &call;
     launch.early = c.early;
+    launch.cooperative = c.cooperative;
     return simt_launch_kernel(&launch, sizeof(call), c.stream);
 }
 
@@ -130,7 +133,7 @@ SIMT_INLINE cudaError_t simt_launch_configured(simt_site site, const cudaLaunchC
                                                void (*kernel)(P...), A &&...arguments)
 {
     simt_configuration c = {};
-    cudaError_t error = simt_launch_attributes(&site, config, &c.early);
+    cudaError_t error = simt_launch_attributes(&site, config, &c.early, &c.cooperative);
     if (error != cudaSuccess) return error;
     c.grid = config->gridDim;
     c.block = config->blockDim;
@@ -180,6 +183,24 @@ SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, void (*kernel)(P...
 
 SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
                                              cudaStream_t = 0)
+{
+    return simt_launch_untyped(&site);
+}
+
+/** @brief cudaLaunchCooperativeKernel, rewritten in the same way. */
+template <typename... P>
+SIMT_INLINE cudaError_t simt_launch_cooperatively(simt_site site, void (*kernel)(P...), dim3 grid, dim3 block,
+                                                  void **arguments, size_t dynamic_shared_bytes = 0,
+                                                  cudaStream_t stream = 0)
+{
+    simt_configuration configuration = simt_configure(grid, block, dynamic_shared_bytes, stream);
+    configuration.cooperative = 1;
+    return simt_launch_array(site, configuration, kernel, arguments,
+                             typename simt_count_to<sizeof...(P)>::type());
+}
+
+SIMT_INLINE cudaError_t simt_launch_cooperatively(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
+                                                  cudaStream_t = 0)
 {
     return simt_launch_untyped(&site);
 }

@@ -1,0 +1,52 @@
+/**
+ * @file sites.c
+ * @brief Sites of calls that learn file and line only when they run: the methods of cooperative groups.
+ *
+ * Lanes meet at a site, which its address identifies; so there must be one for each place. They are kept in a table that
+ * only grows, and are looked up without a lock.
+ */
+#include "machine.h"
+#include "settings.h"
+#include "tools.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { SITE_SLOTS = 1 << 14 };
+static struct simt_site *slots[SITE_SLOTS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The texts are literals: one place has one address for each. */
+static size_t slot_of(const char *file, int line, const char *what)
+{
+    const uint64_t key = (uintptr_t)file ^ (uint64_t)(unsigned)line << 40 ^ (uintptr_t)what << 20;
+    return simt_mix(key) % SITE_SLOTS;
+}
+
+static struct simt_site *find(const char *file, int line, const char *what, size_t *slot)
+{
+    for (*slot = slot_of(file, line, what);; *slot = (*slot + 1) % SITE_SLOTS) {
+        struct simt_site *site = __atomic_load_n(&slots[*slot], __ATOMIC_ACQUIRE);
+        if (site == NULL) return NULL;
+        if (site->file == file && site->line == line && site->what == what) return site;
+    }
+}
+
+const struct simt_site *simt_site_at(const char *file, int line, const char *what)
+{
+    static size_t count;
+    size_t slot;
+    struct simt_site *site = find(file, line, what, &slot);
+    if (site != NULL) return site;
+    pthread_mutex_lock(&lock);
+    site = find(file, line, what, &slot);
+    if (site == NULL) {
+        site = malloc(sizeof *site);
+        if (site == NULL || ++count == SITE_SLOTS) simt_die("too many calls of cooperative groups.");
+        *site = (struct simt_site){file, line, what, NULL};
+        __atomic_store_n(&slots[slot], site, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return site;
+}

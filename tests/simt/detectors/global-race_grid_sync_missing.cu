@@ -1,0 +1,27 @@
+// expect: global-race at lines 12, 14
+/** A barrier of the block stands where the values of other blocks need one of the grid. */
+#include "detecting.h"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+static __global__ void neighbour_kernel(int *data) /* [4, 32] */
+{
+    const cg::grid_group grid = cg::this_grid();
+    data[grid.thread_rank()] = (int)grid.thread_rank(); // here
+    cg::this_thread_block().sync();
+    const int other = data[(grid.thread_rank() + 32) % grid.size()]; // here
+    grid.sync();
+    data[grid.thread_rank()] = other;
+}
+
+int main(void)
+{
+    int *data = device_array<int>(4 * 32);
+    void *arguments[] = {&data};
+    (void)cudaLaunchCooperativeKernel(neighbour_kernel, dim3(4), dim3(32), arguments);
+    expect_outcome(cudaSuccess);
+    release(data);
+    return 0;
+}

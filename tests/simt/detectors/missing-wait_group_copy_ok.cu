@@ -1,0 +1,30 @@
+// expect: none
+/** cg::wait() waits for the copies of all members. */
+#include "detecting.h"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+#include <cooperative_groups/memcpy_async.h>
+
+static __global__ void neighbour_kernel(int *data) /* [4, 32] */
+{
+    __shared__ alignas(16) int stage[32];
+    const cg::thread_block block = cg::this_thread_block();
+    cg::memcpy_async(block, stage, data + 32, sizeof stage);
+    cg::wait(block);
+    data[threadIdx.x] = stage[31 - threadIdx.x];
+}
+
+int main(void)
+{
+    int *data = device_array<int>(4 * 32);
+    void *arguments[] = {&data};
+    require(cudaMemset(data, 0, 4 * 32 * sizeof *data), "cudaMemset");
+    (void)arguments;
+    neighbour_kernel<<<1, 32>>>(data);
+    expect_outcome(cudaSuccess);
+    release(data);
+    return 0;
+}
