@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/** @brief A program's exit status: the device found something; it stopped the program, which would not have ended. */
+enum { SIMT_EXIT_FINDINGS = 86, SIMT_EXIT_ENDLESS = 87 };
+
 /** @brief Every kind; a report of another one is no finding. tests/unit/simt_machine.c holds the device to it. */
 static const char *const simt_finding_kinds[] = {
     "out-of-bounds",    "misaligned",      "uninitialized-read",

@@ -385,8 +385,9 @@ void simt_lines_prepare(void);
 /** @brief From now on (1), until 0, blocks and threads run in another order: forward for reverse, another random one. */
 void simt_turn_order(int turned);
 
-/** @brief After @p seconds of CPU time without another call of this the program is stopped: it prints an `endless`
- *         finding with the line where it is, and exits. 0 stops waiting. */
+/** @brief From @p seconds of CPU time on without another call of this the program is watched: a block that then takes
+ *         three quarters as long again, or host code that does without a launch, stops it. It prints an `endless` finding
+ *         with the line where it is and exits with SIMT_EXIT_ENDLESS. 0 stops watching. */
 void simt_watch(double seconds);
 
 /** @brief SIMT_DEVICE: 75, 80 or 90. */

@@ -144,8 +144,8 @@ static void misbehave(int image_descriptor, int replies)
     if (is("crash")) raise(SIGSEGV);
     if (is("killed_always") || (is("killed_once") && first_time())) raise(SIGKILL);
     if (is("endless")) {
-        fputs("simt: endless: a launch has not ended in kernel fake\n", stderr);
-        _exit(86);
+        fputs("simt: endless: a block has not ended in kernel fake\n", stderr);
+        _exit(87);
     }
     if (is("abort")) abort();
     if (is("hang"))

@@ -5,6 +5,7 @@
  * it prints must contain the expected words (or there must be none), and be the same bytes whatever the
  * workers. This file is compiled with the flags of kernel files, so that the compiler reports its accesses.
  */
+#include "findings.h"
 #include "machine.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -745,6 +747,52 @@ static void test_spin(void)
     REQUIRE(launch("spin_kernel", spin_kernel, NULL, 1, 1, 0) == 702);
 }
 
+/* CPU time that is used up, as by a loop. */
+static void compute(double seconds)
+{
+    struct timespec begin, now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) * 1e-9 < seconds);
+}
+
+static void slow_kernel(const void *p)
+{
+    (void)p;
+    compute(0.02);
+}
+
+/* Far more in all than the device waits, and never long without a step forward. */
+static void test_slow(void)
+{
+    simt_watch(0.1);
+    REQUIRE(launch("slow_kernel", slow_kernel, NULL, 20, 1, 0) == 0);
+    for (int i = 0; i < 20; i++) {
+        compute(0.02);
+        REQUIRE(launch("nothing_kernel", nothing_kernel, NULL, 1, 1, 0) == 0);
+    }
+    simt_watch(0.0);
+}
+
+static void endless_kernel(const void *p)
+{
+    (void)p;
+    if (global_index() == 2) compute(1e9);
+}
+
+static void test_endless_kernel(void)
+{
+    simt_watch(0.1);
+    launch("endless_kernel", endless_kernel, NULL, 3, 1, 0);
+}
+
+static void test_endless_host(void)
+{
+    REQUIRE(launch("nothing_kernel", nothing_kernel, NULL, 1, 1, 0) == 0);
+    simt_watch(0.1);
+    compute(1e9);
+}
+
 static void stop_kernel(const void *p)
 {
     (void)p;
@@ -821,6 +869,11 @@ static const struct test {
     {"recursion", test_recursion, {"simt: out-of-bounds: the stack of a thread is full"}},
     {"division", test_division, {"simt: unsupported: ", "division by zero"}},
     {"spin", test_spin, {"simt: deadlock: a thread waits for ever"}},
+    {"slow", test_slow, {NULL}},
+    {"endless_kernel",
+     test_endless_kernel,
+     {"simt: endless: a block has not ended", "in kernel endless_kernel", "block (2,0,0) thread (0,0,0)"}},
+    {"endless_host", test_endless_host, {"simt: endless: the call has not ended", "in host code"}},
     {"stop", test_stop, {"simt: assert: the count is 40", "block (1,0,0) thread (8,0,0)"}},
     {"leak", test_leak, {"simt: leak: 1 allocation was never freed, 40 bytes"}},
     {"reset", test_reset, {"simt: leak: 1 allocation was never freed, 40 bytes"}},
@@ -856,7 +909,8 @@ static bool as_expected(const struct test *test, int code, const char *output)
     if (test->expected[0] == NULL) return code == 0 && output[0] == '\0';
     for (int i = 0; i < 4 && test->expected[i] != NULL; i++)
         if (strstr(output, test->expected[i]) == NULL) return false;
-    return code == 86;
+    const bool endless = strncmp(test->expected[0], "simt: endless", 13) == 0;
+    return code == (endless ? SIMT_EXIT_ENDLESS : SIMT_EXIT_FINDINGS);
 }
 
 static int check_test(const char *program, const struct test *test)

@@ -36,12 +36,13 @@ enum {
 /* Memory of the host that a runner may use beside what its cases need: CUDA's own is large. */
 #define GPU_HOST_BYTES (UINT64_C(8) << 30)
 #define SIMT_HOST_BYTES (UINT64_C(2) << 30)
-/* CPU seconds after which the software device calls a case endless: many times what the solutions need, of which the
- * slowest take 2e-6 s for an operation, and most a tenth of that. */
-#define PATIENCE_SECONDS 5.0
+/* CPU seconds after which the software device begins to look whether a case is endless, as one block of it is that takes
+ * three quarters as long again: many times what the solutions need, of which the slowest take 2e-6 s for an operation,
+ * and most a tenth of that. */
+#define PATIENCE_SECONDS 3.0
 #define PATIENCE_PER_FLOP 20e-6
 /* It speaks before the real time is over, after which it is killed. */
-#define PATIENCE_SHARE 0.8
+#define PATIENCE_SHARE 0.45
 
 static int has_contents(enum wire_role role)
 {
@@ -418,13 +419,6 @@ static enum item_end end_of(enum child_event event)
     }
 }
 
-/* The software device has stopped it and said where it is. */
-static int says_endless(const char *text)
-{
-    const char *at = strstr(text, "simt: endless:");
-    return at != NULL && (at == text || at[-1] == '\n');
-}
-
 /* One item in a running runner; 1 if the runner can go on with the next. */
 static int run_item(struct session *session, struct child *child, int index)
 {
@@ -438,7 +432,6 @@ static int run_item(struct session *session, struct child *child, int index)
     item->end = end_of(event);
     child->box.text[child->box.text_used] = '\0';
     keep_text(item, child->box.text + text_before);
-    if (event == CHILD_ENDED && says_endless(item->text)) item->end = ITEM_LATE;
     int going = event == CHILD_REPLY && session_case(session, index)->result.cuda_error == 0;
     if (going && session->on_answer != NULL) {
         item->judged = 1;
@@ -446,9 +439,6 @@ static int run_item(struct session *session, struct child *child, int index)
     }
     return going;
 }
-
-/* The software device exits with this code if it found anything. */
-enum { EXIT_FINDINGS = 86 };
 
 static int findings_known(const struct session *session, int first, int last)
 {
@@ -464,10 +454,11 @@ static void close_runner(struct session *session, struct child *child, int first
     child_end(child, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
     item->exit_code = child->box.exit_code;
     item->signal = child->box.signal;
-    if (item->end == ITEM_CRASHED && item->signal == SIGXCPU)
-        item->end = ITEM_LATE; /* our limit, as the other */
+    /* The software device has stopped it and said where it is; or our limit did, as the other. */
+    if (item->end == ITEM_CRASHED && (item->exit_code == SIMT_EXIT_ENDLESS || item->signal == SIGXCPU))
+        item->end = ITEM_LATE;
     if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, child->box.text);
-    if (item->end == ITEM_ANSWERED && child->box.exit_code == EXIT_FINDINGS &&
+    if (item->end == ITEM_ANSWERED && child->box.exit_code == SIMT_EXIT_FINDINGS &&
         !findings_known(session, first, last)) {
         keep_text(item, child->box.text + child->text_at_end);
         item->finding = 1;

@@ -6,6 +6,7 @@
  * memory rests in quarantine, so that a use after free is seen, and goes back in the order of freeing.
  */
 #include "arena.h"
+#include "findings.h"
 #include "image.h"
 #include "lines.h"
 #include "machine.h"
@@ -659,5 +660,5 @@ __attribute__((destructor)) static void end_process(void)
     if (simt_finding_count() == 0) return;
     fflush(NULL);
     if (__gcov_dump) __gcov_dump();
-    _exit(86);
+    _exit(SIMT_EXIT_FINDINGS);
 }

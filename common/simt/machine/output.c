@@ -3,6 +3,7 @@
  * @brief What kernel code says: printf, assert, trap, and what the headers have to remark.
  */
 #include "finding.h"
+#include "findings.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
@@ -45,7 +46,7 @@ void simt_stop(const struct simt_site *site, const char *kind, const char *forma
     va_end(arguments);
     if (w == NULL) {
         simt_finding(kind, site, "%s", text);
-        exit(86);
+        exit(SIMT_EXIT_FINDINGS);
     }
     struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .seen = 1};
     f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, site};

@@ -2,14 +2,16 @@
  * @file watch.c
  * @brief A call that never ends: stopped after a time, with the line where it spins.
  *
- * A timer interrupts the program after so much CPU time, so that a busy machine makes no difference. If a kernel
- * runs, the first block that has not ended is to blame (later ones may be waiting for it), and its thread says where
- * it is; else it is host code that does not return. What was interrupted cannot go on safely, so the program ends
- * here.
+ * A timer interrupts the program after so much CPU time, and then again and again. If a kernel runs, the first block
+ * that has not ended is looked at (later ones may be waiting for it): one that is still the first after three quarters
+ * of that time on its own thread's clock is endless, and says where it is. Else it is host code: endless if it has
+ * taken as long without a launch. So neither a busy machine nor a launch of very many blocks is taken for a loop that
+ * never ends. What was interrupted cannot go on safely, so the program ends here.
  */
 #include "watch.h"
 #include "blocks.h"
 #include "finding.h"
+#include "findings.h"
 #include "image.h"
 #include "lines.h"
 #include "machine.h"
@@ -25,24 +27,59 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EXIT_FINDINGS = 86 };
-static const suseconds_t again_us = 200000; /* between two blocks nobody is to blame: look again */
+static const suseconds_t again_us = 200000; /* CPU time between two looks */
+static const double share_of_a_block =
+    0.75; /* of the patience, for one block or for host code without a launch */
 
 static double patience;
 static atomic_flag told = ATOMIC_FLAG_INIT;
 
+/* What the first look saw: host code after a launch, or a block of one. */
+struct seen {
+    bool host, any;
+    unsigned long launch;
+    uint64_t block;
+    double since; /* on the thread's clock */
+};
+static struct seen seen;
+static atomic_flag looking = ATOMIC_FLAG_INIT;
+
+static double thread_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Whether the same block, or host code, is where it was for too long. */
+static bool is_endless(const struct worker *w)
+{
+    if (atomic_flag_test_and_set(&looking)) return false;
+    const double now = thread_seconds();
+    const struct seen here = {w == NULL, true, simt_now.number, w != NULL ? w->result->order : 0, now};
+    const bool same =
+        seen.any && seen.host == here.host && seen.launch == here.launch && seen.block == here.block;
+    if (!same) seen = here;
+    const bool endless = same && now - seen.since >= share_of_a_block * patience;
+    atomic_flag_clear(&looking);
+    return endless;
+}
+
 static void end_here(void)
 {
     fflush(stderr);
-    _exit(EXIT_FINDINGS);
+    _exit(SIMT_EXIT_ENDLESS);
 }
 
 static char *sentence(const char *what)
 {
     char *text = NULL;
-    return asprintf(&text, "%s has not ended after %.3g s of CPU time", what, patience) < 0 ? NULL : text;
+    return asprintf(&text, "%s has not ended after %.3g s of CPU time", what, share_of_a_block * patience) < 0
+               ? NULL
+               : text;
 }
 
 static void tell_of_kernel(struct worker *w, void *context)
@@ -51,7 +88,7 @@ static void tell_of_kernel(struct worker *w, void *context)
     struct finding f = {
         .kind = "endless",
         .place = PLACE_OTHER,
-        .text = sentence("a launch"),
+        .text = sentence("a block"),
         .remark = "a loop whose condition never becomes false, or one that takes far too many steps",
         .seen = 1};
     f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, NULL};
@@ -89,10 +126,10 @@ static void look(int signal, siginfo_t *info, void *context)
     struct worker *w = simt_tls_worker;
     (void)info;
     if (w != NULL && simt_runs_first_block(w)) {
-        if (!atomic_flag_test_and_set(&told)) tell_of_kernel(w, context);
+        if (is_endless(w) && !atomic_flag_test_and_set(&told)) tell_of_kernel(w, context);
     } else if (simt_launch_runs()) {
         ask_workers(signal);
-    } else if (w == NULL && !atomic_flag_test_and_set(&told)) {
+    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&told)) {
         tell_of_host(context);
     }
 }
@@ -113,6 +150,7 @@ void simt_watch(double seconds)
         simt_watch_prepare(); /* there may never be a launch */
         timer.it_interval.tv_usec = again_us;
         patience = seconds;
+        seen.any = false;
     }
     setitimer(ITIMER_PROF, &timer, NULL);
 }
