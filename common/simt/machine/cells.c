@@ -36,6 +36,10 @@ struct doing {
     bool padding;  /**< the word in hand need not be written */
 };
 
+const char *const simt_overwrites_operand =
+    "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its group: whoever "
+    "overwrites them must "
+    "come after that wait";
 static const char *const NO_BARRIER =
     "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
 
@@ -58,6 +62,12 @@ static bool is_shared(const struct doing *now)
     return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
 }
 
+/* A thread that answers for what an actor did: of the products of a warpgroup, its first. */
+static uint16_t who(unsigned actor)
+{
+    return (uint16_t)(actor >= COLUMN_PRODUCT ? (actor - COLUMN_PRODUCT) * 4 * WARP_LANES : actor);
+}
+
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
 static void found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc)
@@ -65,13 +75,16 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    struct finding f = {.kind = is_shared(now) ? "shared-race" : "global-race",
+    const bool product = other_thread >= COLUMN_PRODUCT;
+    struct finding f = {.kind = product          ? "missing-wait"
+                                : is_shared(now) ? "shared-race"
+                                                 : "global-race",
                         .place = now->place,
                         .bytes = (uint32_t)now->bytes,
                         .where = now->offset,
-                        .remark = NO_BARRIER,
+                        .remark = product ? simt_overwrites_operand : NO_BARRIER,
                         .seen = 1};
-    f.actor[0] = (struct actor){w->block, other_pc, (uint16_t)other_thread, (uint8_t)other_access, NULL};
+    f.actor[0] = (struct actor){w->block, other_pc, who(other_thread), (uint8_t)other_access, NULL};
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
     const bool writes =
@@ -118,6 +131,26 @@ static void found_unwritten(struct doing *now)
                         .remark = "nothing was written there since the block began"};
     f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    simt_found(w, &f);
+}
+
+/* A product reads by the asynchronous proxy what was written by the generic one. */
+static void check_product_fence(struct doing *now, const struct cell *c)
+{
+    struct worker *w = now->w;
+    if (now->reported || (w->clocks && simt_is_fenced(w, c->write_tick, c->writer))) return;
+    now->reported = true;
+    struct finding f = {
+        .kind = "missing-proxy-fence",
+        .place = now->place,
+        .bytes = (uint32_t)now->bytes,
+        .where = now->offset,
+        .remark = "wgmma reads shared memory through the asynchronous proxy, the write did not go "
+                  "through it: a fence.proxy.async by the thread that wrote, then a barrier, must be "
+                  "between them",
+        .seen = 1};
+    f.actor[0] = (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL};
+    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, SIMT_READ, NULL};
     simt_found(w, &f);
 }
 
@@ -181,8 +214,10 @@ static bool read_cell(struct doing *now, struct cell *c)
     } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
         found_unwritten(now);
         good = false;
+    } else if (now->access & ACCESS_PRODUCT) {
+        check_product_fence(now, c);
     }
-    note_reader(now, c);
+    if (!(now->access & ACCESS_PRODUCT)) note_reader(now, c); /* it reads later: products.c */
     return good;
 }
 
@@ -580,6 +615,29 @@ bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offs
             if (is_written_since(w, &one[b], serial, writer)) return true;
     }
     return false;
+}
+
+static void read_by_product(struct cell *c, unsigned actor, uint32_t tick, uint32_t pc)
+{
+    const int slot = c->read_tick[0] <= c->read_tick[1] ? 0 : 1; /* the older one gives way */
+    c->reader[slot] = (uint16_t)actor;
+    c->read_tick[slot] = tick;
+    c->read_pc[slot] = pc;
+}
+
+void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                             unsigned group, uint32_t tick, uint32_t pc)
+{
+    struct space *s = &w->space[place];
+    for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
+        struct cell *c = &s->cells[word];
+        if (!s->ready[word * 4 / SPACE_CHUNK]) continue;
+        const bool split = c->split != 0 && is_live(w, c);
+        struct cell *one = split ? byte_cells(w, c) : c;
+        for (unsigned b = 0; b < (split ? 4u : 1u); b++)
+            read_by_product(&one[b], COLUMN_PRODUCT + group, tick, pc);
+        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+    }
 }
 
 /* ---- barriers as cells see them ----------------------------------------------------------------------- */

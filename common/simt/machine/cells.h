@@ -128,11 +128,12 @@ enum touch_kind {
 
 /** Further kinds of access, beside enum simt_access. */
 enum {
-    ACCESS_VOLATILE = 8, /**< does not race with atomics */
-    ACCESS_WHOLE = 16,   /**< a copy of a struct: a word with padding is written if any byte of it is */
-    ACCESS_PADDED = 32,  /**< one that may hold whole words of padding, which nobody ever writes */
-    ACCESS_COPY = 64,    /**< of an asynchronous copy: a write begins now, lands later */
-    ACCESS_BLOCK = 128,  /**< an atomic that is one for its block only */
+    ACCESS_VOLATILE = 8,  /**< does not race with atomics */
+    ACCESS_WHOLE = 16,    /**< a copy of a struct: a word with padding is written if any byte of it is */
+    ACCESS_PADDED = 32,   /**< one that may hold whole words of padding, which nobody ever writes */
+    ACCESS_COPY = 64,     /**< of an asynchronous copy: a write begins now, lands later */
+    ACCESS_BLOCK = 128,   /**< an atomic that is one for its block only */
+    ACCESS_PRODUCT = 512, /**< through the asynchronous proxy, by a product of a warpgroup */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
@@ -143,6 +144,11 @@ void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_
 /** @brief Whether one of these bytes was written in this block when the worker's serial was @p serial or later, and by whom. */
 bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                               uint32_t serial, struct actor *writer);
+/** @brief What to say of it if they are overwritten too soon. */
+extern const char *const simt_overwrites_operand;
+/** @brief These bytes were read by the products of warpgroup @p group that completed at @p tick. */
+void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                             unsigned group, uint32_t tick, uint32_t pc);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
 
 #endif

@@ -339,8 +339,8 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
 void simt_operand_begin(const void *pointer)
 {
     struct worker *w = simt_tls_watch;
-    const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
     if (w == NULL) return;
+    const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
     w->operand_owner = offset < w->space[PLACE_SHARED].bytes ? simt_image.tls_owner[offset] : 0;
 }
 
@@ -354,7 +354,7 @@ void simt_operand_read(const void *address, size_t bytes, const void *return_add
         simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
     if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->operand_owner)
         simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
-    simt_check(address, bytes, SIMT_READ, false, return_address);
+    look_closely(w, place, at, bytes, SIMT_READ | ACCESS_PRODUCT, return_address);
 }
 
 void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address)

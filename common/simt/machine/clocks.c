@@ -40,7 +40,7 @@ static void join(const struct worker *w, uint32_t *to, const uint32_t *from)
 {
     join_range(to, from, w->threads);
     join_range(to + COLUMN_ASYNC, from + COLUMN_ASYNC, w->mbarriers);
-    join_range(to + COLUMN_ALL, from + COLUMN_ALL, 1);
+    join_range(to + COLUMN_ALL, from + COLUMN_ALL, COLUMNS - COLUMN_ALL);
 }
 
 void simt_clock_join(const struct worker *w, struct clock *to, const struct clock *from)
@@ -55,7 +55,7 @@ void simt_clock_clear(const struct worker *w, struct clock *clock)
     for (unsigned i = 0; i < 2; i++) {
         memset(row[i], 0, w->threads * sizeof *row[i]);
         memset(row[i] + COLUMN_ASYNC, 0, w->mbarriers * sizeof *row[i]);
-        row[i][COLUMN_ALL] = 0;
+        memset(row[i] + COLUMN_ALL, 0, (COLUMNS - COLUMN_ALL) * sizeof *row[i]);
     }
 }
 

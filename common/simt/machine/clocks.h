@@ -21,10 +21,11 @@ enum {
     MBARRIERS = 512,            /* initialised at once in a block */
     COLUMN_ASYNC = MAX_THREADS, /* + i: what asynchronous copies that complete on mbarrier i have written */
     COLUMN_ALL = COLUMN_ASYNC + MBARRIERS, /* of `fenced`: what anybody did before this tick */
-    COLUMNS = COLUMN_ALL + 8,
+    COLUMN_PRODUCT = COLUMN_ALL + 1,       /* + i: what the completed products of warpgroup i have read */
+    COLUMNS = COLUMN_PRODUCT + MAX_WARPS / 4,
 };
 
-/** @brief Ticks by column: a thread, or the copies of an mbarrier. */
+/** @brief Ticks by column: a thread, the copies of an mbarrier, or the products of a warpgroup. */
 struct clock {
     uint32_t heard[COLUMNS];  /**< ordered before what comes now */
     uint32_t fenced[COLUMNS]; /**< and a fence.proxy.async was between */

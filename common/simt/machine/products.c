@@ -8,6 +8,7 @@
  */
 #include "products.h"
 #include "cells.h"
+#include "clocks.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
@@ -264,6 +265,7 @@ void simt_product_issue(const struct product *issued, unsigned warp_index,
         for (unsigned i = 0; i < WARP_LANES; i++) lane[i]->other_product = true;
         return;
     }
+    if (w->checking) simt_clocks_open(w);
     struct sums *s = sums_in_flight(w, warp_index, p, lane);
     if (w->checking) check_registers(w, warp_index, p, lane, s == NULL);
     const bool fresh = s == NULL;
@@ -304,7 +306,8 @@ void simt_product_wait(const struct simt_site *site, unsigned prior)
 struct overwriting {
     struct worker *w;
     const struct product *product;
-    uint32_t serial;
+    unsigned group;
+    uint32_t serial, tick; /**< writes after this one; when it is complete */
     unsigned thread;
     bool found;
 };
@@ -314,26 +317,31 @@ static void look_at_row(void *context, uintptr_t address)
     struct overwriting *o = context;
     struct worker *w = o->w;
     const enum place place = simt_place_of(w, address);
-    if (o->found || (place != PLACE_SHARED && place != PLACE_DYNAMIC)) return;
+    if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
+    simt_cells_product_read(w, place, address - w->space[place].base, 16, o->group, o->tick,
+                            simt_pack_pc(o->product->pc));
+    if (o->found) return;
     struct finding f = {.kind = "missing-wait", .place = place, .bytes = 16, .seen = 1};
     f.where = address - w->space[place].base;
     if (!simt_cells_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
     o->found = true;
-    f.remark = "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its "
-               "group: whoever "
-               "overwrites them must come after that wait";
+    f.remark = simt_overwrites_operand;
     f.actor[0] = (struct actor){w->block, simt_pack_pc(o->product->pc), (uint16_t)o->thread, SIMT_READ, NULL};
     simt_found(w, &f);
 }
 
 static void check_operands(struct worker *w, unsigned group, const struct product *p)
 {
-    struct overwriting o = {
-        .w = w, .product = p, .thread = group * GROUP_WARPS * WARP_LANES, .serial = UINT32_MAX};
+    struct overwriting o = {.w = w,
+                            .product = p,
+                            .group = group,
+                            .tick = ++w->clock,
+                            .thread = group * GROUP_WARPS * WARP_LANES,
+                            .serial = UINT32_MAX};
     for (unsigned part = 0; part < GROUP_WARPS; part++)
         if (p->serial[part] < o.serial) o.serial = p->serial[part];
     p->each_row(p, GROUP_WARPS, look_at_row, &o);
-    for (unsigned part = 0; part < GROUP_WARPS && !o.found; part++) {
+    for (unsigned part = 0; part < GROUP_WARPS; part++) {
         o.serial = p->serial[part];
         o.thread = (group * GROUP_WARPS + part) * WARP_LANES;
         p->each_row(p, part, look_at_row, &o);
@@ -389,6 +397,15 @@ static bool covers(const struct warp *warp, unsigned part, const struct product 
     return p->issued >> part & 1 && !(p->delivered >> part & 1) && p->group[part] + prior < warp->open_group;
 }
 
+/* What the lanes do now comes after the reads of the products that have completed. */
+static void hear_products(struct worker *w, struct warp *warp, unsigned group)
+{
+    struct clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) clock[lane].heard[COLUMN_PRODUCT + group] = w->clock;
+    warp->news |= warp->lanes;
+    simt_new_tick(w, warp);
+}
+
 void simt_resolve_products(struct worker *w, struct warp *warp)
 {
     const unsigned live = warp->lanes & ~warp->exited, warp_index = (unsigned)(warp - w->warp_of);
@@ -404,6 +421,7 @@ void simt_resolve_products(struct worker *w, struct warp *warp)
         if (first && w->checking) check_operands(w, group, p);
         deliver(w, warp_index, p);
     }
+    if (w->checking && w->clocks) hear_products(w, warp, group);
     drop_delivered(&w->product[group]);
     for (unsigned rest = warp->at_products; rest != 0; rest &= rest - 1)
         thread_at(w, warp_index, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;

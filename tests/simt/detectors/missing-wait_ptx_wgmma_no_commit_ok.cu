@@ -1,0 +1,27 @@
+// expect: none
+/** Both belong to the group. */
+#include "warpgroups.h"
+
+static __global__ void ptx_kernel(float *out)
+{
+    __shared__ __align__(128) half a[A_HALVES], b[B_HALVES];
+    float d[4] = {0};
+    fill(a, A_HALVES);
+    fill(b, B_HALVES);
+    PROXY_FENCE();
+    __syncthreads();
+    const uint64_t x = describe(a, 128, 256), y = describe(b, 128, 256);
+    float e[4] = {0};
+    WGMMA_FENCE();
+    MULTIPLY(d, x, y);
+    MULTIPLY(e, x, y);
+    WGMMA_COMMIT();
+    WGMMA_WAIT(0);
+    out[threadIdx.x] = d[0] + e[0];
+}
+
+int main(void)
+{
+    run(ptx_kernel, GROUP, cudaSuccess);
+    return 0;
+}
