@@ -19,6 +19,7 @@
 #include "named.h"
 #include "pages.h"
 #include "products.h"
+#include "registers.h"
 #include "settings.h"
 #include "sizes.h"
 #include "tools.h"
@@ -136,6 +137,7 @@ static void begin_block(struct worker *w)
     simt_named_begin(w);
     simt_mbarriers_begin(w);
     simt_products_begin(w);
+    simt_registers_begin(w);
     w->split.count = 0;
     w->phase = 1;
     w->fences = 0;
@@ -193,6 +195,7 @@ void simt_run_block(struct worker *w)
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
     simt_products_end(w);
+    simt_registers_end(w);
     simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;

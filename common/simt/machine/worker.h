@@ -10,7 +10,7 @@
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk.c mbarrier.c named.c        ... bulk copies; mbarriers; barriers of a part of the block
- *     products.c                       ... products of a warpgroup in flight
+ *     products.c registers.c           ... products of a warpgroup in flight; its registers
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
@@ -142,6 +142,8 @@ struct warp {
     uint32_t heard[MAX_WARPS];              /**< of other warps, by such barriers: ordered up to here */
     unsigned at_products;                   /**< lanes that wait for products */
     uint32_t open_group;                    /**< number of the group of products that is open */
+    unsigned registers;                     /**< of a thread, by setmaxnreg (registers.c); 0: as launched */
+    const struct simt_site *registers_site;
 };
 
 enum { BARRIERS = 16 };

@@ -23,6 +23,7 @@
  * The products of an element are summed in float in the order of k and then added, as mma.sync does here (matrix.c).
  */
 #include "../machine/products.h"
+#include "../machine/registers.h"
 #include "numbers.h"
 #include "parse.h"
 #include "program.h"
@@ -541,6 +542,24 @@ static void wait(struct run *run, const struct op *op)
     }
 }
 
+/* ---- registers ------------------------------------------------------------------------------------------------ */
+
+static void check_registers(struct compiling *c, const struct row *row, struct op *op)
+{
+    const uint64_t count = c->program->constant[op->slot[0] - c->slots];
+    (void)row;
+    if (count < 24 || count > 256 || count % 8 != 0)
+        ptx_refuse(c, "the number of registers is a multiple of 8 from 24 to 256, not %llu, as ptxas says",
+                   (unsigned long long)count);
+}
+
+static void set_registers(struct run *run, const struct op *op)
+{
+    unsigned warp = warp_of(op);
+    simt_warp_gather(&op->site, 0xffffffffu, complete_nothing, NULL, &warp, NULL);
+    simt_registers_set(&op->site, ptx_u32(run, op, 0));
+}
+
 /* ---- the rows ----------------------------------------------------------------------------------------------- */
 
 #define W(n, k) "m64n" #n "k" #k "|"
@@ -569,6 +588,7 @@ static const struct row rows[] = {
     {MMA "[satfinite] " SHAPES(32) " <s32> " BYTES, "=*s32 b64 b64 P", mma, 90, 80, SPECIFIC, check_mma},
     {MMA "[satfinite] " SHAPES(32) " <s32> " BYTES, "=*s32 4*b32 b64 P", mma, 90, 80, SPECIFIC, check_mma},
 
+    {"setmaxnreg (inc|dec) sync aligned u32", "I", set_registers, 90, 80, SPECIFIC, check_registers},
     {"wgmma fence sync aligned", "", fence, 90, 80, TOUCHES_MEMORY | SPECIFIC, NULL},
     {"wgmma commit_group sync aligned", "", commit, 90, 80, TOUCHES_MEMORY | SPECIFIC, NULL},
     {"wgmma wait_group sync aligned", "I", wait, 90, 80, TOUCHES_MEMORY | SPECIFIC, NULL},

@@ -1,0 +1,17 @@
+/**
+ * @file registers.h
+ * @brief How many registers the warps of a block have asked for (setmaxnreg).
+ */
+#ifndef WARPWISE_SIMT_REGISTERS_H
+#define WARPWISE_SIMT_REGISTERS_H
+
+struct worker;
+struct simt_site;
+
+/** @brief The running warp has @p count registers a thread from now on; @p site must stay. */
+void simt_registers_set(const struct simt_site *site, unsigned count);
+void simt_registers_begin(struct worker *w);
+/** @brief The block is over: whether all warps of each warpgroup agreed, and all requests could be met. */
+void simt_registers_end(struct worker *w);
+
+#endif

@@ -1,0 +1,21 @@
+// expect: none
+/** The third keeps 24. */
+#include "detecting.h"
+
+static __global__ void __launch_bounds__(384, 1) ptx_kernel(int *out)
+{
+    if (threadIdx.x < 128)
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    else
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    out[threadIdx.x] = (int)threadIdx.x;
+}
+
+int main(void)
+{
+    int *out = device_array<int>(384);
+    ptx_kernel<<<1, 384>>>(out);
+    expect_outcome(cudaSuccess);
+    release(out);
+    return 0;
+}

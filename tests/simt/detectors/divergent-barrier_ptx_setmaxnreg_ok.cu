@@ -1,0 +1,18 @@
+// expect: none
+/** All of it does. */
+#include "detecting.h"
+
+static __global__ void __launch_bounds__(384, 1) ptx_kernel(int *out)
+{
+    if (threadIdx.x < 128) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    out[threadIdx.x] = (int)threadIdx.x;
+}
+
+int main(void)
+{
+    int *out = device_array<int>(384);
+    ptx_kernel<<<1, 384>>>(out);
+    expect_outcome(cudaSuccess);
+    release(out);
+    return 0;
+}
