@@ -15,6 +15,9 @@ else()
 endif()
 list(LENGTH notes count)
 if(count EQUAL 0)
-    message(FATAL_ERROR "Nothing ran${where}: every check of a kernel was skipped or never reached the device.")
+    message(FATAL_ERROR "Nothing ran${where}: every check of a kernel was skipped or never reached the device. "
+                        "A lesson is skipped as long as its kernel file is the skeleton (NOT_STARTED): "
+                        "begin with build/bin/warpwise watch 01, and run this again. A device that is not here: "
+                        "build/bin/warpwise doctor.")
 endif()
 message("${count} checks executed a kernel${where}.")

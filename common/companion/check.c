@@ -241,12 +241,37 @@ static int make_plan(const struct command_line *line, struct check_plan *plan)
     return choose_kernel(plan);
 }
 
+/* The launches that still return KERNEL_NOT_STARTED, by the names of their regions: nothing before them can show. */
+static void name_unwritten(const struct check_plan *plan)
+{
+    static const char mark[] = "// [student: ";
+    struct text source = {0};
+    const char *region = NULL, *before = "not written:";
+    int number = 0;
+    if (read_file(plan->kernel, &source) != 0) return;
+    for (const char *line = source.data; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        number++;
+        size_t length = strcspn(line, "\n");
+        const char *begin = memmem(line, length, mark, strlen(mark));
+        if (begin) region = begin + strlen(mark);
+        if (memmem(line, length, "// [/student]", 13)) region = NULL;
+        if (!region || !memmem(line, length, "return KERNEL_NOT_STARTED;", 26)) continue;
+        printf("%s %.*s (line %d)", before, (int)strcspn(region, "]\n"), region, number);
+        before = ",";
+        region = NULL;
+    }
+    if (*before == ',') printf("\n");
+    text_free(&source);
+}
+
 /* After the student's own check: one command to go on. */
 static void say_what_next(const struct check_plan *plan)
 {
     const char *number = plan->lesson->number;
     if (option_value(plan->line, "--ctest") || !is_own_whole_check(plan, NULL)) return;
     const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next() : NULL;
+    if (plan->worst != EXIT_PASS) name_unwritten(plan);
     if (plan->worst == EXIT_FAIL) printf("stuck? %s hint %s\n", program_name(), number);
     if (next) printf("next: %s watch %s\n", program_name(), next->number);
     if (plan->worst == EXIT_PASS) printf("how fast? %s bench %s\n", program_name(), number);

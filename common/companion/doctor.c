@@ -170,8 +170,16 @@ static void look_at_room(void)
     free(cores);
 }
 
+/* Nobody who asked for simt alone is told to install anything for a GPU. */
 static void look_at_gpu(void)
 {
+    if (*places.devices_asked && !*places.nvcc && strcmp(places.devices_asked, "auto") != 0) {
+        report(FINDING_OPTIONAL, "gpu",
+               format_string("not asked for: configured with WARPWISE_DEVICES=%s", places.devices_asked),
+               format_string("to use a GPU: cmake -S %s -B %s -DWARPWISE_DEVICES=auto", places.source_dir,
+                             places.binary_dir));
+        return;
+    }
     char *version = *places.nvcc ? ask(places.nvcc, "--version", "release") : NULL;
     report(version ? FINDING_OK : FINDING_OPTIONAL, "CUDA Toolkit",
            version        ? version

@@ -30,6 +30,8 @@ int limits_find(struct limits *limits)
         limits->f32_tflops = device_fact(facts, "f32_tflops");
         limits->f16_tflops = device_fact(facts, "f16_tflops");
         limits->launch_us = device_fact(facts, "launch_us");
+        limits->peak_f32_tflops = device_fact(facts, "peak_tflops");
+        limits->peak_f16_tflops = device_fact(facts, "peak_f16_tflops");
         figures_read(path, &limits->figures);
         free(path);
         return EXIT_PASS;
@@ -40,6 +42,8 @@ int limits_find(struct limits *limits)
     limits->f32_tflops = recorded(&limits->figures, "cuBLAS f32", "tflops");
     limits->f16_tflops = recorded(&limits->figures, "cuBLAS f16", "tflops");
     limits->launch_us = recorded(&limits->figures, "launch", "time");
+    limits->peak_f32_tflops = recorded(&limits->figures, "peak f32", "tflops");
+    limits->peak_f16_tflops = recorded(&limits->figures, "peak f16", "tflops");
     for (size_t i = 0; i < limits->figures.count && !limits->date; i++)
         if (strcmp(limits->figures.items[i].lesson, "limits") == 0)
             limits->date = limits->figures.items[i].date;

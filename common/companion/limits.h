@@ -10,8 +10,9 @@
 struct limits {
     const char *device, *date;
     int measured; /**< 1: on this machine and now; 0: recorded elsewhere */
-    double copy_gbps, f32_tflops, f16_tflops, launch_us;
-    struct figures figures; /**< all that is recorded of this device */
+    double copy_gbps, f32_tflops, f16_tflops, launch_us; /**< the products are cuBLAS's */
+    double peak_f32_tflops, peak_f16_tflops;             /**< by the clock; 0 if not known */
+    struct figures figures;                              /**< all that is recorded of this device */
 };
 
 /** @brief Those of this machine's GPU, or the recorded ones of another; EXIT_SKIPPED if there are neither. */

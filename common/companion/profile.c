@@ -339,9 +339,10 @@ static int measure(const struct command_line *line, const struct request *reques
     if (facts->usable && ncu) {
         code = profile_on_gpu(request, ncu, gpu);
     } else {
+        int asked = option_value(line, "--device") != NULL;
         char *why = format_string("no column for the gpu: %s",
                                   facts->usable ? "ncu (Nsight Compute) is not on the PATH" : facts->reason);
-        layout_paragraph(why, 0, 2);
+        if (asked || facts->usable) layout_paragraph(why, 0, 2); /* who has no GPU knows */
         free(why);
         code = simt->count ? EXIT_PASS : EXIT_SKIPPED;
     }

@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "catalogue.h"
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
@@ -47,6 +48,24 @@ static void add_point(struct points *points, struct point point)
     if (points->count < MOST_POINTS) points->items[points->count++] = point;
 }
 
+/* Whether a case is of 16-bit numbers, as the checker describes its shape. */
+static int is_half(const char *lesson, const char *test_case)
+{
+    static struct catalogue catalogue;
+    static char *read;
+    if (!read || strcmp(read, lesson) != 0) {
+        const struct lesson_folder *folder = course_find_lesson(lesson);
+        free(read);
+        read = copy_string(lesson);
+        catalogue = (struct catalogue){0};
+        if (folder) (void)catalogue_read(folder, &catalogue);
+    }
+    for (size_t i = 0; i < catalogue.count; i++)
+        if (strcmp(catalogue.cases[i].name, test_case) == 0)
+            return strstr(catalogue.cases[i].shape, "f16") != NULL;
+    return strncmp(test_case, "f16", 3) == 0;
+}
+
 /* Rows with a time and, since they were written by a bench, operations and bytes. */
 static void add_points(const struct figures *figures, int own, struct points *points)
 {
@@ -62,14 +81,22 @@ static void add_points(const struct figures *figures, int own, struct points *po
                                          .test_case = row->test_case,
                                          .intensity = flop / bytes,
                                          .tflops = flop / us * 1e-6,
-                                         .half = strncmp(row->test_case, "f16", 3) == 0});
+                                         .half = is_half(row->lesson, row->test_case)});
     }
+}
+
+/* What the chip could compute at its clock; where that is not known, what cuBLAS reaches. */
+static double compute_limit(const struct limits *limits, int half)
+{
+    double peak = half ? limits->peak_f16_tflops : limits->peak_f32_tflops;
+    double library = half ? limits->f16_tflops : limits->f32_tflops;
+    return peak > library ? peak : library;
 }
 
 static double roof(const struct limits *limits, double intensity, int half)
 {
     double memory = limits->copy_gbps * intensity * 1e-3;
-    double compute = half ? limits->f16_tflops : limits->f32_tflops;
+    double compute = compute_limit(limits, half);
     return compute > 0 && compute < memory ? compute : memory;
 }
 
@@ -83,7 +110,7 @@ struct frame {
 
 static void set_frame(const struct limits *limits, const struct points *points, struct frame *frame)
 {
-    double top = limits->f16_tflops > limits->f32_tflops ? limits->f16_tflops : limits->f32_tflops;
+    double top = fmax(compute_limit(limits, 1), compute_limit(limits, 0));
     if (!(top > 0)) top = limits->copy_gbps;
     *frame = (struct frame){.x_low = -2, .x_high = 10, .y_high = log2(top) + 0.7, .y_low = log2(top) - 10};
     for (size_t i = 0; i < points->count; i++) {
@@ -113,7 +140,7 @@ static void put(struct frame *frame, double intensity, double tflops, char mark)
 static void draw_roofs(struct frame *frame, const struct limits *limits)
 {
     for (int half = 1; half >= 0; half--) {
-        double compute = half ? limits->f16_tflops : limits->f32_tflops;
+        double compute = compute_limit(limits, half);
         for (int column = 0; column < frame->width; column++) {
             double x = frame->x_low + (frame->x_high - frame->x_low) * column / (frame->width - 1);
             double y = roof(limits, exp2(x), half);
@@ -196,16 +223,19 @@ static char *svg_script(const char *path, const struct limits *limits, const str
                "set xrange [0.25:%g]\nset yrange [%g:%g]\n"
                "roof(x, top) = %g * x < top ? %g * x : top\n$points << END\n",
                path, limits->device, limits->measured ? ", measured now" : "", right, bottom,
-               2 * (limits->f16_tflops > 1 ? limits->f16_tflops : limits->copy_gbps),
-               limits->copy_gbps * 1e-3, limits->copy_gbps * 1e-3);
+               2 * fmax(compute_limit(limits, 1), 1), limits->copy_gbps * 1e-3, limits->copy_gbps * 1e-3);
     for (size_t i = 0; i < points->count; i++)
         text_print(&script, "%g %g \"%s\"\n", points->items[i].intensity, points->items[i].tflops,
                    points->items[i].name);
-    text_print(&script,
-               "END\nplot roof(x, %g) title 'copy rate, then cuBLAS f32' lw 2 lc rgb '#444444', \\\n"
-               "     roof(x, %g) title 'copy rate, then cuBLAS f16' lw 2 dt 2 lc rgb '#888888'",
-               limits->f32_tflops > 0 ? limits->f32_tflops : 1e9,
-               limits->f16_tflops > 0 ? limits->f16_tflops : 1e9);
+    text_print(
+        &script,
+        "END\nplot roof(x, %g) title 'copy rate, then the peak in f32' lw 2 lc rgb '#444444', \\\n"
+        "     roof(x, %g) title 'copy rate, then the peak of tensor cores in f16' lw 2 lc rgb '#888888', \\\n"
+        "     %g title 'cuBLAS f32, for reference' dt 2 lc rgb '#444444', \\\n"
+        "     %g title 'cuBLAS f16, for reference' dt 2 lc rgb '#888888'",
+        compute_limit(limits, 0) > 0 ? compute_limit(limits, 0) : 1e9,
+        compute_limit(limits, 1) > 0 ? compute_limit(limits, 1) : 1e9, limits->f32_tflops,
+        limits->f16_tflops);
     if (points->count)
         text_print(&script,
                    ", \\\n     $points using 1:2:3 with labels point pt 7 offset char 1,0 left notitle");
@@ -243,10 +273,12 @@ static int draw_svg(const char *path, const struct limits *limits, const struct 
 
 static void print_heading(const struct limits *limits)
 {
-    char *line =
-        format_string("%s: copy %.0f GB/s, cuBLAS f32 %.1f TFLOP/s, f16 %.0f TFLOP/s, %s%s", limits->device,
-                      limits->copy_gbps, limits->f32_tflops, limits->f16_tflops,
-                      limits->measured ? "measured now" : "recorded ", limits->measured ? "" : limits->date);
+    char *line = format_string(
+        "%s: copy %.0f GB/s; peak f32 %.1f TFLOP/s, f16 on tensor cores %.0f TFLOP/s; for reference "
+        "cuBLAS f32 %.1f, f16 %.0f; %s%s",
+        limits->device, limits->copy_gbps, compute_limit(limits, 0), compute_limit(limits, 1),
+        limits->f32_tflops, limits->f16_tflops, limits->measured ? "measured now" : "recorded ",
+        limits->measured ? "" : limits->date);
     layout_paragraph(line, 0, 2);
     free(line);
     printf("\n");

@@ -24,8 +24,7 @@ enum { SECTOR_BYTES = 32, NAME_WIDTH = 34, TABLE_WIDTH = 100 };
 void print_device_heading(enum device device)
 {
     if (device == DEVICE_SIMT) {
-        printf("%ssimt%s   software device, not a GPU time: exact counters, the same on every machine\n"
-               "       (cuBLAS, row 0 of the matrix products on a GPU, is absent here)\n",
+        printf("%ssimt%s   software device, not a GPU time: exact counters, the same on every machine\n",
                colour_on(COLOUR_BOLD), colour_off());
         return;
     }
@@ -121,7 +120,7 @@ static void print_time_row(const char *name, const struct result_row *row, const
            row->flop / row->median_us * 1e-6, row->min_bytes / row->median_us * 1e-3, limit, ratio);
 }
 
-/* Row 0: what this GPU's libraries take for the same case, which `device_limits` measured as NAME_us@CASE. */
+/* What this GPU's libraries take for the case above, which `device_limits` measured as NAME_us@CASE. */
 static void print_library_rows(const struct result_row *row)
 {
     const struct device_facts *facts = device_measure();
@@ -131,20 +130,26 @@ static void print_library_rows(const struct result_row *row)
         struct result_row library = *row;
         char name[NAME_WIDTH];
         library.median_us = atof(facts->value[i]);
-        snprintf(name, sizeof name, "%.*s, the case below", (int)(at - facts->name[i]), facts->name[i]);
+        snprintf(name, sizeof name, "  %.*s does it in", (int)(at - facts->name[i]), facts->name[i]);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = ' ';
         if (library.median_us > 0) print_time_row(name, &library, "-");
     }
 }
 
+static void describe_ratio(const struct result_row *row, const struct results *before, char text[32])
+{
+    const struct result_row *other = same_problem(row, before);
+    snprintf(text, 32, "-");
+    if (other) snprintf(text, 32, "%.2fx", other->median_us / row->median_us);
+}
+
 static void print_time(const struct result_row *row, const struct results *before)
 {
-    char ratio[32] = "-";
-    const struct result_row *other = same_problem(row, before);
-    if (other) snprintf(ratio, sizeof ratio, "%.2fx", other->median_us / row->median_us);
-    print_library_rows(row);
+    char ratio[32];
+    describe_ratio(row, before, ratio);
     print_time_row(fitting_name(row->test_case), row, ratio);
+    print_library_rows(row);
 }
 
 static void print_counters(const struct result_row *row)
@@ -164,8 +169,8 @@ static int is_measured(const struct result_row *row, enum device device)
     return device == DEVICE_GPU ? row->median_us > 0 : row->load_sectors + row->store_sectors > 0;
 }
 
-/* The checker names the cases that this device is too slow for; the table names them too. */
-static void print_left_out(const struct text *report)
+/* The checker names the cases that this device is too slow for; here they are counted. */
+static void print_left_out(const struct lesson_folder *lesson, const struct text *report)
 {
     static const char mark[] = "  left out on simt: ";
     const char *found = report->data ? strstr(report->data, mark) : NULL;
@@ -173,10 +178,10 @@ static void print_left_out(const struct text *report)
     const char *rest = found + strlen(mark);
     char *names = next_word(&rest, '\n');
     const char *left = names;
-    for (char *name; (name = next_word(&left, ',')); free(name)) {
-        printf("   %-*s left out: too large for the software device\n", NAME_WIDTH - 3,
-               name + strspn(name, " "));
-    }
+    int count = 0;
+    for (char *name; (name = next_word(&left, ',')); free(name)) count++;
+    printf("   %d case%s too large for the software device; names: check %s --list\n", count,
+           count == 1 ? " is" : "s are", lesson->number);
     free(names);
 }
 
@@ -201,7 +206,75 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
             print_counters(row);
         }
     }
-    if (bench && device == DEVICE_SIMT) print_left_out(&bench->report);
+    if (bench && device == DEVICE_SIMT) print_left_out(lesson, &bench->report);
+}
+
+/* ---- one line a lesson ---------------------------------------------------------------------------------- */
+
+enum { TOPIC_WIDTH = 20, VERDICT_WIDTH = 12, CASE_WIDTH = 30 };
+
+/* The case with most to do: operations on a GPU, sectors on simt. NULL if none was measured. */
+static const struct result_row *largest_case(const struct results *results, enum device device)
+{
+    const struct result_row *largest = NULL;
+    double most = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result_row *row = &results->rows[i];
+        double size = device == DEVICE_GPU ? row->flop : row->load_sectors + row->store_sectors;
+        if (!is_measured(row, device) || !(size > most)) continue;
+        most = size;
+        largest = row;
+    }
+    return largest;
+}
+
+void print_line_head(enum device device)
+{
+    printf("   %-*s %-*s", TOPIC_WIDTH, "lesson", VERDICT_WIDTH + 8, "verdict, cases");
+    if (device == DEVICE_GPU)
+        printf(" %-*s %10s %17s %6s\n", CASE_WIDTH - 12, "largest case", "time", "of limit", "before");
+    else
+        printf(" %-*s %12s %10s\n", CASE_WIDTH - 2, "largest case", "sectors", "needed");
+}
+
+void print_line_foot(enum device device)
+{
+    if (device == DEVICE_GPU)
+        printf(
+            "of limit: share of the measured limit that binds; before: times as fast as the lesson before\n");
+    else
+        printf(
+            "sectors: moved to and from device memory, 32 bytes each; needed: share that had to be moved\n");
+}
+
+static const char *end_of_name(const char *name, size_t width)
+{
+    size_t length = strlen(name);
+    return length > width ? name + length - width : name;
+}
+
+void print_lesson_line(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
+                       const struct judgement *bench, const struct results *before)
+{
+    const struct result_row *row = largest_case(&bench->results, device);
+    printf("%s%s%s %-*.*s %s%-*s%s %7zu", colour_on(COLOUR_BOLD), lesson->number, colour_off(), TOPIC_WIDTH,
+           TOPIC_WIDTH, lesson->topic, colour_on(state_colour(check->state)), VERDICT_WIDTH, check->state,
+           colour_off(), check->results.count);
+    if (row && device == DEVICE_GPU) {
+        char limit[32], time[32], ratio[32];
+        describe_limit(row, limit, sizeof limit);
+        describe_ratio(row, before, ratio);
+        snprintf(time, sizeof time, row->median_us < 1000 ? "%.2f us" : "%.3f ms",
+                 row->median_us < 1000 ? row->median_us : row->median_us / 1000);
+        printf(" %-*s %10s %17s %6s", CASE_WIDTH - 12, end_of_name(row->test_case, CASE_WIDTH - 12), time,
+               limit, ratio);
+    } else if (row) {
+        char sectors[32];
+        double moved = row->load_sectors + row->store_sectors;
+        printf(" %-*s %12s %9.1f%%", CASE_WIDTH - 2, end_of_name(row->test_case, CASE_WIDTH - 2),
+               grouped_number(sectors, moved), 100 * row->min_bytes / SECTOR_BYTES / moved);
+    }
+    printf("\n");
 }
 
 static int shown_before(const struct results *results, size_t index)

@@ -18,14 +18,26 @@
 #include "figures.h"
 #include "judging/judging.h"
 #include "judging/results.h"
+#include "judging/together.h"
+#include "progress.h"
 #include "table.h"
 
-enum { MOST_REPORT_LINES = 30 };
+enum { MOST_REPORT_LINES = 30, MOST_VISITS = 2 * 99 };
+
+/** @brief One lesson on one device: its check, and what was measured. */
+struct visit {
+    const struct lesson_folder *lesson;
+    enum device device;
+};
 
 struct tour {
     struct results measured; /* rows of all benches so far, for ratios and for --csv and --record */
     int own;                 /* 1: of the kernels under lessons/ */
+    int details;             /* 1: every measured case, not one a lesson */
     int checked, passed, trouble, waiting;
+    struct visit visits[MOST_VISITS];
+    struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
+    size_t count, done;
 };
 
 static int has_solution(const struct lesson_folder *lesson)
@@ -69,41 +81,79 @@ static void keep_rows(struct tour *tour, const struct results *bench)
     if (bench->lines.length) text_append(&kept->lines, bench->lines.data, bench->lines.length);
 }
 
-static void visit(struct tour *tour, const struct lesson_folder *lesson, enum device device)
+static void judge_visit(const struct tour *tour, const struct visit *visit, int bench,
+                        struct judgement *judgement)
 {
-    struct judgement check, bench = {0};
-    char *solution = course_kernel_path(lesson, !tour->own);
-    struct judgement_request request = {.lesson = lesson, .kernel = solution, .device = device};
-    judge(&request, &check);
-    int passed = check.exit_code == EXIT_PASS;
-    int waiting = tour->own && check.exit_code == EXIT_SKIPPED;
-    if (passed) { /* only what is right is worth measuring */
-        request.bench = 1;
-        judge(&request, &bench);
-    }
-    free(solution);
-    if (process_interrupted()) return;
-    print_lesson_rows(lesson, device, &check, &bench, &tour->measured);
-    if (!passed && !waiting) print_start_of_report(check.report.data);
-    if (passed && bench.exit_code != EXIT_PASS) print_start_of_report(bench.report.data);
-    fflush(stdout);
-    keep_rows(tour, &bench.results);
-    tour->checked += !waiting;
-    tour->waiting += waiting;
-    tour->passed += passed && bench.exit_code == EXIT_PASS;
-    tour->trouble += check.exit_code == EXIT_TROUBLE || bench.exit_code == EXIT_TROUBLE;
+    char *kernel = course_kernel_path(visit->lesson, !tour->own);
+    struct judgement_request request = {
+        .lesson = visit->lesson, .kernel = kernel, .device = visit->device, .bench = bench};
+    judge(&request, judgement);
+    free(kernel);
 }
 
-static void visit_all(struct tour *tour, enum device device)
+/* In a process of its own: the check, and on simt what it counts, which nothing beside it changes. */
+static void check_visit(void *context, size_t index, struct judgement pair[2])
+{
+    const struct tour *tour = context;
+    const struct visit *visit = &tour->visits[index];
+    judge_visit(tour, visit, 0, &pair[0]);
+    if (visit->device == DEVICE_SIMT && pair[0].exit_code == EXIT_PASS) judge_visit(tour, visit, 1, &pair[1]);
+}
+
+static void note_visit(void *context, size_t index)
+{
+    struct tour *tour = context;
+    (void)index;
+    tour->done++;
+    show_progress("%zu of %zu checks done …", tour->done, tour->count);
+}
+
+/* Those that take longest begin first: on a GPU, and late lessons. */
+static void plan_visits(struct tour *tour, const struct device_choice *choice)
 {
     size_t count;
     const struct lesson_folder *lessons = course_lessons(&count);
-    print_device_heading(device);
-    print_table_head(device);
-    for (size_t i = 0; i < count && !process_interrupted(); i++) {
-        if (tour->own || has_solution(&lessons[i])) visit(tour, &lessons[i], device);
+    for (int device = DEVICE_COUNT; device-- > 0;) {
+        if (!choice->wanted[device] || !device_probe((enum device)device)->usable) continue;
+        for (size_t i = count; i-- > 0 && tour->count < MOST_VISITS;)
+            if (tour->own || has_solution(&lessons[i]))
+                tour->visits[tour->count++] = (struct visit){&lessons[i], (enum device)device};
     }
-    if (!process_interrupted()) print_table_foot(device);
+}
+
+static void show_visit(struct tour *tour, size_t index)
+{
+    const struct visit *visit = &tour->visits[index];
+    struct judgement *check = &tour->judgements[index][0], *bench = &tour->judgements[index][1];
+    int passed = check->exit_code == EXIT_PASS, waiting = tour->own && check->exit_code == EXIT_SKIPPED;
+    if (passed && visit->device == DEVICE_GPU)
+        judge_visit(tour, visit, 1, bench); /* nothing runs beside it */
+    if (process_interrupted()) return;
+    if (tour->details)
+        print_lesson_rows(visit->lesson, visit->device, check, bench, &tour->measured);
+    else
+        print_lesson_line(visit->lesson, visit->device, check, bench, &tour->measured);
+    if (!passed && !waiting) print_start_of_report(check->report.data);
+    if (passed && bench->exit_code != EXIT_PASS) print_start_of_report(bench->report.data);
+    fflush(stdout);
+    keep_rows(tour, &bench->results);
+    tour->checked += !waiting;
+    tour->waiting += waiting;
+    tour->passed += passed && bench->exit_code == EXIT_PASS;
+    tour->trouble += check->exit_code == EXIT_TROUBLE || bench->exit_code == EXIT_TROUBLE;
+}
+
+static void show_device(struct tour *tour, enum device device)
+{
+    print_device_heading(device);
+    if (tour->details)
+        print_table_head(device);
+    else
+        print_line_head(device);
+    for (size_t i = tour->count; i-- > 0 && !process_interrupted();)
+        if (tour->visits[i].device == device) show_visit(tour, i);
+    if (!process_interrupted() && tour->details) print_table_foot(device);
+    if (!process_interrupted() && !tour->details) print_line_foot(device);
     printf("\n");
 }
 
@@ -159,21 +209,32 @@ static int summarise(const struct tour *tour, int devices, double seconds)
     return all ? EXIT_PASS : EXIT_FAIL;
 }
 
+static void say_what_next(const struct tour *tour)
+{
+    const struct lesson_folder *next = standing_next();
+    if (!tour->details) printf("every case: %s tour --details\n", program_name());
+    if (next) printf("begin:      %s watch %s\n", program_name(), next->number);
+}
+
 static int run_tour(const struct command_line *line)
 {
+    static struct tour tour;
     struct device_choice choice;
-    struct tour tour = {0};
     struct timespec start, end;
     int devices = 0;
     const char *csv = option_value(line, "--csv");
     if (device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
     clock_gettime(CLOCK_MONOTONIC, &start);
     tour.own = !has_solutions();
+    tour.details = option_value(line, "--details") != NULL;
+    plan_visits(&tour, &choice);
+    judge_together(tour.count, judge_at_a_time(), check_visit, tour.judgements, note_visit, &tour);
+    show_progress(NULL);
     for (int i = DEVICE_COUNT; i-- > 0 && !process_interrupted();) {
         enum device device = (enum device)i;
         if (!choice.wanted[i]) continue;
         if (device_probe(device)->usable) {
-            visit_all(&tour, device);
+            show_device(&tour, device);
             devices++;
         } else {
             printf("%s is not here: %s\n\n", device_name(device), device_probe(device)->reason);
@@ -181,16 +242,18 @@ static int run_tour(const struct command_line *line)
     }
     if (process_interrupted()) return complain("stopped; the tour is not complete.");
     if (devices == 0) return EXIT_SKIPPED;
-    print_shapes(&tour.measured);
+    if (tour.details) print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (csv && write_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
     if (option_value(line, "--record") && record_all(&tour) != EXIT_PASS) return EXIT_TROUBLE;
-    printf("\n");
-    return summarise(&tour, devices, (double)(end.tv_sec - start.tv_sec));
+    int code = summarise(&tour, devices, (double)(end.tv_sec - start.tv_sec));
+    if (code == EXIT_PASS) say_what_next(&tour);
+    return code;
 }
 
 static const struct option_description options[] = {
     {"--device", "gpu|simt|both", "where to run; without it, on every device that is here", 0},
+    {"--details", NULL, "every measured case with its shape, not one a lesson", 0},
     {"--csv", "FILE", "also write the checker's rows, and on what they were measured, to FILE", 0},
     {"--record", NULL, "put every figure into docs/results/DEVICE.csv", 0},
     {0},
@@ -199,7 +262,9 @@ static const struct option_description options[] = {
 const struct command tour_command = {
     .name = "tour",
     .summary = "every solution, checked and measured on every device that is here",
-    .details = "On a GPU: time, operations and bytes a second, and what share of this GPU's measured limits\n"
+    .details = "One line a lesson; --details has every case. Checks run side by side, times on a GPU are "
+               "taken alone.\n"
+               "On a GPU: time, operations and bytes a second, and what share of this GPU's measured limits\n"
                "that is. On simt: exact counters, and the sectors that would have been enough.",
     .options = options,
     .run = run_tour,

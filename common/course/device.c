@@ -67,9 +67,12 @@ const struct device_facts *device_probe(enum device device)
     if (asked[device]) return facts;
     asked[device] = 1;
     if (!was_built_for(device)) {
-        facts->reason = copy_string(
-            device == DEVICE_GPU ? "this build has no gpu: no CUDA Toolkit was found when it was configured"
-                                 : "this build has no simt: it was configured with WARPWISE_DEVICES=gpu");
+        int asked_for_others = *places.devices_asked && strcmp(places.devices_asked, "auto") != 0;
+        facts->reason =
+            asked_for_others
+                ? format_string("this build has no %s: it was configured with WARPWISE_DEVICES=%s",
+                                device_name(device), places.devices_asked)
+                : copy_string("this build has no gpu: no CUDA Toolkit was found when it was configured");
     } else if (device == DEVICE_SIMT) {
         facts->usable = 1;
     } else {

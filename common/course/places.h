@@ -8,10 +8,11 @@
 
 /** @brief Empty strings stand for what is not there. Lists are separated by semicolons. */
 struct places {
-    const char *version;    /**< of the course */
-    const char *source_dir; /**< the course's tree */
-    const char *binary_dir; /**< the build folder */
-    const char *devices;    /**< that were built for: simt, gpu */
+    const char *version;       /**< of the course */
+    const char *source_dir;    /**< the course's tree */
+    const char *binary_dir;    /**< the build folder */
+    const char *devices;       /**< that were built for: simt, gpu */
+    const char *devices_asked; /**< what WARPWISE_DEVICES was: auto, or devices; "" in tests */
     const char *cxx, *cxx_id, *cxx_version;
     const char *cmake, *cmake_version;
     const char *nvcc, *cuda_version,

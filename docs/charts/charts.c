@@ -106,17 +106,23 @@ static void draw_roofs(struct svg *svg, const struct records *records, const str
                        const struct axis *y)
 {
     double copy = limit(records, "copy", "gb_per_s") / 1e3; // TB/s: TFLOP/s for each FLOP a byte
-    static const struct {
-        const char *kernel, *text;
-    } roofs[] = {{"cuBLAS f32", "cuBLAS f32"}, {"cuBLAS f16", "cuBLAS f16, tensor cores"}};
+    static const struct { /* what the chip could do at its clock, and what a library reaches, for reference */
+        const char *kernel, *text, *dashes;
+        int below; /* the label stands under its line */
+    } roofs[] = {{"peak f32", "peak, f32", NULL, 0},
+                 {"cuBLAS f32", "cuBLAS f32 reaches", "5 4", 1},
+                 {"peak f16", "peak, f16 on tensor cores", NULL, 0},
+                 {"cuBLAS f16", "cuBLAS f16 reaches", "5 4", 1}};
     double top = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         double roof = limit(records, roofs[i].kernel, "tflops");
         if (isnan(roof)) continue;
         top = fmax(top, roof);
-        svg_line(svg, axis_place(x, roof / copy), axis_place(y, roof), x->to, axis_place(y, roof), "ink", 1.6,
-                 NULL);
-        svg_text(svg, axis_place(x, roof / copy) + 8, axis_place(y, roof) - 6, 12, SVG_START, "ink",
+        svg_line(svg, axis_place(x, roof / copy), axis_place(y, roof), x->to, axis_place(y, roof), "ink",
+                 roofs[i].dashes ? 1.0 : 1.6, roofs[i].dashes);
+        int high = roof > 300; /* there the line is short, and lower its end is where the kernels are */
+        svg_text(svg, high ? x->to : axis_place(x, roof / copy) + (roofs[i].below ? 8 : 20),
+                 axis_place(y, roof) + (roofs[i].below ? 14 : -6), 12, high ? SVG_END : SVG_START, "ink",
                  "%s: %.0f TFLOP/s", roofs[i].text, roof);
     }
     svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top),
@@ -297,7 +303,10 @@ static int draw_sweep(const struct records *records, const struct sweep *sweep, 
             most_y = fmax(most_y, series[i].y[j]);
         }
     struct svg svg = {.width = 760, .height = 420};
-    struct axis x = {least_x, most_x, 70, 620, sweep->x_base}, y = {0, most_y * 1.1, 350, 70, sweep->y_base};
+    size_t longest = 18; /* letters of the names right of the lines */
+    for (int i = 0; i < count; i++) longest = fmax(longest, strlen(series[i].name));
+    struct axis x = {least_x, most_x, 70, svg.width - 20 - 6.8 * (double)longest, sweep->x_base},
+                y = {0, most_y * 1.1, 350, 70, sweep->y_base};
     if (sweep->y_base > 0) {
         y.least = pow(10, floor(log10(least_y)));
         y.most = pow(10, ceil(log10(most_y)));

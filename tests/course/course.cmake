@@ -189,10 +189,19 @@ expect(0 "all/qwen3 +300 +100 +1,234,567 +15 +25.0%" ${warpwise} bench 01 --solu
 expect(0 "" ${check} 01 --solution)
 
 # ---- the tour -------------------------------------------------------------------------------------------------------------
-expect(0 "gpu is not here.*01 alpha +PASS.*all/huge +left out: too large.*all/huger +left out.*2 of 2 passed on 1 device" ${warpwise} tour)
+expect(0 "gpu is not here.*01 alpha +PASS.*2 cases are too large for the software device; names: check 01 --list.*shapes.*2 of 2 passed on 1 device"
+       ${warpwise} tour --details)
+expect(0 "gpu is not here.*01 alpha +PASS +[0-9]+ all/qwen3 +400 +25.0%\n02 beta +PASS.*2 of 2 passed on 1 device.*every case: [^\n]*tour --details\nbegin: +[^\n]*watch 01"
+       ${warpwise} tour)
+if(output MATCHES "too large|shapes")
+    message(SEND_ERROR "the tour has more than a line a lesson:\n${output}")
+endif()
 file(REMOVE ${build}/bin/no_gpu)
 expect(0 "Stub GPU.*02 beta.*1.00x.*software device, not a GPU time.*4 of 4 passed on 2 devices"
        ${warpwise} tour --csv ${root}/record.csv --record)
+set(short "${output}")
+expect(0 "all/qwen3 [^\n]*\n     some library does it in +[0-9]" ${warpwise} tour --details --device gpu)
+string(APPEND output "${short}")
 string(REGEX MATCHALL "[^\n]+" lines "${output}")
 foreach(line IN LISTS lines)
     string(LENGTH "${line}" length)

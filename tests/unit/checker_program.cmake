@@ -104,7 +104,7 @@ file(READ ${SOURCE}/solutions/01_naive_attention/naive_attention.cu text)
 string(REGEX REPLACE "// .student: softmax_launch.[^/]*" "return KERNEL_NOT_STARTED;\n    " text "${text}")
 file(WRITE ${WORKDIR}/half/naive_attention.cu "${text}")
 set(check ${WARPWISE} check 01 --device simt --kernel ${WORKDIR}/half/naive_attention.cu)
-expect(1 "FAIL [^\n]*points: what is written passes\n" ${check} --case scores/tiny --case softmax/tiny)
+expect(1 "IN PROGRESS [^\n]*points: what is written passes; not written yet: softmax\n" ${check} --case scores/tiny --case softmax/tiny)
 expect(0 "PASS [^\n]*points\n" ${check} --case scores/tiny)
 
 # ---- points: half of a part's need every value right; a refusal that is missing costs its own weight -----------------

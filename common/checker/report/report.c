@@ -271,6 +271,17 @@ static int count_failed(const struct check *check)
     return count;
 }
 
+/* Of a kernel file in which everything that is written is right: what is not. */
+static void report_missing(const struct check *check)
+{
+    const char *before = ": what is written passes; not written yet: ";
+    for (int part = 0; part < check->options.lesson->part_count; part++) {
+        if (check_state(check, part) != STATE_NOT_STARTED) continue;
+        printf("%s%s", before, check->options.lesson->part[part].name);
+        before = ", ";
+    }
+}
+
 void report_text(const struct check *check)
 {
     struct told told = {.count = 0};
@@ -290,11 +301,12 @@ void report_text(const struct check *check)
         points += check_points(check, i);
         if (check->chosen[i]) most += check_points_max(check, i);
     }
-    printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic, state_name(state), points,
-           most);
+    int in_progress = state == STATE_FAIL && !count_failed(check);
+    printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic,
+           in_progress ? "IN PROGRESS" : state_name(state), points, most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
     if (state == STATE_BROKEN && check->broken[0] != '\0') printf(": %s", check->broken);
-    if (state == STATE_FAIL && !count_failed(check)) printf(": what is written passes");
+    if (in_progress) report_missing(check);
     if (state == STATE_NOT_STARTED)
         printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);
     putchar('\n');
