@@ -165,6 +165,33 @@ void simt_mbarrier_complete(const struct simt_site *site, void *address, uint32_
 int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t state, unsigned how,
                        const void *return_address);
 unsigned simt_mbarrier_pending(uint64_t state);
+/**
+ * @brief A copy of many bytes by the asynchronous proxy: of @p bytes that lie side by side, or of a box of a tensor. Stores form
+ *        groups, everything else reports its bytes to an mbarrier.
+ */
+struct simt_bulk {
+    void *shared;
+    char *global; /**< between two places in shared memory: where it goes to */
+    size_t bytes;
+    const void *map; /**< of a tensor: its CUtensorMap, else NULL */
+    unsigned rank;
+    int32_t at[5]; /**< where the box begins */
+    void *mbarrier;
+    void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction); /**< NULL: a copy */
+    unsigned reduction;
+    const void *pc; /**< of the student's line */
+};
+void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what);
+void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what);
+void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *what);
+void simt_bulk_commit(void);
+/** @brief Waits until all but the last @p prior groups of the thread are done, or only have read their sources. */
+void simt_bulk_wait(size_t prior, int reads_only);
+/** @brief An arrival when all copies of the thread begun so far (simt_copy_begin) have landed. @p counted: the mbarrier's
+ *         count has it; else one more is pending until then. */
+void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counted,
+                        const void *return_address);
+
 /** @brief fence.proxy.async: what the running thread did and knows is visible to the asynchronous proxy. */
 void simt_proxy_fence(void);
 

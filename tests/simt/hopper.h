@@ -7,6 +7,7 @@
 
 #include "testing.h"
 
+#include <cuda.h>
 #include <stdint.h>
 
 static __device__ __forceinline__ uint32_t shared_address(const void *pointer)
@@ -94,6 +95,112 @@ static __device__ __forceinline__ void mbarrier_init_fence(void)
 static __device__ __forceinline__ void proxy_fence(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+
+/* ---- bulk copies ------------------------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ void bulk_load(void *shared, const void *global, uint32_t bytes,
+                                                 uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :
+                 : "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+static __device__ __forceinline__ void bulk_store(void *global, const void *shared, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :
+                 : "l"(global), "r"(shared_address(shared)), "r"(bytes)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void bulk_between(void *to, const void *from, uint32_t bytes,
+                                                    uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+        :
+        : "r"(shared_address(to)), "r"(shared_address(from)), "r"(bytes), "r"(shared_address(barrier))
+        : "memory");
+}
+
+static __device__ __forceinline__ void bulk_commit(void)
+{
+    asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+}
+
+/** All but the last PRIOR groups are over. */
+template <int PRIOR> static __device__ __forceinline__ void bulk_wait(void)
+{
+    asm volatile("cp.async.bulk.wait_group %0;" : : "n"(PRIOR) : "memory");
+}
+
+/** All but the last PRIOR groups have read their sources. */
+template <int PRIOR> static __device__ __forceinline__ void bulk_wait_read(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(PRIOR) : "memory");
+}
+
+/* ---- tensor copies ---------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ void tensor_load(void *shared, const CUtensorMap *map, int x, int y,
+                                                   uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, "
+        "{%2, %3}], [%4];"
+        :
+        : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
+        : "memory");
+}
+
+static __device__ __forceinline__ void tensor_store(const CUtensorMap *map, int x, int y, const void *shared)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+                 :
+                 : "l"(map), "r"(x), "r"(y), "r"(shared_address(shared))
+                 : "memory");
+}
+
+typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                 const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
+                                 CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                 CUtensorMapFloatOOBfill);
+
+/** cuTensorMapEncodeTiled, without linking with the driver. */
+static inline encode_function *tensor_map_encoder(void)
+{
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult found;
+    require(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
+                                             &found),
+            "cudaGetDriverEntryPointByVersion");
+    if (found != cudaDriverEntryPointSuccess || function == NULL) {
+        fprintf(stderr, "the driver has no cuTensorMapEncodeTiled\n");
+        exit(1);
+    }
+    return (encode_function *)function;
+}
+
+/** A row-major matrix of device memory, in boxes. */
+static inline CUtensorMap matrix_map(CUtensorMapDataType type, size_t element_bytes, void *matrix,
+                                     unsigned rows, unsigned columns, unsigned box_rows, unsigned box_columns,
+                                     CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE,
+                                     CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+{
+    CUtensorMap map;
+    const cuuint64_t sizes[] = {columns, rows}, strides[] = {columns * element_bytes};
+    const cuuint32_t box[] = {box_columns, box_rows}, steps[] = {1, 1};
+    const CUresult result =
+        tensor_map_encoder()(&map, type, 2, matrix, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                             swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill);
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr, "cuTensorMapEncodeTiled: error %d\n", (int)result);
+        exit(1);
+    }
+    return map;
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
+#include "mbarrier.h"
 #include "pages.h"
 #include "phases.h"
 #include "settings.h"
@@ -45,11 +46,22 @@ static const char *const NO_BARRIER =
 
 /* ---- order -------------------------------------------------------------------------------------------- */
 
-enum { VOLATILE_READER = 0x8000 };
+enum reader_flag {
+    VOLATILE_READER = 0x8000,
+    BUSY_READER = 0x4000,  /* a bulk copy that has yet to read */
+    ASYNC_READER = 0x2000, /* through the asynchronous proxy */
+    READER_FLAGS = 0xe000
+};
 
 static unsigned thread_of(unsigned reader)
 {
-    return reader & ~(unsigned)VOLATILE_READER;
+    return reader & ~(unsigned)READER_FLAGS;
+}
+
+/* Whether a bulk copy of this block has yet to read there. */
+static bool is_busy(const struct worker *w, const struct cell *c, int slot)
+{
+    return c->reader[slot] & BUSY_READER && c->read_tick[slot] >= w->block_start;
 }
 
 static bool same_warp(unsigned a, unsigned b)
@@ -98,24 +110,64 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
     if (writes) memcpy(w->doubt.before, w->doubt.address, now->bytes);
 }
 
-static void found_missing_wait(struct doing *now, const struct cell *c)
+/* Something of @p kind about what the cell keeps of @p thread, and what is done now. */
+static void found_pair(struct doing *now, const char *kind, unsigned thread, uint32_t pc, int access,
+                       const char *remark)
 {
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    struct finding f = {
-        .kind = "missing-wait",
-        .place = now->place,
-        .bytes = (uint32_t)now->bytes,
-        .where = now->offset,
-        .remark =
-            "the copy lands when its thread has waited (__pipeline_wait_prior, cp.async.wait_group); other "
-            "threads need a barrier after that",
-        .seen = 1};
-    f.actor[0] = (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL};
+    struct finding f = {.kind = kind,
+                        .place = now->place,
+                        .bytes = (uint32_t)now->bytes,
+                        .where = now->offset,
+                        .remark = remark,
+                        .seen = 1};
+    f.actor[0] = (struct actor){w->block, pc, (uint16_t)thread, (uint8_t)access, NULL};
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
+}
+
+static void found_missing_wait(struct doing *now, const struct cell *c)
+{
+    const struct worker *w = now->w;
+    const char *remark =
+        "the copy lands when its thread has waited (__pipeline_wait_prior, cp.async.wait_group); other "
+        "threads need a barrier after that";
+    unsigned writer = c->writer;
+    if (c->copy >= COPY_REPORTED)
+        remark =
+            "its bytes are there when the phase of the mbarrier is over that they count in: wait for that "
+            "phase (mbarrier.try_wait), in a loop, before";
+    if (writer >= COLUMN_ASYNC) {
+        if (w->clock_of[w->thread_index].heard[writer] >= w->block_start)
+            remark =
+                "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
+                "these bytes count in: is the parity right?";
+        writer = w->mbarrier[writer - COLUMN_ASYNC].issuer;
+    }
+    found_pair(now, "missing-wait", writer, c->write_pc, SIMT_WRITE, remark);
+}
+
+static void found_busy(struct doing *now, const struct cell *c, int slot)
+{
+    found_pair(now, "bulk-group", thread_of(c->reader[slot]), c->read_pc[slot], SIMT_READ,
+               "a bulk store may read its source until its own thread has waited for the group "
+               "(cp.async.bulk.wait_group.read); other threads need a barrier after that");
+}
+
+/* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
+static void check_fence(struct doing *now, uint32_t tick, unsigned actor, int access, uint32_t pc)
+{
+    if (simt_is_fenced(now->w, tick, actor)) return;
+    found_pair(
+        now, "missing-proxy-fence", actor, pc, access,
+        now->access & SIMT_READ || access == SIMT_WRITE
+            ? "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
+              "thread that wrote, then a barrier, must be between them"
+            : "the copy goes through the asynchronous proxy and may overtake the read: a "
+              "fence.proxy.async must be between them");
 }
 
 static void found_unwritten(struct doing *now)
@@ -159,6 +211,8 @@ static bool lacks_wait(const struct doing *now, const struct cell *c)
 {
     const struct worker *w = now->w;
     if (!is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
+    if (c->copy == COPY_BULK_IN_FLIGHT) return true;
+    if (c->copy >= COPY_REPORTED) return !simt_is_ordered(w, c->write_tick, c->writer);
     if (!simt_is_ordered(w, c->copy_tick, c->writer)) return false; /* a race */
     return c->copy == COPY_IN_FLIGHT || !simt_is_ordered(w, c->write_tick, c->writer);
 }
@@ -168,7 +222,8 @@ static bool lacks_wait(const struct doing *now, const struct cell *c)
 static void set_reader(const struct doing *now, struct cell *c, int slot)
 {
     c->reader[slot] =
-        (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
+        (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0) |
+                   (now->access & ACCESS_BULK ? BUSY_READER | ASYNC_READER : 0));
     c->read_tick[slot] = now->w->tick;
     c->read_pc[slot] = now->pc;
 }
@@ -177,6 +232,7 @@ static void set_reader(const struct doing *now, struct cell *c, int slot)
 static bool is_replaceable(const struct worker *w, const struct cell *c, int slot)
 {
     const unsigned reader = thread_of(c->reader[slot]);
+    if (is_busy(w, c, slot)) return false;
     if (reader == w->thread_index || c->read_tick[slot] < w->last_barrier) return true;
     return (w->named_used || w->clocks) && simt_is_ordered(w, c->read_tick[slot], reader);
 }
@@ -186,13 +242,15 @@ static void note_reader(const struct doing *now, struct cell *c)
 {
     const struct worker *w = now->w;
     const unsigned me = w->thread_index;
+    const bool bulk = (now->access & ACCESS_BULK) != 0;
     if (is_replaceable(w, c, 0)) {
         set_reader(now, c, 0);
     } else if (is_replaceable(w, c, 1)) {
         set_reader(now, c, 1);
-    } else if (same_warp(c->reader[0], me) || same_warp(c->reader[0], c->reader[1])) {
+    } else if (!is_busy(w, c, 0) &&
+               (bulk || same_warp(c->reader[0], me) || same_warp(c->reader[0], c->reader[1]))) {
         set_reader(now, c, 0);
-    } else if (same_warp(c->reader[1], me)) {
+    } else if (!is_busy(w, c, 1) && (bulk || same_warp(c->reader[1], me))) {
         set_reader(now, c, 1);
     }
 }
@@ -205,7 +263,7 @@ static bool read_cell(struct doing *now, struct cell *c)
     const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
     if (lacks_wait(now, c)) {
         found_missing_wait(now, c);
-        c->copy = COPY_NONE; /* once is enough */
+        if (c->copy < COPY_REPORTED) c->copy = COPY_NONE; /* once is enough */
         good = false;
     } else if (c->write_tick >= w->last_barrier && !excused &&
                !simt_is_ordered(w, c->write_tick, c->writer)) {
@@ -216,9 +274,30 @@ static bool read_cell(struct doing *now, struct cell *c)
         good = false;
     } else if (now->access & ACCESS_PRODUCT) {
         check_product_fence(now, c);
+    } else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT) {
+        check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     }
     if (!(now->access & ACCESS_PRODUCT)) note_reader(now, c); /* it reads later: products.c */
     return good;
+}
+
+/*
+ * What an asynchronous write overwrites without a fence. Of reads that need one by the letter, those that a barrier
+ * stands behind have been done when it opens; a copy may only overtake a read of its own warp.
+ */
+static void check_proxies(struct doing *now, const struct cell *c)
+{
+    const struct worker *w = now->w;
+    if (c->write_tick >= w->block_start && c->copy < COPY_BULK_IN_FLIGHT &&
+        simt_is_ordered(w, c->write_tick, c->writer))
+        check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
+    for (int slot = 0; slot < 2; slot++) {
+        const unsigned reader = thread_of(c->reader[slot]);
+        const uint32_t tick = c->read_tick[slot];
+        if (tick < w->block_start || c->reader[slot] & ASYNC_READER) continue;
+        if (!simt_settings.all && (tick < w->last_barrier || !same_warp(reader, w->thread_index))) continue;
+        if (simt_is_ordered(w, tick, reader)) check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
+    }
 }
 
 static void write_cell(struct doing *now, struct cell *c)
@@ -232,9 +311,18 @@ static void write_cell(struct doing *now, struct cell *c)
     else if (c->write_tick >= w->last_barrier && !(gentle && c->write_atomic) &&
              !simt_is_ordered(w, c->write_tick, c->writer))
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
+    if (now->access & ACCESS_BULK) check_proxies(now, c);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
+        if (is_busy(w, c, slot)) {
+            found_busy(now, c, slot);
+            continue;
+        }
         if (c->read_tick[slot] < w->last_barrier || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
+        if (c->reader[slot] & ASYNC_READER) {
+            found_busy(now, c, slot);
+            continue;
+        }
         if (!(atomic && c->reader[slot] & VOLATILE_READER))
             found_race(now, SIMT_READ, reader, c->read_pc[slot]);
     }
@@ -244,7 +332,9 @@ static void write_cell(struct doing *now, struct cell *c)
     c->write_atomic = atomic;
     if (!is_shared(now)) return;
     c->serial = w->serial;
-    c->copy = now->access & ACCESS_COPY ? COPY_IN_FLIGHT : COPY_NONE;
+    c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
+              : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
+                                          : COPY_NONE;
     c->copy_tick = w->tick;
 }
 
@@ -570,6 +660,8 @@ void simt_swap_checks(void *address, size_t bytes)
     if (place < PLACE_COUNT) excuse_reads(w, place, (uintptr_t)address - w->space[place].base, bytes);
 }
 
+/* ---- copies that land --------------------------------------------------------------------------------- */
+
 static void land_cell(const struct worker *w, struct cell *c)
 {
     if (c->copy != COPY_IN_FLIGHT || c->writer != w->thread_index || c->write_tick < w->block_start) return;
@@ -638,6 +730,75 @@ void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offse
             read_by_product(&one[b], COLUMN_PRODUCT + group, tick, pc);
         s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
     }
+}
+
+/* ---- copies that report to an mbarrier ---------------------------------------------------------------- */
+
+/** What happens to the cells of a copy. */
+struct landing {
+    struct worker *w;
+    uint32_t begun, tick;
+    unsigned thread, column;
+};
+
+static void report_cell(const struct landing *l, struct cell *c)
+{
+    if (c->copy != COPY_IN_FLIGHT || c->writer != l->thread || c->write_tick < l->w->block_start) return;
+    c->copy = COPY_REPORTED;
+    c->writer = (uint16_t)l->column;
+    c->write_tick = l->tick;
+}
+
+static void report_bulk_cell(const struct landing *l, struct cell *c)
+{
+    if (c->copy != COPY_BULK_IN_FLIGHT || c->copy_tick != l->begun) return;
+    c->copy = COPY_BULK_REPORTED;
+    c->writer = (uint16_t)l->column;
+    c->write_tick = l->tick;
+}
+
+static void read_done(const struct landing *l, struct cell *c)
+{
+    for (int slot = 0; slot < 2; slot++) {
+        if (!(c->reader[slot] & BUSY_READER) || c->read_tick[slot] != l->begun) continue;
+        c->reader[slot] = (uint16_t)(l->w->thread_index | ASYNC_READER);
+        c->read_tick[slot] = l->w->tick;
+    }
+}
+
+static void for_cells(const struct landing *l, enum place place, uintptr_t offset, size_t bytes,
+                      void (*what)(const struct landing *l, struct cell *c))
+{
+    struct worker *w = l->w;
+    struct space *s = &w->space[place];
+    for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
+        struct cell *c = &s->cells[word];
+        if (c->split != 0 && is_live(w, c))
+            for (unsigned b = 0; b < 4; b++) what(l, byte_cells(w, c) + b);
+        else
+            what(l, c);
+        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+    }
+}
+
+void simt_cells_report(struct worker *w, enum place place, uintptr_t offset, size_t bytes, unsigned thread,
+                       unsigned column, uint32_t tick)
+{
+    const struct landing l = {.w = w, .tick = tick, .thread = thread, .column = column};
+    for_cells(&l, place, offset, bytes, report_cell);
+}
+
+void simt_cells_report_bulk(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                            uint32_t begun, unsigned column, uint32_t tick)
+{
+    const struct landing l = {.w = w, .begun = begun, .tick = tick, .column = column};
+    for_cells(&l, place, offset, bytes, report_bulk_cell);
+}
+
+void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun)
+{
+    const struct landing l = {.w = w, .begun = begun};
+    for_cells(&l, place, offset, bytes, read_done);
 }
 
 /* ---- barriers as cells see them ----------------------------------------------------------------------- */

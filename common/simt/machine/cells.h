@@ -26,7 +26,7 @@ enum { SPACE_CHUNK = 1 << 15 }; /* bytes whose marks and cells are populated tog
 struct cell {
     uint32_t write_tick, write_pc;
     uint32_t read_tick[2], read_pc[2];
-    uint16_t reader[2], writer; /**< a reader's highest bit: it read a volatile */
+    uint16_t reader[2], writer; /**< a reader with enum reader_flag */
     uint8_t write_atomic;
     union {
         uint8_t touched; /**< of global memory: enum touch_kind in the block's list, since touch_tick */
@@ -39,7 +39,14 @@ struct cell {
     uint32_t serial; /**< of the last write to shared memory: products.c compares it */
 };
 
-enum copy_state { COPY_NONE, COPY_IN_FLIGHT, COPY_LANDED };
+enum copy_state {
+    COPY_NONE,
+    COPY_IN_FLIGHT,
+    COPY_LANDED,
+    COPY_REPORTED, /**< it has landed; the writer is its mbarrier's column (clocks.h) */
+    COPY_BULK_IN_FLIGHT,
+    COPY_BULK_REPORTED, /**< the last two through the asynchronous proxy */
+};
 
 enum { PAGE_BYTES = 128, PAGE_RUNS = 4 };
 
@@ -133,6 +140,7 @@ enum {
     ACCESS_PADDED = 32,   /**< one that may hold whole words of padding, which nobody ever writes */
     ACCESS_COPY = 64,     /**< of an asynchronous copy: a write begins now, lands later */
     ACCESS_BLOCK = 128,   /**< an atomic that is one for its block only */
+    ACCESS_BULK = 256,    /**< through the asynchronous proxy: begins now */
     ACCESS_PRODUCT = 512, /**< through the asynchronous proxy, by a product of a warpgroup */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
@@ -149,6 +157,14 @@ extern const char *const simt_overwrites_operand;
 /** @brief These bytes were read by the products of warpgroup @p group that completed at @p tick. */
 void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                              unsigned group, uint32_t tick, uint32_t pc);
+/** @brief Thread @p thread's copy to these bytes has landed and reported to the mbarrier of @p column at @p tick. */
+void simt_cells_report(struct worker *w, enum place place, uintptr_t offset, size_t bytes, unsigned thread,
+                       unsigned column, uint32_t tick);
+/** @brief The same for the bulk copy that was begun at tick @p begun. */
+void simt_cells_report_bulk(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                            uint32_t begun, unsigned column, uint32_t tick);
+/** @brief The running thread has waited until the bulk copy it began at tick @p begun has read these bytes. */
+void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
 
 #endif

@@ -6,6 +6,7 @@
  * thread waits for its group; on hardware it may land at any time until then, so that the cells (cells.c)
  * know it as begun and take every access before the wait as a mistake, whatever the value found.
  */
+#include "copies.h"
 #include "cells.h"
 #include "check.h"
 #include "counters.h"
@@ -20,7 +21,7 @@
 
 struct copy {
     void *to;
-    uint32_t group;
+    uint32_t group, number;
     uint32_t bytes;
     unsigned char data[16];
 };
@@ -59,13 +60,37 @@ void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, con
         if (w->counting) simt_count_copy(w, (uintptr_t)to, (uintptr_t)from, bytes, read, return_address);
     }
     struct copy *copy = simt_vector_grow(&t->copies, sizeof *copy);
-    *copy = (struct copy){.to = to, .group = t->copy_group, .bytes = (uint32_t)bytes};
+    *copy = (struct copy){
+        .to = to, .group = t->copy_group, .number = t->copies_begun++, .bytes = (uint32_t)bytes};
     memcpy(copy->data, from, read);
+    if (simt_settings.early) memcpy(to, copy->data, bytes);
 }
 
 void simt_copy_commit(void)
 {
     running()->current->copy_group++;
+}
+
+static void move(const struct copy *copy)
+{
+    if (!simt_settings.early) memcpy(copy->to, copy->data, copy->bytes);
+}
+
+void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsigned column, uint32_t tick)
+{
+    struct thread *t = &w->thread[thread];
+    struct copy *copy = t->copies.data;
+    size_t landed = 0;
+    for (; landed < t->copies.count && copy[landed].number < number; landed++) {
+        const struct copy *now = &copy[landed];
+        move(now);
+        const enum place place = simt_place_of(w, (uintptr_t)now->to);
+        if (w->checking)
+            simt_cells_report(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes, thread, column,
+                              tick);
+    }
+    t->copies.count -= landed;
+    if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);
 }
 
 void simt_copy_wait(size_t prior)
@@ -78,7 +103,7 @@ void simt_copy_wait(size_t prior)
     const uint32_t end = t->copy_group - (uint32_t)prior;
     for (; landed < t->copies.count && copy[landed].group < end; landed++) {
         const struct copy *now = &copy[landed];
-        memcpy(now->to, now->data, now->bytes);
+        move(now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
         if (w->checking) simt_cells_land(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);
     }

@@ -97,6 +97,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->polled = 0;
         t->fenced = t->watched = false;
         t->spans.count = 0;
+        t->copies_begun = t->bulk_group = 0;
     }
     warp->ready &= ~(1u << lane);
     w->current = t;

@@ -42,6 +42,16 @@ static char *print(const char *format, va_list arguments)
     return text;
 }
 
+static char *print_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *print_text(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = print(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
 static struct finding finding_at(struct worker *w, uintptr_t address, const char *kind, const void *pc)
 {
     struct finding f = {
@@ -219,9 +229,25 @@ static void wake(struct worker *w, unsigned thread, bool complete)
     w->warp_of[thread / WARP_LANES].ready |= 1u << thread % WARP_LANES;
 }
 
+/* Bytes of a copy that is under way will count in the next phase, whatever it was meant for. */
+static void found_early_end(struct worker *w, const struct mbarrier *b)
+{
+    struct finding f = finding_at(w, b->address, "barrier-phase", b->issued_at);
+    if (!w->checking) return;
+    f.actor[0].thread = (uint16_t)b->issuer;
+    f.detail =
+        print_text("phase %u ends when %llu bytes have come of %llu expected, and %u asynchronous operations "
+                   "that report to it are still under way",
+                   b->phase, (unsigned long long)b->came, (unsigned long long)b->expected, b->in_flight);
+    f.remark =
+        "expect the bytes of all of them (mbarrier.arrive.expect_tx), tensor elements out of range included";
+    simt_found(w, &f);
+}
+
 static void complete_phase(struct worker *w, struct mbarrier *b)
 {
     if (b->pending != 0 || b->tx != 0) return;
+    if (b->in_flight != 0) found_early_end(w, b);
     simt_clock_join(w, &b->done, &b->arrived);
     b->phase++;
     b->pending = b->count;

@@ -22,7 +22,8 @@ struct mbarrier {
     uint64_t expected, came; /**< bytes, in this phase */
     uint32_t phase;          /**< how many are complete */
     unsigned in_flight;      /**< asynchronous operations that will report here */
-    unsigned issuer;         /**< thread that began the last one */
+    unsigned issuer;         /**< thread that began the last one, */
+    const void *issued_at;   /**< there */
     unsigned last;           /**< thread that arrived last, */
     const void *at;          /**< there; NULL: none has */
     struct clock arrived,

@@ -8,6 +8,7 @@
  */
 #include "meet.h"
 #include "blocks.h"
+#include "bulk.h"
 #include "cells.h"
 #include "clocks.h"
 #include "early.h"
@@ -387,7 +388,7 @@ bool simt_resolve_block(struct worker *w)
         all_at_barrier &= warp->at_block_barrier == live;
     }
     if (!waiting) return false;
-    if (!all_at_barrier && simt_mbarriers_time_out(w)) return true;
+    if (!all_at_barrier && (simt_bulk_progress(w) || simt_mbarriers_time_out(w))) return true;
     if (!all_at_barrier && waits_for_products(w)) {
         found_waits(
             w, "divergent-barrier", "a warpgroup waits for a wgmma.mma_async that not all of its warps issue",

@@ -8,6 +8,7 @@
 #include "schedule.h"
 #include "arena.h"
 #include "blocks.h"
+#include "bulk.h"
 #include "cells.h"
 #include "counters.h"
 #include "finding.h"
@@ -138,6 +139,7 @@ static void begin_block(struct worker *w)
     simt_mbarriers_begin(w);
     simt_products_begin(w);
     simt_registers_begin(w);
+    simt_bulk_begin(w);
     w->split.count = 0;
     w->phase = 1;
     w->fences = 0;
@@ -191,11 +193,15 @@ void simt_run_block(struct worker *w)
         ran = false;
         for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
             ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
+        if (w->spun && !w->abandoned)
+            simt_bulk_progress(w); /* nobody is idle, and nothing may move but this */
+        w->spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
     simt_products_end(w);
     simt_registers_end(w);
+    simt_bulk_end(w);
     simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;

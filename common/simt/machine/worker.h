@@ -124,6 +124,8 @@ struct thread {
     uint8_t *touched;       /**< a bit a word of its stack: accessed since its last wgmma.fence */
     uintptr_t touched_base; /**< where its stack begins */
     struct vector spans;    /**< registers of its products in flight */
+    uint32_t copies_begun;  /**< how many it has begun */
+    uint32_t bulk_group;    /**< the open group of bulk stores (bulk.c) */
 };
 
 struct warp {
@@ -201,8 +203,9 @@ struct worker {
     struct clock *shared_clock; /**< scratch */
     struct mbarrier *mbarrier;  /**< mbarrier.c */
     unsigned mbarriers;         /**< of this block */
-    unsigned idle; /**< how often all waits for mbarriers timed out with nothing happening between */
-    bool spun;     /**< some thread spins on memory */
+    unsigned idle;       /**< how often all waits for mbarriers timed out with nothing happening between */
+    struct vector bulks; /**< bulk copies that are under way (bulk.c) */
+    bool spun;           /**< some thread spins on memory */
     struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
     unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */
     uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */

@@ -249,6 +249,24 @@ static void fill_address(struct filling *f, const struct operand *o, enum ptx_ty
     put_slot(f, o->parts == 1 ? value_slot(c, &c->operand[o->part[0]], &any) : constant_slot(c, 0));
 }
 
+/** `[map, {x, y}]`: the slot of the map, then those of its coordinates. */
+static void fill_tensor(struct filling *f, const struct operand *o)
+{
+    const struct wanted map = {.type = PTX_B64}, coordinate = {.type = PTX_S32};
+    struct compiling *c = f->c;
+    const struct operand *at = o->parts == 2 ? &c->operand[o->part[1]] : NULL;
+    const unsigned axes = f->op->modifier[0];
+    if (at == NULL || at->kind != OPERAND_VECTOR || at->parts != axes) {
+        ptx_refuse(
+            c, "arguments mismatch, as ptxas says: a tensor of %u axes is written [map, {%u coordinates}]",
+            axes, axes);
+        return;
+    }
+    if (f->offsets < ADDRESSES) f->op->offset[f->offsets++] = 0;
+    put_slot(f, value_slot(c, &c->operand[o->part[0]], &map));
+    for (unsigned i = 0; i < axes; i++) put_slot(f, value_slot(c, &c->operand[at->part[i]], &coordinate));
+}
+
 static void fill_label(struct filling *f, const struct operand *o)
 {
     struct compiling *c = f->c;
@@ -297,6 +315,8 @@ static void fill_one(struct filling *f, const struct operand *o, const struct wa
         fill_special(f, o, w->type);
     else if (w->what == 'A' || w->what == 'a')
         fill_address(f, o, w->what == 'A' ? PTX_B64 : PTX_B32);
+    else if (w->what == 'M')
+        fill_tensor(f, o);
     else if (w->what == 'L')
         fill_label(f, o);
     else if (w->what == 'I' && o->kind != OPERAND_INTEGER)
@@ -341,6 +361,7 @@ static unsigned elements_of(const struct operand *o)
 /** Whether an operand may be what the row wants: address or none, in braces or not, predicate or not. */
 static bool may_be(const struct compiling *c, const struct operand *o, const struct wanted *w)
 {
+    if (w->what == 'M') return o->kind == OPERAND_ADDRESS && o->parts > 1;
     if (w->what == 'A' || w->what == 'a' || o->kind == OPERAND_ADDRESS)
         return o->kind == OPERAND_ADDRESS && (w->what == 'A' || w->what == 'a');
     if (w->vector == ANY_NUMBER) return o->kind == OPERAND_VECTOR;
@@ -431,6 +452,13 @@ static void advise(const struct compiling *c, const struct row *row)
             may_vanish ? "leave it out or merge it with another" : "move accesses of memory across it");
 }
 
+static bool is_image_copy(const struct instruction *i)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", i->name_length, i->name);
+    return strstr(name, ".tensor.") != NULL && strstr(name, ".im2col") != NULL;
+}
+
 static void compile_instruction(struct compiling *c, const struct instruction *i, struct op *op)
 {
     struct filling f = {.c = c, .op = op};
@@ -443,6 +471,11 @@ static void compile_instruction(struct compiling *c, const struct instruction *i
     if (found == FOUND_NAME) {
         ptx_refuse(c, "arguments mismatch, as ptxas says: the operands of this form are \"%s\"",
                    f.row->operands);
+    } else if (found != FOUND_ROW && is_image_copy(i)) {
+        ptx_refuse(
+            c,
+            "tensor copies in im2col mode are not on the software device: take tile mode, with a tensor map "
+            "of cuTensorMapEncodeTiled");
     } else if (found != FOUND_ROW) {
         ptx_refuse(c, "%s on the software device; docs/inline_ptx.md lists what is, and says what to do",
                    found == FOUND_VERB ? "this form of the instruction is not" : "this instruction is not");

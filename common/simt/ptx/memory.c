@@ -121,7 +121,6 @@ static void st_shared(struct run *run, const struct op *op)
 /* ---- atomics: [sem] [scope] [space] (op) [noftz] [hint] -------------------------------------------------- */
 
 enum { OPERATION = 3 };
-enum { ADD = 1, MIN, MAX, AND, OR, XOR, EXCH, INC, DEC, CAS };
 enum { ATOM_RELAXED = 1, ATOM_ACQUIRE, ATOM_RELEASE, ATOM_BOTH };
 
 static uint64_t add_floats(uint64_t a, uint64_t b, unsigned type)
@@ -141,30 +140,30 @@ static uint64_t add_floats(uint64_t a, uint64_t b, unsigned type)
     return result;
 }
 
-static uint64_t updated(const struct op *op, uint64_t old, uint64_t b, uint64_t c)
+uint64_t ptx_atomic_result(enum ptx_atomic operation, enum ptx_type type, uint64_t old, uint64_t b,
+                           uint64_t c)
 {
-    const unsigned type = op->type[0];
     const bool less = ptx_type[type].class == 's' ? (int64_t)b < (int64_t)old : b < old;
-    switch (op->modifier[OPERATION]) {
-    case ADD:
+    switch (operation) {
+    case PTX_ATOMIC_ADD:
         return ptx_type[type].class == 'f' ? add_floats(old, b, type) : old + b;
-    case MIN:
+    case PTX_ATOMIC_MIN:
         return less ? b : old;
-    case MAX:
+    case PTX_ATOMIC_MAX:
         return less ? old : b;
-    case AND:
+    case PTX_ATOMIC_AND:
         return old & b;
-    case OR:
+    case PTX_ATOMIC_OR:
         return old | b;
-    case XOR:
+    case PTX_ATOMIC_XOR:
         return old ^ b;
-    case EXCH:
+    case PTX_ATOMIC_EXCH:
         return b;
-    case INC:
+    case PTX_ATOMIC_INC:
         return old >= b ? 0 : old + 1;
-    case DEC:
+    case PTX_ATOMIC_DEC:
         return old == 0 || old > b ? b : old - 1;
-    default: /* cas: b is what it is compared with */
+    default:
         return old == b ? c : old;
     }
 }
@@ -179,13 +178,14 @@ static void update(struct run *run, const struct op *op, char *address, unsigned
     begin_atomic(run, op, address, each * op->vector);
     for (unsigned i = 0; i < op->vector; i++) {
         uint64_t b = ptx_word(run, op, from + i),
-                 c = op->modifier[OPERATION] == CAS ? ptx_word(run, op, from + 1) : 0;
+                 c = op->modifier[OPERATION] == PTX_ATOMIC_CAS ? ptx_word(run, op, from + 1) : 0;
         if (ptx_type[type].class == 's')
             b = (uint64_t)((int64_t)(b << (64 - bits)) >> (64 - bits));
         else
             b = b << (64 - bits) >> (64 - bits);
         old[i] = element_at(address + i * each, type);
-        const uint64_t now = updated(op, old[i], b, c);
+        const uint64_t now =
+            ptx_atomic_result((enum ptx_atomic)op->modifier[OPERATION], (enum ptx_type)type, old[i], b, c);
         memcpy(address + i * each, &now, each);
     }
     simt_atomic_end(address, each * op->vector);

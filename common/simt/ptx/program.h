@@ -7,7 +7,7 @@
  *     run.c                                    what simt_ptx() calls: finds or compiles the program, runs it
  *     compile.c                                instructions to operations, by the table
  *     table.c                                  the rows of all groups
- *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c barrier.c warpgroup.c   a group each: its rows, and what
+ *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c barrier.c bulk.c warpgroup.c   a group each: its rows, and what
  *                                              they do
  *     parse.c                                  text to instructions
  *     types.c numbers.h                        types; numbers in small formats
@@ -94,6 +94,22 @@ static inline bool ptx_predicate(const struct run *run, const struct op *op, uns
            ((run->reg[op->slot[operand]] & 1) ^ (op->negate >> operand & 1)) != 0;
 }
 
+enum ptx_atomic {
+    PTX_ATOMIC_ADD = 1,
+    PTX_ATOMIC_MIN,
+    PTX_ATOMIC_MAX,
+    PTX_ATOMIC_AND,
+    PTX_ATOMIC_OR,
+    PTX_ATOMIC_XOR,
+    PTX_ATOMIC_EXCH,
+    PTX_ATOMIC_INC,
+    PTX_ATOMIC_DEC,
+    PTX_ATOMIC_CAS /**< b is what the old value is compared with */
+};
+/** @brief What an atomic operation leaves where @p old was. Integers with a sign are extended. */
+uint64_t ptx_atomic_result(enum ptx_atomic operation, enum ptx_type type, uint64_t old, uint64_t b,
+                           uint64_t c);
+
 /** @brief The `.and`, `.or` or `.xor` of setp, its second modifier, with the predicate at @p operand. */
 bool ptx_combine(const struct run *run, const struct op *op, bool result, unsigned operand);
 
@@ -123,6 +139,7 @@ enum {
  *     s32 b64 .. of this type
  *     P          a predicate      I   an integer constant      A   an address, [register + constant]: 64 bits
  *     a          one of shared memory: 32 or 64
+ *     M          a tensor, [map, {x, y}]: as many coordinates as the first modifier says
  *     L          a label          S   a value of type T, or a special register
  *     T:n        a brace vector of the length that the name says
  *     4*b32      a brace vector of four; `*b32` of any number, which the row's check counts
@@ -144,7 +161,7 @@ struct group {
     size_t rows;
 };
 extern const struct group ptx_scalar_rows, ptx_float_rows, ptx_convert_rows, ptx_memory_rows, ptx_warp_rows,
-    ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows, ptx_warpgroup_rows;
+    ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows, ptx_bulk_rows, ptx_warpgroup_rows;
 extern const struct group *const ptx_groups[];
 
 #define PTX_GROUP(name, list) const struct group name = {list, sizeof list / sizeof list[0]}

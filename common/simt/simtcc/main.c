@@ -180,6 +180,7 @@ static void add_device_flags(struct string_list *command, const struct compiler 
                                        "-fno-builtin-memset",
                                        "-U_FORTIFY_SOURCE",
                                        "-Wno-unknown-pragmas",
+                                       "-Wno-psabi",
                                        "-Wno-attributes"};
     static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",

@@ -87,6 +87,7 @@ static int is_ignored(struct reader *in)
                                         "--expt-relaxed-constexpr",
                                         "-expt-relaxed-constexpr",
                                         "-lcudart",
+                                        "-lcuda",
                                         "-lcudart_static",
                                         "-G",
                                         "-dc",

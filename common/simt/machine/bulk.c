@@ -1,0 +1,451 @@
+/**
+ * @file bulk.c
+ * @brief Bulk copies, tensor copies and their reductions: what the asynchronous proxy does for the threads of a block.
+ *
+ * A copy is checked when it is issued, on both sides, and kept in a list. It happens as late as it may: a copy that reports to
+ * an mbarrier when no thread can go on and one waits for that mbarrier; a store reads its source when its thread waits for
+ * the group's reads, and writes when that thread waits for the group, or the block is over. With SIMT_ASYNC=early it
+ * happens at once. What a thread may rely on is the same either way, and known to the cells (cells.c).
+ */
+#include "bulk.h"
+#include "blocks.h"
+#include "cells.h"
+#include "check.h"
+#include "clocks.h"
+#include "copies.h"
+#include "finding.h"
+#include "lanes.h"
+#include "machine.h"
+#include "mbarrier.h"
+#include "phases.h"
+#include "settings.h"
+#include "tensor_map.h"
+#include "tools.h"
+#include "worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { LOAD, STORE, BETWEEN, ARRIVAL };
+
+struct bulk {
+    enum kind kind;
+    struct simt_bulk what;
+    struct tensor_map map; /* rank 0: plain bytes */
+    struct mbarrier *mbarrier;
+    unsigned thread;
+    uint32_t begun;      /* tick */
+    uint32_t group;      /* of a store */
+    uint32_t copies;     /* of an arrival: how many copies of its thread come before */
+    bool read, done;     /* the source has been read; all has happened */
+    unsigned char *data; /* what was read */
+};
+
+static const char *const ALIGNMENT_16 = "a bulk copy needs addresses and sizes that are multiples of 16";
+static const char *const ALIGNMENT_128 =
+    "a tensor copy needs an address of shared memory that is a multiple of 128";
+
+/* ---- pieces ------------------------------------------------------------------------------------------- */
+
+/* Some bytes of a copy: of shared memory, and of global memory; NULL: out of the tensor's range. */
+typedef void piece(const struct bulk *b, char *shared, char *global, size_t bytes);
+
+static uintptr_t swizzled(uintptr_t address, unsigned span)
+{
+    const uintptr_t chunks = span / 16; /* that change places: 2, 4, 8 */
+    return span == 0 ? address : address ^ ((address >> 7 & (chunks - 1)) << 4);
+}
+
+/* A row's bytes of one kind: in range or not. */
+static void for_row_part(const struct bulk *b, uintptr_t shared, char *global, size_t bytes, piece *what)
+{
+    const char *base = b->what.shared;
+    char *to = b->data != NULL ? (char *)b->data : (char *)b->what.shared;
+    if (b->map.swizzle == 0) {
+        if (bytes > 0) what(b, to + ((const char *)shared - base), global, bytes);
+        return;
+    }
+    while (bytes > 0) { /* a chunk of 16 bytes keeps together */
+        const size_t left = 16 - shared % 16, part = bytes < left ? bytes : left;
+        what(b, to + ((const char *)swizzled(shared, b->map.swizzle) - base), global, part);
+        shared += part;
+        if (global != NULL) global += part;
+        bytes -= part;
+    }
+}
+
+static unsigned taken(const struct tensor_map *m, unsigned axis)
+{
+    const unsigned step = axis == 0 ? 1 : m->step[axis];
+    return (m->box[axis] + step - 1) / step;
+}
+
+/* Row number @p row of the box: bytes in front of the tensor, in it, behind it. */
+static void for_row(const struct bulk *b, size_t row, piece *what)
+{
+    const struct tensor_map *m = &b->map;
+    const size_t inner = (size_t)m->box[0] * m->bytes;
+    const uintptr_t shared = (uintptr_t)b->what.shared + row * inner;
+    char *global = (char *)(uintptr_t)m->base;
+    bool inside = true;
+    for (unsigned axis = 1; axis < m->rank; axis++) {
+        const int64_t at = (int64_t)b->what.at[axis] + (int64_t)(row % taken(m, axis)) * m->step[axis];
+        row /= taken(m, axis);
+        inside = inside && at >= 0 && at <= m->last[axis];
+        if (inside) global += (size_t)at * m->stride[axis - 1];
+    }
+    const int64_t first = b->what.at[0], box = m->box[0], size = (int64_t)m->last[0] + 1;
+    int64_t from = first < 0 ? -first : 0, to = first + box > size ? size - first : box;
+    if (from > box) from = box;
+    if (!inside || to < from) to = from;
+    const size_t before = (size_t)from * m->bytes, in = (size_t)(to - from) * m->bytes;
+    for_row_part(b, shared, NULL, before, what);
+    if (in > 0) for_row_part(b, shared + before, global + (first + from) * m->bytes, in, what);
+    for_row_part(b, shared + before + in, NULL, inner - before - in, what);
+}
+
+static void for_pieces(const struct bulk *b, piece *what)
+{
+    if (b->map.rank == 0) {
+        what(b, b->data != NULL ? (char *)b->data : (char *)b->what.shared, b->what.global, b->what.bytes);
+        return;
+    }
+    size_t rows = 1;
+    for (unsigned axis = 1; axis < b->map.rank; axis++) rows *= taken(&b->map, axis);
+    for (size_t row = 0; row < rows; row++) for_row(b, row, what);
+}
+
+/* ---- what happens ------------------------------------------------------------------------------------- */
+
+static void fill(const struct bulk *b, char *to, size_t bytes)
+{
+    enum { HALF = 2, DOUBLE = 8 };
+    memset(to, 0, bytes);
+    if (!b->map.nan) return;
+    for (size_t at = 0; at < bytes; at += b->map.bytes) {
+        const uint64_t nan = b->map.bytes == HALF     ? 0x7fff
+                             : b->map.bytes == DOUBLE ? UINT64_C(0x7fffffffffffffff)
+                                                      : 0x7fffffff;
+        memcpy(to + at, &nan, b->map.bytes);
+    }
+}
+
+static void flush_subnormals(char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, at + i, sizeof word);
+        if ((word & 0x7f800000) == 0) word &= 0x80000000;
+        memcpy(at + i, &word, sizeof word);
+    }
+}
+
+static void move_in(const struct bulk *b, char *shared, char *global, size_t bytes)
+{
+    if (global == NULL) {
+        fill(b, shared, bytes);
+        return;
+    }
+    memcpy(shared, global, bytes);
+    if (b->map.flush) flush_subnormals(shared, bytes);
+}
+
+static void move_out(const struct bulk *b, char *shared, char *global, size_t bytes)
+{
+    if (global == NULL) return;
+    if (b->what.reduce != NULL)
+        b->what.reduce(global, shared, bytes, b->what.reduction);
+    else
+        memcpy(global, shared, bytes);
+}
+
+static uintptr_t offset_of(const struct worker *w, const void *shared, enum place *place)
+{
+    *place = simt_place_of(w, (uintptr_t)shared);
+    return (uintptr_t)shared - w->space[*place < PLACE_COUNT ? *place : 0].base;
+}
+
+static void report(struct worker *w, struct bulk *b)
+{
+    const unsigned column = COLUMN_ASYNC + (unsigned)(b->mbarrier - w->mbarrier);
+    const void *to = b->kind == BETWEEN ? b->what.global : b->what.shared;
+    enum place place;
+    const uint32_t tick = simt_mbarrier_report(w, b->mbarrier, b->what.bytes, b->kind == ARRIVAL);
+    if (b->kind == ARRIVAL) {
+        simt_copies_report(w, b->thread, b->copies, column, tick);
+    } else if (w->checking) {
+        const uintptr_t offset = offset_of(w, to, &place);
+        simt_cells_report_bulk(w, place, offset, b->what.bytes, b->begun, column, tick);
+    }
+}
+
+/* A store has read its source when this is over. */
+static void read_source(struct bulk *b)
+{
+    if (b->read) return;
+    b->read = true;
+    unsigned char *data = malloc(b->what.bytes + 1);
+    if (data == NULL) simt_die("out of host memory.");
+    memcpy(data, b->what.shared, b->what.bytes);
+    b->data = data;
+}
+
+static void happen(struct worker *w, struct bulk *b)
+{
+    struct worker *watch = simt_tls_watch;
+    if (b->done) return;
+    simt_tls_watch = NULL; /* checked when it was issued */
+    b->done = true;
+    if (b->kind == LOAD) {
+        for_pieces(b, move_in);
+    } else if (b->kind == STORE) {
+        read_source(b);
+        for_pieces(b, move_out);
+    } else if (b->kind == BETWEEN) {
+        move_out(b, b->what.shared, b->what.global, b->what.bytes);
+    }
+    simt_tls_watch = watch;
+    if (b->mbarrier != NULL) report(w, b);
+}
+
+static void forget(struct worker *w, size_t index)
+{
+    struct bulk *list = w->bulks.data;
+    free(list[index].data);
+    w->bulks.count--;
+    memmove(list + index, list + index + 1, (w->bulks.count - index) * sizeof *list);
+}
+
+bool simt_bulk_progress(struct worker *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->bulks.count;) {
+        struct bulk *b = (struct bulk *)w->bulks.data + i;
+        if (b->mbarrier == NULL || !simt_mbarrier_is_awaited(w, b->mbarrier)) {
+            i++;
+            continue;
+        }
+        happen(w, b);
+        forget(w, i);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- checks when it is issued ------------------------------------------------------------------------- */
+
+static struct worker *running(const struct simt_site *site)
+{
+    if (simt_tls_worker == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    return simt_tls_worker;
+}
+
+static void demand(struct worker *w, const void *address, size_t bytes, unsigned multiple, int access,
+                   const struct simt_bulk *what, const char *remark)
+{
+    if (!w->checking || ((uintptr_t)address % multiple == 0 && bytes % 16 == 0)) return;
+    simt_refuse(w, "misaligned", (uintptr_t)address, bytes, access, what->pc, remark);
+}
+
+/* The side of global memory, in pieces of up to 16 bytes. */
+static void check_pieces(const struct bulk *b, char *global, size_t bytes, int access)
+{
+    while (global != NULL && bytes > 0) {
+        const size_t left = 16 - (uintptr_t)global % 16, part = bytes < left ? bytes : left;
+        simt_check(global, part, access, false, b->what.pc);
+        global += part;
+        bytes -= part;
+    }
+}
+
+static void check_read(const struct bulk *b, char *shared, char *global, size_t bytes)
+{
+    (void)shared;
+    check_pieces(b, global, bytes, SIMT_READ | ACCESS_COPY);
+}
+static void check_write(const struct bulk *b, char *shared, char *global, size_t bytes)
+{
+    (void)shared;
+    check_pieces(b, global, bytes, (b->what.reduce != NULL ? SIMT_ATOMIC : SIMT_WRITE) | ACCESS_COPY);
+}
+
+static void check_shared(const struct bulk *b, void *shared, int access)
+{
+    simt_check(shared, b->what.bytes, access | ACCESS_COPY | ACCESS_BULK, false, b->what.pc);
+}
+
+static void check_sides(struct worker *w, const struct bulk *b)
+{
+    const bool counting = w->counting;
+    if (simt_tls_watch == NULL) return;
+    w->counting = false; /* it goes another way than loads and stores */
+    if (b->kind == LOAD) {
+        for_pieces(b, check_read);
+        check_shared(b, b->what.shared, SIMT_WRITE);
+    } else {
+        check_shared(b, b->what.shared, SIMT_READ);
+        if (b->kind == BETWEEN)
+            check_shared(b, b->what.global, SIMT_WRITE);
+        else
+            for_pieces(b, check_write);
+    }
+    w->counting = counting;
+}
+
+/* Copies the tensor map, which may lie in any memory, and holds the instruction against it. */
+static void take_map(struct worker *w, const struct simt_site *site, struct bulk *b)
+{
+    const struct tensor_map *map = b->what.map;
+    if (map == NULL) return;
+    if (simt_tls_watch != NULL && simt_place_of(w, (uintptr_t)map) == PLACE_ARENA)
+        check_pieces(b, (char *)(uintptr_t)map, sizeof *map, SIMT_READ | ACCESS_COPY);
+    memcpy(&b->map, map, sizeof b->map);
+    if (b->map.mark != TENSOR_MAP_MARK)
+        simt_stop(
+            site, "unsupported",
+            "%s: no tensor map lies at the address; cuTensorMapEncodeTiled makes one, and the kernel takes "
+            "it as a parameter, const __grid_constant__ CUtensorMap",
+            site->what);
+    if (b->map.rank != b->what.rank)
+        simt_stop(site, "unsupported", "%s: the tensor map is of %u axes", site->what, b->map.rank);
+    if (b->map.swizzle != 0 && (unsigned)b->map.box[0] * b->map.bytes < b->map.swizzle)
+        simt_stop(site, "unsupported", "%s: the rows of the box have %u bytes, fewer than the swizzle's %u",
+                  site->what, (unsigned)b->map.box[0] * b->map.bytes, b->map.swizzle);
+    b->what.bytes = (size_t)b->map.box[0] * b->map.bytes;
+    for (unsigned axis = 1; axis < b->map.rank; axis++) b->what.bytes *= taken(&b->map, axis);
+}
+
+static void issue(struct worker *w, struct bulk *b)
+{
+    const bool late = !simt_settings.early;
+    b->thread = w->thread_index;
+    b->begun = w->tick;
+    if (b->kind != ARRIVAL) check_sides(w, b);
+    simt_new_tick(w, w->warp);
+    if (b->mbarrier != NULL) {
+        b->mbarrier->in_flight++;
+        b->mbarrier->issuer = w->thread_index;
+        b->mbarrier->issued_at = b->what.pc;
+    }
+    if (!late) happen(w, b);
+    if (!late && b->mbarrier != NULL) return;
+    *(struct bulk *)simt_vector_grow(&w->bulks, sizeof *b) = *b;
+    if (late && b->kind == LOAD)
+        memset(b->what.shared, 0xff, b->what.bytes); /* who reads too early sees NaN */
+}
+
+/* ---- what threads do ---------------------------------------------------------------------------------- */
+
+void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what)
+{
+    struct worker *w = running(site);
+    struct bulk b = {.kind = LOAD, .what = *what};
+    simt_clocks_open(w);
+    take_map(w, site, &b);
+    demand(w, what->shared, b.what.bytes, b.map.rank != 0 ? 128 : 16, SIMT_WRITE, &b.what,
+           b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
+    if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
+    b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
+    issue(w, &b);
+}
+
+void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
+{
+    struct worker *w = running(site);
+    struct bulk b = {.kind = STORE, .what = *what, .group = w->current->bulk_group};
+    simt_clocks_open(w);
+    take_map(w, site, &b);
+    demand(w, what->shared, b.what.bytes, b.map.rank != 0 ? 128 : 16, SIMT_READ, &b.what,
+           b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
+    if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
+    if (what->reduce != NULL) { /* as an atomic: results do not depend on the number of workers */
+        simt_wait_for_earlier(w);
+        simt_note_atomic(w);
+    }
+    issue(w, &b);
+}
+
+void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *what)
+{
+    struct worker *w = running(site);
+    struct bulk b = {.kind = BETWEEN, .what = *what};
+    simt_clocks_open(w);
+    demand(w, what->shared, what->bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
+    demand(w, what->global, what->bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
+    b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
+    issue(w, &b);
+}
+
+void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counted, const void *return_address)
+{
+    struct worker *w = running(site);
+    struct bulk b = {.kind = ARRIVAL, .what = {.pc = return_address}, .copies = w->current->copies_begun};
+    simt_clocks_open(w);
+    b.mbarrier = simt_mbarrier_at(w, mbarrier, return_address);
+    simt_clock_release(w, &b.mbarrier->arrived);
+    if (!counted) simt_mbarrier_add_pending(b.mbarrier);
+    issue(w, &b);
+}
+
+void simt_bulk_commit(void)
+{
+    if (simt_tls_worker != NULL) simt_tls_worker->current->bulk_group++;
+}
+
+void simt_bulk_wait(size_t prior, int reads_only)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL || w->current->bulk_group <= prior) return;
+    const uint32_t end = w->current->bulk_group - (uint32_t)prior;
+    for (size_t i = 0; i < w->bulks.count;) {
+        struct bulk *b = (struct bulk *)w->bulks.data + i;
+        enum place place;
+        if (b->kind != STORE || b->thread != w->thread_index || b->group >= end) {
+            i++;
+            continue;
+        }
+        const uintptr_t offset = offset_of(w, b->what.shared, &place);
+        if (w->checking) simt_cells_read_done(w, place, offset, b->what.bytes, b->begun);
+        read_source(b);
+        if (reads_only) {
+            i++;
+            continue;
+        }
+        happen(w, b);
+        forget(w, i);
+    }
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+void simt_bulk_begin(struct worker *w)
+{
+    while (w->bulks.count > 0) forget(w, w->bulks.count - 1);
+}
+
+static void found_left(struct worker *w, const struct bulk *b)
+{
+    struct finding f = {.kind = b->kind == STORE ? "bulk-group" : "missing-wait",
+                        .bytes = (uint32_t)b->what.bytes,
+                        .remark = b->kind == STORE
+                                      ? "the block ended before the store's thread had waited for its reads "
+                                        "(cp.async.bulk.wait_group.read)"
+                                      : "the block ended before anybody had waited for the copy",
+                        .seen = 1};
+    f.where = offset_of(w, b->what.shared, &f.place);
+    f.actor[0] = (struct actor){w->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread,
+                                b->kind == STORE ? SIMT_READ : SIMT_WRITE, NULL};
+    simt_found(w, &f);
+}
+
+void simt_bulk_end(struct worker *w)
+{
+    for (size_t i = 0; i < w->bulks.count; i++) {
+        struct bulk *b = (struct bulk *)w->bulks.data + i;
+        if (w->abandoned || b->kind == ARRIVAL) continue;
+        if (simt_settings.all && w->checking && !(b->kind == STORE && b->read && !simt_settings.early))
+            found_left(w, b);
+        if (b->kind == STORE) happen(w, b);
+    }
+    while (w->bulks.count > 0) forget(w, w->bulks.count - 1);
+}

@@ -1,0 +1,17 @@
+/**
+ * @file bulk.h
+ * @brief Bulk copies that are under way.
+ */
+#ifndef WARPWISE_SIMT_BULK_H
+#define WARPWISE_SIMT_BULK_H
+
+#include <stdbool.h>
+
+struct worker;
+
+/** @brief Does what reports to mbarriers that threads wait for. False: there was nothing. */
+bool simt_bulk_progress(struct worker *w);
+void simt_bulk_begin(struct worker *w); /**< a block begins */
+void simt_bulk_end(struct worker *w);   /**< it is over: what is left happens now */
+
+#endif

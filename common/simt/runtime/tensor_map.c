@@ -1,0 +1,253 @@
+/**
+ * @file tensor_map.c
+ * @brief Tensor maps, and how a program comes by the driver's functions for them.
+ *
+ * What the driver's documentation demands of the arguments gives CUDA_ERROR_INVALID_VALUE here as well. What it allows and this
+ * device does not do is an `unsupported` finding.
+ */
+#include "../tensor_map.h"
+#include "../include/cuda.h"
+#include "runtime.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { LEAST_CAPABILITY = 90, ALIGNMENT = 16, MOST_BOX = 256, MOST_STEP = 8 };
+#define MOST_SIZE (UINT64_C(1) << 32)
+#define STRIDE_LIMIT (UINT64_C(1) << 40)
+
+static CUresult refuse(struct simt_site site, const char *what)
+{
+    simt_finding("unsupported", &site, "%s: %s not supported on the software device", site.what, what);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------ */
+
+/** Bytes of an element; 0: a type that sm_90 does not have. */
+static uint8_t bytes_of(CUtensorMapDataType type)
+{
+    static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    return (unsigned)type < sizeof bytes ? bytes[type] : 0;
+}
+
+static bool is_float(CUtensorMapDataType type)
+{
+    return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
+}
+
+static unsigned span_of(CUtensorMapSwizzle swizzle)
+{
+    return swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : 16u << swizzle;
+}
+
+/** What cuTensorMapEncodeTiled is given. */
+struct arguments {
+    CUtensorMap *map;
+    CUtensorMapDataType type;
+    cuuint32_t rank;
+    void *address;
+    const cuuint64_t *sizes, *strides;
+    const cuuint32_t *box, *steps;
+    CUtensorMapInterleave interleave;
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapL2promotion promotion;
+    CUtensorMapFloatOOBfill fill;
+};
+
+static bool enumerations_are_valid(const struct arguments *a)
+{
+    if (bytes_of(a->type) == 0 || (unsigned)a->interleave > CU_TENSOR_MAP_INTERLEAVE_32B ||
+        (unsigned)a->swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
+        (unsigned)a->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
+        (unsigned)a->fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
+        return false;
+    if (a->fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE && !is_float(a->type)) return false;
+    return a->interleave != CU_TENSOR_MAP_INTERLEAVE_32B || a->swizzle == CU_TENSOR_MAP_SWIZZLE_32B;
+}
+
+static bool axes_are_valid(const struct arguments *a)
+{
+    const unsigned multiple = a->interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : ALIGNMENT;
+    for (unsigned i = 0; i < a->rank; i++) {
+        if (a->sizes[i] == 0 || a->sizes[i] > MOST_SIZE) return false;
+        if (a->box[i] == 0 || a->box[i] > MOST_BOX) return false;
+        if (a->steps[i] == 0 || a->steps[i] > MOST_STEP) return false;
+        if (i + 1 < a->rank && (a->strides[i] % multiple != 0 || a->strides[i] >= STRIDE_LIMIT)) return false;
+    }
+    return (uintptr_t)a->address % multiple == 0;
+}
+
+static bool arguments_are_valid(const struct arguments *a)
+{
+    if (a->map == NULL || (uintptr_t)a->map % TENSOR_MAP_ALIGNMENT != 0) return false;
+    if (a->rank == 0 || a->rank > TENSOR_RANK || a->sizes == NULL || a->box == NULL || a->steps == NULL)
+        return false;
+    if (a->rank > 1 && a->strides == NULL) return false;
+    if (!enumerations_are_valid(a)) return false;
+    if (a->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE && a->rank < 3) return false;
+    if (!axes_are_valid(a)) return false;
+    const unsigned inner = a->box[0] * bytes_of(a->type);
+    if (a->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return true;
+    return inner % ALIGNMENT == 0 && (span_of(a->swizzle) == 0 || inner <= span_of(a->swizzle));
+}
+
+static void encode(const struct arguments *a)
+{
+    struct tensor_map m = {
+        .mark = TENSOR_MAP_MARK,
+        .base = (uintptr_t)a->address,
+        .rank = (uint8_t)a->rank,
+        .type = (uint8_t)a->type,
+        .bytes = bytes_of(a->type),
+        .swizzle = (uint8_t)span_of(a->swizzle),
+        .nan = a->fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        .flush = a->type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+    };
+    for (unsigned i = 0; i < a->rank; i++) {
+        m.last[i] = (uint32_t)(a->sizes[i] - 1);
+        m.box[i] = (uint16_t)a->box[i];
+        m.step[i] = (uint8_t)a->steps[i];
+        if (i + 1 < a->rank) m.stride[i] = a->strides[i];
+    }
+    memset(a->map, 0, sizeof *a->map);
+    memcpy(a->map, &m, sizeof m);
+}
+
+_Static_assert(sizeof(struct tensor_map) <= sizeof(CUtensorMap),
+               "a tensor map must fit into the driver's type");
+
+/* ---- the driver's functions ------------------------------------------------------------------------------- */
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+                                const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                CUtensorMapFloatOOBfill fill)
+{
+    const struct arguments a = {map,        type,    rank,      address, sizes, strides, box, element_strides,
+                                interleave, swizzle, promotion, fill};
+    if (device_limits()->capability < LEAST_CAPABILITY) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!arguments_are_valid(&a)) return CUDA_ERROR_INVALID_VALUE;
+    if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+        return refuse(CALLER_SITE("cuTensorMapEncodeTiled"), "an interleaved layout is");
+    if (type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ)
+        return refuse(CALLER_SITE("cuTensorMapEncodeTiled"),
+                      "rounding to TF32 (take FLOAT32, and round where the elements are used) is");
+    encode(&a);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                 const cuuint64_t *sizes, const cuuint64_t *strides, const int *lower_corner,
+                                 const int *upper_corner, cuuint32_t channels, cuuint32_t pixels,
+                                 const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
+                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                 CUtensorMapFloatOOBfill fill)
+{
+    (void)map, (void)type, (void)rank, (void)address, (void)sizes, (void)strides, (void)lower_corner;
+    (void)upper_corner, (void)channels, (void)pixels, (void)element_strides, (void)interleave;
+    (void)swizzle, (void)promotion, (void)fill;
+    return refuse(CALLER_SITE("cuTensorMapEncodeIm2col"), "the im2col mode of tensor maps is");
+}
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address)
+{
+    struct tensor_map m;
+    if (map == NULL || (uintptr_t)map % TENSOR_MAP_ALIGNMENT != 0 || (uintptr_t)address % ALIGNMENT != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&m, map, sizeof m);
+    if (m.mark != TENSOR_MAP_MARK) return CUDA_ERROR_INVALID_VALUE;
+    m.base = (uintptr_t)address;
+    memcpy(map, &m, sizeof m);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned int flags)
+{
+    return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    return version != NULL && cudaDriverGetVersion(version) == cudaSuccess ? CUDA_SUCCESS
+                                                                           : CUDA_ERROR_INVALID_VALUE;
+}
+
+static const struct {
+    CUresult error;
+    const char *name, *text;
+} errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+static CUresult tell(CUresult error, const char **to, bool text)
+{
+    if (to == NULL) return CUDA_ERROR_INVALID_VALUE;
+    *to = NULL;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error) *to = text ? errors[i].text : errors[i].name;
+    return *to != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    return tell(error, name, false);
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    return tell(error, text, true);
+}
+
+/* ---- entry points ------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned int version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *status)
+{
+    enum { TENSOR_MAPS_SINCE = 12000 };
+    static const struct {
+        const char *name;
+        void *function;
+        unsigned since;
+    } known[] = {
+        {"cuTensorMapEncodeTiled", (void *)cuTensorMapEncodeTiled, TENSOR_MAPS_SINCE},
+        {"cuTensorMapEncodeIm2col", (void *)cuTensorMapEncodeIm2col, TENSOR_MAPS_SINCE},
+        {"cuTensorMapReplaceAddress", (void *)cuTensorMapReplaceAddress, TENSOR_MAPS_SINCE},
+        {"cuInit", (void *)cuInit, 2000},
+        {"cuDriverGetVersion", (void *)cuDriverGetVersion, 2020},
+        {"cuGetErrorName", (void *)cuGetErrorName, 6000},
+        {"cuGetErrorString", (void *)cuGetErrorString, 6000},
+    };
+    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    if (symbol == NULL || function == NULL || *symbol == '\0' || flags > cudaEnablePerThreadDefaultStream)
+        return runtime_result(cudaErrorInvalidValue);
+    *function = NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, symbol) != 0) continue;
+        result =
+            version >= known[i].since ? cudaDriverEntryPointSuccess : cudaDriverEntryPointVersionNotSufficent;
+        if (result == cudaDriverEntryPointSuccess) *function = known[i].function;
+    }
+    if (status != NULL) *status = result;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *status)
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, CUDART_VERSION, flags, status);
+}

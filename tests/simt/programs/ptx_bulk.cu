@@ -1,0 +1,174 @@
+/**
+ * Inline PTX: bulk copies of plain bytes in every direction, a pipeline of loads and stores through four stages, reductions in global and
+ * shared memory, groups, and asynchronous copies of threads that arrive at an mbarrier.
+ */
+#include "../hopper.h"
+
+enum { WARP = 32, STAGES = 4, ELEMS = 256, TILES = 11, CONSUMERS = 128, THREADS = WARP + CONSUMERS };
+
+/** A warp loads tiles, the others double them in place, and one of their threads stores them. */
+static __global__ void pipeline_kernel(const float *in, float *out)
+{
+    __shared__ __align__(128) float stage[STAGES][ELEMS];
+    __shared__ __align__(8) uint64_t full[STAGES], empty[STAGES];
+    const int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            mbarrier_init(&full[s], 1);
+            mbarrier_init(&empty[s], 1);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads();
+    if (thread < WARP) {
+        for (int tile = 0; tile < TILES && thread == 0; tile++) {
+            const int s = tile % STAGES;
+            mbarrier_wait(&empty[s], tile / STAGES % 2 ^ 1);
+            mbarrier_arrive_expect(&full[s], sizeof stage[s]);
+            bulk_load(stage[s], in + tile * ELEMS, sizeof stage[s], &full[s]);
+        }
+        return;
+    }
+    for (int tile = 0; tile < TILES; tile++) {
+        const int s = tile % STAGES;
+        mbarrier_wait(&full[s], tile / STAGES % 2);
+        for (int i = thread - WARP; i < ELEMS; i += CONSUMERS) stage[s][i] = 2.0f * stage[s][i];
+        proxy_fence();
+        asm volatile("bar.sync 1, %0;" : : "r"(CONSUMERS) : "memory");
+        if (thread == WARP) {
+            bulk_store(out + tile * ELEMS, stage[s], sizeof stage[s]);
+            bulk_commit();
+            bulk_wait_read<1>();
+            if (tile > 0) mbarrier_arrive(&empty[(tile - 1) % STAGES]);
+        }
+    }
+    if (thread == WARP) bulk_wait<0>();
+}
+
+static void check_pipeline(void)
+{
+    static float values[TILES * ELEMS], result[TILES * ELEMS];
+    for (int i = 0; i < TILES * ELEMS; i++) values[i] = (float)i + 0.5f;
+    float *in = upload(values, TILES * ELEMS), *out = device_array<float>(TILES * ELEMS);
+    pipeline_kernel<<<1, THREADS>>>(in, out);
+    finish_launch("pipeline_kernel");
+    download(result, out, TILES * ELEMS);
+    for (int i = 0; i < TILES * ELEMS; i++)
+        expect_close("pipeline", (size_t)i, result[i], 2.0 * values[i], 0);
+    release(in);
+    release(out);
+}
+
+/** Blocks add their numbers to one array; maxima of signed ones; copies within shared memory, and sums there. */
+static __global__ void reduce_kernel(unsigned *sums, int *maxima, unsigned *copies)
+{
+    __shared__ __align__(16) unsigned from[ELEMS], to[ELEMS];
+    __shared__ __align__(16) int numbers[ELEMS];
+    __shared__ __align__(8) uint64_t barrier;
+    const int thread = (int)threadIdx.x, block = (int)blockIdx.x;
+    for (int i = thread; i < ELEMS; i += WARP) {
+        from[i] = (unsigned)(i + block);
+        to[i] = 5;
+        numbers[i] = (i - 128) * (block + 1);
+    }
+    if (thread == 0) mbarrier_init(&barrier, 1);
+    proxy_fence();
+    __syncthreads();
+    if (thread == 0) {
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;"
+                     :
+                     : "l"(sums), "r"(shared_address(from)), "n"(4 * ELEMS)
+                     : "memory");
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.max.s32 [%0], [%1], %2;"
+                     :
+                     : "l"(maxima), "r"(shared_address(numbers)), "n"(4 * ELEMS)
+                     : "memory");
+        bulk_commit();
+        mbarrier_arrive_expect(&barrier, 4 * ELEMS);
+        asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "
+                     "[%0], [%1], %2, [%3];"
+                     :
+                     : "r"(shared_address(to)), "r"(shared_address(from)), "n"(2 * ELEMS),
+                       "r"(shared_address(&barrier))
+                     : "memory");
+        bulk_between(to + ELEMS / 2, from, 2 * ELEMS, &barrier);
+    }
+    mbarrier_wait(&barrier, 0);
+    for (int i = thread; i < ELEMS; i += WARP) copies[block * ELEMS + i] = to[i];
+    if (thread == 0) bulk_wait<0>();
+}
+
+static void check_reductions(void)
+{
+    enum { BLOCKS = 5 };
+    static unsigned sums[ELEMS], copies[BLOCKS * ELEMS];
+    static int maxima[ELEMS];
+    unsigned *device_sums = upload(sums, ELEMS), *device_copies = device_array<unsigned>(BLOCKS * ELEMS);
+    int *device_maxima = upload(maxima, ELEMS);
+    reduce_kernel<<<BLOCKS, WARP>>>(device_sums, device_maxima, device_copies);
+    finish_launch("reduce_kernel");
+    download(sums, device_sums, ELEMS);
+    download(maxima, device_maxima, ELEMS);
+    download(copies, device_copies, BLOCKS * ELEMS);
+    for (int i = 0; i < ELEMS; i++) {
+        expect_equal("sum", (size_t)i, sums[i], BLOCKS * i + 10);
+        expect_equal("maximum", (size_t)i, maxima[i], i > 128 ? (i - 128) * BLOCKS : 0);
+        for (int b = 0; b < BLOCKS; b++)
+            expect_equal("copy", (size_t)(b * ELEMS + i), copies[b * ELEMS + i],
+                         i < ELEMS / 2 ? 5 + i + b : i - ELEMS / 2 + b);
+    }
+    release(device_sums);
+    release(device_maxima);
+    release(device_copies);
+}
+
+/** Every thread copies for the others, and its copies arrive for it: counted, and one more than is counted. */
+static __global__ void arrive_kernel(const int *in, int *out)
+{
+    __shared__ int tile[2][THREADS];
+    __shared__ __align__(8) uint64_t full[2];
+    const int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        mbarrier_init(&full[0], THREADS);
+        mbarrier_init(&full[1], THREADS);
+    }
+    __syncthreads();
+    for (int half = 0; half < 2; half++)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n"
+                     :
+                     : "r"(shared_address(&tile[half][thread])), "l"(in + half * THREADS + thread)
+                     : "memory");
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];"
+                 :
+                 : "r"(shared_address(&full[0]))
+                 : "memory");
+    asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" : : "r"(shared_address(&full[1])) : "memory");
+    mbarrier_arrive(&full[1]);
+    for (int half = 0; half < 2; half++) {
+        mbarrier_wait(&full[half], 0);
+        out[half * THREADS + thread] = tile[half][(thread + 77) % THREADS];
+    }
+}
+
+static void check_arrivals(void)
+{
+    static int values[2 * THREADS], result[2 * THREADS];
+    for (int i = 0; i < 2 * THREADS; i++) values[i] = 7 * i - 4;
+    int *in = upload(values, 2 * THREADS), *out = device_array<int>(2 * THREADS);
+    arrive_kernel<<<1, THREADS>>>(in, out);
+    finish_launch("arrive_kernel");
+    download(result, out, 2 * THREADS);
+    for (int i = 0; i < 2 * THREADS; i++)
+        expect_equal("arrival", (size_t)i, result[i],
+                     values[i / THREADS * THREADS + (i % THREADS + 77) % THREADS]);
+    release(in);
+    release(out);
+}
+
+int main(void)
+{
+    check_pipeline();
+    check_reductions();
+    check_arrivals();
+    return finish("ptx_bulk");
+}
