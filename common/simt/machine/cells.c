@@ -272,7 +272,7 @@ static bool read_cell(struct doing *now, struct cell *c)
     } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
         found_unwritten(now);
         good = false;
-    } else if (now->access & ACCESS_PRODUCT) {
+    } else if (now->access & ACCESS_PRODUCT && c->copy < COPY_BULK_IN_FLIGHT) {
         check_product_fence(now, c);
     } else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT) {
         check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
@@ -294,7 +294,7 @@ static void check_proxies(struct doing *now, const struct cell *c)
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
         const uint32_t tick = c->read_tick[slot];
-        if (tick < w->block_start || c->reader[slot] & ASYNC_READER) continue;
+        if (tick < w->block_start || c->reader[slot] & ASYNC_READER || reader >= MAX_THREADS) continue;
         if (!simt_settings.all && (tick < w->last_barrier || !same_warp(reader, w->thread_index))) continue;
         if (simt_is_ordered(w, tick, reader)) check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
     }

@@ -3,11 +3,11 @@
  * @brief mbarriers: arrivals and bytes of a phase, and the threads that wait for its end.
  *
  * A phase ends when no arrival is pending and no byte is. Whoever waits for it comes after what the arriving threads did
- * before (clocks.h), and after the asynchronous copies that completed on it (bulk.c).
+ * before (clocks.h), and after the asynchronous copies that completed on it (bulk_copies.c).
  *
  * A wait is answered "no" once, at least, before the phase is over, so that a wait without a loop around it is seen; then the thread is
  * suspended. With SIMT_ASYNC=early it is suspended at once. If no thread can go on, the asynchronous operations that are
- * waited for happen (bulk.c); if there are none, all waits time out, as on hardware. That some rounds of this change nothing
+ * waited for happen (bulk_copies.c); if there are none, all waits time out, as on hardware. That some rounds of this change nothing
  * is a deadlock.
  */
 #include "mbarrier.h"

@@ -8,7 +8,7 @@
  */
 #include "meet.h"
 #include "blocks.h"
-#include "bulk.h"
+#include "bulk_copies.h"
 #include "cells.h"
 #include "clocks.h"
 #include "early.h"

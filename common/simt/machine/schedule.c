@@ -8,7 +8,7 @@
 #include "schedule.h"
 #include "arena.h"
 #include "blocks.h"
-#include "bulk.h"
+#include "bulk_copies.h"
 #include "cells.h"
 #include "counters.h"
 #include "finding.h"

@@ -9,7 +9,7 @@
  *     atomics.c copies.c heap.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
- *     bulk.c mbarrier.c named.c        ... bulk copies; mbarriers; barriers of a part of the block
+ *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
@@ -125,7 +125,7 @@ struct thread {
     uintptr_t touched_base; /**< where its stack begins */
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
-    uint32_t bulk_group;    /**< the open group of bulk stores (bulk.c) */
+    uint32_t bulk_group;    /**< the open group of bulk stores (bulk_copies.c) */
 };
 
 struct warp {
@@ -204,7 +204,7 @@ struct worker {
     struct mbarrier *mbarrier;  /**< mbarrier.c */
     unsigned mbarriers;         /**< of this block */
     unsigned idle;       /**< how often all waits for mbarriers timed out with nothing happening between */
-    struct vector bulks; /**< bulk copies that are under way (bulk.c) */
+    struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
     bool spun;           /**< some thread spins on memory */
     struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
     unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */

@@ -1,6 +1,6 @@
 /**
  * @file bulk.c
- * @brief Bulk copies and tensor copies, their reductions and groups: cp.async.bulk and cp.async.bulk.tensor (machine/bulk.c).
+ * @brief Bulk copies and tensor copies, their reductions and groups: cp.async.bulk and cp.async.bulk.tensor (machine/bulk_copies.c).
  *
  * A block is alone in its cluster as far as these go: `.shared::cluster` is its own shared memory.
  */

@@ -496,13 +496,13 @@ static __global__ void no_map(const int *in, int *out, const __grid_constant__ C
     init_all(full, empty, 1);
     if (threadIdx.x == 0) {
         mbarrier_arrive_expect(&full[0], BYTES);
-        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, "
-                     "{%2, " // here: no_map
-                     "%2}], [%3];"
-                     :
-                     : "r"(shared_address(tile[0])), "l"(RIGHT ? &map : (const CUtensorMap *)in), "r"(0),
-                       "r"(shared_address(&full[0]))
-                     : "memory");
+        asm volatile( // here: no_map
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+            "%2}], [%3];"
+            :
+            : "r"(shared_address(tile[0])), "l"(RIGHT ? &map : (const CUtensorMap *)in), "r"(0),
+              "r"(shared_address(&full[0]))
+            : "memory");
     }
     mbarrier_wait(&full[0], 0);
     out[threadIdx.x] = tile[0][threadIdx.x];
@@ -535,11 +535,30 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(lane_arrives)                                                                                          \
     X(lane_waits)                                                                                            \
     X(after_inval)                                                                                           \
-    X(not_initialised) X(arrival_too_many) X(overwritten) X(barrier_instead) X(wait_once)                    \
-        X(parity_not_flipped) X(other_stage) X(bytes_too_many) X(bytes_too_few) X(stage_in_use)              \
-            X(store_without_fence) X(fence_too_early) X(cleared_before) X(overtakes_reads) X(source_reused)  \
-                X(other_thread_waits) X(one_group_left) X(not_committed) X(bulk_off_by_8) X(bulk_past_end)   \
-                    X(box_off_by_64) X(bytes_of_range) X(no_map) X(source_unwritten)
+    X(not_initialised)                                                                                       \
+    X(arrival_too_many)                                                                                      \
+    X(overwritten)                                                                                           \
+    X(barrier_instead)                                                                                       \
+    X(wait_once)                                                                                             \
+    X(parity_not_flipped)                                                                                    \
+    X(other_stage)                                                                                           \
+    X(bytes_too_many)                                                                                        \
+    X(bytes_too_few)                                                                                         \
+    X(stage_in_use)                                                                                          \
+    X(store_without_fence)                                                                                   \
+    X(fence_too_early)                                                                                       \
+    X(cleared_before)                                                                                        \
+    X(overtakes_reads)                                                                                       \
+    X(source_reused)                                                                                         \
+    X(other_thread_waits)                                                                                    \
+    X(one_group_left)                                                                                        \
+    X(not_committed)                                                                                         \
+    X(bulk_off_by_8)                                                                                         \
+    X(bulk_past_end)                                                                                         \
+    X(box_off_by_64)                                                                                         \
+    X(bytes_of_range)                                                                                        \
+    X(no_map)                                                                                                \
+    X(source_unwritten)
 PAIRS(LAUNCHERS)
 
 #define ROW(name) {#name, launch_##name<true>, launch_##name<false>},

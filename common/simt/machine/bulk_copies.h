@@ -1,9 +1,9 @@
 /**
- * @file bulk.h
+ * @file bulk_copies.h
  * @brief Bulk copies that are under way.
  */
-#ifndef WARPWISE_SIMT_BULK_H
-#define WARPWISE_SIMT_BULK_H
+#ifndef WARPWISE_SIMT_BULK_COPIES_H
+#define WARPWISE_SIMT_BULK_COPIES_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /**
- * @file bulk.c
+ * @file bulk_copies.c
  * @brief Bulk copies, tensor copies and their reductions: what the asynchronous proxy does for the threads of a block.
  *
  * A copy is checked when it is issued, on both sides, and kept in a list. It happens as late as it may: a copy that reports to
@@ -7,7 +7,7 @@
  * the group's reads, and writes when that thread waits for the group, or the block is over. With SIMT_ASYNC=early it
  * happens at once. What a thread may rely on is the same either way, and known to the cells (cells.c).
  */
-#include "bulk.h"
+#include "bulk_copies.h"
 #include "blocks.h"
 #include "cells.h"
 #include "check.h"
