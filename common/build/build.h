@@ -41,6 +41,8 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
                      struct build *build);
 /** @brief From now on compilers get @p seconds for a stranger's file; without, 90 for simt and 300 for gpu. */
 void build_untrusted_limit(double seconds);
+/** @brief The same, but no more than they would get without; 0 changes nothing. */
+void build_untrusted_at_most(double seconds);
 /** @brief EXIT_PASS if @p path is a kernel file that can be read; complains otherwise. */
 int build_kernel_file_usable(const char *path);
 

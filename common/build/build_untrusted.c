@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +59,18 @@ void build_untrusted_limit(double seconds)
     limit_seconds = seconds;
 }
 
+static double most_seconds;
+
+void build_untrusted_at_most(double seconds)
+{
+    most_seconds = seconds;
+}
+
 static double seconds_allowed(const struct work *work)
 {
+    double usual = work->recipe->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
     if (limit_seconds > 0) return limit_seconds;
-    return work->recipe->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
+    return most_seconds > 0 && most_seconds < usual ? most_seconds : usual;
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------ */
@@ -91,6 +100,18 @@ static const char *exhausted_limit(const char *log)
     return NULL;
 }
 
+/* Compilers crash, over 60,000 parentheses for example. One that does so each time tells of the file, not of this machine. */
+static int is_crash(const struct sandboxed *child)
+{
+    static const char *const signs[] = {"internal compiler error", "signal terminated program", "dumped core",
+                                        "PLEASE submit a bug report"};
+    int crashed = child->signal == SIGSEGV || child->signal == SIGBUS || child->signal == SIGABRT ||
+                  child->signal == SIGILL || child->signal == SIGFPE;
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        crashed = crashed || strstr(child->text, signs[i]);
+    return crashed && !exhausted_limit(child->text);
+}
+
 static int late(struct work *work, const char *of)
 {
     work->build->state = BUILD_LATE;
@@ -112,6 +133,12 @@ static int explain(struct work *work, enum sandbox_end end, const struct sandbox
     if (limit) return late(work, limit);
     if (build_disk_is_full(work->folder))
         return complain("the disk is full: no room to build in %s.", places.binary_dir), 0;
+    if (is_crash(child)) { /* the second time: see run() */
+        build->state = BUILD_BROKEN;
+        build->sentence = copy_string("the compiler crashes over it, each time it is tried");
+        text_print(&build->errors, "  %.*s\n", (int)strcspn(child->text, "\n"), child->text);
+        return 0;
+    }
     int about_file = strstr(child->text, work->name) || strstr(child->text, "kernel.") ||
                      strstr(child->text, "undefined reference");
     if (!about_file || strncmp(child->text, "bwrap: ", 7) == 0 || strncmp(child->text, "sandbox: ", 9) == 0)
@@ -149,7 +176,6 @@ static int run(struct work *work, const char *const *more)
         argument_add(&arguments, work->recipe->compile.items[i]);
     for (; *more; more++) argument_add(&arguments, *more);
     const char *const *environment = environment_of(work);
-    double left = seconds_allowed(work) - (now_seconds() - work->began);
     struct sandbox sandbox = {
         .arguments = arguments.items,
         .environment = environment,
@@ -164,7 +190,12 @@ static int run(struct work *work, const char *const *more)
                    .file_bytes = UINT64_C(128) << 20,
                    .processes = 128,
                    .open_files = 256}};
-    enum sandbox_end end = sandbox_run(&sandbox, left > 0.1 ? left : 0.1, process_interrupted, child);
+    enum sandbox_end end = SANDBOX_DONE;
+    for (int tries = 0; tries < 2; tries++) {
+        double left = seconds_allowed(work) - (now_seconds() - work->began);
+        end = sandbox_run(&sandbox, left > 0.1 ? left : 0.1, process_interrupted, child);
+        if (end != SANDBOX_DONE || !is_crash(child)) break;
+    }
     show_own_lines(work, child->text);
     text_append(&work->build->log, child->text, strlen(child->text));
     int succeeded = end == SANDBOX_DONE && child->exit_code == 0;

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "course/device.h"
 
-enum { MOST_BYTES = 256 << 20 };
+enum { MOST_BYTES = 256 << 20, CONSTANT_BYTES = 64 << 10 };
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -432,11 +432,16 @@ static int check_sections(const struct object *object, const struct object_rules
                           struct object_finding *finding)
 {
     int entries = 0;
+    uint64_t constant_bytes = 0;
     for (size_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->section[i];
         const char *name = section_name(object, section);
         int starts =
             section->sh_type == SHT_INIT_ARRAY || begins(name, ".init_array") || begins(name, ".ctors");
+        if (strcmp(name, "simt_constant") == 0) constant_bytes += section->sh_size;
+        if (constant_bytes > CONSTANT_BYTES)
+            return refuse(finding, NULL, "has more than 64 KB of __constant__ variables, which no GPU has",
+                          "");
         if (starts && section->sh_type != SHT_RELA) {
             if (!check_start_list(object, section, rules, &entries, finding)) return 0;
         } else if (section->sh_type == SHT_FINI_ARRAY || section->sh_type == SHT_PREINIT_ARRAY ||

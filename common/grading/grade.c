@@ -75,6 +75,16 @@ static int read_shard(const char *text, struct grade_class *class)
     return complain("--shard takes K/N, for example 2/5 for the second of five parts, not \"%s\".", text);
 }
 
+/* Seconds, or 0 where nothing was asked for. */
+static int read_seconds(const struct command_line *line, const char *option, double *seconds)
+{
+    long count = 0;
+    const char *text = option_value(line, option);
+    int code = text ? read_count(option, text, 1000000, &count) : EXIT_PASS;
+    *seconds = (double)count;
+    return code;
+}
+
 static int read_options(const struct command_line *line, struct grade_class *class)
 {
     const char *jobs = option_value(line, "--jobs"), *lessons = option_value(line, "--lessons");
@@ -88,6 +98,8 @@ static int read_options(const struct command_line *line, struct grade_class *cla
     if (!class->plan.out) return complain("--out OUT says where the results go.");
     if (jobs && read_count("--jobs", jobs, 256, &count) != EXIT_PASS) return EXIT_TROUBLE;
     class->plan.jobs = (int)count;
+    if (read_seconds(line, "--lesson-limit", &class->plan.lesson_seconds) != EXIT_PASS) return EXIT_TROUBLE;
+    if (read_seconds(line, "--student-limit", &class->plan.student_seconds) != EXIT_PASS) return EXIT_TROUBLE;
     if (read_shard(option_value(line, "--shard"), class) != EXIT_PASS) return EXIT_TROUBLE;
     if (device_choose(class->device, &class->devices) != EXIT_PASS) return EXIT_TROUBLE;
     return choose_lessons(lessons, class);
@@ -237,6 +249,14 @@ static const struct option_description options[] = {
     {"--student", "NAME", "grade this one again, as recorded, whatever is known already", 0},
     {"--without-isolation", NULL,
      "grade even where bubblewrap does not work; the reports then say what was missing", 0},
+    {"--lesson-limit", "S",
+     "seconds a lesson of a student may take on a device, compiler and all; without it, ten\n"
+     "                            times the solution's, 600 at least",
+     0},
+    {"--student-limit", "S",
+     "seconds all lessons of a student may take; without it, ten times the solutions',\n"
+     "                            3600 at least",
+     0},
     {"--no-speed", NULL, "measure no speed: its points are withheld", 0},
     {0},
 };

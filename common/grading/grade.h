@@ -138,6 +138,10 @@ struct grade_plan {
     int jobs;
     int gpus;
     int lock; /**< descriptor that keeps other graders out */
+    double lesson_seconds,
+        student_seconds;           /**< that one lesson on one device, and all of a student's, may take;
+                                                 0: ten times what the solutions took, and some minutes at least */
+    const struct grade_book *book; /**< what is known so far, for these times */
 };
 
 /** @brief One lesson of one student on one device. */

@@ -354,6 +354,7 @@ int grade_class_run(struct grade_class *class)
     class->units = must_allocate((most + 1) * sizeof *class->units);
     list_solutions(class);
     int code = run_units(class);
+    class->plan.book = &class->book;
     tell_unsound(class);
     class->unit_count = 0;
     if (code == EXIT_PASS) {

@@ -27,7 +27,7 @@
 #include "judging/judging.h"
 #include "judging/results.h"
 
-enum { MEASURING_TRIES = 3 };
+enum { MEASURING_TRIES = 3, LESSON_SECONDS = 600, STUDENT_SECONDS = 3600, MANY_TIMES = 10 };
 
 /* ---- what a verdict depends on ------------------------------------------------------------------------- */
 
@@ -104,7 +104,7 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
     sha256_end(&hash, key);
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------ */
+/* ---- what came of it ------------------------------------------------------------------------------------------ */
 
 static void settle(struct grade_result *result, int graded, const char *state, const char *sentence)
 {
@@ -147,12 +147,62 @@ static void add_arguments(const struct grade_plan *plan, int stranger, struct ju
     argument_add(&request->checker_arguments, plan->seed_file);
 }
 
+/* ---- time ---------------------------------------------------------------------------------------------- */
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+static struct timespec unit_start; /* one unit a process */
+static double unit_seconds;        /* that it may take; 0: as long as it takes */
+
+/* What all results of @p student have taken, but for those of @p lesson; of all lessons if that is NULL. */
+static double seconds_used(const struct grade_book *book, const char *student, const char *lesson)
+{
+    double sum = 0;
+    for (size_t i = 0; i < book->result_count; i++) {
+        const struct grade_result *result = &book->results[i];
+        int counts =
+            strcmp(result->student, student) == 0 && (!lesson || strcmp(result->lesson, lesson) != 0);
+        if (counts && result->seconds > 0) sum += result->seconds;
+    }
+    return sum;
+}
+
+/* How long a student's unit may take: its lesson's time, or what is left of the student's if that is less. A machine on
+ * which the solutions are slow gives more of both, unless the instructor has said how much. */
+static double seconds_allowed(const struct grade_plan *plan, const struct grade_unit *unit)
+{
+    const struct grade_book *book = plan->book;
+    if (!book || !*unit->student) return 0;
+    double all = seconds_used(book, "", NULL), others = seconds_used(book, "", unit->lesson->name);
+    double lesson = plan->lesson_seconds, student = plan->student_seconds;
+    if (!(lesson > 0)) lesson = fmax(LESSON_SECONDS, MANY_TIMES * (all - others));
+    if (!(student > 0)) student = fmax(STUDENT_SECONDS, MANY_TIMES * all);
+    return fmin(lesson, student - seconds_used(book, unit->student, unit->lesson->name));
+}
+
+/* Cases that the checker does not get to in the time that is left are TIMEOUT. */
+static void add_time_limit(struct judgement_request *request)
+{
+    if (!(unit_seconds > 0)) return;
+    argument_add(&request->checker_arguments, "--total-limit");
+    argument_add(&request->checker_arguments,
+                 format_string("%.0f", fmax(1.0, unit_seconds - seconds_since(&unit_start))));
+}
+
+/* ---- checking ------------------------------------------------------------------------------------------ */
+
 static void check(const struct grade_plan *plan, const struct grade_unit *unit, const char *kernel,
                   const char *runner, struct grade_result *result, struct text *log)
 {
     struct judgement judgement;
     struct judgement_request request = {.lesson = unit->lesson, .kernel = kernel, .device = unit->device};
     add_arguments(plan, *unit->student != '\0', &request);
+    add_time_limit(&request);
     complaints_keep(1);
     judge_runner(&request, runner, &judgement);
     complaints_keep(0);
@@ -183,6 +233,7 @@ static void measure(const struct grade_plan *plan, const struct grade_unit *unit
     struct judgement_request request = {
         .lesson = unit->lesson, .kernel = kernel, .device = unit->device, .bench = 1};
     add_arguments(plan, stranger, &request);
+    if (stranger) add_time_limit(&request);
     complaints_keep(1);
     judge_runner(&request, runner, bench);
     complaints_keep(0);
@@ -324,6 +375,7 @@ static void grade_submission(const struct grade_plan *plan, const struct grade_u
 {
     struct submission submission;
     char *folder = format_string("%s/%s", plan->submissions, unit->student);
+    build_untrusted_at_most(unit_seconds);
     submission_build(folder, unit->lesson, unit->device, &submission);
     free(folder);
     result->file = copy_string(submission.found ? submission.found : "");
@@ -352,11 +404,11 @@ static const char *fact(const struct device_facts *facts, const char *name)
 void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit, struct grade_result *result)
 {
     struct text log = {0};
-    struct timespec start, end;
     char at[32];
     time_t now = time(NULL);
     const struct device_facts *facts = device_probe(unit->device);
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    clock_gettime(CLOCK_MONOTONIC, &unit_start);
+    unit_seconds = seconds_allowed(plan, unit);
     strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     text_append(&log, "", 0);
     *result = (struct grade_result){.student = copy_string(unit->student),
@@ -368,12 +420,14 @@ void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit
                                     .at = copy_string(at)};
     if (unit->refused) {
         settle(result, 1, "REFUSED", unit->refused);
+    } else if (unit_seconds < 0 || (*unit->student && plan->book && !(unit_seconds > 0))) {
+        settle(result, 1, "TIMEOUT",
+               "the time that all lessons of a student together may take was used up by others");
     } else if (*unit->student) {
         grade_submission(plan, unit, result, &log);
     } else {
         grade_solution(plan, unit, result, &log);
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    result->seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    result->seconds = seconds_since(&unit_start);
     result->log = log.data;
 }

@@ -10,6 +10,11 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     build_runner(lesson, kernel, device, BUILD_FULL, build);
 }
 
+void build_untrusted_at_most(double seconds)
+{
+    (void)seconds;
+}
+
 void build_untrusted_limit(double seconds)
 {
     (void)seconds; /* files of one's own take what they take */

@@ -16,6 +16,7 @@ while [ $# -gt 0 ]; do
     --device) device=$2 ;;
     --csv) csv=$2 ;;
     --secret-seed-file) seed=$2 ;;
+    --total-limit) limit=$2 ;;
     --bench) bench=1 ;;
     --rubric) printf 'title,,a title, with a comma\npart,all,100\nclean,,10\nspeed,,20\nspeed_none,,0.5\nspeed_full,,1\n'; exit 0 ;;
     esac
@@ -30,12 +31,13 @@ echo "$columns" >"$csv"
 sectors=1000
 time=100
 row() { echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,50,$time,1e9,3200,$sectors,0,0,0,0,$5,,$6,$7" >>"$csv"; }
-[ "$bench" ] || echo "checked $lesson $device $verdict" >>"$here/checked.log"
+[ "$bench" ] || echo "checked $lesson $device $verdict limit $limit" >>"$here/checked.log"
 [ "$gone" ] && { row basic basic NO_DEVICE 0 "" "no such device" ""; echo "no such device"; exit 77; }
 case $verdict in
 BREAKS) echo "checker: no shared memory is left"; exit 2 ;;
 DIES) kill -SEGV $$ ;;
 LINGERS) sleep 0.05 ;;
+DAWDLES) sleep 1; verdict=PASS ;;
 THRIFTY) sectors=900 ;;
 WASTEFUL) sectors=1250; time=125 ;;
 IMPOSSIBLE) sectors=10 ;;
@@ -114,6 +116,23 @@ expect(0 "1 students" ${CMAKE_COMMAND} -E env WARPWISE_SANDBOX_WITHOUT=filter ${
 count_checks(after)
 math(EXPR before "${before} + 2") # the solution's and alice's
 expect_equal("checks after a change of isolation" ${after} ${before})
+file(REMOVE ${build}/bin/checked.log)
+
+# ---- time: a limit for each lesson, and one for all of a student's -----------------------------------------------------
+hand_in(slow_one DAWDLES 01_alpha 02_beta)
+set(timed ${grade} ${class} --secret-seed-file ${root}/seed --jobs 1 --no-speed)
+expect(0 "2 students" ${timed} --out ${root}/timed --lesson-limit 77 --student-limit 1)
+file(STRINGS ${root}/timed/grades.csv rows REGEX "^slow_one")
+if(NOT rows MATCHES ",PASS,.*,TIMEOUT,0.00") # the first lesson took the second of both
+    message(SEND_ERROR "a student's limit of 1 s: ${rows}")
+endif()
+expect(0 "2 students" ${timed} --out ${root}/timed_lesson --lesson-limit 77 --lessons 1)
+file(READ ${build}/bin/checked.log calls)
+if(NOT calls MATCHES "limit 1\n.*limit 7[67]\n")
+    message(SEND_ERROR "a lesson's limit of 77 s does not get to the checker:\n${calls}")
+endif()
+expect(2 "--lesson-limit takes a number" ${timed} --out ${root}/timed --lesson-limit soon)
+file(REMOVE_RECURSE ${class}/slow_one)
 file(REMOVE ${build}/bin/checked.log)
 
 # ---- a class --------------------------------------------------------------------------------------------------------

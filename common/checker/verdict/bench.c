@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMED_CALLS = 100, CALLS_COUNTED = 2, CSV_FIELDS = 13 };
+enum { TIMED_CALLS = 100, CALLS_COUNTED = 2, WARP_SECTORS = 32 };
 
 /* Host time of a call and a wait may exceed the event time by the cost of launching and waiting. */
 #define WALL_SLACK_US 300.0
@@ -92,41 +92,68 @@ static void take_occupancy(const struct check *check, const struct wire_result *
     }
 }
 
-/* Adds up the rows of one call: the device wrote those of both runs. */
-static void take_counters(const char *path, struct measurement *m)
+enum { SUMS = 9 };
+
+/* The last numbers of a row; 0 if it is none. Kernel names may hold commas inside quotes or template brackets, so fields are
+ * counted from the end. */
+static int read_counters(char *line, uint64_t value[SUMS])
 {
+    int found = 0;
+    if (line[0] < '0' || line[0] > '9') return 0;
+    for (char *end = line + strlen(line); end > line && found < SUMS; end--)
+        if (end[-1] == ',') {
+            value[SUMS - 1 - found++] = strtoull(end, NULL, 10);
+            end[-1] = '\0';
+        }
+    return found == SUMS;
+}
+
+/* Whether both counted calls did the same work, row by row of @p sectors: then a half of all is what one call costs. A kernel
+ * that works in the first call and copies its answer in the second pays for both together. */
+static int calls_are_alike(const uint64_t *sectors, size_t rows)
+{
+    uint64_t half[2] = {0, 0};
+    for (size_t i = 0; i < rows; i++) half[i >= rows / 2] += sectors[i];
+    uint64_t more = half[0] > half[1] ? half[0] : half[1], less = half[0] + half[1] - more;
+    return rows % CALLS_COUNTED == 0 && more - less <= more / 50;
+}
+
+/* Adds up the rows of one call: the device wrote those of both. An untrusted kernel could read by atomics what it does not want
+ * to be seen reading, so each counts as a sector for every lane. */
+static void take_counters(const char *path, int untrusted, struct measurement *m)
+{
+    enum { LOADED = 1, STORED = 3, ATOMICS = 7 };
     FILE *file = fopen(path, "re");
     char line[1024];
-    uint64_t *const sums[] = {&m->load_requests,
-                              &m->load_sectors,
-                              &m->store_requests,
-                              &m->store_sectors,
-                              &m->shared_load_wavefronts,
-                              &m->shared_store_wavefronts,
-                              &m->bank_conflicts,
-                              &m->atomics,
-                              &m->barriers};
-    enum { SUMS = sizeof sums / sizeof sums[0], LEADING = CSV_FIELDS - SUMS };
-    uint64_t rows = 0;
+    uint64_t *const sums[SUMS] = {&m->load_requests,
+                                  &m->load_sectors,
+                                  &m->store_requests,
+                                  &m->store_sectors,
+                                  &m->shared_load_wavefronts,
+                                  &m->shared_store_wavefronts,
+                                  &m->bank_conflicts,
+                                  &m->atomics,
+                                  &m->barriers};
+    uint64_t value[SUMS], *sectors = NULL;
+    size_t rows = 0, room = 0;
     if (file == NULL) return;
     while (fgets(line, sizeof line, file) != NULL) {
-        if (line[0] < '0' || line[0] > '9') continue;
-        /* Kernel names may hold commas inside quotes or template brackets: count fields from the end. */
-        char *field[SUMS];
-        int found = 0;
-        for (char *end = line + strlen(line); end > line && found < SUMS; end--)
-            if (end[-1] == ',') {
-                field[found++] = end;
-                end[-1] = '\0';
-            }
-        if (found < SUMS) continue;
-        for (int i = 0; i < SUMS; i++) *sums[i] += strtoull(field[SUMS - 1 - i], NULL, 10);
-        rows++;
+        if (!read_counters(line, value)) continue;
+        if (untrusted) value[LOADED] += WARP_SECTORS * value[ATOMICS];
+        if (rows == room) {
+            uint64_t *larger = realloc(sectors, (room = 2 * room + 64) * sizeof *sectors);
+            if (larger == NULL) break; /* what was not counted is not believed either */
+            sectors = larger;
+        }
+        sectors[rows++] = value[LOADED] + value[STORED];
+        for (int i = 0; i < SUMS; i++) *sums[i] += value[i];
     }
     fclose(file);
-    for (int i = 0; i < SUMS; i++) *sums[i] /= CALLS_COUNTED;
+    uint64_t calls = !untrusted || calls_are_alike(sectors, rows) ? CALLS_COUNTED : 1;
+    for (int i = 0; i < SUMS; i++) *sums[i] /= calls;
     m->launches = rows / CALLS_COUNTED;
     m->counted = rows > 0;
+    free(sectors);
 }
 
 void bench_item(struct session *session, int index)
@@ -142,7 +169,8 @@ void bench_item(struct session *session, int index)
         take_occupancy(check, result, m);
     }
     if (session->counters == NULL) return;
-    if (check->verdicts[item->case_index].state == STATE_PASS) take_counters(session->counters, m);
+    if (check->verdicts[item->case_index].state == STATE_PASS)
+        take_counters(session->counters, check->options.isolated, m);
     unlink(session->counters);
 }
 
