@@ -263,7 +263,7 @@ static const struct {
     {"peak_gbps", "peak", "", "gb_per_s", "GB/s"},
     {"peak_tflops", "peak f32", "", "tflops", "TFLOP/s"},
     {"peak_f16_tflops", "peak f16", "", "tflops", "TFLOP/s"},
-    {"sms", "multiprocessors", "", "count", "1"},
+    {"sms", "sms", "", "count", "1"},
 };
 
 static void put_limits(struct figures *figures, const char *command)

@@ -173,9 +173,9 @@ static void read_by_kernel(void *context)
 }
 
 /* Buffers far larger than any L2: 1 GiB each, or a quarter of what is free. */
-static int measure_memory(int multiprocessors)
+static int measure_memory(int sms)
 {
-    struct buffers buffers = {NULL, NULL, (size_t)1 << 30, multiprocessors * 32};
+    struct buffers buffers = {NULL, NULL, (size_t)1 << 30, sms * 32};
     size_t free_bytes = 0, total_bytes = 0;
     cudaMemGetInfo(&free_bytes, &total_bytes);
     if (buffers.bytes > free_bytes / 4) buffers.bytes = free_bytes / 4 / 4096 * 4096;

@@ -100,7 +100,7 @@ int main(int count, char **arguments)
     svg.height = 330;
     svg_title(&svg, 16, 24, 15, SVG_START, "One load of a warp: 32 lanes, 32 rows of 64 floats, 8 sectors a row");
     draw_sectors(&svg, 40, 66, "scores_kernel: K, one key a lane", scores);
-    draw_sectors(&svg, 420, 66, "output_kernel: V, one column a lane", output);
+    draw_sectors(&svg, 420, 66, "output_kernel: V, one column per lane", output);
     finish(&svg, arguments[1], "01_sectors", "Sectors that one load of a warp touches: 32 in scores_kernel, 4 in output_kernel");
     return 0;
 }

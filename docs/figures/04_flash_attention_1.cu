@@ -74,15 +74,15 @@ int main(int count, char **arguments)
     svg.width = 760;
     svg.height = 282;
     svg_title(&svg, 16, 24, 15, SVG_START, "Eight lanes read group 3 of eight keys, 16 bytes each, from lines of 128 bytes");
-    draw_places(&svg, 70, 72, "in rows: one place, 8 turns", plain.data());
-    draw_places(&svg, 440, 72, "swizzled by load_tile: 8 places, 1 turn", swizzled.host.data());
+    draw_places(&svg, 70, 72, "in rows: 1 group of banks, 8 wavefronts", plain.data());
+    draw_places(&svg, 440, 72, "swizzled by load_tile: 8 groups, 1 wavefront", swizzled.host.data());
     svg_text(&svg, 70, 270, 12, SVG_START, "faint", "numbers: which group of four floats lies there");
     finish(&svg, arguments[1], "04_swizzle", "Where the groups of K lie in shared memory with and without the swizzle");
 
     svg = {};
     svg.width = 760;
     svg.height = 300;
-    svg_title(&svg, 16, 24, 15, SVG_START, "One block a head: keys outside, queries inside");
+    svg_title(&svg, 16, 24, 15, SVG_START, "One block per head: keys outside, queries inside");
     draw_visits(&svg, 70, 72, 0);
     draw_visits(&svg, 440, 72, 1);
     svg_text(&svg, 70, 284, 12, SVG_START, "faint",

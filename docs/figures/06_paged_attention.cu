@@ -43,7 +43,7 @@ static void draw_pages(struct svg *svg, double x, double y)
         if (logical >= 0) svg_arrow(svg, x + 90 * logical + 42, y + 26, left + 38, y + 82, "faint");
     }
     svg_text(svg, x, y + 84 + 7 * block_size + 38, 12, SVG_START, "faint",
-             "red: rows behind the last token. They belong to nobody, may hold NaN, and are not read.");
+             "red: rows past the last token. They belong to no sequence, may hold NaN, and are not read.");
 }
 
 static void draw_loads(struct svg *svg, double x, double y)
@@ -63,7 +63,7 @@ static void draw_loads(struct svg *svg, double x, double y)
         }
     for (int key = 0; key < STEP_KEYS; key++) svg_text(svg, x - 6, y + 22 * key + 15, 11, SVG_END, "faint", "token %d", key);
     svg_text(svg, x, y + 22 * STEP_KEYS + 18, 12, SVG_START, "faint",
-             "16 bytes a cell, in it the lane; one colour is one load instruction: 32 lanes, %d rows of 256 bytes.", figure_layout::ROWS);
+             "16 bytes a cell, in it the lane; one colour is one load instruction: 32 lanes, %d rows of 256 bytes.", figure_layout::LANE_GROUPS);
 }
 
 enum { SCATTER_LANES = 8 }; // of the reduce-scatter that is drawn: as many sums

@@ -23,7 +23,7 @@ static void draw_banks(struct svg *svg, double x, double y, int pad)
             worst = met[bank] > worst ? met[bank] : worst;
             svg_rect(svg, x + 10 * bank, y + 14 * row, 10, 14, pad ? "c" : "e", "line");
         }
-    svg_text(svg, x, y - 8, 12.5, SVG_START, "ink", "rows of %d halves: %d turn%s", TILE_K + pad, worst, worst == 1 ? "" : "s");
+    svg_text(svg, x, y - 8, 12.5, SVG_START, "ink", "rows of %d halves: %d wavefront%s", TILE_K + pad, worst, worst == 1 ? "" : "s");
     svg_rect(svg, x, y, 10.0 * BANKS, 14.0 * ROWS_AT_ONCE, "none", "line");
 }
 
@@ -35,11 +35,11 @@ __global__ void ask_loaders(struct source from, int *loader)
     __shared__ struct shared_tiles tiles;
     for (int i = (int)threadIdx.x; i < TILE_M * CHUNKS; i += THREADS) tiles.a[i / CHUNKS][i % CHUNKS * CHUNK] = __float2half(-1.0f);
     __syncthreads();
-    for (int turn = 0; turn < THREADS; turn++) {
-        if ((int)threadIdx.x == turn) {
+    for (int thread = 0; thread < THREADS; thread++) {
+        if ((int)threadIdx.x == thread) {
             load_by_chunk<TILE_M, TILE_K>(tiles.a, from, 0, 0);
             for (int i = 0; i < TILE_M * CHUNKS; i++)
-                if (__half2float(tiles.a[i / CHUNKS][i % CHUNKS * CHUNK]) >= 0.0f && loader[i] < 0) loader[i] = turn;
+                if (__half2float(tiles.a[i / CHUNKS][i % CHUNKS * CHUNK]) >= 0.0f && loader[i] < 0) loader[i] = thread;
         }
         __syncthreads();
     }

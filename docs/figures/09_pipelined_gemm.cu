@@ -1,9 +1,9 @@
-// Lesson 09: in which order blocks take the parts of C, what is under way with 1 to 4 stages, and what happens beside each 16 of k.
+// Lesson 09: in which order blocks take the parts of C, what is under way with 1 to 4 stages, and what happens in each fragment step.
 #include "pipelined_gemm.cu"
 
 #include "figure.h"
 
-enum { SIZE = 8192, FIRST_BLOCKS = 132 }; // one block a multiprocessor of an H200
+enum { SIZE = 8192, FIRST_BLOCKS = 132 }; // one block per SM of an H200
 
 __global__ void ask_places(struct gemm_args args, int *row, int *column)
 {
@@ -48,7 +48,7 @@ static void draw_stages(struct svg *svg, double x, double y, int stages)
     }
 }
 
-// What multiply_step() has under way at the same time in the steps 0 and 1: a column is 16 of k.
+// What multiply_step() has under way at the same time in the steps 0 and 1: a column is a fragment step, 16 along k.
 static void draw_steps(struct svg *svg, double x, double y, int stages)
 {
     enum { PIECES = large_tile::K / FRAGMENT, WIDTH = 72, HEIGHT = 26 };
@@ -62,8 +62,8 @@ static void draw_steps(struct svg *svg, double x, double y, int stages)
         draw_cell(svg, left, y, WIDTH, HEIGHT, step ? "a" : "c", label);
         snprintf(label, sizeof label, next ? "%d" : "%d, step %d", next * FRAGMENT, step + 1);
         draw_cell(svg, left, y + 34, WIDTH, HEIGHT, step + !next == 0 ? "c" : step + !next == 1 ? "a" : "b", label);
-        snprintf(label, sizeof label, "step %d, %d/%d", step + stages - 1, piece + 1, (int)large_tile::SHARES);
-        if (piece < large_tile::SHARES) draw_cell(svg, left, y + 68, WIDTH, HEIGHT, step ? "d" : "b", label);
+        snprintf(label, sizeof label, "step %d, %d/%d", step + stages - 1, piece + 1, (int)large_tile::PORTIONS);
+        if (piece < large_tile::PORTIONS) draw_cell(svg, left, y + 68, WIDTH, HEIGHT, step ? "d" : "b", label);
         if (next) continue;
         svg_line(svg, left - 2, y - 8, left - 2, y + 102, "w", 2, NULL);
         svg_text(svg, left - 2, y + 116, 11.5, SVG_MIDDLE, "ink", "wait for step %d, barrier", step + 1);
@@ -98,8 +98,8 @@ int main(int count, char **arguments)
     svg = {};
     svg.width = 760;
     svg.height = 190;
-    svg_title(&svg, 16, 24, 15, SVG_START, "What is under way beside each %d of k, in the steps 0 and 1, with 3 stages", FRAGMENT);
+    svg_title(&svg, 16, 24, 15, SVG_START, "What is in flight in each fragment step (%d along k), in the steps 0 and 1, with 3 stages", FRAGMENT);
     draw_steps(&svg, 16, 52, 3);
-    finish(&svg, arguments[1], "09_step", "What is multiplied, loaded and copied at the same time in two steps, with the barrier before the last 16 of k");
+    finish(&svg, arguments[1], "09_step", "What is multiplied, loaded and copied at the same time in two steps, with the barrier before the last fragment step (16 along k)");
     return 0;
 }

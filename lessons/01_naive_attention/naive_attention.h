@@ -34,7 +34,7 @@ size_t naive_attention_workspace_bytes(const struct attention_args *args);
  * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_CONFIG if scores is NULL; ::KERNEL_ALIGNMENT_ERROR if it is not a multiple of 4 bytes;
  *         ::KERNEL_CUDA_ERROR
- * @launch (query rows of all heads, ceil(kv_len / 256)) blocks of 256 threads, one score a thread
+ * @launch (query rows of all heads, ceil(kv_len / 256)) blocks of 256 threads, one score per thread
  * @cost 2 * head_dim operations per score; a load of K asks for 32 sectors
  */
 enum kernel_status naive_attention_scores_f32(const struct attention_args *args, float *scores,

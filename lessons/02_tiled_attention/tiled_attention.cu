@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 02: the file you write. Read README.md beside it, then fill in what stands between the lines
- * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
  *     build/bin/warpwise check 02                 judges what is there
@@ -11,17 +11,17 @@
 #include "tiled_attention.h"
 
 enum {
-    TILE = 64,             // results a block computes: TILE rows of queries by TILE columns
-    SLAB = 32,             // how much of the shared dimension is in shared memory at a time
-    PAD = 1,               // a tile row is one float longer than its data: a column then crosses all banks
-    SIDE = 16,             // the block is SIDE x SIDE threads
-    EACH = TILE / SIDE,    // a thread computes EACH x EACH results
-    THREADS = SIDE * SIDE, // threads in a block of the two products
+    TILE = 64,      // results a block computes: TILE rows of queries by TILE columns
+    TILE_K = 32,    // length of a k-slice: so much of the inner dimension is in shared memory at a time
+    PAD = 1,        // a tile row is one float longer than its data: a column then crosses all banks
+    BLOCK_DIM = 16, // the block is BLOCK_DIM x BLOCK_DIM threads
+    THREAD_TILE = TILE / BLOCK_DIM,  // a thread computes THREAD_TILE x THREAD_TILE results
+    THREADS = BLOCK_DIM * BLOCK_DIM, // threads in a block of the two products
     SOFTMAX_THREADS = 256, // threads that share a row; a power of two, because the reduction halves it
     MAX_GRID_Y = 65535     // the hardware's limit; gridDim.x may be as large as 2^31 - 1
 };
 
-static_assert(TILE % SIDE == 0, "every thread computes the same number of results");
+static_assert(TILE % BLOCK_DIM == 0, "every thread computes the same number of results");
 static_assert((SOFTMAX_THREADS & (SOFTMAX_THREADS - 1)) == 0, "the tree reduction halves the block");
 
 /** Which tile of queries a block works on, and where its head begins. */
@@ -103,21 +103,21 @@ __device__ inline void load_tile(float (*tile)[COLUMNS + PAD], // [ROWS][COLUMNS
 
 /* ---- scores: S = scale * Q K^T ---------------------------------------------------------------------- */
 
-/** sum[i][j] += row ty + i SIDE of the Q slab times row tx + j SIDE of the K slab. */
-__device__ inline void multiply_q_k(float sum[EACH][EACH],
-                                    float (*q_tile)[SLAB + PAD], // [TILE][SLAB]
-                                    float (*k_tile)[SLAB + PAD]) // [TILE][SLAB]
+/** sum[i][j] += row ty + i * BLOCK_DIM of the k-slice of Q times row tx + j * BLOCK_DIM of that of K. */
+__device__ inline void multiply_q_k(float sum[THREAD_TILE][THREAD_TILE],
+                                    float (*q_tile)[TILE_K + PAD], // [TILE][TILE_K]
+                                    float (*k_tile)[TILE_K + PAD]) // [TILE][TILE_K]
 {
     // [student: multiply_q_k]
-    /* TODO: for each of the SLAB columns read EACH elements of both tiles into registers and add their EACH
-     * x EACH products to sum. Which banks do the 32 lanes of a warp read? */
+    /* TODO: for each of the TILE_K columns read THREAD_TILE elements of both tiles into registers and add
+     * their THREAD_TILE x THREAD_TILE products to sum. Which banks do the 32 lanes of a warp read? */
     (void)sum, (void)q_tile, (void)k_tile;
     // [/student]
 }
 
-/** Writes a thread's scores, with -infinity for keys behind the mask. */
+/** Writes a thread's scores, with -infinity for masked keys. */
 __device__ inline void store_scores(const struct attention_args &args, struct query_tile tile, int first_key,
-                                    float scale, float sum[EACH][EACH],
+                                    float scale, float sum[THREAD_TILE][THREAD_TILE],
                                     float *s_bh) // [q_len, kv_len]
 {
     // [student: store_scores]
@@ -132,8 +132,8 @@ __global__ void scores_kernel(struct attention_args args, float scale,
                               float *scores) // [batch, heads, q_len, kv_len]
 {
     // [student: scores_kernel]
-    /* TODO: declare the two tiles in shared memory, go through head_dim slab by slab (load both, multiply),
-     * and store the result. Two barriers a slab: which two accesses does each keep apart? */
+    /* TODO: declare the two tiles in shared memory, go through head_dim one k-slice after the other (load
+     * both, multiply), and store the result. Two barriers per k-slice: which two accesses does each keep apart? */
     (void)args, (void)scale, (void)scores;
     // [/student]
 }
@@ -201,12 +201,12 @@ enum kernel_status tiled_attention_softmax_f32(const struct attention_args *args
 /* ---- output: O = P V -------------------------------------------------------------------------------- */
 
 /**
- * sum[i][j] += row ty + i SIDE of the P slab times column tx + j SIDE of the V slab, where row i sees only
- * seen[i] keys of the slab. The others are stepped over, not multiplied by 0: 0 * NaN would be NaN.
+ * sum[i][j] += row ty + i * BLOCK_DIM of the k-slice of P times column tx + j * BLOCK_DIM of that of V. Row i
+ * sees only seen[i] keys of the k-slice. The others are skipped, not multiplied by 0: 0 * NaN would be NaN.
  */
-__device__ inline void multiply_p_v(float sum[EACH][EACH], int seen[EACH],
-                                    float (*p_tile)[SLAB + PAD], // [TILE][SLAB]
-                                    float (*v_tile)[TILE + PAD]) // [SLAB][TILE]
+__device__ inline void multiply_p_v(float sum[THREAD_TILE][THREAD_TILE], int seen[THREAD_TILE],
+                                    float (*p_tile)[TILE_K + PAD], // [TILE][TILE_K]
+                                    float (*v_tile)[TILE + PAD])   // [TILE_K][TILE]
 {
     // [student: multiply_p_v]
     /* TODO: as multiply_q_k(), but add a product only where key < seen[i]. */
@@ -214,14 +214,14 @@ __device__ inline void multiply_p_v(float sum[EACH][EACH], int seen[EACH],
     // [/student]
 }
 
-/** Adds up P V over all slabs that the tile's queries see; columns begin at @p column. */
-__device__ inline void sum_slabs(const struct attention_args &args, struct query_tile tile, int column,
-                                 const float *p_bh, // [q_len, kv_len]
-                                 const float *v_bh, // [kv_len, head_dim]
-                                 float sum[EACH][EACH])
+/** Adds up P V over all k-slices that the tile's queries see; columns begin at @p column. */
+__device__ inline void sum_k_slices(const struct attention_args &args, struct query_tile tile, int column,
+                                    const float *p_bh, // [q_len, kv_len]
+                                    const float *v_bh, // [kv_len, head_dim]
+                                    float sum[THREAD_TILE][THREAD_TILE])
 {
-    // [student: sum_slabs]
-    /* TODO: go through the keys slab by slab, as far as the tile's last query sees. For every slab load a
+    // [student: sum_k_slices]
+    /* TODO: go through the keys in k-slices, as far as the tile's last query sees. For every k-slice load a
      * tile of P and one of V, and find out how many of its keys each of your rows sees. */
     (void)args, (void)tile, (void)column, (void)p_bh, (void)v_bh, (void)sum;
     // [/student]
@@ -232,8 +232,8 @@ __global__ void output_kernel(struct attention_args args,
                               const float *probs) // [batch, heads, q_len, kv_len]
 {
     // [student: output_kernel]
-    /* TODO: find your tile and where its P, V and O begin, let sum_slabs() do the work, and write the rows and
-     * columns that exist. */
+    /* TODO: find your tile and where its P, V and O begin, let sum_k_slices() do the work, and write the rows
+     * and columns that exist. */
     (void)args, (void)probs;
     // [/student]
 }

@@ -34,7 +34,7 @@ size_t tiled_attention_workspace_bytes(const struct attention_args *args);
  * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_CONFIG if scores is NULL; ::KERNEL_ALIGNMENT_ERROR if it is not a multiple of 4 bytes;
  *         ::KERNEL_CUDA_ERROR
- * @launch (batch * heads * ceil(q_len / 64), ceil(kv_len / 64)) blocks of 256 threads, 64 x 64 scores a block
+ * @launch (batch * heads * ceil(q_len / 64), ceil(kv_len / 64)) blocks of 256 threads, 64 x 64 scores per block
  * @smem 17 KB, static
  * @cost 2 * head_dim operations per score; every element of Q and K is requested once for 64 scores
  */

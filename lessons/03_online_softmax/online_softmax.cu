@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 03: the file you write. Read README.md beside it, then fill in what stands between the lines
- * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
  *     build/bin/warpwise check 03                 judges what is there

@@ -19,9 +19,9 @@
 
 enum {
     VECTOR = 4,          // floats that one load from shared memory brings
-    PAD = 4,             // floats behind each row of Q, K and V: the next row begins 4 banks further
-    SLICE = 16,          // keys whose probabilities pass through shared memory at a time
-    SLICE_PAD = 8,       // floats behind each of their rows: the next one begins 8 banks further
+    PAD = 4,             // floats after each row of Q, K and V: the next row begins 4 banks further
+    TILE_P = 16,         // k-slice of P V: keys whose probabilities pass through shared memory at a time
+    P_PAD = 8,           // floats after each row of P: the next one begins 8 banks further
     MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
@@ -41,11 +41,11 @@ template <int HEAD_DIM> struct sizes {
     };
 };
 
-/** What a block keeps in shared memory. K and V take turns in kv. */
+/** What a block keeps in shared memory. kv holds first K, then V. */
 template <int HEAD_DIM> struct shared_tiles {
     float q[sizes<HEAD_DIM>::TILE_Q][HEAD_DIM + PAD];
     float kv[sizes<HEAD_DIM>::TILE_KV][HEAD_DIM + PAD];
-    float p[sizes<HEAD_DIM>::TILE_Q][SLICE + SLICE_PAD];
+    float p[sizes<HEAD_DIM>::TILE_Q][TILE_P + P_PAD];
 };
 
 static_assert(sizeof(struct shared_tiles<32>) <= SHARED_BYTES, "a block must fit on every device");
@@ -135,7 +135,7 @@ static enum kernel_status attention(const struct attention_args *args, enum dtyp
     }
 }
 
-/** Starts one block a tile of queries. */
+/** Starts one block per tile of queries. */
 template <typename T, int HEAD_DIM>
 static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
 {
@@ -180,7 +180,7 @@ __device__ inline struct query_tile find_query_tile(const struct attention_args 
 
 /**
  * Copies ROWS rows into a tile, as floats, times @p factor; rows that do not exist become zeros. A thread
- * first asks for all its 16-byte vectors, then stores: it waits once, not once a vector.
+ * first asks for all its 16-byte vectors, then stores: it waits once, not once per vector.
  */
 template <typename T, int HEAD_DIM, int ROWS>
 __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_DIM]

@@ -14,26 +14,29 @@ enum {
     THREADS = WARPS * WARP, /**< of v1, v2 and the merge */
     VECTOR = 8,             /**< halves in the 16 bytes that a lane loads at once */
     STEP_KEYS = 8,          /**< keys a warp takes at a time */
-    BATCH = 4               /**< query heads whose scores are added up together, at most */
+    PASS_HEADS = 4          /**< query heads whose scores are added up together, at most */
 };
 
 static_assert(16 % STEP_KEYS == 0, "a step lies in one page, whatever its size");
 static_assert(WARPS * STEP_KEYS % 32 == 0, "all steps of a warp begin at the same row of a page");
 
-/** @brief How a warp is laid over STEP_KEYS keys: ROWS of them at once, LANES lanes each, LOADS times. */
+/**
+ * @brief How a warp is laid over STEP_KEYS keys: LANE_GROUPS keys at once, LANES lanes for
+ * each, LOADS times.
+ */
 template <int HEAD_DIM, int GROUP> struct layout {
     enum {
         LANES = HEAD_DIM / VECTOR,
-        ROWS = WARP / LANES,
-        LOADS = STEP_KEYS / ROWS,
-        HEADS = GROUP < BATCH ? GROUP : BATCH, // whose scores are added up together
-        BATCHES = GROUP / HEADS,
-        SCORES = HEADS * LOADS,  // of a row, in a batch: number head * LOADS + load
+        LANE_GROUPS = WARP / LANES,
+        LOADS = STEP_KEYS / LANE_GROUPS,
+        HEADS = GROUP < PASS_HEADS ? GROUP : PASS_HEADS, // whose scores are added up together
+        PASSES = GROUP / HEADS,                          // until all heads of the block have their scores
+        SCORES = HEADS * LOADS,  // of a lane group, in a pass: number head * LOADS + load
         SPREAD = LANES / SCORES, // lanes that hold the same score after warp_reduce_scatter()
         PER_HEAD = LANES / HEADS // lanes that hold scores of the same head
     };
     static_assert(SCORES <= LANES, "a lane holds one score");
-    static_assert(BATCHES * HEADS == GROUP, "every batch is full");
+    static_assert(PASSES * HEADS == GROUP, "every pass has HEADS heads");
 };
 
 /** @brief Eight halves as floats. */

@@ -56,7 +56,7 @@ template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(floa
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_values(struct partial<GROUP> *part, const uint4 *v, const float *p);
 template <int HEAD_DIM, int GROUP>
-__device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g);
+__device__ inline struct softmax_pair merge_lane_groups(struct partial<GROUP> *part, int g);
 template <int HEAD_DIM, int GROUP>
 __device__ inline float merge_warps(const struct warp_partials<HEAD_DIM, GROUP> *partials, int g, int d,
                                     struct softmax_pair *all);
@@ -164,7 +164,7 @@ static void launch_v2(const struct paged_attention_args *args, struct split spli
 
 /** One block, one partition, all query heads of a K/V head: K and V come once. Leaves partial results. */
 template <int HEAD_DIM, int GROUP>
-__global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
+__global__ void __launch_bounds__(THREADS, GROUP <= PASS_HEADS ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
     partition_kernel(struct paged_attention_args args, struct split split, float scale)
 {
     // [student: partition_kernel]
@@ -210,54 +210,56 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
     // [student: attend]
     /* TODO: load_queries(), and nothing seen yet. This warp's steps begin at keys begin + warp * STEP_KEYS
      * and are WARPS * STEP_KEYS apart: look up the page, load K and V, add_scores(), add_values(). At the
-     * end merge_rows() for every head and leave pairs and sums in *partials. When it works: ask for the next K
-     * before the values of this step are added. */
+     * end merge_lane_groups() for every head and leave pairs and sums in *partials. When it works: load the
+     * next K before the values of this step are added. */
     (void)partials, (void)args, (void)kv, (void)scale;
     // [/student]
 }
 
 /**
- * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros.
+ * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each. Rows past the first @p left become
+ * zeros.
  */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]
-                                 const __half *from, // this lane's columns of its row of the warp
+                                 const __half *from, // this lane's columns of the first key of its lane group
                                  size_t row_elems, int left)
 {
     // [student: load_rows]
-    /* TODO: part[i] = the 16 bytes at row i * ROWS of from, as one uint4. This lane's row number in step is
-     * i * ROWS + its row of the warp: if that is not below left, do not read, but put zeros. */
+    /* TODO: part[i] = the 16 bytes that lie i * LANE_GROUPS rows after from, as one uint4. They belong to key
+     * i * LANE_GROUPS + lane group of the step: if that is not below left, do not read, but write zeros. */
     for (int i = 0; i < layout<HEAD_DIM, 1>::LOADS; i++) part[i] = make_uint4(0, 0, 0, 0);
     (void)from, (void)row_elems, (void)left;
     // [/student]
 }
 
 /**
- * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one per lane and batch, and
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one per lane and pass, and
  * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
                                   const uint4 *k, // [LOADS]
-                                  float *p,       // [BATCHES]
+                                  float *p,       // [PASSES]
                                   int left,       // keys of this step that there are
                                   int place) // of the first key, from the last of the sequence: 0 or less
 {
     // [student: add_scores]
-    /* TODO: for each batch of heads: the dot products of this lane's columns, number head * LOADS + load;
-     * warp_reduce_scatter() them, so that this lane holds one score, number lane / SPREAD; add the ALiBi term; -infinity for
-     * a key that is not there. The maximum of the lanes of the same head, then lesson 03: new m, correction,
-     * p, l. Last, every sum of every head is corrected by the factor that a lane of that head holds
-     * (__shfl_sync with width LANES). */
-    for (int i = 0; i < layout<HEAD_DIM, GROUP>::BATCHES; i++) p[i] = 0.0f;
+    /* TODO: in each of the PASSES passes compute the dot products of this lane's columns for HEADS heads and
+     * LOADS keys, number head * LOADS + load; call warp_reduce_scatter(), so that this lane holds one score,
+     * number lane / SPREAD; add the ALiBi term; take -infinity for a key that does not exist. Then find the
+     * maximum over the lanes of the same head, and go on as in lesson 03: new m, correction, p, l. Last,
+     * correct every sum of every head by the factor that a lane of that head holds (__shfl_sync with width
+     * LANES). */
+    for (int i = 0; i < layout<HEAD_DIM, GROUP>::PASSES; i++) p[i] = 0.0f;
     (void)part, (void)query, (void)k, (void)left, (void)place;
     // [/student]
 }
 
 /**
  * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
- * to add up the same values share the work, half of the values each. Lane number i of the row is left with
- * sum number i / (LANES / COUNT). All lanes must call it.
+ * to add up the same values each do half of them. Lane number i of the lane group is left with sum number
+ * i / (LANES / COUNT). All lanes must call it.
  */
 template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(float x[COUNT])
 {
@@ -274,23 +276,23 @@ template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(floa
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_values(struct partial<GROUP> *part,
                                   const uint4 *v, // [LOADS]
-                                  const float *p) // [BATCHES]
+                                  const float *p) // [PASSES]
 {
     // [student: add_values]
     /* TODO: sum[g] += p * v for every head g and every load. The weight of (head, load) is held by lane
-     * (head * LOADS + load) * SPREAD of the row, head counted within its batch. */
+     * (head * LOADS + load) * SPREAD of the lane group, head counted within its pass. */
     (void)part, (void)v, (void)p;
     // [/student]
 }
 
-/** Merges what the rows of a warp have found for head @p g; the first row is left with the sum of all. */
+/** Merges the partial results of a warp's lane groups for head @p g; the first group is left with the sum. */
 template <int HEAD_DIM, int GROUP>
-__device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g)
+__device__ inline struct softmax_pair merge_lane_groups(struct partial<GROUP> *part, int g)
 {
-    // [student: merge_rows]
+    // [student: merge_lane_groups]
     /* TODO: the pair of head g: add up l over the lanes that hold scores of it, each score once (SPREAD lanes
-     * hold the same), then let all lanes of the row know m and l. Then merge with the rows LANES, 2 * LANES,
-     * ... lanes away: pairs and sums. */
+     * hold the same), then let all lanes of the lane group know m and l. Then merge with the lane groups that
+     * are LANES, 2 * LANES, ... lanes away: pairs and sums. */
     return part->pair[g / layout<HEAD_DIM, GROUP>::HEADS];
     // [/student]
 }

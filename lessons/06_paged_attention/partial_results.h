@@ -22,18 +22,18 @@ struct kv_split {
 
 /** @brief What a lane knows of the query heads that it works for. */
 template <int GROUP> struct queries {
-    float q[GROUP][VECTOR];               /**< scale * q, the columns of this lane */
-    float slope[(GROUP - 1) / BATCH + 1]; /**< ALiBi, of this lane's head in each batch; 0 for none */
+    float q[GROUP][VECTOR];                    /**< scale * q, the columns of this lane */
+    float slope[(GROUP - 1) / PASS_HEADS + 1]; /**< ALiBi, of this lane's head in each pass; 0 for none */
 };
 
 /**
  * @brief What was found in the keys seen so far. The rows of a warp see different keys: each has its own sums and
- * pairs, until merge_rows(). In a row each lane holds VECTOR columns of the sums, and the score of one
- * (head, key) at a time, so it has one pair a batch: m is that of its head, l counts its own keys.
+ * pairs, until merge_lane_groups(). In a lane group each lane holds VECTOR columns of the sums, and the score of one
+ * (head, key) at a time, so it has one pair per pass: m is that of its head, l counts its own keys.
  */
 template <int GROUP> struct partial {
-    float sum[GROUP][VECTOR];                          /**< of exp(score - m) * v */
-    struct softmax_pair pair[(GROUP - 1) / BATCH + 1]; /**< of the lane's head in each batch */
+    float sum[GROUP][VECTOR];                               /**< of exp(score - m) * v */
+    struct softmax_pair pair[(GROUP - 1) / PASS_HEADS + 1]; /**< of the lane's head in each pass */
 };
 
 /** @brief What the warps of a block leave for each other. */
@@ -57,10 +57,10 @@ __device__ inline void load_queries(struct queries<GROUP> *query, const struct p
         to_floats(query->q[g], &halves);
         for (int i = 0; i < VECTOR; i++) query->q[g][i] *= scale;
     }
-    for (int batch = 0; batch < shape::BATCHES; batch++) {
-        int g = batch * shape::HEADS + lane / shape::PER_HEAD;
+    for (int pass = 0; pass < shape::PASSES; pass++) {
+        int g = pass * shape::HEADS + lane / shape::PER_HEAD;
         int biased = args.alibi_slopes != NULL && g < kv.heads;
-        query->slope[batch] = biased ? args.alibi_slopes[kv.first_head + g] : 0.0f;
+        query->slope[pass] = biased ? args.alibi_slopes[kv.first_head + g] : 0.0f;
     }
 }
 

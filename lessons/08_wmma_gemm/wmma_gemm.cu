@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * Lesson 08: the file you write. Read README.md beside it, then fill in what stands between the lines
- * `[student: ...]` and `[/student]`, from top to bottom. Everything else is given: leave it as it is.
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
  * You may add functions and constants inside your regions and declare shared memory as you like.
  *
  *     build/bin/warpwise check 08                 judges what is there
@@ -20,7 +20,7 @@ enum {
     TILE_K = 64,   // terms of the sum that are in shared memory at a time
     WARP_M = 64,   // rows of C of a warp
     WARP_N = 32,   // columns of C of a warp
-    PAD = 8,       // halves behind each row of a tile: the next row begins 4 banks further
+    PAD = 8,       // halves after each row of a tile: the next row begins 4 banks further
     MIN_BLOCKS = 4 // of a multiprocessor: while one loads, the other multiplies
 };
 
@@ -34,7 +34,7 @@ enum {
     THREADS = WARPS * WARP,
     FRAGMENTS_M = WARP_M / FRAGMENT,
     FRAGMENTS_N = WARP_N / FRAGMENT,
-    EDGE_PAD = 8 // floats behind each row of a fragment that is on its way to the edge of C
+    EDGE_PAD = 8 // floats after each row of a fragment that is on its way to the edge of C
 };
 
 static_assert(TILE_M % WARP_M == 0 && TILE_N % WARP_N == 0, "warps share the tile out evenly");
@@ -61,7 +61,7 @@ typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, FRAGMENT, FRAGMENT, FR
 struct shared_tiles {
     alignas(32) half a[TILE_M][TILE_K + PAD];
     alignas(32) half b[TILE_K][TILE_N + PAD];
-    alignas(32) float edge[WARPS][FRAGMENT][FRAGMENT + EDGE_PAD]; // one fragment a warp
+    alignas(32) float edge[WARPS][FRAGMENT][FRAGMENT + EDGE_PAD]; // one fragment per warp
 };
 
 static_assert(sizeof(struct shared_tiles) <= 48 * 1024, "what a block gets without asking");
@@ -79,7 +79,7 @@ __host__ __device__ inline int divide_up(int extent, int size)
     return extent / size + (extent % size != 0);
 }
 
-/** Fills a tile with the elements from (first_row, first_col) on, 16 bytes at a time, and zeros behind an edge. */
+/** Fills a tile with the elements from (first_row, first_col) on, 16 bytes at a time, and zeros past an edge. */
 template <int ROWS, int COLS>
 __device__ inline void load_by_chunk(half (*tile)[COLS + PAD], struct source from, int first_row,
                                      int first_col)

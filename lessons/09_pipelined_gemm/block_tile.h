@@ -34,7 +34,7 @@ template <int TILE_M, int TILE_N, int TILE_K, int WARP_TILE_M, int WARP_TILE_N> 
         THREADS = WARPS * WARP,
         FRAGMENTS_M = WARP_M / FRAGMENT, // of a warp
         FRAGMENTS_N = WARP_N / FRAGMENT,
-        SHARES = K / FRAGMENT / 2 // copies of a tile are begun in so many shares, each beside 16 of k
+        PORTIONS = K / FRAGMENT / 2 // copies of a tile are begun in so many portions, one per fragment step
     };
     /** What is in shared memory for one step. */
     struct stage {
@@ -45,9 +45,9 @@ template <int TILE_M, int TILE_N, int TILE_K, int WARP_TILE_M, int WARP_TILE_N> 
                       K % (2 * FRAGMENT) == 0,
                   "a tile is made of whole warp tiles, those of whole fragments, a step of pairs of them");
     static_assert(THREADS % (K / CHUNK) == 0 && THREADS % (N / CHUNK) == 0 &&
-                      M % (SHARES * (THREADS / (K / CHUNK))) == 0 &&
-                      K % (SHARES * (THREADS / (N / CHUNK))) == 0,
-                  "the threads copy whole rows, and as many rows each time and in each share");
+                      M % (PORTIONS * (THREADS / (K / CHUNK))) == 0 &&
+                      K % (PORTIONS * (THREADS / (N / CHUNK))) == 0,
+                  "the threads copy whole rows, and as many rows each time and in each portion");
     static_assert(WARP % (K / CHUNK) == 0 && WARP % (N / CHUNK) == 0, "a row is copied by one warp");
     static_assert(THREADS / (K / CHUNK) % CHUNK == 0 && THREADS / (N / CHUNK) % CHUNK == 0,
                   "where a thread's first row is misaligned, all its rows are, by as much");
@@ -110,7 +110,10 @@ struct work {
     int ahead;         /**< the tiles of step s + ahead are copied while those of step s are multiplied */
 };
 
-/** @brief The work of block @p block. A single stage is filled again before its last 16 of k are multiplied. */
+/**
+ * @brief The work of block @p block. A single stage is filled again before its last fragment step is
+ * multiplied.
+ */
 template <typename T> __device__ inline struct work find_work(const struct gemm_args &args, int block)
 {
     return {source_of(args.a, args.m, args.k, args.lda), source_of(args.b, args.k, args.n, args.ldb),

@@ -80,7 +80,7 @@ __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct sour
                                  int column);
 template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_interior(half to[ROWS][COLUMNS + PAD], const half *first, size_t leading,
-                                     int share);
+                                     int portion);
 template <int THREADS, int ROWS, int COLUMNS>
 __device__ inline void copy_edge(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
                                  int column);
@@ -140,7 +140,7 @@ template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_k
     /* TODO: find your tile of C and set its fragments to 0. fill_stage() for the first work.ahead steps. The
      * simplest right loop, for every step along k:
      *     wait_for_oldest(), realign_stage(), barrier; fill_stage() for step + ahead;
-     *     for every 16 of k of the step: load_fragments(), multiply_fragments().
+     *     for each fragment step (16 along k): load_fragments(), multiply_fragments().
      * A single stage can be filled only when it has been multiplied, after a second barrier. At the end
      * store_warp_tile(); fragments that stick out of C pass through the first stage, so who must be done with it?
      * When all cases pass, write multiply_step() and call it instead: for interior_steps() steps, then for those
@@ -158,7 +158,8 @@ template <typename T> __device__ inline int interior_steps(const struct work &wo
 
 /**
  * Multiplies the tiles of @p step, of which @p f[0] holds the first fragments; at its end, those of the next
- * step. Meanwhile those of step + ahead are copied: INTERIOR ones from @p from on, a share beside each 16 of k.
+ * step. Meanwhile those of step + ahead are copied: INTERIOR ones from @p from on, a portion in each fragment
+ * step.
  */
 template <typename T, int KIND>
 __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS_N], struct fragments<T> f[2],
@@ -166,12 +167,12 @@ __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS
                                      const struct chunk_addresses &from)
 {
     // [student: multiply_step]
-    /* TODO, last of all: for speed. Leave it empty until product_kernel() is right without it. For each 16 of
-     * k: first begin to load what comes next, then multiply what is there.
+    /* TODO, last of all: for speed. Leave it empty until product_kernel() is right without it. In each
+     * fragment step first begin to load what comes next, then multiply what is there.
      *     - f[0] and f[1] alternate: load_fragments() into one, multiply_fragments() of the other.
-     *     - Beside each of the first T::SHARES: copy_interior() for a share of A and of B, if KIND is INTERIOR;
-     *       after the last share a commit. EDGE: fill_stage() at the beginning. LAST: nothing to copy.
-     *     - Beside the last 16 of k: wait, EDGE: realign_stage(), barrier, load the first fragments of the
+     *     - In each of the first T::PORTIONS fragment steps: copy_interior() for a portion of A and of B, if KIND
+     *       is INTERIOR; after the last portion a commit. EDGE: fill_stage() first. LAST: nothing to copy.
+     *     - In the last fragment step: wait, EDGE: realign_stage(), barrier, load the first fragments of the
      *       next step. LAST: none.
      *     - A single stage: when may it be filled? */
     (void)sum, (void)f, (void)ring, (void)work, (void)step, (void)from;
@@ -180,7 +181,7 @@ __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS
 
 /* ---- from global to shared memory --------------------------------------------------------------------- */
 
-/** Begins to fill a stage with the tiles of a step: a group of copies, an empty one behind the last step. */
+/** Begins to fill a stage with the tiles of a step: a group of copies, an empty one past the last step. */
 template <typename T>
 __device__ inline void fill_stage(typename T::stage *stage, const struct work &work, int step)
 {
@@ -200,24 +201,24 @@ __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct sour
     else if (ROWS > from.rows - row || COLUMNS > from.cols - column)
         copy_edge<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
     else
-        for (int share = 0; share < T::SHARES; share++)
+        for (int portion = 0; portion < T::PORTIONS; portion++)
             copy_interior<T, ROWS, COLUMNS>(to, chunk_address<COLUMNS>(from, row, column), from.leading,
-                                            share);
+                                            portion);
 }
 
 /**
- * Begins share @p share (of T::SHARES) of the copies of a tile that is inside of its matrix. The running
+ * Begins portion @p portion (of T::PORTIONS) of the copies of a tile that is inside of its matrix. The running
  * thread's first chunk of the tile is at @p first, its matrix has @p leading elements from row to row.
  */
 template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_interior(half to[ROWS][COLUMNS + PAD], const half *first, size_t leading,
-                                     int share)
+                                     int portion)
 {
     // [student: copy_interior]
     /* TODO: neighbouring threads take neighbouring chunks of a row, THREADS of them at a time. So this thread
-     * goes on by THREADS * CHUNK / COLUMNS rows, from thread_chunk() on. A share is ROWS / T::SHARES rows.
+     * goes on by THREADS * CHUNK / COLUMNS rows, from thread_chunk() on. A portion is ROWS / T::PORTIONS rows.
      * Asynchronous copies of 16 bytes; offsets are size_t; unroll the loop. */
-    (void)to, (void)first, (void)leading, (void)share;
+    (void)to, (void)first, (void)leading, (void)portion;
     // [/student]
 }
 

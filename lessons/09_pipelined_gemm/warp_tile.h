@@ -27,13 +27,13 @@ template <typename T> __device__ inline struct coord warp_origin(void)
     return {warp / T::WARPS_N * T::WARP_M, warp % T::WARPS_N * T::WARP_N};
 }
 
-/** @brief What a warp multiplies for 16 of k. */
+/** @brief What a warp multiplies in a fragment step: 16 along k. */
 template <typename T> struct fragments {
     a_fragment a[T::FRAGMENTS_M]; /**< of all its rows */
     b_fragment b[T::FRAGMENTS_N]; /**< of all its columns */
 };
 
-/** @brief Loads the fragments of the 16 of k that begin at @p k of a stage. All 32 lanes must call it. */
+/** @brief Loads the fragments of the fragment step that begins at @p k of a stage. All 32 lanes must call it. */
 template <typename T>
 __device__ inline void load_fragments(struct fragments<T> *to, const typename T::stage *stage, int k)
 {

@@ -29,7 +29,7 @@ struct tile_choice {
 
 /** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
 static const struct tile_choice TILE_CHOICES[] = {
-    {90, 0.75f}, // an H200, 132 multiprocessors: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
+    {90, 0.75f}, // an H200, 132 SMs: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
     {0, 0.75f},  // the same, carried over
 };
 
@@ -189,7 +189,7 @@ static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream
     }
 }
 
-/** Starts one block a tile of C. */
+/** Starts one block per tile of C. */
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
 static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
 {

@@ -78,10 +78,10 @@ __global__ void scores_kernel(struct attention_args args, float scale,
     const float *k_bh = (const float *)args.k + kv_offset(args, row);         // [kv_len, head_dim]
     float *score_row = scores + (size_t)row * args.kv_len;                    // [kv_len]
 
-    // One turn of this loop, unless kv_len is beyond MAX_GRID_Y * SCORE_THREADS (16 million).
+    // One iteration, unless kv_len is beyond MAX_GRID_Y * SCORE_THREADS (16 million).
     size_t step = (size_t)gridDim.y * blockDim.x;
     for (size_t key = (size_t)blockIdx.y * blockDim.x + threadIdx.x; key < (size_t)args.kv_len; key += step) {
-        float score = -INFINITY; // a key behind the mask is not read, so a NaN in it cannot come through
+        float score = -INFINITY; // a masked key is not read, so a NaN in it cannot come through
         if (key < (size_t)seen) {
             const float *k_row = k_bh + key * args.head_dim; // [head_dim]
             float dot = 0.0f;

@@ -1,12 +1,12 @@
 // [student: head]
 /*
  * The two products of attention through tiles in shared memory; softmax stays as it was.
- * A block computes a tile of 64 x 64 results. It brings a slab of both factors into shared memory once, and
+ * A block computes a tile of 64 x 64 results. It loads a k-slice of both factors into shared memory once, and
  * there each loaded element serves 64 results, where in lesson 01 it served one.
  *
  *                       32          K^T (or V)
  *                     +----+     +--------------+
- *      one slab:   64 | Q  |  x  | 32 x 64      |   then the next 32 of the shared dimension ...
+ *      one k-slice: 64 | Q  |  x  | 32 x 64      |   then the next 32 of the inner dimension ...
  *                     +----+     +--------------+
  *
  *      one thread: 4 x 4 results, 16 apart:    rows ty, ty + 16, ...   columns tx, tx + 16, ...
@@ -18,17 +18,17 @@
 #include "tiled_attention.h"
 
 enum {
-    TILE = 64,             // results a block computes: TILE rows of queries by TILE columns
-    SLAB = 32,             // how much of the shared dimension is in shared memory at a time
-    PAD = 1,               // a tile row is one float longer than its data: a column then crosses all banks
-    SIDE = 16,             // the block is SIDE x SIDE threads
-    EACH = TILE / SIDE,    // a thread computes EACH x EACH results
-    THREADS = SIDE * SIDE, // threads in a block of the two products
+    TILE = 64,      // results a block computes: TILE rows of queries by TILE columns
+    TILE_K = 32,    // length of a k-slice: so much of the inner dimension is in shared memory at a time
+    PAD = 1,        // a tile row is one float longer than its data: a column then crosses all banks
+    BLOCK_DIM = 16, // the block is BLOCK_DIM x BLOCK_DIM threads
+    THREAD_TILE = TILE / BLOCK_DIM,  // a thread computes THREAD_TILE x THREAD_TILE results
+    THREADS = BLOCK_DIM * BLOCK_DIM, // threads in a block of the two products
     SOFTMAX_THREADS = 256, // threads that share a row; a power of two, because the reduction halves it
     MAX_GRID_Y = 65535     // the hardware's limit; gridDim.x may be as large as 2^31 - 1
 };
 
-static_assert(TILE % SIDE == 0, "every thread computes the same number of results");
+static_assert(TILE % BLOCK_DIM == 0, "every thread computes the same number of results");
 static_assert((SOFTMAX_THREADS & (SOFTMAX_THREADS - 1)) == 0, "the tree reduction halves the block");
 
 /** Which tile of queries a block works on, and where its head begins. */
@@ -56,7 +56,7 @@ __device__ inline int keys_seen(const struct attention_args &args, int query)
 __device__ inline struct query_tile find_query_tile(const struct attention_args &args, int index)
 {
     // [student: find_query_tile]
-    int tiles = divide_up(args.q_len, TILE); // tiles of queries a head
+    int tiles = divide_up(args.q_len, TILE); // tiles of queries per head
     struct query_tile tile;
     tile.bh = index / tiles;
     tile.kv_bh = tile.bh / (args.heads / args.kv_heads); // as in lesson 01: heads = kv_heads * group
@@ -116,37 +116,37 @@ __device__ inline void load_tile(float (*tile)[COLUMNS + PAD], // [ROWS][COLUMNS
 
 /* ---- scores: S = scale * Q K^T ---------------------------------------------------------------------- */
 
-/** sum[i][j] += row ty + i SIDE of the Q slab times row tx + j SIDE of the K slab. */
-__device__ inline void multiply_q_k(float sum[EACH][EACH],
-                                    float (*q_tile)[SLAB + PAD], // [TILE][SLAB]
-                                    float (*k_tile)[SLAB + PAD]) // [TILE][SLAB]
+/** sum[i][j] += row ty + i * BLOCK_DIM of the k-slice of Q times row tx + j * BLOCK_DIM of that of K. */
+__device__ inline void multiply_q_k(float sum[THREAD_TILE][THREAD_TILE],
+                                    float (*q_tile)[TILE_K + PAD], // [TILE][TILE_K]
+                                    float (*k_tile)[TILE_K + PAD]) // [TILE][TILE_K]
 {
     // [student: multiply_q_k]
-    int tx = (int)threadIdx.x % SIDE, ty = (int)threadIdx.x / SIDE;
-    for (int d = 0; d < SLAB; d++) {
-        float q[EACH], k[EACH];
-        for (int i = 0; i < EACH; i++) q[i] = q_tile[ty + i * SIDE][d];
+    int tx = (int)threadIdx.x % BLOCK_DIM, ty = (int)threadIdx.x / BLOCK_DIM;
+    for (int d = 0; d < TILE_K; d++) {
+        float q[THREAD_TILE], k[THREAD_TILE];
+        for (int i = 0; i < THREAD_TILE; i++) q[i] = q_tile[ty + i * BLOCK_DIM][d];
         // 16 lanes read 16 rows of one column: banks (33 tx + d) % 32, all different thanks to the pad.
-        for (int j = 0; j < EACH; j++) k[j] = k_tile[tx + j * SIDE][d];
-        for (int i = 0; i < EACH; i++)
-            for (int j = 0; j < EACH; j++) sum[i][j] += q[i] * k[j];
+        for (int j = 0; j < THREAD_TILE; j++) k[j] = k_tile[tx + j * BLOCK_DIM][d];
+        for (int i = 0; i < THREAD_TILE; i++)
+            for (int j = 0; j < THREAD_TILE; j++) sum[i][j] += q[i] * k[j];
     }
     // [/student]
 }
 
-/** Writes a thread's scores, with -infinity for keys behind the mask. */
+/** Writes a thread's scores, with -infinity for masked keys. */
 __device__ inline void store_scores(const struct attention_args &args, struct query_tile tile, int first_key,
-                                    float scale, float sum[EACH][EACH],
+                                    float scale, float sum[THREAD_TILE][THREAD_TILE],
                                     float *s_bh) // [q_len, kv_len]
 {
     // [student: store_scores]
-    int tx = (int)threadIdx.x % SIDE, ty = (int)threadIdx.x / SIDE;
-    for (int i = 0; i < EACH && ty + i * SIDE < tile.rows; i++) {
-        int query = tile.first + ty + i * SIDE;
+    int tx = (int)threadIdx.x % BLOCK_DIM, ty = (int)threadIdx.x / BLOCK_DIM;
+    for (int i = 0; i < THREAD_TILE && ty + i * BLOCK_DIM < tile.rows; i++) {
+        int query = tile.first + ty + i * BLOCK_DIM;
         int seen = keys_seen(args, query) - first_key; // keys seen from the tile's first column on
         float *s_row = s_bh + (size_t)query * args.kv_len + first_key; // [kv_len - first_key]
-        for (int j = 0; j < EACH; j++) {
-            int column = tx + j * SIDE;
+        for (int j = 0; j < THREAD_TILE; j++) {
+            int column = tx + j * BLOCK_DIM;
             if (column < args.kv_len - first_key)
                 s_row[column] = column < seen ? scale * sum[i][j] : -INFINITY;
         }
@@ -159,8 +159,8 @@ __global__ void scores_kernel(struct attention_args args, float scale,
                               float *scores) // [batch, heads, q_len, kv_len]
 {
     // [student: scores_kernel]
-    __shared__ float q_tile[TILE][SLAB + PAD];
-    __shared__ float k_tile[TILE][SLAB + PAD];
+    __shared__ float q_tile[TILE][TILE_K + PAD];
+    __shared__ float k_tile[TILE][TILE_K + PAD];
     struct query_tile tile = find_query_tile(args, (int)blockIdx.x);
     size_t q_rows = (size_t)tile.bh * args.q_len, kv_rows = (size_t)tile.kv_bh * args.kv_len;
     const float *q_bh = (const float *)args.q + q_rows * args.head_dim;  // [q_len, head_dim]
@@ -168,16 +168,16 @@ __global__ void scores_kernel(struct attention_args args, float scale,
     float *s_bh = scores + q_rows * args.kv_len;                         // [q_len, kv_len]
     int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
 
-    // One turn of this loop, unless kv_len is beyond MAX_GRID_Y * TILE (4 million).
+    // One iteration, unless kv_len is beyond MAX_GRID_Y * TILE (4 million).
     for (int y = (int)blockIdx.y; y < divide_up(args.kv_len, TILE); y += (int)gridDim.y) {
-        float sum[EACH][EACH] = {};
-        int slabs = y * TILE < most ? divide_up(args.head_dim, SLAB) : 0; // 0: nobody sees these keys
-        for (int slab = 0; slab < slabs; slab++) {
-            load_tile<TILE, SLAB>(q_tile, q_bh, tile.first, args.q_len, slab * SLAB, args.head_dim);
-            load_tile<TILE, SLAB>(k_tile, k_bh, y * TILE, most, slab * SLAB, args.head_dim);
-            __syncthreads(); // both slabs are complete before anybody multiplies
+        float sum[THREAD_TILE][THREAD_TILE] = {};
+        int slices = y * TILE < most ? divide_up(args.head_dim, TILE_K) : 0; // 0: nobody sees these keys
+        for (int slice = 0; slice < slices; slice++) {
+            load_tile<TILE, TILE_K>(q_tile, q_bh, tile.first, args.q_len, slice * TILE_K, args.head_dim);
+            load_tile<TILE, TILE_K>(k_tile, k_bh, y * TILE, most, slice * TILE_K, args.head_dim);
+            __syncthreads(); // both slices are complete before anybody multiplies
             multiply_q_k(sum, q_tile, k_tile);
-            __syncthreads(); // everybody has multiplied before the next slab overwrites this one
+            __syncthreads(); // everybody has multiplied before the next slice overwrites this one
         }
         store_scores(args, tile, y * TILE, scale, sum, s_bh);
     }
@@ -275,47 +275,50 @@ enum kernel_status tiled_attention_softmax_f32(const struct attention_args *args
 /* ---- output: O = P V -------------------------------------------------------------------------------- */
 
 /**
- * sum[i][j] += row ty + i SIDE of the P slab times column tx + j SIDE of the V slab, where row i sees only
- * seen[i] keys of the slab. The others are stepped over, not multiplied by 0: 0 * NaN would be NaN.
+ * sum[i][j] += row ty + i * BLOCK_DIM of the k-slice of P times column tx + j * BLOCK_DIM of that of V. Row i
+ * sees only seen[i] keys of the k-slice. The others are skipped, not multiplied by 0: 0 * NaN would be NaN.
  */
-__device__ inline void multiply_p_v(float sum[EACH][EACH], int seen[EACH],
-                                    float (*p_tile)[SLAB + PAD], // [TILE][SLAB]
-                                    float (*v_tile)[TILE + PAD]) // [SLAB][TILE]
+__device__ inline void multiply_p_v(float sum[THREAD_TILE][THREAD_TILE], int seen[THREAD_TILE],
+                                    float (*p_tile)[TILE_K + PAD], // [TILE][TILE_K]
+                                    float (*v_tile)[TILE + PAD])   // [TILE_K][TILE]
 {
     // [student: multiply_p_v]
-    int tx = (int)threadIdx.x % SIDE, ty = (int)threadIdx.x / SIDE;
-    for (int key = 0; key < SLAB; key++) {
-        float p[EACH], v[EACH];
-        for (int i = 0; i < EACH; i++) p[i] = p_tile[ty + i * SIDE][key];
-        for (int j = 0; j < EACH; j++) v[j] = v_tile[key][tx + j * SIDE]; // neighbours in 16 different banks
-        for (int i = 0; i < EACH; i++)
-            for (int j = 0; j < EACH; j++) sum[i][j] = key < seen[i] ? sum[i][j] + p[i] * v[j] : sum[i][j];
+    int tx = (int)threadIdx.x % BLOCK_DIM, ty = (int)threadIdx.x / BLOCK_DIM;
+    for (int key = 0; key < TILE_K; key++) {
+        float p[THREAD_TILE], v[THREAD_TILE];
+        for (int i = 0; i < THREAD_TILE; i++) p[i] = p_tile[ty + i * BLOCK_DIM][key];
+        for (int j = 0; j < THREAD_TILE; j++)
+            v[j] = v_tile[key][tx + j * BLOCK_DIM]; // neighbours in 16 different banks
+        for (int i = 0; i < THREAD_TILE; i++)
+            for (int j = 0; j < THREAD_TILE; j++)
+                sum[i][j] = key < seen[i] ? sum[i][j] + p[i] * v[j] : sum[i][j];
     }
     // [/student]
 }
 
-/** Adds up P V over all slabs that the tile's queries see; columns begin at @p column. */
-__device__ inline void sum_slabs(const struct attention_args &args, struct query_tile tile, int column,
-                                 const float *p_bh, // [q_len, kv_len]
-                                 const float *v_bh, // [kv_len, head_dim]
-                                 float sum[EACH][EACH])
+/** Adds up P V over all k-slices that the tile's queries see; columns begin at @p column. */
+__device__ inline void sum_k_slices(const struct attention_args &args, struct query_tile tile, int column,
+                                    const float *p_bh, // [q_len, kv_len]
+                                    const float *v_bh, // [kv_len, head_dim]
+                                    float sum[THREAD_TILE][THREAD_TILE])
 {
-    // [student: sum_slabs]
-    __shared__ float p_tile[TILE][SLAB + PAD];
-    __shared__ float v_tile[SLAB][TILE + PAD];
-    int ty = (int)threadIdx.x / SIDE;
+    // [student: sum_k_slices]
+    __shared__ float p_tile[TILE][TILE_K + PAD];
+    __shared__ float v_tile[TILE_K][TILE + PAD];
+    int ty = (int)threadIdx.x / BLOCK_DIM;
     int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
-    for (int slab = 0; slab < divide_up(most, SLAB); slab++) {
-        int seen[EACH];
-        for (int i = 0; i < EACH; i++) {
-            int row = min(ty + i * SIDE, tile.rows - 1); // rows past the end are computed, but never stored
-            seen[i] = keys_seen(args, tile.first + row) - slab * SLAB;
+    for (int slice = 0; slice < divide_up(most, TILE_K); slice++) {
+        int seen[THREAD_TILE];
+        for (int i = 0; i < THREAD_TILE; i++) {
+            int row =
+                min(ty + i * BLOCK_DIM, tile.rows - 1); // rows past the end are computed, but never stored
+            seen[i] = keys_seen(args, tile.first + row) - slice * TILE_K;
         }
-        load_tile<TILE, SLAB>(p_tile, p_bh, tile.first, args.q_len, slab * SLAB, args.kv_len);
-        load_tile<SLAB, TILE>(v_tile, v_bh, slab * SLAB, most, column, args.head_dim);
-        __syncthreads(); // both slabs are complete before anybody multiplies
+        load_tile<TILE, TILE_K>(p_tile, p_bh, tile.first, args.q_len, slice * TILE_K, args.kv_len);
+        load_tile<TILE_K, TILE>(v_tile, v_bh, slice * TILE_K, most, column, args.head_dim);
+        __syncthreads(); // both slices are complete before anybody multiplies
         multiply_p_v(sum, seen, p_tile, v_tile);
-        __syncthreads(); // everybody has multiplied before the next slab overwrites this one
+        __syncthreads(); // everybody has multiplied before the next slice overwrites this one
     }
     // [/student]
 }
@@ -325,21 +328,21 @@ __global__ void output_kernel(struct attention_args args,
                               const float *probs) // [batch, heads, q_len, kv_len]
 {
     // [student: output_kernel]
-    int tx = (int)threadIdx.x % SIDE, ty = (int)threadIdx.x / SIDE;
+    int tx = (int)threadIdx.x % BLOCK_DIM, ty = (int)threadIdx.x / BLOCK_DIM;
     struct query_tile tile = find_query_tile(args, (int)blockIdx.x);
     size_t q_rows = (size_t)tile.bh * args.q_len, kv_rows = (size_t)tile.kv_bh * args.kv_len;
     const float *p_bh = probs + q_rows * args.kv_len;                    // [q_len, kv_len]
     const float *v_bh = (const float *)args.v + kv_rows * args.head_dim; // [kv_len, head_dim]
     float *o_bh = (float *)args.out + q_rows * args.head_dim;            // [q_len, head_dim]
 
-    // One turn of this loop, unless head_dim is beyond MAX_GRID_Y * TILE (4 million).
+    // One iteration, unless head_dim is beyond MAX_GRID_Y * TILE (4 million).
     for (int y = (int)blockIdx.y; y < divide_up(args.head_dim, TILE); y += (int)gridDim.y) {
-        float sum[EACH][EACH] = {};
-        sum_slabs(args, tile, y * TILE, p_bh, v_bh, sum);
-        for (int i = 0; i < EACH && ty + i * SIDE < tile.rows; i++) {
-            float *o_row = o_bh + ((size_t)tile.first + ty + i * SIDE) * args.head_dim + y * TILE;
-            for (int j = 0; j < EACH; j++)
-                if (tx + j * SIDE < args.head_dim - y * TILE) o_row[tx + j * SIDE] = sum[i][j];
+        float sum[THREAD_TILE][THREAD_TILE] = {};
+        sum_k_slices(args, tile, y * TILE, p_bh, v_bh, sum);
+        for (int i = 0; i < THREAD_TILE && ty + i * BLOCK_DIM < tile.rows; i++) {
+            float *o_row = o_bh + ((size_t)tile.first + ty + i * BLOCK_DIM) * args.head_dim + y * TILE;
+            for (int j = 0; j < THREAD_TILE; j++)
+                if (tx + j * BLOCK_DIM < args.head_dim - y * TILE) o_row[tx + j * BLOCK_DIM] = sum[i][j];
         }
     }
     // [/student]

@@ -256,7 +256,7 @@ __device__ inline void add_keys(struct partial_row<PER_LANE> *part, const float 
     // [student: add_keys]
     float k[KEYS][PER_LANE], v[KEYS][PER_LANE], score[KEYS];
     for (int j = 0; j < KEYS; j++) {
-        // A key behind the mask is not read, so a NaN in it cannot come through.
+        // A masked key is not read, so a NaN in it cannot come through.
         load_row<PER_LANE>(k[j], k_rows + (size_t)j * head_dim, head_dim, j < left);
         load_row<PER_LANE>(v[j], v_rows + (size_t)j * head_dim, head_dim, j < left);
     }

@@ -89,7 +89,7 @@ enum kernel_status flash_attention_1_f16(const struct attention_args *args, cuda
     if (status != KERNEL_OK) return status;
     // [student: launch_f16]
     size_t elems = (size_t)args->batch * args->heads * args->q_len * args->head_dim;
-    float *o = (float *)args->workspace; // [batch, heads, q_len, head_dim], with m and l behind it
+    float *o = (float *)args->workspace; // [batch, heads, q_len, head_dim], with m and l after it
     status = launch_attention<half>(args, o, o + elems, stream);
     if (status != KERNEL_OK) return status;
     unsigned blocks = (unsigned)((elems / FOUR - 1) / THREADS + 1);
@@ -200,7 +200,7 @@ __device__ inline struct head_data<T> find_head(const struct attention_args &arg
 }
 
 /**
- * The block loads a tile of K and of V; what lies behind the last key becomes 0. Group g of key r is kept at
+ * The block loads a tile of K and of V; what lies past the last key becomes 0. Group g of key r is kept at
  * place g ^ (r % 8): the lanes of multiply_q_k() read group g of 8 different keys, and find them in 8
  * different groups of banks. A pad would do the same, but there is no room for one.
  */
@@ -421,7 +421,7 @@ __device__ inline void store_state(struct row_state<HEAD_DIM> *state, const stru
     // [/student]
 }
 
-/** Rounds the finished output once, four elements a thread. */
+/** Rounds the finished output once, four elements per thread. */
 __global__ void round_kernel(const float *o, // [fours * 4]
                              half *out,      // [fours * 4]
                              size_t fours)

@@ -28,9 +28,9 @@
 
 enum {
     VECTOR = 4,          // floats that one load from shared memory brings
-    PAD = 4,             // floats behind each row of Q, K and V: the next row begins 4 banks further
-    SLICE = 16,          // keys whose probabilities pass through shared memory at a time
-    SLICE_PAD = 8,       // floats behind each of their rows: the next one begins 8 banks further
+    PAD = 4,             // floats after each row of Q, K and V: the next row begins 4 banks further
+    TILE_P = 16,         // k-slice of P V: keys whose probabilities pass through shared memory at a time
+    P_PAD = 8,           // floats after each row of P: the next one begins 8 banks further
     MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
@@ -50,11 +50,11 @@ template <int HEAD_DIM> struct sizes {
     };
 };
 
-/** What a block keeps in shared memory. K and V take turns in kv. */
+/** What a block keeps in shared memory. kv holds first K, then V. */
 template <int HEAD_DIM> struct shared_tiles {
     float q[sizes<HEAD_DIM>::TILE_Q][HEAD_DIM + PAD];
     float kv[sizes<HEAD_DIM>::TILE_KV][HEAD_DIM + PAD];
-    float p[sizes<HEAD_DIM>::TILE_Q][SLICE + SLICE_PAD];
+    float p[sizes<HEAD_DIM>::TILE_Q][TILE_P + P_PAD];
 };
 
 static_assert(sizeof(struct shared_tiles<32>) <= SHARED_BYTES, "a block must fit on every device");
@@ -144,7 +144,7 @@ static enum kernel_status attention(const struct attention_args *args, enum dtyp
     }
 }
 
-/** Starts one block a tile of queries. */
+/** Starts one block per tile of queries. */
 template <typename T, int HEAD_DIM>
 static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
 {
@@ -224,7 +224,7 @@ __device__ inline struct query_tile find_query_tile(const struct attention_args 
 
 /**
  * Copies ROWS rows into a tile, as floats, times @p factor; rows that do not exist become zeros. A thread
- * first asks for all its 16-byte vectors, then stores: it waits once, not once a vector.
+ * first asks for all its 16-byte vectors, then stores: it waits once, not once per vector.
  */
 template <typename T, int HEAD_DIM, int ROWS>
 __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_DIM]
@@ -358,17 +358,16 @@ __device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
 {
     // [student: add_values]
     typedef struct sizes<HEAD_DIM> size;
-    constexpr int SLICE_KEYS = SLICE / COLUMN_LANES; // keys of a slice that a lane has
+    constexpr int LANE_KEYS = TILE_P / COLUMN_LANES; // keys of a slice that a lane has
     int row = first_row<size::WARP_ROWS>();
 #pragma unroll
-    for (int slice = 0; slice < size::TILE_KV / SLICE; slice++) {
+    for (int slice = 0; slice < size::TILE_KV / TILE_P; slice++) {
         __syncwarp(); // the warp has read the slice before, which this one overwrites
         for (int i = 0; i < size::ROWS; i++)
-            for (int j = 0; j < SLICE_KEYS; j++)
-                tiles->p[row + i * ROW_LANES][column_lane() + j * COLUMN_LANES] =
-                    p[i][slice * SLICE_KEYS + j];
+            for (int j = 0; j < LANE_KEYS; j++)
+                tiles->p[row + i * ROW_LANES][column_lane() + j * COLUMN_LANES] = p[i][slice * LANE_KEYS + j];
         __syncwarp(); // the slice is complete; other warps have rows of their own
-        multiply_p_v<HEAD_DIM, MASKED>(rows->o, seen, tiles, slice * SLICE);
+        multiply_p_v<HEAD_DIM, MASKED>(rows->o, seen, tiles, slice * TILE_P);
     }
     // [/student]
 }
@@ -386,7 +385,7 @@ __device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
     typedef struct sizes<HEAD_DIM> size;
     int row = first_row<size::WARP_ROWS>(), column = column_lane() * VECTOR;
 #pragma unroll 1
-    for (int key = 0; key < SLICE; key += VECTOR) {
+    for (int key = 0; key < TILE_P; key += VECTOR) {
         alignas(16) float p[size::ROWS][VECTOR], v[VECTOR];
         for (int i = 0; i < size::ROWS; i++) copy_vector(p[i], &tiles->p[row + i * ROW_LANES][key]);
 #pragma unroll

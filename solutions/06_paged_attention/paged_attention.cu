@@ -2,10 +2,10 @@
 /*
  * Decode: one query a sequence, and a long cache of keys and values, each used once. Only bytes count. The
  * cache lies in pages anywhere in memory, found through a block table; and since one block cannot ask for
- * bytes fast enough, many blocks share a sequence and merge what they found, by the rule of lesson 03.
+ * bytes fast enough, many blocks share a sequence and merge their partial results, by the rule of lesson 03.
  *
  *      block_table[b]  7   2   5   9   0   4            a warp's step: STEP_KEYS keys of one page,
- *                     |_______|_______|_______|          16 bytes a lane, LANES lanes a key
+ *                     |_______|_______|_______|          16 bytes per lane, LANES lanes per key
  *      v2              block 0 block 1 block 2           one partition of the keys each, for the whole group
  *                          \      |      /
  *                       (m, l, sum) in the workspace     a second kernel merges them
@@ -63,7 +63,7 @@ template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(floa
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_values(struct partial<GROUP> *part, const uint4 *v, const float *p);
 template <int HEAD_DIM, int GROUP>
-__device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g);
+__device__ inline struct softmax_pair merge_lane_groups(struct partial<GROUP> *part, int g);
 template <int HEAD_DIM, int GROUP>
 __device__ inline float merge_warps(const struct warp_partials<HEAD_DIM, GROUP> *partials, int g, int d,
                                     struct softmax_pair *all);
@@ -228,7 +228,7 @@ static void launch_v2(const struct paged_attention_args *args, struct split spli
 
 /** One block, one partition, all query heads of a K/V head: K and V come once. Leaves partial results. */
 template <int HEAD_DIM, int GROUP>
-__global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
+__global__ void __launch_bounds__(THREADS, GROUP <= PASS_HEADS ? BLOCKS_PER_SM : BLOCKS_PER_SM / 2)
     partition_kernel(struct paged_attention_args args, struct split split, float scale)
 {
     // [student: partition_kernel]
@@ -245,8 +245,8 @@ __global__ void __launch_bounds__(THREADS, GROUP <= BATCH ? BLOCKS_PER_SM : BLOC
     kv.length = args.context_lens[kv.b];
     kv.begin = partition * split.keys;
     kv.end = min(kv.length, kv.begin + split.keys);
-    // A partition past the end of its sequence writes nothing, and nothing reads it. The condition is the same
-    // for all threads.
+    // A partition past the end of its sequence writes nothing, and nothing reads it. The condition is the
+    // same for all threads.
     if (*args.device_status == KERNEL_OK && kv.begin < kv.end) {
         attend<HEAD_DIM, GROUP>(&partials, args, kv, scale);
         __syncthreads(); // every warp has left what it found before anybody merges it
@@ -328,7 +328,7 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
     struct partial<GROUP> part = {
     };
     load_queries<HEAD_DIM, GROUP>(&query, args, kv, scale);
-    for (int batch = 0; batch < shape::BATCHES; batch++) part.pair[batch].m = -INFINITY; // nothing seen yet
+    for (int pass = 0; pass < shape::PASSES; pass++) part.pair[pass].m = -INFINITY; // nothing seen yet
 
     // All steps of a warp begin at the same row of a page: only the page has to be looked up.
     int key = kv.begin + warp * STEP_KEYS, row = key % args.block_size + lane / shape::LANES;
@@ -339,7 +339,7 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
     const int *entry = args.block_table + (size_t)kv.b * args.max_blocks + key / args.block_size;
 
     uint4 k[shape::LOADS], v[shape::LOADS];
-    float p[shape::BATCHES];
+    float p[shape::PASSES];
     size_t page_elems = row_elems * args.block_size, page = 0;
     if (key < kv.end) {
         page = *entry * page_elems;
@@ -360,7 +360,7 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
     }
 #pragma unroll // an index known when compiling keeps sums in registers
     for (int g = 0; g < GROUP; g++) {
-        struct softmax_pair pair = merge_rows<HEAD_DIM, GROUP>(&part, g);
+        struct softmax_pair pair = merge_lane_groups<HEAD_DIM, GROUP>(&part, g);
         if (lane == 0) partials->pair[warp][g] = pair;
         const float *sum = part.sum[g];
         for (int c = 0; c < VECTOR && lane < shape::LANES; c += 4) // 16 bytes at a time
@@ -371,45 +371,49 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
 }
 
 /**
- * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; of rows behind the @p left, zeros.
+ * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each. Rows past the first @p left become
+ * zeros.
  */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]
-                                 const __half *from, // this lane's columns of its row of the warp
+                                 const __half *from, // this lane's columns of the first key of its lane group
                                  size_t row_elems, int left)
 {
     // [student: load_rows]
     using shape = struct layout<HEAD_DIM, 1>;
-    int row = (int)threadIdx.x % WARP / shape::LANES;
+    int lane_group = (int)threadIdx.x % WARP / shape::LANES;
     if (left >= STEP_KEYS) { // nearly always, and cheaper without tests
-        for (int i = 0; i < shape::LOADS; i++) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
+        for (int i = 0; i < shape::LOADS; i++)
+            part[i] = *(const uint4 *)(from + i * shape::LANE_GROUPS * row_elems);
     } else {
         for (int i = 0; i < shape::LOADS; i++) {
             // What lies past the end is not read, so a NaN in the rest of a page cannot come through.
             part[i] = make_uint4(0, 0, 0, 0);
-            if (i * shape::ROWS + row < left) part[i] = *(const uint4 *)(from + i * shape::ROWS * row_elems);
+            if (i * shape::LANE_GROUPS + lane_group < left)
+                part[i] = *(const uint4 *)(from + i * shape::LANE_GROUPS * row_elems);
         }
     }
     // [/student]
 }
 
 /**
- * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one per lane and batch, and
+ * The scores of STEP_KEYS keys: turns them into weights p = exp(score - m), one per lane and pass, and
  * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
                                   const uint4 *k, // [LOADS]
-                                  float *p,       // [BATCHES]
+                                  float *p,       // [PASSES]
                                   int left,       // keys of this step that there are
                                   int place) // of the first key, from the last of the sequence: 0 or less
 {
     // [student: add_scores]
     using shape = struct layout<HEAD_DIM, GROUP>;
-    int row = (int)threadIdx.x % WARP / shape::LANES, lane = (int)threadIdx.x % shape::LANES;
-    int key = lane / shape::SPREAD % shape::LOADS * shape::ROWS + row; // whose score this lane will hold
+    int lane_group = (int)threadIdx.x % WARP / shape::LANES, lane = (int)threadIdx.x % shape::LANES;
+    int key = lane / shape::SPREAD % shape::LOADS * shape::LANE_GROUPS +
+              lane_group; // whose score this lane will hold
 #pragma unroll
-    for (int batch = 0; batch < shape::BATCHES; batch++) {
+    for (int pass = 0; pass < shape::PASSES; pass++) {
         float x[VECTOR], dot[shape::SCORES];
 #pragma unroll
         for (int i = 0; i < shape::LOADS; i++) {
@@ -417,27 +421,27 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
             for (int g = 0; g < shape::HEADS; g++) {
                 float *sum = &dot[g * shape::LOADS + i];
                 *sum = 0.0f;
-                for (int c = 0; c < VECTOR; c++) *sum += query->q[batch * shape::HEADS + g][c] * x[c];
+                for (int c = 0; c < VECTOR; c++) *sum += query->q[pass * shape::HEADS + g][c] * x[c];
             }
         }
-        float score = warp_reduce_scatter<shape::SCORES, shape::LANES>(dot) +
-                      query->slope[batch] * (float)(place + key);
+        float score =
+            warp_reduce_scatter<shape::SCORES, shape::LANES>(dot) + query->slope[pass] * (float)(place + key);
         if (key >= left) score = -INFINITY;
-        float most = score; // of this head, in this row
+        float most = score; // of this head, in this lane group
         for (int distance = shape::PER_HEAD / 2; distance >= shape::SPREAD; distance /= 2)
             most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
 
-        struct softmax_pair *pair = &part->pair[batch];
+        struct softmax_pair *pair = &part->pair[pass];
         float old = pair->m;
         pair->m = fmaxf(old, most);
         float shift = shift_of(pair->m), correction = expf(old - shift);
-        p[batch] = expf(score - shift);
-        pair->l = pair->l * correction + p[batch];
+        p[pass] = expf(score - shift);
+        pair->l = pair->l * correction + p[pass];
         if (!__any_sync(0xffffffffu, correction != 1.0f))
             continue; // maxima rarely grow: ask, rather than multiply
         for (int g = 0; g < shape::HEADS; g++) {
             float factor = __shfl_sync(0xffffffffu, correction, g * shape::PER_HEAD, shape::LANES);
-            for (int c = 0; c < VECTOR; c++) part->sum[batch * shape::HEADS + g][c] *= factor;
+            for (int c = 0; c < VECTOR; c++) part->sum[pass * shape::HEADS + g][c] *= factor;
         }
     }
     // [/student]
@@ -445,8 +449,8 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
 
 /**
  * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
- * to add up the same values share the work, half of the values each. Lane number i of the row is left with
- * sum number i / (LANES / COUNT). All lanes must call it.
+ * to add up the same values each do half of them. Lane number i of the lane group is left with sum number
+ * i / (LANES / COUNT). All lanes must call it.
  */
 template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(float x[COUNT])
 {
@@ -472,7 +476,7 @@ template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(floa
 template <int HEAD_DIM, int GROUP>
 __device__ inline void add_values(struct partial<GROUP> *part,
                                   const uint4 *v, // [LOADS]
-                                  const float *p) // [BATCHES]
+                                  const float *p) // [PASSES]
 {
     // [student: add_values]
     using shape = struct layout<HEAD_DIM, GROUP>;
@@ -489,11 +493,11 @@ __device__ inline void add_values(struct partial<GROUP> *part,
     // [/student]
 }
 
-/** Merges what the rows of a warp have found for head @p g; the first row is left with the sum of all. */
+/** Merges the partial results of a warp's lane groups for head @p g; the first group is left with the sum. */
 template <int HEAD_DIM, int GROUP>
-__device__ inline struct softmax_pair merge_rows(struct partial<GROUP> *part, int g)
+__device__ inline struct softmax_pair merge_lane_groups(struct partial<GROUP> *part, int g)
 {
-    // [student: merge_rows]
+    // [student: merge_lane_groups]
     using shape = struct layout<HEAD_DIM, GROUP>;
     struct softmax_pair pair = part->pair[g / shape::HEADS];
     for (int distance = shape::PER_HEAD / 2; distance >= shape::SPREAD; distance /= 2)

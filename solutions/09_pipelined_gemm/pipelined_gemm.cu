@@ -1,21 +1,21 @@
 // [student: head]
 /*
- * A product that fetches ahead, twice. Shared memory holds several stages, each a tile of A and one of B:
+ * A matrix product that loads ahead, twice. Shared memory holds several stages, each a tile of A and one of B:
  * while the tensor cores multiply one, the others are on their way, copied past the registers by
- * __pipeline_memcpy_async. Registers hold fragments for two times 16 of k: while one half is multiplied, the
+ * __pipeline_memcpy_async. Registers hold fragments of two fragment steps: while one half is multiplied, the
  * other is loaded, at the end of a tile from the next one.
  *
  *      3 stages, tiles of 64 along k      tile 0                     tile 1
- *      multiply, 16 of k at a time           0    16    32     48    |  0    16    32     48    |
+ *      multiply, 16 along k at a time        0    16    32     48    |  0    16    32     48    |
  *      load the fragments of            0   16    32    48   *  0    | 16    32    48   *  0    |
  *      begin to copy tile            0, 1    2     2         *       |  3     3         *       |
  *
  *      * wait for the own copies of the next tile; barrier
  *
- * One barrier a tile, placed before the last 16 of k. When a thread comes to it, its copies of the next tile
- * have landed and it has loaded its last fragments of this one. So behind it the next tile is complete, and
- * this tile's stage may be filled again; and there are still 16 of k to multiply while the first fragments of
- * the next tile come.
+ * One barrier per tile, placed before the last fragment step (16 along k). When a thread comes to it, its
+ * copies of the next tile have arrived and it has loaded its last fragments of this one. So after it the next
+ * tile is complete, and this tile's stage may be filled again; one fragment step is still to multiply while
+ * the first fragments of the next tile are loaded.
  *
  * Run:   build/bin/warpwise check 09 --kernel solutions/09_pipelined_gemm/pipelined_gemm.cu
  */
@@ -92,7 +92,7 @@ __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct sour
                                  int column);
 template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_interior(half to[ROWS][COLUMNS + PAD], const half *first, size_t leading,
-                                     int share);
+                                     int portion);
 template <int THREADS, int ROWS, int COLUMNS>
 __device__ inline void copy_edge(half to[ROWS][COLUMNS + PAD], const struct source &from, int row,
                                  int column);
@@ -200,7 +200,8 @@ template <typename T> __device__ inline int interior_steps(const struct work &wo
 
 /**
  * Multiplies the tiles of @p step, of which @p f[0] holds the first fragments; at its end, those of the next
- * step. Meanwhile those of step + ahead are copied: INTERIOR ones from @p from on, a share beside each 16 of k.
+ * step. Meanwhile those of step + ahead are copied: INTERIOR ones from @p from on, a portion in each fragment
+ * step.
  */
 template <typename T, int KIND>
 __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS_N], struct fragments<T> f[2],
@@ -212,14 +213,14 @@ __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS
     if (KIND == EDGE && !single) fill_stage<T>(ring.fill, work, step + work.ahead);
 #pragma unroll // fragments are in registers, which have no index
     for (int k = 0; k < T::K; k += FRAGMENT) {
-        int share = k / FRAGMENT, odd = share % 2;
+        int portion = k / FRAGMENT, odd = portion % 2;
         if (k + FRAGMENT < T::K) {
             load_fragments<T>(&f[!odd], ring.now, k + FRAGMENT);
-            if (KIND == INTERIOR && share < T::SHARES) {
-                copy_interior<T, T::M, T::K>(ring.fill->a, from.a, work.a.leading, share);
-                copy_interior<T, T::K, T::N>(ring.fill->b, from.b, work.b.leading, share);
+            if (KIND == INTERIOR && portion < T::PORTIONS) {
+                copy_interior<T, T::M, T::K>(ring.fill->a, from.a, work.a.leading, portion);
+                copy_interior<T, T::K, T::N>(ring.fill->b, from.b, work.b.leading, portion);
             }
-            if (KIND == INTERIOR && share == T::SHARES - 1) __pipeline_commit();
+            if (KIND == INTERIOR && portion == T::PORTIONS - 1) __pipeline_commit();
         } else if (KIND != LAST) {
             if (KIND == EDGE && single) {
                 __syncthreads(); // everybody has loaded the last fragments
@@ -237,7 +238,7 @@ __device__ inline void multiply_step(c_fragment sum[T::FRAGMENTS_M][T::FRAGMENTS
 
 /* ---- from global to shared memory --------------------------------------------------------------------- */
 
-/** Begins to fill a stage with the tiles of a step: a group of copies, an empty one behind the last step. */
+/** Begins to fill a stage with the tiles of a step: a group of copies, an empty one past the last step. */
 template <typename T>
 __device__ inline void fill_stage(typename T::stage *stage, const struct work &work, int step)
 {
@@ -259,24 +260,25 @@ __device__ inline void copy_tile(half to[ROWS][COLUMNS + PAD], const struct sour
     else if (ROWS > from.rows - row || COLUMNS > from.cols - column)
         copy_edge<T::THREADS, ROWS, COLUMNS>(to, from, row, column);
     else
-        for (int share = 0; share < T::SHARES; share++)
+        for (int portion = 0; portion < T::PORTIONS; portion++)
             copy_interior<T, ROWS, COLUMNS>(to, chunk_address<COLUMNS>(from, row, column), from.leading,
-                                            share);
+                                            portion);
 }
 
 /**
- * Begins share @p share (of T::SHARES) of the copies of a tile that is inside of its matrix. The running
+ * Begins portion @p portion (of T::PORTIONS) of the copies of a tile that is inside of its matrix. The running
  * thread's first chunk of the tile is at @p first, its matrix has @p leading elements from row to row.
  */
 template <typename T, int ROWS, int COLUMNS>
 __device__ inline void copy_interior(half to[ROWS][COLUMNS + PAD], const half *first, size_t leading,
-                                     int share)
+                                     int portion)
 {
     // [student: copy_interior]
-    constexpr int STEP = T::THREADS * CHUNK / COLUMNS, ROWS_OF_SHARE = ROWS / T::SHARES; // STEP: rows at once
+    constexpr int STEP = T::THREADS * CHUNK / COLUMNS,
+                  PORTION_ROWS = ROWS / T::PORTIONS; // STEP: rows at once
     struct coord own = thread_chunk<COLUMNS>();
 #pragma unroll
-    for (int i = share * ROWS_OF_SHARE; i < (share + 1) * ROWS_OF_SHARE; i += STEP)
+    for (int i = portion * PORTION_ROWS; i < (portion + 1) * PORTION_ROWS; i += STEP)
         __pipeline_memcpy_async(&to[own.row + i][own.column], first + i * leading, sizeof(uint4));
     // [/student]
 }
@@ -351,8 +353,8 @@ __device__ inline void copy_misaligned(half to[ROWS][COLUMNS + PAD], const struc
     first -= misalignment_of(first);
     // Then what chunks hold besides the tile is in the matrix: before it, beside it, or in the row behind it.
     if ((row > 0 || column > 0) && ROWS < from.rows - row && COLUMNS + CHUNK <= from.leading) {
-        for (int share = 0; share < T::SHARES; share++)
-            copy_interior<T, ROWS, COLUMNS>(to, first, from.leading, share);
+        for (int portion = 0; portion < T::PORTIONS; portion++)
+            copy_interior<T, ROWS, COLUMNS>(to, first, from.leading, portion);
 #pragma unroll
         for (int i = 0; i < ROWS && own.column == 0; i += STEP)
             __pipeline_memcpy_async(&to[own.row + i][COLUMNS], first + i * from.leading + COLUMNS,

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: the textbook tile. 16 x 16 threads, one result a thread, a slab of 16.
+ * A correct solution of another shape: the textbook tile. 16 x 16 threads, one result per thread, a k-slice of 16.
  */
 #include "tiled_attention.h"
 
@@ -23,35 +23,36 @@ static enum kernel_status check_part(const struct attention_args *args, const fl
     return is_aligned(scores, sizeof(float)) ? KERNEL_OK : KERNEL_ALIGNMENT_ERROR;
 }
 
-enum { SIDE = 16 };
+enum { BLOCK_DIM = 16 };
 
 __host__ __device__ inline int tiles_of(int extent)
 {
-    return extent / SIDE + (extent % SIDE != 0);
+    return extent / BLOCK_DIM + (extent % BLOCK_DIM != 0);
 }
 
 /** One block: one tile of scores after another, along the keys. */
 __global__ void scores_kernel(struct attention_args args, float scale,
                               float *scores) // [batch, heads, q_len, kv_len]
 {
-    __shared__ float q_tile[SIDE][SIDE + 1], k_tile[SIDE][SIDE + 1];
+    __shared__ float q_tile[BLOCK_DIM][BLOCK_DIM + 1], k_tile[BLOCK_DIM][BLOCK_DIM + 1];
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int bh = (int)blockIdx.x / tiles_of(args.q_len),
-        query = (int)blockIdx.x % tiles_of(args.q_len) * SIDE + y;
+        query = (int)blockIdx.x % tiles_of(args.q_len) * BLOCK_DIM + y;
     size_t kv_row = (size_t)(bh / (args.heads / args.kv_heads)) * args.kv_len;
     const float *q_row =
         (const float *)args.q + ((size_t)bh * args.q_len + query) * args.head_dim; // [head_dim]
     for (int tile = (int)blockIdx.y; tile < tiles_of(args.kv_len); tile += (int)gridDim.y) {
-        const float *k_row = (const float *)args.k + (kv_row + tile * SIDE + y) * args.head_dim; // [head_dim]
+        const float *k_row =
+            (const float *)args.k + (kv_row + tile * BLOCK_DIM + y) * args.head_dim; // [head_dim]
         float sum = 0.0f;
-        for (int d = 0; d < args.head_dim; d += SIDE) {
+        for (int d = 0; d < args.head_dim; d += BLOCK_DIM) {
             q_tile[y][x] = query < args.q_len && d + x < args.head_dim ? q_row[d + x] : 0.0f;
-            k_tile[y][x] = tile * SIDE + y < args.kv_len && d + x < args.head_dim ? k_row[d + x] : 0.0f;
-            __syncthreads(); // both slabs are complete
-            for (int i = 0; i < SIDE; i++) sum += q_tile[y][i] * k_tile[x][i];
+            k_tile[y][x] = tile * BLOCK_DIM + y < args.kv_len && d + x < args.head_dim ? k_row[d + x] : 0.0f;
+            __syncthreads(); // both slices are complete
+            for (int i = 0; i < BLOCK_DIM; i++) sum += q_tile[y][i] * k_tile[x][i];
             __syncthreads(); // everybody is done with them
         }
-        int key = tile * SIDE + x;
+        int key = tile * BLOCK_DIM + x;
         if (query < args.q_len && key < args.kv_len)
             scores[((size_t)bh * args.q_len + query) * args.kv_len + key] =
                 key < keys_seen(args, query) ? scale * sum : -INFINITY;
@@ -85,23 +86,24 @@ __global__ void softmax_kernel(float *scores, // [rows, kv_len]
 __global__ void output_kernel(struct attention_args args,
                               const float *probs) // [batch, heads, q_len, kv_len]
 {
-    __shared__ float p_tile[SIDE][SIDE + 1], v_tile[SIDE][SIDE + 1];
+    __shared__ float p_tile[BLOCK_DIM][BLOCK_DIM + 1], v_tile[BLOCK_DIM][BLOCK_DIM + 1];
     int x = (int)threadIdx.x, y = (int)threadIdx.y;
     int bh = (int)blockIdx.x / tiles_of(args.q_len),
-        query = (int)blockIdx.x % tiles_of(args.q_len) * SIDE + y;
+        query = (int)blockIdx.x % tiles_of(args.q_len) * BLOCK_DIM + y;
     int seen = query < args.q_len ? keys_seen(args, query) : 0;
-    int most = __syncthreads_or(seen == args.kv_len) ? args.kv_len : keys_seen(args, query - y + SIDE - 1);
+    int most =
+        __syncthreads_or(seen == args.kv_len) ? args.kv_len : keys_seen(args, query - y + BLOCK_DIM - 1);
     size_t kv_row = (size_t)(bh / (args.heads / args.kv_heads)) * args.kv_len,
            row = (size_t)bh * args.q_len + query;
-    for (int column = x; column - x < args.head_dim; column += SIDE) {
+    for (int column = x; column - x < args.head_dim; column += BLOCK_DIM) {
         float sum = 0.0f;
-        for (int first = 0; first < most; first += SIDE) {
+        for (int first = 0; first < most; first += BLOCK_DIM) {
             int in_v = first + y < most && column < args.head_dim;
             p_tile[y][x] = first + x < seen ? probs[row * args.kv_len + first + x] : 0.0f;
             v_tile[y][x] =
                 in_v ? ((const float *)args.v)[(kv_row + first + y) * args.head_dim + column] : 0.0f;
-            __syncthreads(); // both slabs are complete
-            for (int i = 0; i < SIDE && i < seen - first; i++) sum += p_tile[y][i] * v_tile[i][x];
+            __syncthreads(); // both slices are complete
+            for (int i = 0; i < BLOCK_DIM && i < seen - first; i++) sum += p_tile[y][i] * v_tile[i][x];
             __syncthreads(); // everybody is done with them
         }
         if (query < args.q_len && column < args.head_dim)
@@ -120,7 +122,7 @@ enum kernel_status tiled_attention_scores_f32(const struct attention_args *args,
     enum kernel_status status = check_part(args, scores);
     if (status != KERNEL_OK) return status;
     dim3 grid(query_tiles(args), (unsigned)(tiles_of(args->kv_len) < 65535 ? tiles_of(args->kv_len) : 65535));
-    scores_kernel<<<grid, dim3(SIDE, SIDE), 0, stream>>>(*args, attention_scale(args), scores);
+    scores_kernel<<<grid, dim3(BLOCK_DIM, BLOCK_DIM), 0, stream>>>(*args, attention_scale(args), scores);
     return launch_status();
 }
 
@@ -139,7 +141,7 @@ enum kernel_status tiled_attention_output_f32(const struct attention_args *args,
 {
     enum kernel_status status = check_part(args, probs);
     if (status != KERNEL_OK) return status;
-    output_kernel<<<query_tiles(args), dim3(SIDE, SIDE), 0, stream>>>(*args, probs);
+    output_kernel<<<query_tiles(args), dim3(BLOCK_DIM, BLOCK_DIM), 0, stream>>>(*args, probs);
     return launch_status();
 }
 

@@ -1,6 +1,6 @@
 /*
  * A correct solution of another shape: 64 threads, 32 x 32 tiles kept transposed so that a thread's four rows
- * lie side by side, one loader for every matrix, and a double sum over the slabs.
+ * lie side by side, one loader for every matrix, and a double sum over the slices.
  */
 #include "tiled_attention.h"
 
@@ -24,7 +24,7 @@ static enum kernel_status check_part(const struct attention_args *args, const fl
     return is_aligned(scores, sizeof(float)) ? KERNEL_OK : KERNEL_ALIGNMENT_ERROR;
 }
 
-enum { TILE = 32, SLAB = 8, EACH = 4, THREADS = 64, STRIDE = TILE + 4 };
+enum { TILE = 32, TILE_K = 8, THREAD_TILE = 4, THREADS = 64, STRIDE = TILE + 4 };
 
 __host__ __device__ inline int tiles_of(int extent)
 {
@@ -32,63 +32,63 @@ __host__ __device__ inline int tiles_of(int extent)
 }
 
 /** tile[column][row] = matrix[first_row + row][first_column + column], 0 outside. */
-__device__ inline void load_transposed(float (*tile)[STRIDE], // [SLAB][TILE]
+__device__ inline void load_transposed(float (*tile)[STRIDE], // [TILE_K][TILE]
                                        const float *matrix,   // [rows, columns]
                                        int first_row, int rows, int first_column, int columns)
 {
-    for (int i = (int)threadIdx.x; i < SLAB * TILE; i += THREADS) {
-        int row = first_row + i / SLAB, column = first_column + i % SLAB;
+    for (int i = (int)threadIdx.x; i < TILE_K * TILE; i += THREADS) {
+        int row = first_row + i / TILE_K, column = first_column + i % TILE_K;
         int inside = row < rows && column < columns;
-        tile[i % SLAB][i / SLAB] = inside ? matrix[(size_t)row * columns + column] : 0.0f;
+        tile[i % TILE_K][i / TILE_K] = inside ? matrix[(size_t)row * columns + column] : 0.0f;
     }
 }
 
 /** tile[row][column] = matrix[first_row + row][first_column + column], 0 outside. */
-__device__ inline void load_straight(float (*tile)[STRIDE], // [SLAB][TILE]
+__device__ inline void load_straight(float (*tile)[STRIDE], // [TILE_K][TILE]
                                      const float *matrix,   // [rows, columns]
                                      int first_row, int rows, int first_column, int columns)
 {
-    for (int i = (int)threadIdx.x; i < SLAB * TILE; i += THREADS) {
+    for (int i = (int)threadIdx.x; i < TILE_K * TILE; i += THREADS) {
         int row = first_row + i / TILE, column = first_column + i % TILE;
         int inside = row < rows && column < columns;
         tile[i / TILE][i % TILE] = inside ? matrix[(size_t)row * columns + column] : 0.0f;
     }
 }
 
-/** sum += a^T b over the slab, where row i of the result sees seen[i] slices. */
-__device__ inline void multiply(double sum[EACH][EACH], const int seen[EACH], float (*a)[STRIDE],
-                                float (*b)[STRIDE])
+/** sum += a^T b over the slice, where row i of the result sees seen[i] slices. */
+__device__ inline void multiply(double sum[THREAD_TILE][THREAD_TILE], const int seen[THREAD_TILE],
+                                float (*a)[STRIDE], float (*b)[STRIDE])
 {
-    int left = (int)threadIdx.x / 8 * EACH, top = (int)threadIdx.x % 8 * EACH;
-    for (int slice = 0; slice < SLAB; slice++)
-        for (int i = 0; i < EACH; i++)
-            for (int j = 0; j < EACH; j++)
+    int left = (int)threadIdx.x / 8 * THREAD_TILE, top = (int)threadIdx.x % 8 * THREAD_TILE;
+    for (int slice = 0; slice < TILE_K; slice++)
+        for (int i = 0; i < THREAD_TILE; i++)
+            for (int j = 0; j < THREAD_TILE; j++)
                 if (slice < seen[i]) sum[i][j] += (double)a[slice][left + i] * b[slice][top + j];
 }
 
 __global__ void scores_kernel(struct attention_args args, float scale,
                               float *scores) // [batch, heads, q_len, kv_len]
 {
-    __shared__ float q_tile[SLAB][STRIDE], k_tile[SLAB][STRIDE];
+    __shared__ float q_tile[TILE_K][STRIDE], k_tile[TILE_K][STRIDE];
     int bh = (int)blockIdx.x / tiles_of(args.q_len), first = (int)blockIdx.x % tiles_of(args.q_len) * TILE;
     size_t kv_bh = (size_t)(bh / (args.heads / args.kv_heads));
     const float *q_bh = (const float *)args.q + (size_t)bh * args.q_len * args.head_dim; // [q_len, head_dim]
     const float *k_bh = (const float *)args.k + kv_bh * args.kv_len * args.head_dim;     // [kv_len, head_dim]
-    const int all[EACH] = {SLAB, SLAB, SLAB, SLAB};
+    const int all[THREAD_TILE] = {TILE_K, TILE_K, TILE_K, TILE_K};
     for (int tile = (int)blockIdx.y; tile < tiles_of(args.kv_len); tile += (int)gridDim.y) {
-        double sum[EACH][EACH] = {};
-        for (int d = 0; d < args.head_dim; d += SLAB) {
+        double sum[THREAD_TILE][THREAD_TILE] = {};
+        for (int d = 0; d < args.head_dim; d += TILE_K) {
             load_transposed(q_tile, q_bh, first, args.q_len, d, args.head_dim);
             load_transposed(k_tile, k_bh, tile * TILE, args.kv_len, d, args.head_dim);
-            __syncthreads(); // both slabs are complete
+            __syncthreads(); // both slices are complete
             multiply(sum, all, q_tile, k_tile);
             __syncthreads(); // everybody is done with them
         }
-        for (int i = 0; i < EACH * EACH; i++) {
-            int query = first + (int)threadIdx.x / 8 * EACH + i / EACH;
-            int key = tile * TILE + (int)threadIdx.x % 8 * EACH + i % EACH;
+        for (int i = 0; i < THREAD_TILE * THREAD_TILE; i++) {
+            int query = first + (int)threadIdx.x / 8 * THREAD_TILE + i / THREAD_TILE;
+            int key = tile * TILE + (int)threadIdx.x % 8 * THREAD_TILE + i % THREAD_TILE;
             if (query >= args.q_len || key >= args.kv_len) continue;
-            float score = (float)(scale * sum[i / EACH][i % EACH]);
+            float score = (float)(scale * sum[i / THREAD_TILE][i % THREAD_TILE]);
             scores[((size_t)bh * args.q_len + query) * args.kv_len + key] =
                 key < keys_seen(args, query) ? score : -INFINITY;
         }
@@ -121,30 +121,30 @@ __global__ void softmax_kernel(float *scores, // [rows, kv_len]
 __global__ void output_kernel(struct attention_args args,
                               const float *probs) // [batch, heads, q_len, kv_len]
 {
-    __shared__ float p_tile[SLAB][STRIDE], v_tile[SLAB][STRIDE];
+    __shared__ float p_tile[TILE_K][STRIDE], v_tile[TILE_K][STRIDE];
     int bh = (int)blockIdx.x / tiles_of(args.q_len), first = (int)blockIdx.x % tiles_of(args.q_len) * TILE;
     size_t kv_bh = (size_t)(bh / (args.heads / args.kv_heads));
     const float *p_bh = probs + (size_t)bh * args.q_len * args.kv_len;               // [q_len, kv_len]
     const float *v_bh = (const float *)args.v + kv_bh * args.kv_len * args.head_dim; // [kv_len, head_dim]
-    int left = (int)threadIdx.x / 8 * EACH, most = keys_seen(args, min(first + TILE, args.q_len) - 1);
+    int left = (int)threadIdx.x / 8 * THREAD_TILE, most = keys_seen(args, min(first + TILE, args.q_len) - 1);
     for (int tile = (int)blockIdx.y; tile < tiles_of(args.head_dim); tile += (int)gridDim.y) {
-        double sum[EACH][EACH] = {};
-        for (int key = 0; key < most; key += SLAB) {
-            int seen[EACH];
-            for (int i = 0; i < EACH; i++)
+        double sum[THREAD_TILE][THREAD_TILE] = {};
+        for (int key = 0; key < most; key += TILE_K) {
+            int seen[THREAD_TILE];
+            for (int i = 0; i < THREAD_TILE; i++)
                 seen[i] = keys_seen(args, min(first + left + i, args.q_len - 1)) - key;
             load_transposed(p_tile, p_bh, first, args.q_len, key, args.kv_len);
             load_straight(v_tile, v_bh, key, most, tile * TILE, args.head_dim);
-            __syncthreads(); // both slabs are complete
+            __syncthreads(); // both slices are complete
             multiply(sum, seen, p_tile, v_tile);
             __syncthreads(); // everybody is done with them
         }
-        for (int i = 0; i < EACH * EACH; i++) {
-            int query = first + left + i / EACH,
-                column = tile * TILE + (int)threadIdx.x % 8 * EACH + i % EACH;
+        for (int i = 0; i < THREAD_TILE * THREAD_TILE; i++) {
+            int query = first + left + i / THREAD_TILE,
+                column = tile * TILE + (int)threadIdx.x % 8 * THREAD_TILE + i % THREAD_TILE;
             if (query < args.q_len && column < args.head_dim)
                 ((float *)args.out)[((size_t)bh * args.q_len + query) * args.head_dim + column] =
-                    (float)sum[i / EACH][i % EACH];
+                    (float)sum[i / THREAD_TILE][i % THREAD_TILE];
         }
     }
 }
