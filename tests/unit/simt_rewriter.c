@@ -148,6 +148,10 @@ static const struct rewriting variables[] = {
     {"inline PTX, no outputs", "__global__ void f() { asm volatile(\"st.shared.u32 [%0], 1;\" ::\"r\"(a)); }",
      "__global__ void f() { simt_ptx_at  (SIMT_PTX_SITE(1, \"st.shared.u32 [%0], 1;\") , simt_in(\"r\", "
      "(a))); }"},
+    {"inline PTX, colons without blanks",
+     "__device__ void f() { asm(\"mov.f32 %0, %0;\":\"+f\"(x)::\"memory\"); }",
+     "__device__ void f() { simt_ptx_at(SIMT_PTX_SITE(0, \"mov.f32 %0, %0;\"), simt_out(\"+f\", (x)), "
+     "simt_clobbers(\"memory\")); }"},
     {"inline PTX in a macro", "#define LANE(x) asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))\nint x;",
      "#define LANE(x) simt_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %%laneid;\") ,  simt_out(\"=r\", (x)))\nint "
      "x;"},

@@ -11,6 +11,7 @@
 #include "bulk_copies.h"
 #include "cells.h"
 #include "clocks.h"
+#include "cluster.h"
 #include "early.h"
 #include "finding.h"
 #include "lanes.h"
@@ -294,7 +295,7 @@ static char *who_waits_where(struct worker *w, unsigned *places)
         const struct simt_extent id = t->identity.thread;
         fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
         if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER &&
-            t->wait != WAIT_PRODUCTS)
+            t->wait != WAIT_PRODUCTS && t->wait != WAIT_CLUSTER)
             fprintf(out, " with mask 0x%08x", t->mask);
         fprintf(out, " (%s:%d, first thread (%u,%u,%u))", t->site->file, t->site->line, id.x, id.y, id.z);
         ++*places;
@@ -388,7 +389,8 @@ bool simt_resolve_block(struct worker *w)
         all_at_barrier &= warp->at_block_barrier == live;
     }
     if (!waiting) return false;
-    if (!all_at_barrier && (simt_bulk_progress(w) || simt_mbarriers_time_out(w))) return true;
+    if (!all_at_barrier && (simt_cluster_resolve(w) || simt_bulk_progress(w) || simt_mbarriers_time_out(w)))
+        return true;
     if (!all_at_barrier && waits_for_products(w)) {
         found_waits(
             w, "divergent-barrier", "a warpgroup waits for a wgmma.mma_async that not all of its warps issue",

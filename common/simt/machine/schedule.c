@@ -10,6 +10,7 @@
 #include "blocks.h"
 #include "bulk_copies.h"
 #include "cells.h"
+#include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 #include "image.h"
@@ -138,6 +139,7 @@ static void begin_block(struct worker *w)
     simt_named_begin(w);
     simt_mbarriers_begin(w);
     simt_products_begin(w);
+    simt_cluster_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
     w->split.count = 0;

@@ -11,6 +11,7 @@
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
+ *     cluster.c                        ... the barrier of a cluster
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
@@ -92,7 +93,8 @@ enum wait {
     WAIT_BLOCK,
     WAIT_NAMED,
     WAIT_MBARRIER,
-    WAIT_PRODUCTS
+    WAIT_PRODUCTS,
+    WAIT_CLUSTER
 };
 
 struct thread {
@@ -119,6 +121,8 @@ struct thread {
     struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
     uint32_t copy_group;    /**< number of the group that is open */
     unsigned prior;         /**< groups of products that it does not wait for (products.c) */
+    bool cluster_arrived;   /**< at the cluster's barrier, and has not waited (cluster.c); in which phase */
+    uint32_t cluster_phase;
     bool fenced;            /**< it has executed a wgmma.fence, */
     bool watched;           /**< since when its local accesses are looked at: */
     uint8_t *touched;       /**< a bit a word of its stack: accessed since its last wgmma.fence */
@@ -206,6 +210,9 @@ struct worker {
     unsigned idle;       /**< how often all waits for mbarriers timed out with nothing happening between */
     struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
     bool spun;           /**< some thread spins on memory */
+    struct clock *cluster_clock; /**< of the two last phases of the cluster's barrier */
+    uint32_t cluster_phase;
+    unsigned cluster_arrivals;
     struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
     unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */
     uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */

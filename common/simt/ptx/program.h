@@ -7,8 +7,8 @@
  *     run.c                                    what simt_ptx() calls: finds or compiles the program, runs it
  *     compile.c                                instructions to operations, by the table
  *     table.c                                  the rows of all groups
- *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c barrier.c bulk.c warpgroup.c   a group each: its rows, and what
- *                                              they do
+ *     scalar.c float.c convert.c memory.c warp.c matrix.c async.c barrier.c bulk.c warpgroup.c cluster.c   a group each: its rows,
+ *                                              and what they do
  *     parse.c                                  text to instructions
  *     types.c numbers.h                        types; numbers in small formats
  *
@@ -161,7 +161,7 @@ struct group {
     size_t rows;
 };
 extern const struct group ptx_scalar_rows, ptx_float_rows, ptx_convert_rows, ptx_memory_rows, ptx_warp_rows,
-    ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows, ptx_bulk_rows, ptx_warpgroup_rows;
+    ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows, ptx_bulk_rows, ptx_warpgroup_rows, ptx_cluster_rows;
 extern const struct group *const ptx_groups[];
 
 #define PTX_GROUP(name, list) const struct group name = {list, sizeof list / sizeof list[0]}

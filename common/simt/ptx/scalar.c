@@ -485,7 +485,8 @@ static void mov(struct run *run, const struct op *op)
 }
 static void mov_predicate(struct run *run, const struct op *op)
 {
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1));
+    ptx_set(run, op, 0,
+            op->slot[1] == NO_SLOT ? ptx_special_value((int)op->constant) & 1 : ptx_predicate(run, op, 1));
 }
 static void mov_wide(struct run *run, const struct op *op)
 {
@@ -612,7 +613,7 @@ static const struct row rows[] = {
     {"slct <b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64> <s32|f32>", "=T T T U", slct, 0, 10, 0, NULL},
 
     {"mov <b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|f32|f64>", "=T S", mov, 0, 10, 0, NULL},
-    {"mov <pred>", "=T T", mov_predicate, 0, 10, 0, NULL},
+    {"mov <pred>", "=T S", mov_predicate, 0, 10, 0, NULL},
     {"mov <b32>", "=T 2*b16", pack_2, 0, 10, 0, NULL},
     {"mov <b32>", "=2*b16 T", unpack_2, 0, 10, 0, NULL},
     {"mov <b64>", "=T 2*b32", pack_2, 0, 10, 0, NULL},

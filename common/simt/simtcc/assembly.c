@@ -198,10 +198,11 @@ void rewrite_assembly(struct rewriter *r, size_t i)
     if (a.open > i + 1) edit_remove_tokens(r, i + 1, a.open - 1);
     edit_add(r, token_end(t, a.open), 0, format_string("SIMT_PTX_SITE(%d, ", a.is_volatile));
     edit_add(r, token_end(t, a.end[0] - 1), 0, format_string(")"));
-    rewrite_colon(r, &a, 1, "");
-    rewrite_colon(r, &a, 2, "");
-    rewrite_colon(r, &a, 3, "simt_clobbers(");
     rewrite_operands(r, i, a.first[1], a.end[1], "simt_out");
     rewrite_operands(r, i, a.first[2], a.end[2], "simt_in");
+    rewrite_colon(r, &a, 1,
+                  ""); /* after them: what an operand ends with comes before a colon right behind it */
+    rewrite_colon(r, &a, 2, "");
+    rewrite_colon(r, &a, 3, "simt_clobbers(");
     if (a.first[3] < a.end[3]) edit_add(r, token_end(t, a.end[3] - 1), 0, format_string(")"));
 }

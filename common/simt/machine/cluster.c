@@ -1,0 +1,109 @@
+/**
+ * @file cluster.c
+ * @brief barrier.cluster: threads arrive, go on, and wait later.
+ *
+ * A phase is over when every thread has arrived or ended. Nobody arrives in the next before it has waited for this one, so that
+ * there are two phases at most, and a clock (clocks.h) of each: what the threads knew that arrived in it.
+ */
+#include "cluster.h"
+#include "clocks.h"
+#include "lanes.h"
+#include "machine.h"
+#include "tools.h"
+#include "worker.h"
+
+#include <string.h>
+
+static struct clock *clock_of_phase(const struct worker *w, uint32_t phase)
+{
+    return &w->cluster_clock[phase % 2];
+}
+
+static unsigned ended(const struct worker *w)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < w->warps; i++) count += (unsigned)__builtin_popcount(w->warp_of[i].exited);
+    return count;
+}
+
+/* Threads that have ended after they arrived count once. */
+static unsigned ended_without_arriving(const struct worker *w)
+{
+    unsigned count = ended(w);
+    for (unsigned i = 0; i < w->threads; i++)
+        if (w->warp_of[i / WARP_LANES].exited >> i % WARP_LANES & 1 && w->thread[i].cluster_arrived &&
+            w->thread[i].cluster_phase == w->cluster_phase)
+            count--;
+    return count;
+}
+
+static void end_phase(struct worker *w)
+{
+    for (unsigned i = 0; i < w->threads; i++) {
+        struct thread *t = &w->thread[i];
+        if (t->wait != WAIT_CLUSTER) continue;
+        t->wait = WAIT_NONE;
+        w->warp_of[i / WARP_LANES].ready |= 1u << i % WARP_LANES;
+    }
+    w->cluster_phase++;
+    w->cluster_arrivals = 0;
+    simt_clock_clear(w, clock_of_phase(w, w->cluster_phase));
+}
+
+static struct worker *running(const struct simt_site *site)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    if (w->cluster_clock == NULL)
+        w->cluster_clock = simt_reserve(2 * sizeof *w->cluster_clock, "a cluster's clocks");
+    simt_clocks_open(w);
+    return w;
+}
+
+void simt_cluster_arrive(const struct simt_site *site, bool release)
+{
+    struct worker *w = running(site);
+    struct thread *t = w->current;
+    if (t->cluster_arrived)
+        simt_stop(site, "divergent-barrier", "%s twice by one thread, with no barrier.cluster.wait between",
+                  site->what);
+    t->cluster_arrived = true;
+    t->cluster_phase = w->cluster_phase;
+    if (release) simt_clock_release(w, clock_of_phase(w, w->cluster_phase));
+    w->cluster_arrivals++;
+    if (w->cluster_arrivals + ended_without_arriving(w) >= w->threads) end_phase(w);
+}
+
+void simt_cluster_wait(const struct simt_site *site)
+{
+    struct worker *w = running(site);
+    struct thread *t = w->current;
+    if (!t->cluster_arrived)
+        simt_stop(site, "divergent-barrier", "%s by a thread that has not arrived (barrier.cluster.arrive)",
+                  site->what);
+    if (t->cluster_phase == w->cluster_phase) {
+        t->wait = WAIT_CLUSTER;
+        t->site = site;
+        t->mask = 0;
+        simt_suspend(w);
+    }
+    t->cluster_arrived = false;
+    simt_clock_acquire(w, w->thread_index, clock_of_phase(w, t->cluster_phase));
+}
+
+bool simt_cluster_resolve(struct worker *w)
+{
+    bool waiting = false;
+    for (unsigned i = 0; i < w->threads; i++) waiting |= w->thread[i].wait == WAIT_CLUSTER;
+    if (!waiting || w->cluster_arrivals + ended_without_arriving(w) < w->threads) return false;
+    end_phase(w);
+    return true;
+}
+
+void simt_cluster_begin(struct worker *w)
+{
+    w->cluster_phase = 0;
+    w->cluster_arrivals = 0;
+    for (unsigned i = 0; i < w->threads; i++) w->thread[i].cluster_arrived = false;
+    if (w->cluster_clock != NULL) memset(w->cluster_clock, 0, 2 * sizeof *w->cluster_clock);
+}

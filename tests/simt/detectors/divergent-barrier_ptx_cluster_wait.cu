@@ -1,0 +1,23 @@
+// expect: divergent-barrier at line 12
+/** The threads wait twice and arrive once. */
+#include "detecting.h"
+
+static __global__ void ptx_kernel(int *out)
+{
+    __shared__ int words[64];
+    const int i = (int)threadIdx.x;
+    words[i] = i;
+    asm volatile("barrier.cluster.arrive.aligned;" : : : "memory");
+    asm volatile("barrier.cluster.wait.aligned;" : : : "memory");
+    asm volatile("barrier.cluster.wait.aligned;" : : : "memory"); // here
+    out[i] = words[63 - i];
+}
+
+int main(void)
+{
+    int *out = device_array<int>(64);
+    ptx_kernel<<<1, 64>>>(out);
+    expect_outcome(cudaErrorLaunchFailure);
+    abandon(out);
+    return 0;
+}
