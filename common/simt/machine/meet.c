@@ -11,7 +11,7 @@
 #include "bulk_copies.h"
 #include "cells.h"
 #include "clocks.h"
-#include "cluster.h"
+#include "cluster_barrier.h"
 #include "early.h"
 #include "finding.h"
 #include "lanes.h"

@@ -10,7 +10,7 @@
 #include "blocks.h"
 #include "bulk_copies.h"
 #include "cells.h"
-#include "cluster.h"
+#include "cluster_barrier.h"
 #include "counters.h"
 #include "finding.h"
 #include "image.h"

@@ -11,7 +11,7 @@
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
- *     cluster.c                        ... the barrier of a cluster
+ *     cluster_barrier.c                ... the barrier of a cluster
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
@@ -121,7 +121,8 @@ struct thread {
     struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
     uint32_t copy_group;    /**< number of the group that is open */
     unsigned prior;         /**< groups of products that it does not wait for (products.c) */
-    bool cluster_arrived;   /**< at the cluster's barrier, and has not waited (cluster.c); in which phase */
+    bool
+        cluster_arrived; /**< at the cluster's barrier, and has not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;
     bool fenced;            /**< it has executed a wgmma.fence, */
     bool watched;           /**< since when its local accesses are looked at: */

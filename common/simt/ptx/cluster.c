@@ -5,7 +5,7 @@
  * A cluster is one block on this device, which refuses a launch with larger ones. So the only rank is 0, and its addresses are those
  * of the block itself.
  */
-#include "../machine/cluster.h"
+#include "../machine/cluster_barrier.h"
 #include "program.h"
 
 static void demand_device(const struct op *op)

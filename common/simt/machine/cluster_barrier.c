@@ -1,11 +1,11 @@
 /**
- * @file cluster.c
+ * @file cluster_barrier.c
  * @brief barrier.cluster: threads arrive, go on, and wait later.
  *
  * A phase is over when every thread has arrived or ended. Nobody arrives in the next before it has waited for this one, so that
  * there are two phases at most, and a clock (clocks.h) of each: what the threads knew that arrived in it.
  */
-#include "cluster.h"
+#include "cluster_barrier.h"
 #include "clocks.h"
 #include "lanes.h"
 #include "machine.h"

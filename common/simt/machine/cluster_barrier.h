@@ -1,9 +1,9 @@
 /**
- * @file cluster.h
+ * @file cluster_barrier.h
  * @brief The barrier of a cluster of thread blocks. On this device a cluster is one block.
  */
-#ifndef WARPWISE_SIMT_CLUSTER_H
-#define WARPWISE_SIMT_CLUSTER_H
+#ifndef WARPWISE_SIMT_CLUSTER_BARRIER_H
+#define WARPWISE_SIMT_CLUSTER_BARRIER_H
 
 #include <stdbool.h>
 
