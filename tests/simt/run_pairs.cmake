@@ -5,7 +5,7 @@
 # `// pair: NAME is KIND` in the source announces a pair. `program NAME right` must be clean; `program NAME wrong` must have exactly one
 # finding, of this kind, that names all lines which end in `// here: NAME` (or `// here: NAME, OTHER`), and exit code 86. Both
 # are run with asynchronous operations as late and as early as may be, on one worker and on two, and in other orders of threads.
-# `// pair: NAME is KIND, late` is found with late ones only.
+# `// pair: NAME is KIND, late` is found with late ones only, `// pair: NAME is KIND, all` with SIMT_REPORT=all.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -66,12 +66,16 @@ endfunction()
 
 file(STRINGS "${SOURCE}" pairs REGEX "^// pair: ")
 foreach(announced IN LISTS pairs)
-    if(NOT announced MATCHES "^// pair: ([a-z0-9_]+) is ([a-z-]+)(, late)?$")
+    if(NOT announced MATCHES "^// pair: ([a-z0-9_]+) is ([a-z-]+)(, late|, all)?$")
         message(FATAL_ERROR "${SOURCE}: ${announced}")
     endif()
     set(pair "${CMAKE_MATCH_1}")
     set(kind "${CMAKE_MATCH_2}")
     set(only "${CMAKE_MATCH_3}")
+    set(ENV{SIMT_REPORT} usual)
+    if(only STREQUAL ", all")
+        set(ENV{SIMT_REPORT} all)
+    endif()
     lines_of("${pair}" lines)
     if(lines STREQUAL "")
         message(FATAL_ERROR "${SOURCE}: no line is marked for ${pair}")
@@ -85,7 +89,7 @@ foreach(announced IN LISTS pairs)
         set(ENV{SIMT_ORDER} ${order})
         set(ENV{SIMT_WORKERS} ${workers})
         check("${pair}" "${kind}" "${lines}" right ${workers})
-        if(async STREQUAL late OR only STREQUAL "")
+        if(async STREQUAL late OR NOT only STREQUAL ", late")
             check("${pair}" "${kind}" "${lines}" wrong ${workers})
         endif()
     endforeach()

@@ -38,6 +38,7 @@ struct bulk {
     uint32_t group;      /* of a store */
     uint32_t copies;     /* of an arrival: how many copies of its thread come before */
     bool read, done;     /* the source has been read; all has happened */
+    bool awaited;        /* its thread has waited for its reads */
     unsigned char *data; /* what was read */
 };
 
@@ -407,6 +408,7 @@ void simt_bulk_wait(size_t prior, int reads_only)
         const uintptr_t offset = offset_of(w, b->what.shared, &place);
         if (w->checking) simt_cells_read_done(w, place, offset, b->what.bytes, b->begun);
         read_source(b);
+        b->awaited = true;
         if (reads_only) {
             i++;
             continue;
@@ -443,8 +445,7 @@ void simt_bulk_end(struct worker *w)
     for (size_t i = 0; i < w->bulks.count; i++) {
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         if (w->abandoned || b->kind == ARRIVAL) continue;
-        if (simt_settings.all && w->checking && !(b->kind == STORE && b->read && !simt_settings.early))
-            found_left(w, b);
+        if (simt_settings.all && w->checking && !b->awaited) found_left(w, b);
         if (b->kind == STORE) happen(w, b);
     }
     while (w->bulks.count > 0) forget(w, w->bulks.count - 1);

@@ -438,8 +438,12 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
             f->actor[1] = (struct actor){w->block, simt_pack_pc(b->at), (uint16_t)b->last, SIMT_ATOMIC, NULL};
     }
     fclose(out);
-    if (told > 0)
-        f->detail = text;
-    else
+    if (told == 0) {
         free(text);
+        return;
+    }
+    f->detail = text;
+    f->remark = strcmp(f->kind, "deadlock") == 0 ? "a phase that never ends: on a GPU the kernel hangs"
+                                                 : "the bytes that are expected and those that copies bring "
+                                                   "must be equal: on a GPU the kernel hangs";
 }

@@ -341,6 +341,26 @@ static __global__ void overtakes_reads(const int *in, int *out, const __grid_con
     }
 }
 
+/** The reading warp gives the stage back by an mbarrier: a fence is still asked for, by the letter. */
+// pair: read_by_other_warp is missing-proxy-fence, all
+template <bool RIGHT>
+static __global__ void read_by_other_warp(const int *in, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, WARP);
+    for (uint32_t step = 0; step < 2 && threadIdx.x == 0; step++) {
+        mbarrier_wait(&empty[0], step ^ 1);
+        load_tile(tile[0], in, &full[0]); // here: read_by_other_warp
+    }
+    for (uint32_t step = 0; step < 2 && threadIdx.x >= WARP; step++) {
+        mbarrier_wait(&full[0], step);
+        out[WARP * step + threadIdx.x] = tile[0][threadIdx.x]; // here: read_by_other_warp
+        if (RIGHT) proxy_fence();
+        mbarrier_arrive(&empty[0]);
+    }
+}
+
 /* ---- groups of stores ------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ void fill(int *tile, int with)
@@ -424,6 +444,19 @@ static __global__ void not_committed(const int *, int *out, const __grid_constan
     tile[0][threadIdx.x] = 3; // here: not_committed
     bulk_commit();
     bulk_wait<0>();
+}
+
+/** The block ends while a store may still read shared memory. */
+// pair: store_left is bulk-group, all
+template <bool RIGHT>
+static __global__ void store_left(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    fill(tile[0], 0);
+    if (threadIdx.x != 0) return;
+    bulk_store(out, tile[0], BYTES); // here: store_left
+    bulk_commit();
+    if (RIGHT) bulk_wait_read<0>();
 }
 
 /* ---- addresses -------------------------------------------------------------------------------------------- */
@@ -549,6 +582,8 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(fence_too_early)                                                                                       \
     X(cleared_before)                                                                                        \
     X(overtakes_reads)                                                                                       \
+    X(read_by_other_warp)                                                                                    \
+    X(store_left)                                                                                            \
     X(source_reused)                                                                                         \
     X(other_thread_waits)                                                                                    \
     X(one_group_left)                                                                                        \
