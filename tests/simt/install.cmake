@@ -1,6 +1,6 @@
 # Installs simtcc to a folder, and builds and runs a program with nothing but what was installed: where it was put, and
 # moved to another place. Every path that the compiler is told or says it has read must lie in the installation, beside
-# the program, or in the system.
+# the program, or in the system. Last, a CMake project is built with the toolchain file that was installed.
 #
 #   cmake -DBUILD=build -DSOURCE=. -DPROGRAM=tests/simt/programs/NAME.cu -DWORK=DIR -P install.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -43,4 +43,22 @@ if(GNU AND NOT commands MATCHES "-include ${WORK}/first/lib/simt/simt_prelude-O2
 endif()
 file(RENAME ${WORK}/first ${WORK}/second)
 build_and_run(${WORK}/second)
+
+# ---- a CMake project that uses CUDA, with the toolchain file that was installed: its own tests pass, and without a barrier
+# they fail by the device's finding -----------------------------------------------------------------------------------
+set(project ${WORK}/project)
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/docs/examples/cuda_project -B ${project} -DCMAKE_CUDA_SEPARABLE_COMPILATION=ON
+                        -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=${WORK}/second/share/simt/cmake/toolchain.cmake
+                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+foreach(without IN ITEMS OFF ON)
+    execute_process(COMMAND ${CMAKE_COMMAND} -DWITHOUT_BARRIER=${without} ${project} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${CMAKE_COMMAND} --build ${project} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${project} --output-on-failure RESULT_VARIABLE failed
+                    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(without AND (NOT failed OR NOT output MATCHES "simt: shared-race: partial.*reduction.cu:16"))
+        message(FATAL_ERROR "the project without its barrier is not found wrong:\n${output}")
+    elseif(NOT without AND (failed OR NOT output MATCHES "100% tests passed, 0 tests failed out of 2"))
+        message(FATAL_ERROR "the project's tests do not pass:\n${output}")
+    endif()
+endforeach()
 file(REMOVE_RECURSE ${WORK})

@@ -1,0 +1,16 @@
+# find_package(CUDAToolkit) for the software device: the runtime's libraries are simtcc's own, and its headers are for C++
+# files too. Libraries that this device has not got, CUDA::cublas for one, are no targets, so that CMake names them.
+get_filename_component(simt_here "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+set(CUDAToolkit_FOUND TRUE)
+set(CUDAToolkit_VERSION 13.0)
+set(CUDAToolkit_VERSION_MAJOR 13)
+set(CUDAToolkit_VERSION_MINOR 0)
+set(CUDAToolkit_INCLUDE_DIRS "${simt_here}/include")
+set(CUDAToolkit_NVCC_EXECUTABLE "${CMAKE_CUDA_COMPILER}")
+foreach(simt_library IN ITEMS toolkit cudart cudart_static)
+    if(NOT TARGET CUDA::${simt_library})
+        add_library(CUDA::${simt_library} INTERFACE IMPORTED)
+        target_include_directories(CUDA::${simt_library} SYSTEM INTERFACE "${simt_here}/include")
+        target_compile_definitions(CUDA::${simt_library} INTERFACE __SIMT__=1)
+    endif()
+endforeach()
