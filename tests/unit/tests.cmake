@@ -33,6 +33,8 @@ if(WARPWISE_WITH_SIMT)
                                             -DSOURCE=${unit}/simt_refused.cu
                                             -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_refused
                                             -P ${unit}/simt_refused.cmake)
+    add_test(NAME unit.simt_blas COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${unit}/simt_blas.cu
+                                         -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_blas -P ${unit}/simt_blas.cmake)
 endif()
 # The kernels in this one are C, built as simtcc builds kernel files, so that the compiler reports their accesses.
 if(WARPWISE_WITH_SIMT AND CMAKE_C_COMPILER_ID STREQUAL "GNU")

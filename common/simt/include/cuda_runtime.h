@@ -13,8 +13,12 @@
 
 #ifdef __cplusplus
 
+/* nvcc includes these, and programs rely on it. */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "simt/language.h"
 #include "simt/atomics.h"

@@ -89,6 +89,10 @@ static int is_ignored(struct reader *in)
                                         "-lcudart",
                                         "-lcuda",
                                         "-lcudart_static",
+                                        "-lcudadevrt",
+                                        "-lcublas",
+                                        "-lcublas_static",
+                                        "-lcurand",
                                         "-G",
                                         "-dc",
                                         "-cudart=static"};

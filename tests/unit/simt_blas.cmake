@@ -1,0 +1,20 @@
+# cuBLAS on the host: right results without a finding; and the mistakes of `wrong`, each found once.
+#
+#   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/unit/simt_blas.cu -DWORKDIR=DIR -P simt_blas.cmake
+cmake_minimum_required(VERSION 3.20)
+set(ENV{SIMT_CHECK} on)
+file(MAKE_DIRECTORY "${WORKDIR}")
+execute_process(COMMAND "${SIMTCC}" "${SOURCE}" -lcublas -o "${WORKDIR}/blas" RESULT_VARIABLE code ERROR_VARIABLE errors)
+if(NOT code STREQUAL "0")
+    message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")
+endif()
+execute_process(COMMAND "${WORKDIR}/blas" RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 60)
+if(NOT code STREQUAL "0" OR report MATCHES "simt: " OR NOT output MATCHES "simt_blas: ok")
+    message(SEND_ERROR "ends with ${code}:\n${output}${report}")
+endif()
+execute_process(COMMAND "${WORKDIR}/blas" wrong RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 60)
+string(REGEX MATCHALL "simt: [a-z-]+: " found "${report}")
+string(REPLACE ";" "" found "${found}")
+if(NOT code STREQUAL "86" OR NOT output MATCHES "wrong: ok" OR NOT found MATCHES "^simt: uninitialized-read: simt: out-of-bounds: ")
+    message(SEND_ERROR "the mistakes end with ${code}:\n${output}${report}")
+endif()
