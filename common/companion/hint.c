@@ -58,6 +58,53 @@ static size_t about_failure(const struct hints *hints, const struct progress *pr
     return found;
 }
 
+/* About the first region that the compiler or a finding named: innermost call first, as the report does. */
+static size_t about_place(const struct hints *hints, const struct progress *progress)
+{
+    size_t found = hints->count;
+    for (size_t p = 0; p < progress->place.count && found == hints->count; p++) {
+        for (size_t i = 0; i < hints->count && found == hints->count; i++) {
+            if (is_about(hints->items[i].region, progress->place.region[p]))
+                found = next_unseen(hints, progress, hints->items[i].region);
+        }
+    }
+    return found;
+}
+
+/* How many words of @p pattern a hint says, too. Short ones say nothing; in its region's name one counts double. */
+static int words_shared(const char *pattern, const struct hint *hint)
+{
+    int shared = 0;
+    while (*pattern) {
+        size_t length = strspn(pattern, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        if (length >= 4) {
+            char *word = format_string("%.*s", (int)length, pattern);
+            shared += strcasestr(hint->question, word) || strcasestr(hint->answer, word);
+            shared += strcasestr(hint->region, word) ? 2 : 0;
+            free(word);
+        }
+        pattern += length ? length : 1;
+    }
+    return shared;
+}
+
+/* About what the pattern of the failure says: the unseen hint that says most of the same words, two at least. */
+static size_t about_pattern(const struct hints *hints, const struct progress *progress)
+{
+    size_t found = hints->count;
+    int most = 1;
+    for (size_t i = 0; progress->place.pattern && i < hints->count && i < MOST_HINTS; i++) {
+        int shared = words_shared(progress->place.pattern, &hints->items[i]);
+        if (shared <= most) continue;
+        size_t unseen = next_unseen(hints, progress, hints->items[i].region);
+        if (unseen == hints->count) continue;
+        most = shared;
+        found =
+            unseen; /* the plainest words may be in the last of a region's hints; they are shown in order */
+    }
+    return found;
+}
+
 /* About a region that still says TODO, in the order of the page: it may leave the file's first region for last. */
 static size_t about_todo(const struct lesson_folder *lesson, const struct hints *hints,
                          const struct progress *progress)
@@ -78,11 +125,14 @@ static size_t about_todo(const struct lesson_folder *lesson, const struct hints 
     return found;
 }
 
-/* Where the student is: at what failed last, if hints are named like its part; else at what is to be written next. */
+/* Where the student is: at the place that failed last, by its lines, its pattern or its part; else at what is to be
+ * written next. */
 static size_t most_useful(const struct lesson_folder *lesson, const struct hints *hints,
                           const struct progress *progress)
 {
-    size_t found = progress->failed_count ? about_failure(hints, progress) : hints->count;
+    size_t found = about_place(hints, progress);
+    if (found == hints->count) found = about_pattern(hints, progress);
+    if (found == hints->count && progress->failed_count) found = about_failure(hints, progress);
     if (found == hints->count) found = about_todo(lesson, hints, progress);
     return found < hints->count ? found : next_unseen(hints, progress, NULL);
 }
@@ -179,7 +229,8 @@ const struct command hint_command = {
     .operand = "[NN]",
     .second = "[K]",
     .summary = "one more hint, from the page; K: its number, or a region of the file",
-    .details = "Without K, the next one you have not seen, about what is left to write or what failed last.\n"
+    .details = "Without K, the next one you have not seen: about the function that the compiler or the last\n"
+               "failure names, what its pattern says, the part that failed, or what is left to write.\n"
                "Hints about one region become plainer from one to the next. Without NN, the lesson that is\n"
                "next. Which ones were shown is remembered outside the tree.\n"
                "Exit 0, or 2 if there is no such hint.",

@@ -133,6 +133,7 @@ size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS])
                 (struct region){.name = format_string("%.*s", (int)strcspn(name, "]"), name), .line = number};
             inside = 1;
         } else if (strncmp(text, closing, strlen(closing)) == 0) {
+            if (inside) regions[count - 1].last = number;
             inside = 0;
         } else if (inside && strstr(text, "TODO")) {
             regions[count - 1].todo = 1;

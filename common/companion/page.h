@@ -29,8 +29,8 @@ char *page_path(const struct lesson_folder *lesson);
 /** @brief One `[student: NAME]` of a kernel file. */
 struct region {
     char *name;
-    int todo; /**< 1 if a TODO is in it */
-    int line;
+    int todo;       /**< 1 if a TODO is in it */
+    int line, last; /**< of its opening and of its closing mark */
 };
 
 enum { MAX_REGIONS = 32 };

@@ -99,6 +99,8 @@ static void read_line(const char *name, const char *value, struct progress *prog
     if (strcmp(name, "hints") == 0) read_hints(value, progress);
     if (strcmp(name, "failed") == 0 && progress->failed_count < MOST_FAILED)
         progress->failed[progress->failed_count++] = copy_string(value);
+    if (strcmp(name, "at") == 0) failing_place_add(&progress->place, value);
+    if (strcmp(name, "pattern") == 0) progress->place.pattern = copy_string(value);
 }
 
 void progress_read(const struct lesson_folder *lesson, struct progress *progress)
@@ -139,6 +141,9 @@ void progress_write(const struct lesson_folder *lesson, const struct progress *p
     if (*before == ',') text_print(&content, "\n");
     for (size_t i = 0; i < progress->failed_count; i++)
         text_print(&content, "failed %s\n", progress->failed[i]);
+    for (size_t i = 0; i < progress->place.count; i++)
+        text_print(&content, "at %s\n", progress->place.region[i]);
+    if (progress->place.pattern) text_print(&content, "pattern %s\n", progress->place.pattern);
     int error = write_file(path, content.data, content.length);
     if (error && !complained++)
         complain("%s cannot be written (%s), so this is not remembered.", path, strerror(error));
@@ -178,13 +183,19 @@ static void today(char date[16])
     strftime(date, 16, "%Y-%m-%d", gmtime_r(&now, &parts));
 }
 
-static void take_failed(const struct judgement *judgement, struct progress *progress)
+/* A file that does not compile has failed in no case, but at a place. */
+static void take_failed(const struct lesson_folder *lesson, const struct judgement *judgement,
+                        struct progress *progress)
 {
+    char *kernel = course_kernel_path(lesson, 0);
+    failing_place_read(judgement->report.data, kernel, &progress->place);
+    free(kernel);
     if (judgement->results.count == 0) return;
     progress->failed_count = 0;
     for (size_t i = 0; i < judgement->results.count && progress->failed_count < MOST_FAILED; i++) {
         const struct result_row *row = &judgement->results.rows[i];
-        if (state_is_failure(row->state)) progress->failed[progress->failed_count++] = row->test_case;
+        if (state_is_failure(row->state) && *row->test_case)
+            progress->failed[progress->failed_count++] = row->test_case;
     }
 }
 
@@ -193,7 +204,7 @@ void progress_note_failures(const struct lesson_folder *lesson, const struct jud
     struct progress progress;
     int lock = lock_notes();
     progress_read(lesson, &progress);
-    take_failed(judgement, &progress);
+    take_failed(lesson, judgement, &progress);
     progress_write(lesson, &progress);
     if (lock >= 0) close(lock);
 }
@@ -214,7 +225,7 @@ void progress_note_check(const struct lesson_folder *lesson, enum device device,
     progress_sum(kernel, check->sum);
     today(check->date);
     if (strcmp(check->state, "PASS") == 0 && !*progress.passed) today(progress.passed);
-    take_failed(judgement, &progress);
+    take_failed(lesson, judgement, &progress);
     progress_write(lesson, &progress);
     if (lock >= 0) close(lock);
     free(kernel);

@@ -5,6 +5,7 @@
 #ifndef WARPWISE_COMPANION_PROGRESS_H
 #define WARPWISE_COMPANION_PROGRESS_H
 
+#include "failing_place.h"
 #include "judging/judging.h"
 
 enum { MOST_FAILED = 8, MOST_HINTS = 64 };
@@ -23,6 +24,7 @@ struct progress {
     char passed[16];           /**< the day of the first pass, "" before */
     char *failed[MOST_FAILED]; /**< cases that failed last, "part/name" */
     size_t failed_count;
+    struct failing_place place; /**< where it failed last */
     unsigned char hint_shown[MOST_HINTS];
 };
 

@@ -126,6 +126,29 @@ write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
 expect(1 "stuck. .*hint 02" ${warpwise} check 02 --device simt)
 expect(0 "hint 4 of 4 +all" ${warpwise} hint 02) # what failed comes first
 
+# Hints follow the place that failed: the line of a finding, then that of its caller; the line of the compiler; the pattern.
+function(fails_at text hint)
+    file(REMOVE_RECURSE ${root}/places)
+    set(fresh env WARPWISE_STATE=${root}/places ${warpwise})
+    file(WRITE ${root}/lessons/02_beta/beta.cu "// verdict: FAIL\n// [student: first_kernel]\nint a;\n// [/student]\nint given;\n"
+         "// [student: second_kernel]\nint b;\n// [/student]\n${text}")
+    expect(1 "" ${fresh} check 02 --device simt)
+    expect(0 "${hint}" ${fresh} hint 02)
+endfunction()
+fails_at("// reports:     |   write by thread 0 at beta.cu:7, called from beta.cu:3\n" "hint 3 of 4 +second_kernel")
+fails_at("// reports:     |   write by thread 0 at beta.cu:3, called from beta.cu:7\n" "hint 1 of 4 +first_kernel")
+expect(0 "hint 2 of 4 +first_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02)
+expect(0 "hint 3 of 4 +second_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02) # where it was called from
+fails_at("// reports:     |   write by thread 0 at beta.cu:5\n" "hint 4 of 4 +all") # given code: by the part, as before
+fails_at("// reports:     |   write by thread 0 at my_beta.cu:7\n" "hint 4 of 4 +all") # another file
+fails_at("// reports:     pattern      every thread begins at the same number of the world\n" "hint 1 of 4 +first_kernel")
+fails_at("// reports:     pattern      a backwards row, once more\n" "hint 3 of 4 +second_kernel")
+fails_at("// reports:     pattern      nothing in common but backwards\n" "hint 4 of 4 +all")
+file(WRITE ${root}/lessons/02_beta/beta.cu "// [student: second_kernel]\n// BROKEN\nint b;\n// [/student]\n") # error in line 3
+file(REMOVE_RECURSE ${root}/places)
+expect(1 "beta.cu:3:5" env WARPWISE_STATE=${root}/places ${warpwise} check 02 --device simt)
+expect(0 "hint 3 of 4 +second_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02)
+
 # Hints in the order of the page, by a region's own name or what several names begin with, also while something fails.
 file(WRITE ${root}/lessons/02_beta/README.md "# Beta\n\n## Hints\n
 <details><summary>second: b?</summary>\n\nb\n</details>

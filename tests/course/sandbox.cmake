@@ -83,7 +83,9 @@ FINDS) echo "simt: shared-race: tile[3]"; finding=shared-race ;;
 esac
 says() {
     printf '  %-11s %-11s   0.0/5 points, 0 of 1 cases\n' all "$1"
-    printf '  %-11s case all/basic: heads 2, f32\n    wrong        %s\n    again        warpwise check\n' "$1" "$2"
+    printf '  %-11s case all/basic: heads 2, f32\n    wrong        %s\n' "$1" "$2"
+    sed -n 's/.*reports: //p' "$runner" # lines of the report, as the kernel file wants them
+    printf '    again        warpwise check\n'
 }
 echo "$columns" >"$csv"
 case $verdict in
