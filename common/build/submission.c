@@ -4,10 +4,13 @@
  */
 #include "submission.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,6 +154,64 @@ static void keep_copy(const struct text *content, const struct lesson_folder *le
     free(folder);
 }
 
+/* ---- what lies beside its place ------------------------------------------------------------------------ */
+
+/* 1 if somebody who wanted to hand in @p topic could have called it @p name: "Topic.cu", "topic-1.cu", "topic (2).cu". */
+static int is_meant_for(const char *name, const char *topic)
+{
+    size_t length = strlen(topic), whole = strlen(name);
+    if (whole < length + 3 || strncasecmp(name, topic, length) != 0) return 0;
+    const char *dot = strrchr(name, '.');
+    return (strcasecmp(dot ? dot : "", ".cu") == 0 || strncmp(dot ? dot : "", ".cu", 3) == 0) &&
+           !isalpha((unsigned char)name[length]);
+}
+
+/* The first such file, by name, below @p folder; its path there, or NULL. Links are not followed, and a folder with very
+ * many entries is not searched to its end. */
+static char *find_stray(int folder, const char *topic, int depth, int *left)
+{
+    char *best = NULL;
+    DIR *open_folder = fdopendir(folder);
+    if (!open_folder) return close(folder), NULL;
+    for (struct dirent *entry; (entry = readdir(open_folder)) && --*left > 0;) {
+        struct stat status;
+        char *found = NULL;
+        if (entry->d_name[0] == '.' ||
+            fstatat(dirfd(open_folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (S_ISREG(status.st_mode) && is_meant_for(entry->d_name, topic)) found = copy_string(entry->d_name);
+        if (S_ISDIR(status.st_mode) && depth > 0) {
+            int below =
+                openat(dirfd(open_folder), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            char *deeper = below >= 0 ? find_stray(below, topic, depth - 1, left) : NULL;
+            if (deeper) found = format_string("%s/%s", entry->d_name, deeper);
+            free(deeper);
+        }
+        if (found && (!best || strcmp(found, best) < 0)) {
+            free(best);
+            best = found;
+        } else {
+            free(found);
+        }
+    }
+    closedir(open_folder);
+    return best;
+}
+
+/* Nothing was handed in, or it lies where nobody looks. */
+static void explain_absence(const char *folder, const struct lesson_folder *lesson,
+                            struct submission *submission)
+{
+    enum { DEPTH = 5, MOST_ENTRIES = 20000 };
+    int left = MOST_ENTRIES, below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *stray = below >= 0 ? find_stray(below, lesson->topic, DEPTH, &left) : NULL;
+    settle(submission, SUBMISSION_NOT_STARTED,
+           stray ? format_string("there is no file %s.cu; found %s: did you mean lessons/%s/%s.cu?",
+                                 lesson->topic, stray, lesson->name, lesson->topic)
+                 : format_string("there is no file %s.cu", lesson->topic));
+    free(stray);
+}
+
 void submission_find(const char *folder, const struct lesson_folder *lesson, struct submission *submission)
 {
     *submission = (struct submission){.state = SUBMISSION_READY, .sentence = copy_string("")};
@@ -168,7 +229,7 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
     for (size_t i = 0; i < sizeof usual / sizeof usual[0] && file == -1; i++)
         file = open_below(below, usual[i], submission);
     close(below);
-    if (file == -1) settle(submission, SUBMISSION_NOT_STARTED, format_string("there is no file %s", name));
+    if (file == -1) explain_absence(folder, lesson, submission);
     if (file >= 0) {
         struct text content = {0};
         int error = read_bounded(file, &content);

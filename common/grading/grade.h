@@ -7,6 +7,7 @@
  *     grade_book.c       everything that is known about a class, and how the journal keeps it
  *     grade_unit.c       one lesson of one student on one device, in a process of its own
  *     grade_schedule.c   many of them at once: jobs, GPUs, progress
+ *     grade_lines.c      findings of the software device, with file and line
  *     grade_score.c      points, from the checker's rows and the lesson's rubric
  *     grade_reports.c    which files are written, and grades.csv
  *     grade_gradescope.c results.json     grade_junit.c    junit.xml
@@ -202,6 +203,8 @@ struct grade_score {
 };
 
 #define GRADE_NOT_GRADED "NOT_GRADED"
+/** A kernel so many times as good as the course's solution is looked at by a person. */
+#define GRADE_UNUSUAL_RATIO 2.0
 
 /** @brief 1 if the solution took the same time before and after this measurement was made. */
 int grade_is_steady(const struct grade_measure *measure);
@@ -238,6 +241,11 @@ const char *grade_isolation_note(const struct grade_book *book);
 
 /** @brief What is wrong with a case, in one line: headline, finding, pattern. */
 void grade_put_row(const struct grade_row *row, struct text *out);
+
+/** @brief Names in @p log the lines of the addresses that the software device found something at (grade_lines.c). */
+void grade_name_lines(const char *runner, struct text *log);
+/** @brief What the device said of @p test_case in @p log, a few lines, or nothing. */
+void grade_put_finding(const char *log, const char *test_case, struct text *out);
 
 /** @brief What a group is called where people read it: "edges", "real sizes", "clean of findings". */
 const char *grade_group_title(const char *group);

@@ -128,6 +128,24 @@ static int settle_devices(struct grade_class *class)
 
 /* ---- students ------------------------------------------------------------------------------------------ */
 
+/* For one student graded again the class stays as it was recorded, also where only their folder is there now. */
+static char **with_recorded(const struct grade_class *class, char **names, size_t *count)
+{
+    const struct grade_book *book = &class->book;
+    char **all = must_allocate((*count + book->student_count + 1) * sizeof *all);
+    size_t one = 0, other = 0, kept = 0;
+    while (one < *count || other < book->student_count) {
+        int order = one == *count                  ? 1
+                    : other == book->student_count ? -1
+                                                   : strcmp(names[one], book->students[other]);
+        all[kept++] = order <= 0 ? names[one] : book->students[other];
+        one += order <= 0;
+        other += order >= 0;
+    }
+    *count = kept;
+    return all;
+}
+
 static int settle_students(struct grade_class *class)
 {
     char **names;
@@ -135,6 +153,7 @@ static int settle_students(struct grade_class *class)
     if (grade_collect(class->plan.submissions, &names, &count) != EXIT_PASS) return EXIT_TROUBLE;
     if (count == 0) return complain("there is no student's folder in %s.", class->plan.submissions);
     int found = 0;
+    if (class->student) names = with_recorded(class, names, &count);
     for (size_t i = 0; i < count; i++) {
         int ours = !class->shards || grade_shard_of(names[i], class->shards) == class->shard;
         if (ours) names[kept++] = names[i];

@@ -238,7 +238,8 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
         group->failed += share < 1;
         ratios += ratio;
         known++;
-        text_print(&group->note, "%s%s: %.2f of the solution's speed", between, theirs->test_case, ratio);
+        text_print(&group->note, "%s%s: %.2f of the solution's speed%s", between, theirs->test_case, ratio,
+                   ratio > GRADE_UNUSUAL_RATIO ? ", which is unusual" : "");
     }
     if (known > 0) score->speed_ratio = ratios / (double)known;
 }

@@ -49,6 +49,15 @@ static void put_groups(const struct grade_score *score, struct text *out)
     text_print(out, "\n");
 }
 
+/* "shared-race" alone says nothing: kernel, variable and line do. */
+static void put_finding(const char *log, const struct grade_row *row, struct text *out)
+{
+    struct text lines = {0};
+    if (*row->finding) grade_put_finding(log, row->test_case, &lines);
+    if (lines.length) put_markdown_block(out, lines.data);
+    text_free(&lines);
+}
+
 /* The commands use the public seed: other numbers of the same kind, which nearly always show the same
  * mistake. */
 static void put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
@@ -64,6 +73,7 @@ static void put_failures(const struct grade_lesson *lesson, const struct grade_r
         text_print(out, "** `%s`: ", row->test_case);
         put_markdown(out, row->headline);
         text_print(out, "%s%s\n", *row->finding ? ": " : "", row->finding);
+        put_finding(result->log, row, out);
         if (*row->pattern) {
             text_print(out, "  - looks like: ");
             put_markdown(out, row->pattern);

@@ -156,6 +156,8 @@ static void put_ranked(const struct ranked *ranked, size_t first, size_t last, s
     for (size_t i = first; i < last; i++) {
         text_print(out, "%s%.2f× ", i > first ? "<br>" : "", ranked[i].ratio);
         put_xml(out, ranked[i].sheet->shown);
+        if (ranked[i].ratio > GRADE_UNUSUAL_RATIO)
+            text_print(out, " <strong>(unusual: read the file)</strong>");
     }
     text_print(out, last > first ? "</td>" : "–</td>");
 }
@@ -331,6 +333,33 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
     if (count) text_print(out, "</ul>\n");
 }
 
+/* Why a lesson came to nothing before it was run: what the student will ask about, with the log that answers. */
+static void put_reasons(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < book->student_count; s++) {
+        for (size_t i = 0; i < book->lesson_count; i++) {
+            const struct grade_score *score = &sheets[s].scores[i];
+            const struct grade_result *result = score->result;
+            int told = result && *result->sentence && strcmp(score->state, GRADE_NOT_GRADED) != 0 &&
+                       (strcmp(score->state, "NOT_STARTED") != 0 || strstr(result->sentence, "did you mean"));
+            if (!told) continue;
+            if (count++ == 0)
+                text_print(
+                    out,
+                    "<h2 id=\"reasons\">Not run, and why</h2>\n<div class=\"wide\"><table>\n<thead><tr>"
+                    "<th scope=\"col\">student</th><th scope=\"col\">lesson</th><th scope=\"col\">state</th>"
+                    "<th scope=\"col\">reason</th></tr></thead>\n<tbody>\n");
+            text_print(out, "<tr><th class=\"s\" scope=\"row\">");
+            put_xml(out, sheets[s].shown);
+            text_print(out, "</th><td>%s</td><td>%s</td><td>", book->lessons[i].name, score->state);
+            put_xml(out, result->sentence);
+            text_print(out, " (<a href=\"students/%s/log.txt\">log</a>)</td></tr>\n", sheets[s].folder);
+        }
+    }
+    if (count) text_print(out, "</tbody></table></div>\n");
+}
+
 void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     size_t graded = 0;
@@ -362,6 +391,7 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
     put_xml(out, book->isolation);
     text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
     put_ungraded(book, sheets, out);
+    put_reasons(book, sheets, out);
     put_distribution(book, sheets, out);
     put_mistakes(book, sheets, out);
     put_speeds(book, sheets, out);

@@ -206,6 +206,7 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
     complaints_keep(1);
     judge_runner(&request, runner, &judgement);
     complaints_keep(0);
+    if (*unit->student) grade_name_lines(runner, &judgement.report);
     text_append(log, judgement.report.data, judgement.report.length);
     int verdict = judgement.exit_code == EXIT_PASS || judgement.exit_code == EXIT_FAIL ||
                   strcmp(judgement.state, "NOT_STARTED") == 0;

@@ -135,6 +135,28 @@ expect(2 "--lesson-limit takes a number" ${timed} --out ${root}/timed --lesson-l
 file(REMOVE_RECURSE ${class}/slow_one)
 file(REMOVE ${build}/bin/checked.log)
 
+# ---- one student again, alone in the folder: the class stays; and files that lie beside their place ------------------------
+hand_in(ada PASS 01_alpha)
+write_kernel("${class}/bob/Alpha-1.cu" PASS)
+write_kernel("${class}/carl/carl/lessons/01_alpha/alpha.cu" PASS)
+set(again ${grade} --secret-seed-file ${root}/seed --jobs 1 --lessons 1 --out ${root}/again)
+expect(0 "4 students" ${again} ${class})
+file(READ ${root}/again/students/bob/report.md text)
+if(NOT text MATCHES "found Alpha.*1.*cu.*: did you mean")
+    message(SEND_ERROR "a file by another name is not pointed at:\n${text}")
+endif()
+file(READ ${root}/again/summary.html text)
+if(NOT text MATCHES "found carl/lessons/01_alpha/alpha.cu: did you mean.*students/carl/log.txt")
+    message(SEND_ERROR "a file a folder too deep is not pointed at:\n${text}")
+endif()
+file(MAKE_DIRECTORY ${root}/only)
+file(RENAME ${class}/ada ${root}/only/ada)
+file(COPY_FILE ${root}/again/grades.csv ${root}/before.csv)
+expect(0 "the same as recorded" ${again} ${root}/only --student ada)
+expect_same("one student graded again" ${root}/again/grades.csv ${root}/before.csv)
+file(REMOVE_RECURSE ${class}/bob ${class}/carl)
+file(REMOVE ${build}/bin/checked.log)
+
 # ---- a class --------------------------------------------------------------------------------------------------------
 # Names that CMake's lists cannot hold are made by the shell.
 hand_in("O'Neill, \"Bob\"" FAIL 01_alpha 02_beta)
