@@ -3,7 +3,7 @@
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
-# A program that includes hopper.h runs with SIMT_ASYNC=early, too. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# A program that includes hopper.h, or has wgmma, runs with SIMT_ASYNC=early, too. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -44,7 +44,7 @@ foreach(order IN LISTS ORDERS)
     run_program(${order} 1)
     run_program(${order} 2)
 endforeach()
-file(STRINGS "${SOURCE}" hopper REGEX "hopper[.]h" LIMIT_COUNT 1)
+file(STRINGS "${SOURCE}" hopper REGEX "hopper[.]h|wgmma" LIMIT_COUNT 1)
 if(NOT hopper STREQUAL "")
     set(ENV{SIMT_ASYNC} early)
     run_program(forward 1)

@@ -217,7 +217,9 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
             simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
         if (place == PLACE_ARENA) note_live(w, address - ARENA_BASE);
     }
-    if (w->counting && place < PLACE_COUNT && !(access & ACCESS_COPY)) /* copies.c counts those */
+    if (w->counting && place < PLACE_COUNT &&
+        !(access &
+          (ACCESS_COPY | ACCESS_PRODUCT))) /* copies.c counts those; wgmma reads past the load-store units */
         simt_count(w, address, bytes, access, place, pc);
 }
 
