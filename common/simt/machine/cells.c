@@ -141,7 +141,8 @@ static void found_missing_wait(struct doing *now, const struct cell *c)
             "its bytes are there when the phase of the mbarrier is over that they count in: wait for that "
             "phase (mbarrier.try_wait), in a loop, before";
     if (writer >= COLUMN_ASYNC) {
-        if (w->clock_of[w->thread_index].heard[writer] >= w->block_start)
+        if (w->clock_of[w->thread_index].heard[writer] >= w->block_start ||
+            w->block_clock->heard[writer] >= w->block_start)
             remark =
                 "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
                 "these bytes count in: is the parity right?";

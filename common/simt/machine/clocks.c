@@ -15,8 +15,10 @@ void simt_clocks_open(struct worker *w)
     if (w->clocks) return;
     if (w->clock_of == NULL) {
         w->clock_of = simt_reserve((MAX_THREADS + BARRIERS) * sizeof *w->clock_of, "the threads' clocks");
-        w->shared_clock = simt_reserve(sizeof *w->shared_clock, "the block's clock");
+        w->shared_clock = simt_reserve(sizeof *w->shared_clock, "a clock");
+        w->block_clock = simt_reserve(sizeof *w->block_clock, "the block's clock");
     }
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].news = (struct news){.unfenced = UINT32_MAX};
     w->clocks = true; /* what earlier blocks left in them are old ticks, which order nothing in this one */
 }
 
@@ -91,15 +93,38 @@ static struct warp *warp_of(struct worker *w, unsigned thread)
 void simt_clock_acquire(struct worker *w, unsigned thread, const struct clock *from)
 {
     simt_clock_join(w, &w->clock_of[thread], from);
-    warp_of(w, thread)->news |= 1u << thread % WARP_LANES;
+    simt_clocks_learned(warp_of(w, thread), 1u << thread % WARP_LANES);
+}
+
+/* The lanes of a warp order each other without clocks: of them a fence brings something new every time. */
+static void fence_own_warp(const struct worker *w, struct clock *own)
+{
+    const size_t first = w->thread_index / WARP_LANES * WARP_LANES;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        const uint32_t tick = simt_known_of(w, lane);
+        if (tick > own->heard[first + lane]) own->heard[first + lane] = tick;
+    }
+    own->heard[w->thread_index] = w->tick;
+    join_range(own->fenced + first, own->heard + first, WARP_LANES);
 }
 
 static void fence(struct worker *w)
 {
-    struct clock *own = complete_clock(w);
-    join(w, own->fenced, own->heard);
+    struct news *news = &w->warp->news;
+    const unsigned bit = 1u << w->thread_index % WARP_LANES;
+    struct clock *own = &w->clock_of[w->thread_index];
+    if (news->unfenced & bit) {
+        own = complete_clock(w);
+        join(w, own->fenced, own->heard);
+        news->unfenced &= ~bit;
+        news->warp |= bit;
+        news->block |= bit;
+    } else {
+        fence_own_warp(w, own);
+        news->warp_fence |= bit;
+        news->block_fence |= bit;
+    }
     if (w->last_barrier > own->fenced[COLUMN_ALL]) own->fenced[COLUMN_ALL] = w->last_barrier;
-    w->warp->news |= 1u << w->thread_index % WARP_LANES;
     simt_new_tick(w, w->warp);
 }
 
@@ -120,30 +145,61 @@ void simt_clocks_collect(const struct worker *w, const struct warp *warp, unsign
         simt_clock_join(w, to, &first[__builtin_ctz(rest)]);
 }
 
+void simt_clocks_learned(struct warp *warp, unsigned lanes)
+{
+    warp->news.warp |= lanes;
+    warp->news.block |= lanes;
+    warp->news.unfenced |= lanes;
+}
+
+/* Of the clocks of @p lanes, what their own fences have changed. */
+static void collect_fences(const struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to)
+{
+    const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+        const struct clock *from = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
+        join_range(to->fenced + first, from->fenced + first, WARP_LANES);
+        join_range(to->fenced + COLUMN_ALL, from->fenced + COLUMN_ALL, 1);
+    }
+}
+
+static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
+{
+    const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
+    struct clock *all = w->shared_clock;
+    memset(all->fenced + first, 0, WARP_LANES * sizeof *all->fenced);
+    all->fenced[COLUMN_ALL] = 0;
+    collect_fences(w, warp, lanes, all);
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+        struct clock *to = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
+        join_range(to->fenced + first, all->fenced + first, WARP_LANES);
+        join_range(to->fenced + COLUMN_ALL, all->fenced + COLUMN_ALL, 1);
+    }
+    warp->news.warp_fence = lanes == warp->lanes ? 0 : warp->news.warp_fence | lanes;
+    warp->news.block_fence |= lanes;
+}
+
 void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
 {
     struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
-    if ((warp->news & lanes) == 0) return;
+    if ((warp->news.warp & lanes) == 0) {
+        if (warp->news.warp_fence & lanes) share_fences(w, warp, lanes);
+        return;
+    }
     simt_clock_clear(w, w->shared_clock);
     simt_clocks_collect(w, warp, lanes, w->shared_clock);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
         simt_clock_join(w, &first[__builtin_ctz(rest)], w->shared_clock);
-    if (lanes == warp->lanes)
-        warp->news = 0;
-    else
-        warp->news |= lanes; /* now each of them knows what the others outside do not */
+    simt_clocks_learned(warp, lanes); /* now each of them knows what others may not */
+    if (lanes == warp->lanes) warp->news.warp = warp->news.warp_fence = 0;
 }
 
 void simt_clocks_share_all(struct worker *w)
 {
-    uint32_t news = 0;
-    for (unsigned i = 0; i < w->warps; i++) news |= w->warp_of[i].news;
-    if (news == 0) return;
-    simt_clock_clear(w, w->shared_clock);
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
-        simt_clocks_collect(w, warp, warp->news, w->shared_clock);
-        warp->news = 0;
+        simt_clocks_collect(w, warp, warp->news.block, w->block_clock);
+        collect_fences(w, warp, warp->news.block_fence & ~warp->news.block, w->block_clock);
+        warp->news = (struct news){.unfenced = warp->news.unfenced};
     }
-    for (unsigned i = 0; i < w->threads; i++) simt_clock_join(w, &w->clock_of[i], w->shared_clock);
 }

@@ -31,6 +31,13 @@ struct clock {
     uint32_t fenced[COLUMNS]; /**< and a fence.proxy.async was between */
 };
 
+/** @brief Lanes of a warp whose clocks have what others' have not. Where only a fence of their own is new, few columns are. */
+struct news {
+    unsigned warp, warp_fence;   /**< what the other lanes may not know */
+    unsigned block, block_fence; /**< what the other warps may not know */
+    unsigned unfenced;           /**< lanes that have learned something since their last fence */
+};
+
 /** @brief From now on the block keeps clocks. */
 void simt_clocks_open(struct worker *w);
 /** @brief Adds to @p to all that @p from has. */
@@ -40,6 +47,8 @@ void simt_clock_clear(const struct worker *w, struct clock *clock);
 void simt_clock_release(struct worker *w, struct clock *to);
 /** @brief Thread @p thread has waited for what @p from has. */
 void simt_clock_acquire(struct worker *w, unsigned thread, const struct clock *from);
+/** @brief These lanes of a warp have learned something from others. */
+void simt_clocks_learned(struct warp *warp, unsigned lanes);
 /** @brief The lanes of a warp barrier know what each of them knows. */
 void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes);
 /** @brief The same for all threads of the block. */

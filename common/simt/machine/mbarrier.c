@@ -166,7 +166,6 @@ void simt_mbarriers_begin(struct worker *w)
     w->mbarriers = 0;
     w->clocks = false;
     w->idle = 0;
-    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].news = 0;
 }
 
 void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t count, const void *pc)

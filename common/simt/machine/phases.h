@@ -32,14 +32,16 @@ static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsign
             return true;
         }
     }
-    return w->clocks && tick <= w->clock_of[w->thread_index].heard[actor];
+    return w->clocks &&
+           (tick <= w->clock_of[w->thread_index].heard[actor] || tick <= w->block_clock->heard[actor]);
 }
 
 /** @brief Whether a fence.proxy.async is between what @p thread did at @p tick and what the running thread does now. */
 static inline bool simt_is_fenced(const struct worker *w, uint32_t tick, unsigned thread)
 {
-    const uint32_t *fenced = w->clock_of[w->thread_index].fenced;
-    return tick <= fenced[thread] || tick < fenced[COLUMN_ALL];
+    const uint32_t *fenced = w->clock_of[w->thread_index].fenced, *block = w->block_clock->fenced;
+    return tick <= fenced[thread] || tick <= block[thread] || tick < fenced[COLUMN_ALL] ||
+           tick < block[COLUMN_ALL];
 }
 
 void simt_new_phase(struct worker *w);

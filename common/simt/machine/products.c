@@ -402,7 +402,7 @@ static void hear_products(struct worker *w, struct warp *warp, unsigned group)
 {
     struct clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
     for (unsigned lane = 0; lane < WARP_LANES; lane++) clock[lane].heard[COLUMN_PRODUCT + group] = w->clock;
-    warp->news |= warp->lanes;
+    simt_clocks_learned(warp, warp->lanes);
     simt_new_tick(w, warp);
 }
 

@@ -48,7 +48,10 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 static void forget_cells(struct worker *w)
 {
     simt_pages_forget(w);
-    if (w->clock_of != NULL) simt_forget(w->clock_of, (MAX_THREADS + BARRIERS) * sizeof *w->clock_of);
+    if (w->clock_of != NULL) {
+        simt_forget(w->clock_of, (MAX_THREADS + BARRIERS) * sizeof *w->clock_of);
+        simt_forget(w->block_clock, sizeof *w->block_clock);
+    }
     if (w->mbarrier != NULL) simt_forget(w->mbarrier, MBARRIERS * sizeof *w->mbarrier);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].quiet, 2 * w->space[i].bytes + 64);

@@ -141,8 +141,8 @@ struct warp {
     uint32_t tick;  /**< of the accesses it makes now */
     uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
     uint32_t quiet;
-    unsigned news; /**< lanes whose clocks may have what the others' have not (clocks.c) */
-    bool partial;  /**< clock is in use: some __syncwarp named only a part of the lanes */
+    struct news news; /**< clocks.c */
+    bool partial;     /**< clock is in use: some __syncwarp named only a part of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
     unsigned at_named;                      /**< lanes that have come to a barrier of named.c */
     bool arrived;                           /**< and been counted there */
@@ -205,6 +205,7 @@ struct worker {
     struct named named[BARRIERS];
     bool clocks;                /**< this block keeps clocks */
     struct clock *clock_of;     /**< of each thread; behind them one for each barrier of named.c */
+    struct clock *block_clock;  /**< what all threads know since the last block barrier */
     struct clock *shared_clock; /**< scratch */
     struct mbarrier *mbarrier;  /**< mbarrier.c */
     unsigned mbarriers;         /**< of this block */

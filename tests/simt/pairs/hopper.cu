@@ -166,6 +166,22 @@ static __global__ void barrier_instead(const int *in, int *out, const __grid_con
     mbarrier_wait(&full[0], 0);
 }
 
+/** One thread waits, and what it knows reaches the others by barriers: of its warp, then of the block. */
+// pair: one_waits is missing-wait
+template <bool RIGHT>
+static __global__ void one_waits(const int *in, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    if (threadIdx.x == 0) load_tile(tile[0], in, &full[0]); // here: one_waits
+    __syncthreads();
+    if (threadIdx.x == 0) mbarrier_wait(&full[0], 0);
+    __syncwarp();
+    if (RIGHT) __syncthreads();
+    out[threadIdx.x] = tile[0][threadIdx.x]; // here: one_waits
+}
+
 /** A wait that is not repeated when its time is up. */
 // pair: wait_once is missing-wait, late
 template <bool RIGHT>
@@ -572,6 +588,7 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(arrival_too_many)                                                                                      \
     X(overwritten)                                                                                           \
     X(barrier_instead)                                                                                       \
+    X(one_waits)                                                                                             \
     X(wait_once)                                                                                             \
     X(parity_not_flipped)                                                                                    \
     X(other_stage)                                                                                           \
