@@ -156,6 +156,17 @@ __global__ void long_row_kernel(const float *in, // [rows, cols]
     // [/student]
 }
 
+/** Launches long_row_kernel for rows that no block's registers can hold. */
+static enum kernel_status launch_long_rows(const float *in, float *out, float *lse, int rows, int cols,
+                                           cudaStream_t stream)
+{
+    // [student: long_rows_launch]
+    /* TODO: launch long_row_kernel, one block of LONG_ROW_THREADS per row; then return launch_status(). */
+    (void)in, (void)out, (void)lse, (void)rows, (void)cols, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
 enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *lse, int rows, int cols,
                                            cudaStream_t stream)
 {
@@ -163,10 +174,11 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
     if (rows < 1 || cols < 1) return KERNEL_INVALID_DIMENSION;
     if (!is_aligned(in, sizeof(float)) || !is_aligned(out, sizeof(float)) || !is_aligned(lse, sizeof(float)))
         return KERNEL_ALIGNMENT_ERROR;
+    // A row that fits in the registers of the largest block is read once, by row_kernel.
+    if (cols > ROW_VALUES * ROW_THREADS_MAX) return launch_long_rows(in, out, lse, rows, cols, stream);
     // [student: rows_launch]
-    /* TODO: choose: row_kernel<4> if every row begins on 16 bytes, row_kernel<1> if not, long_row_kernel if
-     * a row needs more than ROW_THREADS_MAX threads. Until row_kernel exists, launch long_row_kernel for
-     * every row. */
+    /* TODO: launch row_kernel<4> if every row begins on 16 bytes, row_kernel<1> if not, with as few warps as
+     * can hold a row; then return launch_status(). */
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]

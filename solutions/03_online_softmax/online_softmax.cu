@@ -200,6 +200,16 @@ __global__ void long_row_kernel(const float *in, // [rows, cols]
     // [/student]
 }
 
+/** Launches long_row_kernel for rows that no block's registers can hold. */
+static enum kernel_status launch_long_rows(const float *in, float *out, float *lse, int rows, int cols,
+                                           cudaStream_t stream)
+{
+    // [student: long_rows_launch]
+    long_row_kernel<<<(unsigned)rows, LONG_ROW_THREADS, 0, stream>>>(in, out, lse, cols);
+    return launch_status();
+    // [/student]
+}
+
 enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *lse, int rows, int cols,
                                            cudaStream_t stream)
 {
@@ -207,13 +217,13 @@ enum kernel_status online_softmax_rows_f32(const float *in, float *out, float *l
     if (rows < 1 || cols < 1) return KERNEL_INVALID_DIMENSION;
     if (!is_aligned(in, sizeof(float)) || !is_aligned(out, sizeof(float)) || !is_aligned(lse, sizeof(float)))
         return KERNEL_ALIGNMENT_ERROR;
+    // A row that fits in the registers of the largest block is read once, by row_kernel.
+    if (cols > ROW_VALUES * ROW_THREADS_MAX) return launch_long_rows(in, out, lse, rows, cols, stream);
     // [student: rows_launch]
     int wide = cols % 4 == 0 && is_aligned(in, 16) && is_aligned(out, 16);
     int warps = (cols - 1) / (ROW_VALUES * WARP) + 1; // that keep the whole row in registers
     unsigned threads = (unsigned)warps * WARP;
-    if (threads > ROW_THREADS_MAX)
-        long_row_kernel<<<(unsigned)rows, LONG_ROW_THREADS, 0, stream>>>(in, out, lse, cols);
-    else if (wide)
+    if (wide)
         row_kernel<4><<<(unsigned)rows, threads, 0, stream>>>(in, out, lse, cols);
     else
         row_kernel<1><<<(unsigned)rows, threads, 0, stream>>>(in, out, lse, cols);
