@@ -138,6 +138,11 @@ void recipe_name(const struct recipe *recipe, const char *way, char digits[65])
     add_files(&hash, in_source("common/decode"), "*.h", add_content);
     add_stamp(&hash, recipe->compiler);
     add_stamp(&hash, recipe->library);
+    if (recipe->device == DEVICE_SIMT) { /* of graded runners */
+        char *boundary = format_string("%s/lib/libboundary_%s.a", places.binary_dir, recipe->lesson->name);
+        add_stamp(&hash, boundary);
+        free(boundary);
+    }
     if (recipe->device == DEVICE_SIMT) {
         add_stamp(&hash, places.cxx);
         add_stamp(&hash, in_build("lib/libsimt.a"));

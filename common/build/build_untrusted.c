@@ -3,7 +3,7 @@
  * @brief From a stranger's kernel file to a runner. Every program that reads it runs in the sandbox, and
  * between        them stands a check:
  *
- *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ simtcc ─▶ runner
+ *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ gated.o ─▶ simtcc ─▶ runner
  *     gpu    text ✓ ─▶ nvcc -c ─▶ files ✓ kernel.o ✓ (✓ its instructions, if it has assembly) ─▶ nvcc ─▶ runner
  *
  * What was checked is what is built: on simt the compiler is given kernel.ii itself. The programs may write
@@ -22,6 +22,7 @@
 #include "base/process.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "boundary/calls.h"
 #include "build.h"
 #include "build_checks.h"
 #include "build_messages.h"
@@ -29,6 +30,7 @@
 #include "course/course.h"
 #include "course/device.h"
 #include "course/places.h"
+#include "object_gates.h"
 #include "sandbox/sandbox.h"
 #include "source_check.h"
 
@@ -151,12 +153,17 @@ static int explain(struct work *work, enum sandbox_end end, const struct sandbox
     return 0;
 }
 
-/* The file lies where only we know it: what the student reads names it alone. */
+static void cut_out(char *text, const char *where, size_t length)
+{
+    for (char *at = text; (at = strstr(at, where));) memmove(at, at + length, strlen(at + length) + 1);
+}
+
+/* The file lies where only we know it: what the student reads names it alone, and functions as the contract does. */
 static void shorten_names(const struct work *work, char *text)
 {
-    size_t length = (size_t)(work->name - work->recipe->kernel);
-    for (char *at = text; (at = strstr(at, work->recipe->kernel));)
-        memmove(at, at + length, strlen(at + length) + 1);
+    cut_out(text, work->recipe->kernel, (size_t)(work->name - work->recipe->kernel));
+    cut_out(text, BOUNDARY_STUDENT, strlen(BOUNDARY_STUDENT));
+    cut_out(text, BOUNDARY_GATE, strlen(BOUNDARY_GATE));
 }
 
 static void show_own_lines(const struct work *work, char *text)
@@ -356,23 +363,49 @@ static int build_object(struct work *work, const char *object)
     return built;
 }
 
+/* On simt a graded runner is two processes: the library that makes it so, or NULL after a complaint. */
+static char *boundary_library(const struct work *work)
+{
+    char *library = format_string("%s/lib/libboundary_%s.a", places.binary_dir, work->recipe->lesson->name);
+    if (access(library, R_OK) == 0) return library;
+    complain("%s is missing: a submission of this lesson cannot be graded without "
+             "common/boundary/lessons/%s.c; run cmake --build %s",
+             library, work->recipe->lesson->name, places.binary_dir);
+    free(library);
+    return NULL;
+}
+
+/* What of the object file is linked, and with what: on simt, its names lead to the boundary. */
+static int prepare_link(struct work *work, const char *object, const char *gated, struct argument_list *link)
+{
+    const int simt = work->recipe->device == DEVICE_SIMT;
+    argument_add(link, simt ? gated : object);
+    for (size_t i = 0; i < work->recipe->link.count; i++) {
+        argument_add(link, work->recipe->link.items[i]);
+        char *library = simt && i == 0 ? boundary_library(work) : NULL;
+        if (library) argument_add(link, library);
+        if (simt && i == 0 && !library) return 0;
+    }
+    return !simt || object_add_gates(object, gated) || lost(work, "kernel.o");
+}
+
 static void build_in(struct work *work)
 {
     char *object = format_string("%s/kernel.o", work->inside),
-         *made = format_string("%s/runner", work->inside);
+         *gated = format_string("%s/gated.o", work->inside), *made = format_string("%s/runner", work->inside);
     char *runner = format_string("%s/runner", work->folder);
     struct argument_list link = {0};
-    argument_add(&link, object);
-    for (size_t i = 0; i < work->recipe->link.count; i++) argument_add(&link, work->recipe->link.items[i]);
-    argument_add(&link, "-o");
-    argument_add(&link, made);
     int built = check_text(work) && build_object(work, object) && check_object(work, object) &&
                 (work->recipe->device == DEVICE_SIMT || check_instructions(work, object)) &&
-                run(work, link.items) && (copy_left(made, runner) || lost(work, "the runner"));
+                prepare_link(work, object, gated, &link);
+    argument_add(&link, "-o");
+    argument_add(&link, made);
+    built = built && run(work, link.items) && (copy_left(made, runner) || lost(work, "the runner"));
     if (built) work->build->state = BUILD_READY;
     remove_tree(work->inside);
     free(link.items);
     free(object);
+    free(gated);
     free(made);
     free(runner);
 }

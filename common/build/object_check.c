@@ -1,132 +1,20 @@
 /**
  * @file object_check.c
- * @brief A reader of relocatable ELF files that believes no offset in them, and the rules for what it finds.
+ * @brief The rules for what stands in a stranger's object file.
  */
 #include "object_check.h"
 
 #include <ctype.h>
-#include <elf.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "course/device.h"
+#include "object_file.h"
 
-enum { MOST_BYTES = 256 << 20, CONSTANT_BYTES = 64 << 10 };
-
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#else
-#define OWN_MACHINE EM_AARCH64
-#endif
-
-/* ---- reading ------------------------------------------------------------------------------------------- */
-
-struct object {
-    unsigned char *data;
-    size_t bytes;
-    const Elf64_Shdr *section;
-    size_t section_count;
-    const Elf64_Sym *symbol;
-    size_t symbol_count;
-    const char *names; /* of symbols */
-    size_t names_bytes;
-    const char *section_names;
-    size_t section_names_bytes;
-};
-
-static int holds(const struct object *object, uint64_t offset, uint64_t bytes)
-{
-    return offset <= object->bytes && bytes <= object->bytes - offset && offset % 1 == 0;
-}
-
-/* A string of a table, "" if it does not lie in it. */
-static const char *string_at(const char *table, size_t bytes, uint32_t at)
-{
-    return at < bytes && memchr(table + at, '\0', bytes - at) ? table + at : "";
-}
-
-static const char *symbol_name(const struct object *object, const Elf64_Sym *symbol)
-{
-    return string_at(object->names, object->names_bytes, symbol->st_name);
-}
-
-static const char *section_name(const struct object *object, const Elf64_Shdr *section)
-{
-    return string_at(object->section_names, object->section_names_bytes, section->sh_name);
-}
-
-static const Elf64_Shdr *section_at(const struct object *object, size_t index)
-{
-    return index < object->section_count ? &object->section[index] : NULL;
-}
-
-static int string_table(const struct object *object, size_t index, const char **table, size_t *bytes)
-{
-    const Elf64_Shdr *section = section_at(object, index);
-    if (!section || section->sh_type != SHT_STRTAB || !holds(object, section->sh_offset, section->sh_size))
-        return 0;
-    *table = (const char *)object->data + section->sh_offset;
-    *bytes = section->sh_size;
-    return 1;
-}
-
-static int read_symbols(struct object *object)
-{
-    for (size_t i = 0; i < object->section_count; i++) {
-        const Elf64_Shdr *section = &object->section[i];
-        if (section->sh_type != SHT_SYMTAB) continue;
-        if (object->symbol || section->sh_entsize != sizeof(Elf64_Sym) || section->sh_offset % 8 != 0 ||
-            !holds(object, section->sh_offset, section->sh_size))
-            return 0;
-        object->symbol = (const Elf64_Sym *)(const void *)(object->data + section->sh_offset);
-        object->symbol_count = section->sh_size / sizeof(Elf64_Sym);
-        if (!string_table(object, section->sh_link, &object->names, &object->names_bytes)) return 0;
-    }
-    return object->symbol != NULL;
-}
-
-/* 1 if it is an object for this machine in which every table lies where it says. */
-static int parse(struct object *object)
-{
-    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)object->data;
-    if (object->bytes < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return 0;
-    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return 0;
-    if (header->e_type != ET_REL || header->e_machine != OWN_MACHINE) return 0;
-    if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff % 8 != 0) return 0;
-    if (!holds(object, header->e_shoff, sizeof(Elf64_Shdr))) return 0;
-    object->section = (const Elf64_Shdr *)(const void *)(object->data + header->e_shoff);
-    object->section_count = header->e_shnum ? header->e_shnum : object->section[0].sh_size;
-    if (object->section_count > object->bytes / sizeof(Elf64_Shdr) ||
-        !holds(object, header->e_shoff, object->section_count * sizeof(Elf64_Shdr)))
-        return 0;
-    size_t names = header->e_shstrndx == SHN_XINDEX ? object->section[0].sh_link : header->e_shstrndx;
-    return string_table(object, names, &object->section_names, &object->section_names_bytes) &&
-           read_symbols(object);
-}
-
-static int read_object(const char *path, struct object *object)
-{
-    struct stat status;
-    int file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), whole = 0;
-    if (file < 0) return 0;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size < MOST_BYTES) {
-        object->data = must_allocate((size_t)status.st_size);
-        while (object->bytes < (size_t)status.st_size) {
-            ssize_t got = read(file, object->data + object->bytes, (size_t)status.st_size - object->bytes);
-            if (got <= 0) break;
-            object->bytes += (size_t)got;
-        }
-        whole = object->bytes == (size_t)status.st_size;
-    }
-    close(file);
-    return whole;
-}
+enum { CONSTANT_BYTES = 64 << 10 };
 
 /* ---- the lists ----------------------------------------------------------------------------------------- */
 
@@ -195,7 +83,7 @@ static int in_list(const char *list, const char *name, size_t length)
     return 0;
 }
 
-static int is_mathematics(const char *name)
+int object_is_mathematics(const char *name)
 {
     size_t length = strlen(name);
     return length > 1 && (in_list(mathematics, name, length) ||
@@ -243,7 +131,8 @@ static int is_library_template(const Elf64_Sym *symbol, const char *name)
 static int may_refer_to(const struct object_rules *rules, const char *name)
 {
     size_t length = strlen(name);
-    if (in_list(common_names, name, length) || is_mathematics(name) || in_list(cuda_names, name, length))
+    if (in_list(common_names, name, length) || object_is_mathematics(name) ||
+        in_list(cuda_names, name, length))
         return 1;
     if (is_word_of(rules->contract, name, 1)) return 1;
     if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
@@ -308,7 +197,7 @@ static int check_symbols(const struct object *object, const struct object_rules 
 {
     for (size_t i = 1; i < object->symbol_count; i++) {
         const Elf64_Sym *symbol = &object->symbol[i];
-        const char *name = symbol_name(object, symbol);
+        const char *name = object_symbol_name(object, symbol);
         unsigned type = ELF64_ST_TYPE(symbol->st_info);
         if (type == STT_GNU_IFUNC)
             return refuse(finding, name, "has % chosen by code that runs before main", name);
@@ -331,7 +220,7 @@ static int target_of(const struct object *object, const Elf64_Rela *relocation, 
     const Elf64_Sym *symbol = &object->symbol[index];
     *section = symbol->st_shndx;
     *at = symbol->st_value + (uint64_t)relocation->r_addend;
-    *name = symbol_name(object, symbol);
+    *name = object_symbol_name(object, symbol);
     return 1;
 }
 
@@ -342,7 +231,7 @@ static const char *function_at(const struct object *object, size_t section, uint
         const Elf64_Sym *symbol = &object->symbol[i];
         if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx == section &&
             symbol->st_value == at)
-            return symbol_name(object, symbol);
+            return object_symbol_name(object, symbol);
     }
     return "";
 }
@@ -364,7 +253,7 @@ static int check_start_list(const struct object *object, const Elf64_Shdr *list,
         if ((section->sh_type != SHT_RELA && section->sh_type != SHT_REL) || section->sh_info != number)
             continue;
         if (section->sh_type != SHT_RELA || section->sh_entsize != sizeof(Elf64_Rela) ||
-            section->sh_offset % 8 != 0 || !holds(object, section->sh_offset, section->sh_size))
+            section->sh_offset % 8 != 0 || !object_holds(object, section->sh_offset, section->sh_size))
             return refuse(finding, NULL, "has relocations that cannot be read", "");
         const Elf64_Rela *relocation = (const Elf64_Rela *)(const void *)(object->data + section->sh_offset);
         for (size_t r = 0; r < section->sh_size / sizeof *relocation; r++) {
@@ -415,6 +304,8 @@ static int check_section_name(const char *name, struct object_finding *finding)
                                         ".tm_clone_table",
                                         "simt_device",
                                         "simt_constant",
+                                        "__patchable_function_entries", /* of kernels */
+                                        ".rela__patchable_function_entries",
                                         ".symtab_shndx",
                                         ".llvm_addrsig",
                                         ".lbss",
@@ -435,7 +326,7 @@ static int check_sections(const struct object *object, const struct object_rules
     uint64_t constant_bytes = 0;
     for (size_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->section[i];
-        const char *name = section_name(object, section);
+        const char *name = object_section_name(object, section);
         int starts =
             section->sh_type == SHT_INIT_ARRAY || begins(name, ".init_array") || begins(name, ".ctors");
         if (strcmp(name, "simt_constant") == 0) constant_bytes += section->sh_size;
@@ -461,13 +352,13 @@ static int check_atexit(const struct object *object, struct object_finding *find
 {
     const Elf64_Sym *own = NULL;
     for (size_t i = 1; i < object->symbol_count; i++) {
-        if (strstr(symbol_name(object, &object->symbol[i]), "__sti____cudaRegisterAll"))
+        if (strstr(object_symbol_name(object, &object->symbol[i]), "__sti____cudaRegisterAll"))
             own = &object->symbol[i];
     }
     for (size_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->section[i];
         if (section->sh_type != SHT_RELA || section->sh_offset % 8 != 0 ||
-            !holds(object, section->sh_offset, section->sh_size))
+            !object_holds(object, section->sh_offset, section->sh_size))
             continue;
         const Elf64_Rela *relocation = (const Elf64_Rela *)(const void *)(object->data + section->sh_offset);
         for (size_t r = 0; r < section->sh_size / sizeof *relocation; r++) {
@@ -489,7 +380,7 @@ int object_check(const char *path, const struct object_rules *rules, struct obje
 {
     struct object object = {0};
     *finding = (struct object_finding){0};
-    int fine = read_object(path, &object) && parse(&object);
+    int fine = object_read(path, &object);
     if (!fine) {
         refuse(finding, NULL, "did not compile to an object file that can be read", "");
     } else {

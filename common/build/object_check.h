@@ -21,6 +21,9 @@ struct object_rules {
         *device_headers; /**< text of the device's headers: what of the device they name may be asked for */
 };
 
+/** @brief 1 if @p name is a function of C's mathematics. */
+int object_is_mathematics(const char *name);
+
 /** @brief What was found. */
 struct object_finding {
     char *

@@ -296,6 +296,8 @@ static const char *const forbidden_attributes[] = {"constructor",
                                                    "no_sanitize_thread",
                                                    "__no_sanitize_thread__",
                                                    "no_instrument_function",
+                                                   "patchable_function_entry",
+                                                   "__patchable_function_entry__",
                                                    "symver",
                                                    "__symver__",
                                                    NULL};
@@ -407,12 +409,36 @@ int source_has_assembly(const char *text)
 /* ---- what the preprocessor made of it ------------------------------------------------------------------ */
 
 /* Attributes that the device's headers put there, and others that only speak of the thing itself. */
-static const char *const harmless_attributes[] = {
-    "noinline",  "__noinline__", "always_inline", "__always_inline__", "used",     "__used__",
-    "unused",    "__unused__",   "aligned",       "__aligned__",       "noreturn", "pure",
-    "const",     "cold",         "hot",           "flatten",           "packed",   "warn_unused_result",
-    "may_alias", "nodiscard",    "maybe_unused",  "fallthrough",       "likely",   "unlikely",
-    "gnu",       "nothrow",      "deprecated",    "gnu_inline",        NULL};
+static const char *const harmless_attributes[] = {"noinline",
+                                                  "__noinline__",
+                                                  "always_inline",
+                                                  "__always_inline__",
+                                                  "used",
+                                                  "__used__",
+                                                  "unused",
+                                                  "__unused__",
+                                                  "aligned",
+                                                  "__aligned__",
+                                                  "noreturn",
+                                                  "pure",
+                                                  "const",
+                                                  "cold",
+                                                  "hot",
+                                                  "flatten",
+                                                  "packed",
+                                                  "warn_unused_result",
+                                                  "may_alias",
+                                                  "nodiscard",
+                                                  "maybe_unused",
+                                                  "fallthrough",
+                                                  "likely",
+                                                  "unlikely",
+                                                  "gnu",
+                                                  "nothrow",
+                                                  "deprecated",
+                                                  "gnu_inline",
+                                                  "patchable_function_entry",
+                                                  NULL};
 
 /* After `__attribute__`: names at depth two, with what they are given skipped. */
 static int check_attribute(struct check *check, struct scan *s)

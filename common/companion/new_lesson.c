@@ -34,6 +34,8 @@ static const struct {
     {"items.h.in", "common/protocol/@topic@_items.h", "what an item says to the runner", 0},
     {"checker.c.in", "common/checker/lessons/@lesson@.c", "cases, inputs, oracle, bounds", 0},
     {"runner.c.in", "common/runner/lessons/@lesson@.c", "how the kernel is called", 0},
+    {"boundary.c.in", "common/boundary/lessons/@lesson@.c",
+     "how a graded one is called, in a process of its own", 0},
     {"mutant.in", "tests/mutants/@lesson@/last_one_left_out.mutant", "a wrong kernel", 0},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
@@ -44,6 +46,7 @@ static const char *const places_of_lesson[] = {"lessons/@lesson@",
                                                "tests/mutants/@lesson@",
                                                "common/protocol/@topic@_items.h",
                                                "common/runner/lessons/@lesson@.c",
+                                               "common/boundary/lessons/@lesson@.c",
                                                "common/checker/lessons/@lesson@.c"};
 enum { PLACES = sizeof places_of_lesson / sizeof places_of_lesson[0] };
 

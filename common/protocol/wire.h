@@ -18,16 +18,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3753504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3853504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
     WIRE_VALUES = 24,  /* integers the lesson's marshalling may need */
     WIRE_REALS = 2,
     WIRE_RANK = 4,
-    WIRE_RUNS = 3,       /* two runs with different poison, and what the timing loop left */
-    WIRE_SAMPLES = 256,  /* timed launches */
-    WIRE_KERNELS = 8,    /* kernels a call may launch that are described */
+    WIRE_RUNS = 3,      /* two runs with different poison, and what the timing loop left */
+    WIRE_SAMPLES = 256, /* timed launches */
+    WIRE_KERNELS = 8,   /* kernels a call may launch that are described */
+    WIRE_OWN_BYTES =
+        64 << 10, /* device memory that a kernel file may have of its own; and its __constant__ memory */
     WIRE_ALIGNMENT = 256 /* of everything in the image, and of device buffers */
 };
 
@@ -82,7 +84,10 @@ struct wire_result {
     int32_t setup_failed;      /**< 1: the error came before the kernel was called */
     char cuda_message[128];
     uint64_t workspace_asked; /**< what the lesson's ..._workspace_bytes() says */
-    uint32_t findings;        /**< of the software device during this case */
+    uint64_t
+        variable_bytes; /**< of the kernel file's own variables in device memory, on the software device */
+    uint64_t constant_bytes; /**< of its __constant__ variables, there too */
+    uint32_t findings;       /**< of the software device during this case */
     uint32_t sample_count;
     float sample_us[WIRE_SAMPLES]; /**< between the events around one call */
     float wall_us;                 /**< shortest host time of a call and the wait for the whole device */

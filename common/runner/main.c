@@ -27,6 +27,11 @@ enum { EXIT_USAGE = 2, EXIT_NO_DEVICE = 77 };
 extern void simt_lines_prepare(void) __attribute__((weak));
 
 extern void simt_watch(double seconds) __attribute__((weak));
+extern void simt_seal_settings(void) __attribute__((weak));
+
+/* Only a graded runner of the software device has it (boundary/boundary.h): host code then runs in a process of its own. */
+extern int boundary_open(void) __attribute__((weak));
+extern void boundary_watch(double seconds) __attribute__((weak));
 
 /* Opens the device and tells the image about it; 0 if there is one. */
 static int open_device(struct wire_header *image)
@@ -97,8 +102,16 @@ static int reply(int descriptor, uint32_t kind, uint32_t index)
     return write(descriptor, &message, sizeof message) == (ssize_t)sizeof message ? 0 : -1;
 }
 
+static void watch(double seconds)
+{
+    if (boundary_watch != NULL && seconds > 0.0) boundary_watch(seconds);
+    if (simt_watch != NULL) simt_watch(seconds);
+}
+
 static int session(int image_descriptor, int control, int replies, int locked)
 {
+    if (boundary_open != NULL && boundary_open() != 0)
+        return EXIT_USAGE; /* before there is anything to see */
     struct wire_header *image = map_image(image_descriptor, MAP_SHARED);
     if (image == NULL) return EXIT_USAGE;
     int gpu = simt_lines_prepare == NULL;
@@ -106,14 +119,15 @@ static int session(int image_descriptor, int control, int replies, int locked)
     int failed = open_device(image) != 0;
     if (locked && gpu && !failed) rehearse();
     if (locked) lock_runner(gpu);
+    if (boundary_open != NULL && simt_seal_settings != NULL) simt_seal_settings();
     if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;
     if (failed) return EXIT_NO_DEVICE;
     struct wire_message message;
     while (receive(control, &message) == 0 && message.kind == WIRE_RUN && message.index < image->case_count) {
         struct wire_case *item = wire_case_at(image, message.index);
-        if (simt_watch != NULL) simt_watch(item->patience);
+        watch(item->patience);
         run_case(image, item);
-        if (simt_watch != NULL) simt_watch(0.0);
+        watch(0.0);
         fflush(NULL); /* so that what the kernel printed lies before the reply */
         if (reply(replies, WIRE_DONE, message.index) != 0) return EXIT_USAGE;
     }
@@ -148,7 +162,8 @@ int main(int argc, char **argv)
     int locked = argc == 5 && strcmp(argv[1], "--locked-session") == 0;
     if (argc == 5 && (locked || strcmp(argv[1], "--session") == 0))
         return session(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), locked);
-    if (argc == 3 && strcmp(argv[1], "--case-file") == 0) return by_hand(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--case-file") == 0)
+        return boundary_open != NULL && boundary_open() != 0 ? EXIT_USAGE : by_hand(argv[2]);
     fprintf(stderr, "usage: %s --case-file FILE\n", argv[0]);
     return EXIT_USAGE;
 }

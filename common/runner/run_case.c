@@ -91,6 +91,16 @@ static int findings(void)
     return simt_finding_count != NULL ? simt_finding_count() : 0;
 }
 
+/* Memory beside what the contract gives: variables, and what kernels take with malloc(). */
+static void measure_own_memory(struct wire_result *result)
+{
+    size_t variables = 0, constants = 0;
+    if (simt_static_device_bytes != NULL) simt_static_device_bytes(&variables, &constants);
+    if (simt_heap_limit != NULL) simt_heap_limit(WIRE_OWN_BYTES);
+    result->variable_bytes = variables;
+    result->constant_bytes = constants;
+}
+
 void run_case(struct wire_header *image, struct wire_case *item)
 {
     struct device_case *run = calloc(1, sizeof *run);
@@ -99,6 +109,7 @@ void run_case(struct wire_header *image, struct wire_case *item)
     pretend(item->flags);
     *run = (struct device_case){
         .image = image, .item = item, .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
+    measure_own_memory(&item->result);
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
         item->result.setup_failed = 1;

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+extern void simt_static_device_bytes(size_t *variables, size_t *constants) __attribute__((weak));
+extern void simt_heap_limit(size_t bytes) __attribute__((weak));
 extern void simt_report_all(void) __attribute__((weak));
 extern void simt_trust_allocations(void) __attribute__((weak));
 extern int simt_finding_count(void) __attribute__((weak));

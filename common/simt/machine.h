@@ -112,6 +112,16 @@ int simt_run(const struct simt_launch *launch);
  */
 int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *before);
 
+/** @brief 1 if @p function is a `__global__` function: one of those that the compiler lists, see SIMT_LISTED. */
+int simt_is_kernel(const void *function);
+/** @brief What launch.h's simt_call::run() at an address calls. */
+enum simt_caller {
+    SIMT_CALLS_NOTHING, /**< it is none */
+    SIMT_CALLS_POINTER, /**< what the first of the launch's arguments points to */
+    SIMT_CALLS_TYPE     /**< what its own type says */
+};
+enum simt_caller simt_caller_of(void (*entry)(const void *args));
+
 /** @brief Bytes of `__shared__` variables declared in the function whose linker name begins with the mangled
  *         form of @p kernel (0 if none are found). */
 size_t simt_static_shared_bytes(const char *kernel, const void *function);
@@ -231,6 +241,10 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
  */
 void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
                         const void *return_address);
+
+/** @brief 1 if the running CUDA thread may access these bytes at all, which are not counted: its stack, shared memory of its block, one
+ *         allocation or variable; to read, also constants of the program and arguments. */
+int simt_reaches(const void *address, size_t bytes, int access);
 
 /** @brief The same for an access that others may be waiting for: volatile, or relaxed. */
 void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address);
@@ -401,6 +415,13 @@ void simt_finding(const char *kind, const struct simt_site *site, const char *fo
 int simt_locate(const void *return_address, struct simt_site *site);
 /** @brief @p site with file and line, looked up if that was put off. A look-up costs a run of addr2line. */
 struct simt_site simt_site_found(const struct simt_site *site);
+/** @brief From now on nothing but the machine's own functions can change the settings: their page is read-only. */
+void simt_seal_settings(void);
+/** @brief Bytes of all `__device__` variables of the program, and of its `__constant__` variables. */
+void simt_static_device_bytes(size_t *variables, size_t *constants);
+/** @brief From now on calls of CUDA count as made at @p return_address, for who makes them in another's place; NULL: where they
+ *         are made. */
+void simt_called_from(const void *return_address);
 /** @brief From now on as with SIMT_REPORT=all: what is a mistake by the letter only is a finding, too. */
 void simt_report_all(void);
 int simt_reports_all(void);

@@ -136,6 +136,26 @@ static int status_right(const struct session *session, int index, struct verdict
     return 0;
 }
 
+/* What the contract gives is all the device memory there is for the work itself. A table fits in what a file may have of its
+ * own; a matrix of scores does not. */
+static int memory_right(const struct session *session, int index, struct verdict *verdict)
+{
+    const struct wire_result *result = &session_case(session, index)->result;
+    char text[VERDICT_TEXT];
+    if (result->variable_bytes <= WIRE_OWN_BYTES && result->constant_bytes <= WIRE_OWN_BYTES) return 1;
+    if (result->constant_bytes > WIRE_OWN_BYTES)
+        snprintf(text, sizeof text, "has %llu bytes of __constant__ variables, but a GPU has room for %d",
+                 (unsigned long long)result->constant_bytes, WIRE_OWN_BYTES);
+    else
+        snprintf(
+            text, sizeof text,
+            "has %llu bytes of __device__ and static variables, but a kernel file may have %d beside the "
+            "memory that it is given",
+            (unsigned long long)result->variable_bytes, WIRE_OWN_BYTES);
+    say(verdict, STATE_FAIL, text);
+    return 0;
+}
+
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
 static void tell_number(double value, char *text, size_t size)
@@ -281,7 +301,7 @@ void judge_item(struct session *session, int index)
         session->item[index].settled.expected = KERNEL_OK; /* what is missing is not needed */
     session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
-        status_right(session, index, &verdict))
+        status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);
     if (verdict.state == STATE_PASS) judge_text(item, &verdict);
     if (verdict.state != STATE_PASS) verdict.finding = kind_found(session, index);

@@ -331,6 +331,24 @@ void simt_check(const void *pointer, size_t bytes, int access, bool aligned, con
     if (bytes > 0) see(pointer, bytes, access, aligned, pc);
 }
 
+/* The image's writable part is in the arena's question: of it only variables of the program count. */
+int simt_reaches(const void *pointer, size_t bytes, int access)
+{
+    const struct worker *w = simt_tls_worker;
+    const uintptr_t address = (uintptr_t)pointer;
+    if (w == NULL || bytes > ARENA_BYTES) return w == NULL;
+    if (address - w->stack_base < w->stack_bytes) return bytes <= w->stack_bytes - (address - w->stack_base);
+    for (int place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
+        const uintptr_t offset = address - w->space[place].base;
+        if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
+    }
+    if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
+    if (access != SIMT_READ || address - simt_image.data < simt_image.data_end - simt_image.data) return 0;
+    return (address >= simt_image.low && address + bytes <= simt_image.high) ||
+           (address >= w->args && address + bytes <= w->args + 4096) ||
+           (address >= (uintptr_t)w->thread && address + bytes <= (uintptr_t)w->thread + sizeof w->thread);
+}
+
 void simt_access(const void *address, size_t bytes, int access, const void *return_address)
 {
     if (simt_tls_watch == NULL) return;

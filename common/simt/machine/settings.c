@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct settings simt_settings = {.workers = 1, .check = true, .sample = 1, .device = 90};
@@ -103,16 +104,32 @@ __attribute__((constructor)) static void read_settings(void)
     if (text != NULL && *text != '\0') simt_settings.counters = text;
 }
 
+static bool sealed;
+
+static void set_writable(int writable)
+{
+    if (sealed)
+        (void)mprotect(&simt_settings, sizeof simt_settings, writable ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+void simt_seal_settings(void)
+{
+    sealed = sysconf(_SC_PAGESIZE) <= (long)sizeof simt_settings;
+    set_writable(0);
+}
+
 /* Counters are those of the order that was asked for. */
 void simt_turn_order(int turned)
 {
     static bool is_turned;
     if (simt_settings.counters != NULL || is_turned == (turned != 0)) return;
     is_turned = turned != 0;
+    set_writable(1);
     if (simt_settings.order == ORDER_RANDOM)
         simt_settings.seed ^= 1;
     else
         simt_settings.order = simt_settings.order == ORDER_FORWARD ? ORDER_REVERSE : ORDER_FORWARD;
+    set_writable(0);
 }
 
 void simt_report_all(void)

@@ -11,7 +11,7 @@
 
 enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
 
-struct settings {
+struct __attribute__((aligned(4096))) settings { /* a page of their own, see simt_seal_settings() */
     enum order order;
     uint64_t seed; /**< of ORDER_RANDOM */
     int workers;

@@ -70,8 +70,16 @@ const char *cudaGetErrorString(cudaError_t error)
     }
 }
 
+static _Thread_local const void *caller;
+
+void simt_called_from(const void *return_address)
+{
+    caller = return_address;
+}
+
 struct simt_site runtime_site(const void *return_address, const char *call)
 {
+    if (caller != NULL) return_address = caller;
     return (struct simt_site){"unknown", 0, call, return_address};
 }
 

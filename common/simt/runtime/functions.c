@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../include/texture_types.h"
 #include "graph.h"
@@ -111,6 +112,41 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
+/* Where the compiler lists the functions that language.h and launch.h have it list. */
+extern const uintptr_t __start___patchable_function_entries[] __attribute__((weak)),
+    __stop___patchable_function_entries[] __attribute__((weak));
+
+static int is_listed(uintptr_t address)
+{
+    for (const uintptr_t *at = __start___patchable_function_entries;
+         at != NULL && at < __stop___patchable_function_entries; at++)
+        if (*at == address) return 1;
+    return 0;
+}
+
+int simt_is_kernel(const void *function)
+{
+    return is_listed((uintptr_t)function);
+}
+
+enum simt_caller simt_caller_of(void (*entry)(const void *args))
+{
+    if (is_listed((uintptr_t)entry - 1)) return SIMT_CALLS_POINTER;
+    return is_listed((uintptr_t)entry - 2) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
+}
+
+/** 1 if what is launched is a kernel. It is called by simt_call::run(), which must be one, too. */
+static int launches_kernel(const struct simt_launch *launch, size_t args_bytes)
+{
+    const void *pointer;
+    const enum simt_caller caller = simt_caller_of(launch->entry);
+    if (launch->function != NULL && !simt_is_kernel(launch->function)) return 0;
+    if (caller == SIMT_CALLS_TYPE) return 1;
+    if (caller == SIMT_CALLS_NOTHING || args_bytes < sizeof pointer) return 0;
+    memcpy(&pointer, launch->args, sizeof pointer);
+    return simt_is_kernel(pointer) && (launch->function == NULL || launch->function == pointer);
+}
+
 static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dynamic_bytes);
 
 /** All blocks of a cooperative launch must be on the device at once. */
@@ -154,7 +190,11 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
                   "a kernel launches the kernel %s: dynamic parallelism is not supported", launch->kernel);
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    cudaError_t error = check_launch(launch);
+    cudaError_t error = cudaErrorInvalidDeviceFunction;
+    if (launches_kernel(launch, args_bytes))
+        error = check_launch(launch);
+    else
+        simt_finding("unsupported", &launch->site, "%s is launched, but is not __global__", launch->kernel);
     if (error != cudaSuccess) {
         capture_spoil(stream);
         return runtime_result(error);

@@ -64,7 +64,18 @@ template <typename F, typename... P> struct simt_call {
     F function;
     simt_arguments<P...> arguments;
     simt_call(F f, P... p) : function(f), arguments(p...) {}
-    SIMT_UNCHECKED static void run(const void *self)
+    SIMT_UNCHECKED __attribute__((SIMT_LISTED(2, 2))) static void run(const void *self)
+    {
+        const simt_call *call = static_cast<const simt_call *>(self);
+        call->arguments.apply(call->function);
+    }
+};
+/** @brief The same for a kernel that only a pointer names, the first of what run() is given. */
+template <typename R, typename... Q, typename... P> struct simt_call<R (*)(Q...), P...> {
+    R (*function)(Q...);
+    simt_arguments<P...> arguments;
+    simt_call(R (*f)(Q...), P... p) : function(f), arguments(p...) {}
+    SIMT_UNCHECKED __attribute__((SIMT_LISTED(1, 1))) static void run(const void *self)
     {
         const simt_call *call = static_cast<const simt_call *>(self);
         call->arguments.apply(call->function);

@@ -1,0 +1,165 @@
+/**
+ * @file calls.h
+ * @brief The one list of what a student's object file may call on the other side, and of what only its host code may call.
+ *        Both processes and the linker's renaming are made from it.
+ *
+ * A parameter is a letter:
+ *
+ *     i  a number of 32 bits       s e g x n  a stream, event, graph, executable graph, node: checked to be one
+ *     w  one of 64 bits, or a      k          a kernel: checked to be one
+ *        device address            S E G X    where the handle of a new one is to be put
+ *     I  where an int is to be put, or W, 64 bits; what is there before is sent along
+ *     P A B U  likewise a cudaDeviceProp, cudaFuncAttributes, cudaPointerAttributes, cudaGraphExecUpdateResultInfo
+ */
+#ifndef WARPWISE_BOUNDARY_CALLS_H
+#define WARPWISE_BOUNDARY_CALLS_H
+
+/** @brief X(name, parameters): CUDA's functions whose parameters say all there is to know. */
+#define BOUNDARY_CALLS(X)                                                                                    \
+    X(cudaGetLastError, "")                                                                                  \
+    X(cudaPeekAtLastError, "")                                                                               \
+    X(cudaGetDevice, "I")                                                                                    \
+    X(cudaGetDeviceProperties, "Pi")                                                                         \
+    X(cudaDeviceGetAttribute, "Iii")                                                                         \
+    X(cudaFuncGetAttributes, "Ak")                                                                           \
+    X(cudaFuncSetAttribute, "kii")                                                                           \
+    X(cudaFuncSetCacheConfig, "ki")                                                                          \
+    X(cudaPointerGetAttributes, "Bw")                                                                        \
+    X(cudaOccupancyMaxActiveBlocksPerMultiprocessor, "Ikiw")                                                 \
+    X(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, "Ikiwi")                                       \
+    X(cudaMemsetAsync, "wiws")                                                                               \
+    X(cudaMemset2DAsync, "wwiwws")                                                                           \
+    X(cudaStreamCreate, "S")                                                                                 \
+    X(cudaStreamCreateWithFlags, "Si")                                                                       \
+    X(cudaStreamCreateWithPriority, "Sii")                                                                   \
+    X(cudaStreamDestroy, "s")                                                                                \
+    X(cudaStreamQuery, "s")                                                                                  \
+    X(cudaStreamGetFlags, "sI")                                                                              \
+    X(cudaStreamGetPriority, "sI")                                                                           \
+    X(cudaStreamWaitEvent, "sei")                                                                            \
+    X(cudaStreamBeginCapture, "si")                                                                          \
+    X(cudaStreamEndCapture, "sG")                                                                            \
+    X(cudaStreamIsCapturing, "sI")                                                                           \
+    X(cudaThreadExchangeStreamCaptureMode, "I")                                                              \
+    X(cudaEventCreate, "E")                                                                                  \
+    X(cudaEventCreateWithFlags, "Ei")                                                                        \
+    X(cudaEventRecord, "es")                                                                                 \
+    X(cudaEventRecordWithFlags, "esi")                                                                       \
+    X(cudaEventQuery, "e")                                                                                   \
+    X(cudaEventDestroy, "e")                                                                                 \
+    X(cudaGraphCreate, "Gi")                                                                                 \
+    X(cudaGraphDestroy, "g")                                                                                 \
+    X(cudaGraphInstantiate, "Xgw")                                                                           \
+    X(cudaGraphInstantiateWithFlags, "Xgw")                                                                  \
+    X(cudaGraphLaunch, "xs")                                                                                 \
+    X(cudaGraphUpload, "xs")                                                                                 \
+    X(cudaGraphExecUpdate, "xgU")                                                                            \
+    X(cudaGraphExecDestroy, "x")                                                                             \
+    X(cudaGraphNodeGetType, "nI")
+
+/** @brief X(name): functions with a gate of their own in special.c. */
+#define BOUNDARY_SPECIAL(X)                                                                                  \
+    X(simt_launch_kernel)                                                                                    \
+    X(simt_launch_attributes)                                                                                \
+    X(simt_launch_untyped)                                                                                   \
+    X(simt_best_block_size)                                                                                  \
+    X(simt_copy_to_symbol)                                                                                   \
+    X(cudaMemcpyAsync)                                                                                       \
+    X(cudaGraphGetNodes)                                                                                     \
+    X(cudaGraphGetRootNodes)                                                                                 \
+    X(cudaStreamGetCaptureInfo)
+
+/** @brief X(name): the C library's functions that host code may call and a kernel may not (library.c). */
+#define BOUNDARY_LIBRARY(X)                                                                                  \
+    X(calloc)                                                                                                \
+    X(realloc)                                                                                               \
+    X(puts)                                                                                                  \
+    X(putchar)                                                                                               \
+    X(putc)                                                                                                  \
+    X(fprintf)                                                                                               \
+    X(fputs)                                                                                                 \
+    X(fputc)                                                                                                 \
+    X(fwrite)                                                                                                \
+    X(fflush)                                                                                                \
+    X(perror)                                                                                                \
+    X(snprintf)                                                                                              \
+    X(sprintf)                                                                                               \
+    X(vsnprintf)                                                                                             \
+    X(__printf_chk)                                                                                          \
+    X(__fprintf_chk)                                                                                         \
+    X(__snprintf_chk)                                                                                        \
+    X(__sprintf_chk)                                                                                         \
+    X(__vsnprintf_chk)                                                                                       \
+    X(__memcpy_chk)                                                                                          \
+    X(__memset_chk)                                                                                          \
+    X(__strcpy_chk)                                                                                          \
+    X(__strncpy_chk)                                                                                         \
+    X(__strcat_chk)                                                                                          \
+    X(memcmp)                                                                                                \
+    X(memchr)                                                                                                \
+    X(strerror)                                                                                              \
+    X(__errno_location)                                                                                      \
+    X(strlen)                                                                                                \
+    X(strcmp)                                                                                                \
+    X(strncmp)                                                                                               \
+    X(strchr)                                                                                                \
+    X(strrchr)                                                                                               \
+    X(strstr)                                                                                                \
+    X(strcpy)                                                                                                \
+    X(strncpy)                                                                                               \
+    X(strcat)                                                                                                \
+    X(rand)                                                                                                  \
+    X(srand)                                                                                                 \
+    X(qsort)                                                                                                 \
+    X(bsearch)                                                                                               \
+    X(time)                                                                                                  \
+    X(clock)                                                                                                 \
+    X(__ctype_b_loc)                                                                                         \
+    X(exit)                                                                                                  \
+    X(abort)
+
+/** @brief X(name): mathematics that writes a second result where a pointer says: in a kernel that is an access (library.c). */
+#define BOUNDARY_RESULTS(X)                                                                                  \
+    X(frexp)                                                                                                 \
+    X(frexpf)                                                                                                \
+    X(modf)                                                                                                  \
+    X(modff)                                                                                                 \
+    X(remquo)                                                                                                \
+    X(remquof)                                                                                               \
+    X(sincos)                                                                                                \
+    X(sincosf)                                                                                               \
+    X(memcpy)                                                                                                \
+    X(memmove)                                                                                               \
+    X(memset)                                                                                                \
+    X(nan)                                                                                                   \
+    X(nanf)
+
+/** @brief What has no gate, because it only computes or is the compiler's own, beside names of C++, simt_ and __tsan_. */
+#define BOUNDARY_FREE                                                                                        \
+    " cudaGetErrorName cudaGetErrorString stdout stderr _GLOBAL_OFFSET_TABLE_ __stack_chk_fail "             \
+    "__gxx_personality_v0 "                                                                                  \
+    "_Unwind_Resume __tls_get_addr __dso_handle __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "  \
+    "__cxa_pure_virtual __cxa_begin_catch __cxa_end_catch __cxa_rethrow abs labs llabs "
+
+/** @brief X(name): all that has a gate of its own. */
+#define BOUNDARY_GATED(X)                                                                                    \
+    BOUNDARY_SPECIAL(X)                                                                                      \
+    BOUNDARY_LIBRARY(X)                                                                                      \
+    BOUNDARY_RESULTS(X)
+
+/** @brief What stands before the name of a function of these lists in a student's object file. */
+#define BOUNDARY_GATE "gate_"
+/** @brief The same for what it defines. */
+#define BOUNDARY_STUDENT "student_"
+
+/** @brief The number of a call that goes to the other side. */
+enum boundary_call_number {
+/** @cond */
+#define NUMBER_OF(name, ...) CALL_##name,
+    BOUNDARY_CALLS(NUMBER_OF) BOUNDARY_SPECIAL(NUMBER_OF)
+#undef NUMBER_OF
+    /** @endcond */
+    CALL_COUNT
+};
+
+#endif

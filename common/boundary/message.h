@@ -1,0 +1,54 @@
+/**
+ * @file message.h
+ * @brief What the two processes send each other over a socket of packets: a packet is whole, or it is not there.
+ */
+#ifndef WARPWISE_BOUNDARY_MESSAGE_H
+#define WARPWISE_BOUNDARY_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MESSAGE_WORDS = 9,
+    MESSAGE_DATA = 64 << 10, /* bytes beside the words; more goes in several */
+    STRING_BYTES = 512       /* of a name or a path, with its end */
+};
+
+/** @brief What a message is. */
+enum message_kind {
+    MESSAGE_ENTRY = 1, /**< device → host: call an entry point */
+    MESSAGE_RETURN,    /**< host → device: what it returned */
+    MESSAGE_ASK,       /**< host → device: a call of CUDA */
+    MESSAGE_ANSWER,    /**< device → host: its result and what it wrote */
+    MESSAGE_FETCH,     /**< device → host, before the answer: what lies at this address? */
+    MESSAGE_CONTENT    /**< host → device */
+};
+
+/** @brief A message; what is sent of it ends with its data. */
+struct message {
+    uint32_t kind;                    /**< enum message_kind */
+    uint32_t call;                    /**< MESSAGE_ASK: enum boundary_call_number */
+    uint64_t word[MESSAGE_WORDS];     /**< arguments; of answers and returns, the first is the result */
+    uint64_t site;                    /**< MESSAGE_ASK: where the student's code called */
+    uint32_t bytes;                   /**< of data */
+    uint32_t unused;                  /**< zero */
+    unsigned char data[MESSAGE_DATA]; /**< at a multiple of 16 */
+};
+
+/** @brief Bytes of a message that carries @p bytes of data. */
+#define MESSAGE_SIZE(bytes) (offsetof(struct message, data) + (bytes))
+
+/** @brief The socket, on either side; -1 before boundary_open(). */
+extern int boundary_socket;
+
+/** @brief Sends @p message; 0, or -1 if nobody is there any more. */
+int message_send(const struct message *message);
+/** @brief Receives one. 1; 0 if the other side is gone; -1 if what came is none. */
+int message_receive(struct message *message);
+
+/** @brief The host process's whole life after it was made; @p device closes with the device process. */
+_Noreturn void host_process(void);
+/** @brief Forbids it every system call but those that host code needs (host_filter.c); 0, or -1. */
+int host_filter(void);
+
+#endif
