@@ -10,6 +10,8 @@
 
 #pragma GCC system_header
 
+#define CUBLAS_API_H_ /* programs ask by this guard whether it is included */
+
 #include "cuda_runtime_api.h"
 #ifdef __cplusplus
 #include "cuda_bf16.h"

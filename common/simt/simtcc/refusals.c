@@ -40,6 +40,8 @@ static const struct refusal names[] = {
     {"CU",
      "the driver API is not on the software device; use the runtime's functions, which begin with cuda"},
     {"cuda", "this part of the CUDA runtime is not on the software device; do without it"},
+    {"cublasLt", "products of cuBLASLt are not on the software device; use cublasGemmEx of cublas_v2.h"},
+    {"cublas", "this call of cuBLAS is not on the software device; see cublas_v2.h there for those that are"},
     {"cudaGraphics", "graphics interoperability is not on the software device; leave the drawing out"},
     {"cudaExternal", "memory of other programs is not on the software device; leave it out"},
     {"cudaIpc", "memory of other programs is not on the software device; leave it out"},
@@ -65,7 +67,7 @@ static const char *look_up(const struct refusal *table, size_t count, const char
 /** A name of CUDA's goes on with a capital letter or an underscore where these end: `custom` is nobody's. */
 static int is_cudas_name(const char *name)
 {
-    static const char *const starts[] = {"cuda", "cu", "CU", "surf", "tex"};
+    static const char *const starts[] = {"cublasLt", "cublas", "cuda", "cu", "CU", "surf", "tex"};
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         size_t length = strlen(starts[i]);
         if (strncmp(name, starts[i], length) != 0) continue;

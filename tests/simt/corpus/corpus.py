@@ -160,7 +160,7 @@ class Program:
         log = self.folder / "run.txt"
         code, spent = run([str(program), *arguments.get(self.name, [])], log, seconds, cwd=self.path.parent)
         text = read(log)[:2000000]
-        findings = sorted(set(re.findall(r"^simt: ([a-z-]+):", text, re.M)))
+        findings = sorted(set(re.findall(r"^simt: ([a-z-]+):", text, re.M)) - {"note"})
         wrong = SAYS_WRONG.search(text) if not SAYS_RIGHT.search(text) else None
         self.result.update(exit=code, run_seconds=round(spent, 1), findings=findings, says=wrong.group(0) if wrong else "",
                            right=code == 0 and not findings and not wrong)
@@ -172,20 +172,20 @@ def arguments_of(path):
     table = {}
     if path.exists():
         for line in read(path).splitlines():
-            words = line.split()
-            if words and not line.startswith("#"):
-                table[words[0]] = words[1:]
+            if " | " in line and not line.startswith("#"):
+                name, words = line.split(" | ", 1)
+                table[name.strip()] = words.split()
     return table
 
 
 def judged_of(path):
-    """program -> 'right' (a true finding), 'wrong' (a false one), 'skip' (needs what is not here), and the sentence."""
+    """Program -> 'true' (its finding is true), 'skip' (it needs what is not here: a file, a second GPU), and the sentence."""
     table = {}
     if path.exists():
         for line in read(path).splitlines():
-            words = line.split(None, 2)
-            if len(words) >= 2 and not line.startswith("#"):
-                table[words[0]] = (words[1], words[2] if len(words) > 2 else "")
+            parts = [part.strip() for part in line.split(" | ", 2)]
+            if len(parts) == 3 and not line.startswith("#"):
+                table[parts[0]] = (parts[1], parts[2])
     return table
 
 
