@@ -235,7 +235,8 @@ static void serve(void)
 {
     const uint32_t call = device_question.call;
     if (call >= CALL_COUNT) device_refuse_message("a call that there is not");
-    answer = (struct message){.kind = MESSAGE_ANSWER};
+    memset(&answer, 0, MESSAGE_SIZE(0)); /* its data are as long as it says */
+    answer.kind = MESSAGE_ANSWER;
     simt_called_from((const void *)(uintptr_t)device_question.site);
     if (call == CALL_cudaGraphLaunch) device_fetch_captured();
     answer.word[0] = listed[call].function != NULL ? answer_listed(listed[call].kinds, listed[call].function)
