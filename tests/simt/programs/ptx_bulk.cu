@@ -122,6 +122,57 @@ static void check_reductions(void)
     release(device_copies);
 }
 
+#define REDUCE(form, index)                                                                                  \
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." form " [%0], [%1], 64;"               \
+                 :                                                                                           \
+                 : "l"(words + (index)*16), "r"(shared_address(from))                                        \
+                 : "memory")
+
+/** Sixteen words, combined in eight ways with those in `words`. */
+static __global__ void forms_kernel(unsigned *words)
+{
+    __shared__ __align__(16) unsigned from[16];
+    if (threadIdx.x < 16) from[threadIdx.x] = 0x3c004000u + threadIdx.x; /* halves 1.0 and 2.0 and a little */
+    proxy_fence();
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+    REDUCE("add.noftz.f16", 0);
+    REDUCE("min.f16", 1);
+    REDUCE("max.bf16", 2);
+    REDUCE("and.b32", 3);
+    REDUCE("xor.b64", 4);
+    REDUCE("inc.u32", 5);
+    REDUCE("min.s32", 6);
+    REDUCE("or.b32", 7);
+    bulk_commit();
+    bulk_wait<0>();
+}
+
+static void check_forms(void)
+{
+    static unsigned words[8 * 16];
+    for (int i = 0; i < 8 * 16; i++) words[i] = i / 16 == 6 ? 0u - (unsigned)i : 0x40003c00u;
+    unsigned *device = upload(words, 8 * 16);
+    forms_kernel<<<1, WARP>>>(device);
+    finish_launch("forms_kernel");
+    download(words, device, 8 * 16);
+    for (unsigned i = 0; i < 16; i++) {
+        const unsigned from = 0x3c004000u + i;
+        const unsigned expected[8] = {0, /* the first of these below */
+                                      0x3c003c00u,
+                                      0x40004000u + i,
+                                      0x40003c00u & from,
+                                      0x40003c00u ^ from,
+                                      0, /* what was there is more than the limit */
+                                      0u - (96 + i),
+                                      0x40003c00u | from};
+        for (unsigned form = 1; form < 8; form++)
+            expect_equal("form", form * 16 + i, words[form * 16 + i], expected[form]);
+    }
+    expect_equal("1 + 2 in f16", 0, words[0], 0x42004200u);
+    release(device);
+}
+
 /** Every thread copies for the others, and its copies arrive for it: counted, and one more than is counted. */
 static __global__ void arrive_kernel(const int *in, int *out)
 {
@@ -169,6 +220,7 @@ int main(void)
 {
     check_pipeline();
     check_reductions();
+    check_forms();
     check_arrivals();
     return finish("ptx_bulk");
 }
