@@ -66,6 +66,66 @@ static void draw_order(struct svg *svg, double x, double y)
     svg_text(svg, x, y + 128, 12, SVG_START, "faint", "blocks in the order they start; height: keys the block must see (most: %d); colour: head", args.kv_len);
 }
 
+// What moves between device memory and an SM in one pass of the inner loop: FlashAttention-1 on the left.
+static void draw_levels(struct svg *svg, double x, const char *const shared[2], const char *registers)
+{
+    draw_cell(svg, x, 62, 330, 40, "none", "");
+    svg_text(svg, x + 8, 58, 12, SVG_START, "faint", "device memory");
+    draw_cell(svg, x, 176, 330, 40, "none", "");
+    svg_text(svg, x + 8, 230, 12, SVG_START, "faint", "shared memory of one block");
+    draw_cell(svg, x, 272, 330, 40, "none", "");
+    svg_text(svg, x + 8, 326, 12, SVG_START, "faint", "registers");
+    draw_cell(svg, x + 6, 183, 128, 26, "a", shared[0]);
+    draw_cell(svg, x + 138, 183, 106, 26, "b", shared[1]);
+    draw_cell(svg, x + 10, 279, 310, 26, "c", registers);
+}
+
+static void draw_dataflow(const char *folder)
+{
+    static const char *const first[] = {"K, V: one tile, stays", "Q: tile after tile"}, *const second[] = {"K, V: tile after tile", "Q: one tile, stays"};
+    struct svg svg = {{0}, 760, 376};
+    svg_title(&svg, 20, 26, 15, SVG_START, "FlashAttention-1: keys outside");
+    svg_title(&svg, 400, 26, 15, SVG_START, "FlashAttention-2: queries outside");
+    draw_levels(&svg, 20, first, "S, P of one tile; O, m, l of a visit");
+    draw_levels(&svg, 400, second, "S, P of one tile; O, m, l to the end");
+    for (int side = 0; side < 2; side++) {
+        double x = side ? 400 : 20;
+        draw_cell(&svg, x + 10, 69, 90, 26, "a", "K, V");
+        draw_cell(&svg, x + 110, 69, 60, 26, "b", "Q");
+        draw_cell(&svg, x + 200, 69, 120, 26, "c", side ? "O, lse" : "O, m, l");
+        svg_arrow(&svg, x + 55, 96, x + 55, 180, side ? "t" : "line");
+        svg_arrow(&svg, x + 140, 96, x + 190, 180, side ? "line" : "t");
+        svg_arrow(&svg, x + 70, 210, x + 70, 276, "t");
+        svg_arrow(&svg, x + 190, 210, x + 190, 276, "t");
+    }
+    svg_arrow(&svg, 282, 96, 282, 276, "s");
+    svg_arrow(&svg, 312, 276, 312, 96, "s");
+    svg_arrow(&svg, 680, 276, 680, 96, "line");
+    svg_text(&svg, 20, 352, 12, SVG_START, "faint", "O, m, l are loaded and stored once per tile of keys");
+    svg_text(&svg, 400, 352, 12, SVG_START, "faint", "O and lse are stored once, at the end; no state goes back");
+    svg_text(&svg, 20, 370, 12, SVG_START, "faint", "Coloured arrows: at every iteration of the inner loop. Thin grey: once per iteration of the outer loop.");
+    finish(&svg, folder, "05_dataflow", "What moves between device memory, shared memory and registers in FlashAttention-1 and FlashAttention-2");
+}
+
+// 2 blocks fit on each of SMS SMs: BLOCKS equal blocks, in the order in which SMs become free.
+static void draw_tail(const char *folder)
+{
+    enum { SMS = 6, FIT = 2, BLOCKS = 26, WIDTH_OF_BLOCK = 190 };
+    struct svg svg = {{0}, 760, 86 + SMS * 44};
+    svg_title(&svg, 16, 24, 15, SVG_START, "%d equal blocks on %d SMs that hold %d each: two full waves, and a tail", BLOCKS, SMS, FIT);
+    for (int block = 0; block < (BLOCKS + SMS * FIT - 1) / (SMS * FIT) * SMS * FIT; block++) {
+        char label[16];
+        int wave = block / (SMS * FIT), place = block % (SMS * FIT), sm = place % SMS, slot = place / SMS;
+        snprintf(label, sizeof label, "%d", block);
+        draw_cell(&svg, 80 + WIDTH_OF_BLOCK * wave, 44 + 44 * sm + 19 * slot, WIDTH_OF_BLOCK - 2, 18, block < BLOCKS ? fill_of(wave) : "none", block < BLOCKS ? label : "");
+    }
+    for (int sm = 0; sm < SMS; sm++) svg_text(&svg, 20, 68 + 44 * sm, 12, SVG_START, "ink", "SM %d", sm);
+    svg_arrow(&svg, 80, 52 + SMS * 44, 660, 52 + SMS * 44, "line");
+    svg_text(&svg, 666, 56 + SMS * 44, 12, SVG_START, "faint", "time");
+    svg_text(&svg, 80, 76 + SMS * 44, 12, SVG_START, "faint", "The last %d blocks take as long as %d: empty places are SMs that wait for the tail.", BLOCKS % (SMS * FIT), SMS * FIT);
+    finish(&svg, folder, "05_tail", "Blocks on SMs over time: two full waves, then a tail of two blocks while the other SMs are idle");
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) fail("usage: %s FOLDER", arguments[0]);
@@ -81,5 +141,7 @@ int main(int count, char **arguments)
     svg_title(&svg, 16, 24, 15, SVG_START, "Causal, 4 heads of 1024 queries: the longest blocks start first");
     draw_order(&svg, 40, 48);
     finish(&svg, arguments[1], "05_order", "Keys that each block must see, in the order in which blocks start");
+    draw_dataflow(arguments[1]);
+    draw_tail(arguments[1]);
     return 0;
 }

@@ -60,6 +60,61 @@ static void draw_padding(struct svg *svg, double x, double y)
     svg_text(svg, x, y + 126, 12, SVG_START, "faint", "red: what pad_rows_kernel wrote; page %d is row 3's scratch page", config.scratch_block + 3);
 }
 
+// Two time lines of a step of KERNELS kernels, in microseconds from the first call on: 30 pixels each.
+enum { KERNELS = 6, SCALE = 30 };
+
+static void draw_host_and_device(struct svg *svg, double x, double y)
+{
+    svg_text(svg, x, y + 16, 12, SVG_START, "ink", "host");
+    svg_text(svg, x, y + 46, 12, SVG_START, "ink", "device");
+}
+
+static double draw_eager(struct svg *svg, double x, double y, double launch, double kernel)
+{
+    char label[16];
+    double device = 0;
+    draw_host_and_device(svg, x - 60, y);
+    for (int i = 0; i < KERNELS; i++) {
+        snprintf(label, sizeof label, "launch %d", i + 1);
+        draw_cell(svg, x + SCALE * launch * i, y, SCALE * launch, 22, "a", label);
+        device = device > launch * (i + 1) ? device : launch * (i + 1); // when the launch has arrived and the device is free
+        snprintf(label, sizeof label, "%d", i + 1);
+        draw_cell(svg, x + SCALE * device, y + 30, SCALE * kernel, 22, "b", label);
+        device += kernel;
+    }
+    return device;
+}
+
+static double draw_graph(struct svg *svg, double x, double y, double launch, double gap, double kernel)
+{
+    char label[16];
+    draw_host_and_device(svg, x - 60, y);
+    draw_cell(svg, x, y, SCALE * launch, 22, "a", "graph");
+    draw_cell(svg, x + SCALE * launch, y, SCALE * (KERNELS * (gap + kernel)), 22, "none", "free for other work");
+    for (int i = 0; i < KERNELS; i++) {
+        snprintf(label, sizeof label, "%d", i + 1);
+        draw_cell(svg, x + SCALE * (launch + i * (gap + kernel)), y + 30, SCALE * kernel, 22, "b", label);
+    }
+    return launch + KERNELS * (gap + kernel) - gap;
+}
+
+static void draw_time_lines(const char *folder)
+{
+    struct svg svg = {{0}, 760, 316};
+    svg_title(&svg, 16, 24, 15, SVG_START, "One step of %d kernels: launched one by one, and as a graph", KERNELS);
+    svg_text(&svg, 16, 52, 12.5, SVG_START, "ink", "eager, short kernels: the device waits for each launch");
+    double eager = draw_eager(&svg, 84, 62, 3, 1);
+    svg_text(&svg, 16, 140, 12.5, SVG_START, "ink", "graph, the same kernels: one call, then the device goes on by itself");
+    double graph = draw_graph(&svg, 84, 150, 3, 0.5, 1);
+    svg_text(&svg, 16, 228, 12.5, SVG_START, "ink", "eager, kernels as long as a launch: the device has no gaps, and a graph would save little");
+    draw_eager(&svg, 84, 238, 3, 3);
+    svg_line(&svg, 84 + SCALE * eager, 60, 84 + SCALE * eager, 118, "s", 2, "4 3");
+    svg_line(&svg, 84 + SCALE * graph, 148, 84 + SCALE * graph, 206, "s", 2, "4 3");
+    svg_arrow(&svg, 84, 304, 720, 304, "line");
+    svg_text(&svg, 724, 308, 12, SVG_START, "faint", "time");
+    finish(&svg, folder, "07_time_lines", "Time lines of host and device: with a launch per kernel the device waits, with a graph it runs kernel after kernel");
+}
+
 int main(int count, char **arguments)
 {
     if (count != 2) fail("usage: %s FOLDER", arguments[0]);
@@ -75,5 +130,6 @@ int main(int count, char **arguments)
     svg_title(&svg, 16, 24, 15, SVG_START, "A step of 3 rows in the graph of 4");
     draw_padding(&svg, 40, 66);
     finish(&svg, arguments[1], "07_padding", "The inputs of a padded step, with the scratch page of the fourth row");
+    draw_time_lines(arguments[1]);
     return 0;
 }
