@@ -29,6 +29,11 @@ void entry_point_makes_objects(void);
 /** @brief In lesson_call(): what is called next is given @p stream, not the one that lesson_call() was. */
 void entry_point_is_given(cudaStream_t stream);
 
+/** @brief Makes @p call once, into a graph, and launches that: what is judged is what the launch does. @p context is
+ *         handed on to @p call. Returns what @p call did, or ::KERNEL_CUDA_ERROR. */
+enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaStream_t stream),
+                                 void *context, cudaStream_t stream);
+
 /** @brief Bytes that malloc() has given out and not got back; 0 where nobody can tell, as on a GPU. */
 size_t host_bytes_in_use(void);
 

@@ -10,6 +10,7 @@
 #ifndef WARPWISE_CHECKER_PAGED_CASES_H
 #define WARPWISE_CHECKER_PAGED_CASES_H
 
+#include "decode_rows.h"
 #include "protocol/paged_items.h"
 #include "lesson.h"
 
@@ -36,26 +37,7 @@ enum fault {
     LENGTH_ANYWHERE,
     FAULTS
 };
-/** @brief What the data are like. */
-enum distribution {
-    NORMAL,
-    LARGE,
-    EQUAL,
-    RISING,
-    FALLING,
-    DOMINANT,
-    BELOW, /* all scores near -20,000 */
-    FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
-    NAN_KEY,
-    NAN_VALUE,
-    NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
-    INFINITE_KEY,
-    INFINITE_VALUE, /* infinities of either sign in the value of one token, in every place of a vector */
-    LARGE_VALUES,   /* near the largest half, of either sign: what is not divided yet is beyond it */
-    NAN_REST,
-    CHEAP
-};
-enum { SPARE_PAGES = 3, PARTITION_LEAST = 64, MOST_HEAD_DIM = 128 };
+enum { SPARE_PAGES = 3, PARTITION_LEAST = 64 };
 
 /** @brief Where everything lies: made anew from the item's seed by whoever needs it. */
 struct paged_plan {

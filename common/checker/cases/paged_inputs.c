@@ -79,69 +79,6 @@ void paged_plan_drop(struct paged_plan *plan)
     free(plan->table);
 }
 
-/* The first element of a query where all scores are to be very low: keys must not leave the range of half. */
-#define BELOW_QUERY 64.0
-enum { WEIGHTLESS_TOKEN = 37 };
-
-static double trend(const struct lesson_case *item, int t, int length)
-{
-    switch (item->distribution) {
-    case RISING:
-        return 0.25 * t;
-    case FALLING:
-        return 0.25 * (length - t);
-    case DOMINANT:
-        return t == length - length / 4 - 1 ? 40.0 : 0.0;
-    case FAINT:
-        return t == length - length / 4 - 1 ? 22.0 : 0.0;
-    case BELOW:
-        return -20000.0 / BELOW_QUERY;
-    case NAN_WEIGHTLESS:
-        return t == WEIGHTLESS_TOKEN ? -1000.0 : 0.0;
-    default:
-        return 0.0;
-    }
-}
-
-/* Element d of the key (index PA_K) or value of token t. */
-static double element(const struct lesson_case *item, int index, int b, int t, int length, int d,
-                      double noise)
-{
-    int key = index == PA_K, hit = b == 1 && t == WEIGHTLESS_TOKEN && d == 3;
-    switch (item->distribution) {
-    case LARGE:
-        return key ? 100.0 * noise : noise;
-    case EQUAL:
-        return key ? (d % 3 - 1) * 0.5 + 0.25 : noise;
-    case NAN_KEY:
-        return key && hit ? (double)NAN : noise;
-    case NAN_VALUE:
-        return !key && hit ? (double)NAN : noise;
-    case INFINITE_KEY:
-        return key && hit ? -(double)INFINITY : noise;
-    case INFINITE_VALUE:
-        if (key || b != 1 || t != WEIGHTLESS_TOKEN) return noise;
-        return d % 5 == 3 ? (double)INFINITY : d % 5 == 1 ? -(double)INFINITY : noise;
-    case LARGE_VALUES: /* 65504 is more than 7 standard deviations away */
-        if (key) return 0.25 * noise;
-        return d % 2 ? -64000.0 - 200.0 * noise : 64000.0 + 200.0 * noise;
-    case FAINT:
-        if (key)
-            return d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : 0.25 * noise;
-        return t == length - length / 4 - 1 ? 0.0 : 8192.0 * noise;
-    case NAN_WEIGHTLESS:
-        if (!key && hit) return (double)NAN;
-        return key && d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : noise;
-    case RISING:
-    case FALLING:
-    case BELOW:
-    case DOMINANT:
-        return key && d == 0 ? trend(item, t, length) * sqrt((double)item->extent[PA_HEAD_DIM]) : noise;
-    default:
-        return noise;
-    }
-}
-
 /** A cache that is being filled: tokens of all sequences in a row, so that threads can share them. */
 struct filling {
     const struct lesson_case *item;
@@ -152,19 +89,6 @@ struct filling {
     float *data;
 };
 
-/*
- * Where there is so much of it that its making would take the time: multiples of 1/64 in [-2, 2), exact in half,
- * eight of them from each random number.
- */
-static void fill_cheaply(float *row, size_t count, struct rng *rng)
-{
-    for (size_t i = 0; i < count; i += 8) { /* rows are multiples of 32 */
-        uint64_t bits = rng_next(rng);
-        for (size_t piece = 0; piece < 8; piece++)
-            row[i + piece] = ((float)(bits >> (8 * piece) & 0xFF) - 128.0f) / 64.0f;
-    }
-}
-
 static void fill_token(const struct filling *f, int b, int t, size_t number)
 {
     const int *extent = f->item->extent;
@@ -174,15 +98,16 @@ static void fill_token(const struct filling *f, int b, int t, size_t number)
     float *row = f->data + (page * (size_t)page_size + (size_t)(t % page_size)) * width;
     if (f->item->distribution == CHEAP) {
         struct rng rng = rng_ahead(&f->rng, number * width / 8);
-        fill_cheaply(row, width, &rng);
+        decode_fill_cheaply(row, width, &rng);
         return;
     }
     struct rng rng = rng_ahead(&f->rng, number * width * RNG_NORMAL);
+    struct decode_token place = {
+        (enum distribution)f->item->distribution, f->index == PA_K, b, t, f->plan.length[b], (int)head_dim};
     int noise_only = f->item->distribution == NORMAL || f->item->distribution == NAN_REST;
     for (size_t i = 0; i < width && noise_only; i++) row[i] = (float)rng_normal(&rng);
     for (size_t i = 0; i < width && !noise_only; i++)
-        row[i] =
-            (float)element(f->item, f->index, b, t, f->plan.length[b], (int)(i % head_dim), rng_normal(&rng));
+        row[i] = (float)decode_element(&place, (int)(i % head_dim), rng_normal(&rng));
 }
 
 static void fill_tokens(void *context, size_t first, size_t last)
@@ -317,25 +242,11 @@ static void fill_lengths(const struct lesson_case *item, float *data)
         data[rng_between(&any, 0, last)] = wrong[rng_between(&any, 0, 3)];
 }
 
-static void fill_query(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
-{
-    static const enum distribution trends[] = {RISING, FALLING, DOMINANT, BELOW, FAINT, NAN_WEIGHTLESS};
-    int trended = 0;
-    for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++)
-        trended |= item->distribution == (int)trends[i];
-    float first = item->distribution == BELOW ? (float)BELOW_QUERY : 1.0f;
-    for (size_t i = 0; i < elems; i++) {
-        double noise = rng_normal(rng);
-        if (item->distribution == LARGE) noise *= 100.0;
-        data[i] = trended && i % (size_t)item->extent[PA_HEAD_DIM] == 0 ? first : (float)noise;
-    }
-}
-
 void paged_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
     switch (index) {
     case PA_Q:
-        fill_query(item, elems, rng, data);
+        decode_fill_query((enum distribution)item->distribution, item->extent[PA_HEAD_DIM], elems, rng, data);
         break;
     case PA_TABLE:
         fill_table(item, data);

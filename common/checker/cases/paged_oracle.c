@@ -2,15 +2,12 @@
  * @file paged_oracle.c
  * @brief Oracle and error bounds of decode attention over a paged cache, one row of the output at a time.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checker/numbers/bound.h"
 #include "paged_cases.h"
 #include "paged_kv.h"
-#include "base/wide.h"
 
 /* A unit is a row of out, and one more for the status. */
 size_t paged_units(const struct lesson_case *item)
@@ -44,16 +41,9 @@ static void expect_status(const struct lesson_case *item, struct lesson_expectat
     e->span[0].bound[0] = e->span[0].floor[0] = 0.0;
 }
 
-/** One row of out: what the oracle needs and gives. */
-struct row {
-    int length, head_dim;
-    struct ref_paged_query query;
-    struct ref_paged_result exact;
-};
-
 /* Finds keys and values through the table that the kernel is given. @p rows has room for all of both. */
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, double *scratch,
-                     float *rows, struct row *row)
+                     float *rows, struct decode_row *row)
 {
     const int *extent = item->extent;
     struct ref_paged_cache cache = {extent[PA_BLOCK_SIZE], extent[PA_KV_HEADS], extent[PA_HEAD_DIM]};
@@ -72,6 +62,7 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
     free(table);
     row->length = length;
     row->head_dim = extent[PA_HEAD_DIM];
+    row->storage = STORAGE_F16;
     row->query =
         (struct ref_paged_query){length,
                                  extent[PA_HEAD_DIM],
@@ -86,62 +77,6 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
                                            .magnitude = scratch + 4 * longest};
 }
 
-/* The same row in plain f32, for the maximum-norm check; p is scratch for the weights. */
-WIDE static void plain_row(const struct row *row, double *p, double *out)
-{
-    const struct ref_paged_query *query = &row->query;
-    size_t head_dim = (size_t)row->head_dim;
-    float scale = query->scale != 0.0 ? (float)query->scale : 1.0f / sqrtf((float)row->head_dim);
-    float max = -INFINITY, sum = 0.0f;
-    for (int t = 0; t < row->length; t++) {
-        float dot = 0.0f;
-        for (size_t d = 0; d < head_dim; d++) dot += query->q[d] * query->k[(size_t)t * head_dim + d];
-        p[t] = (double)(dot * scale + (float)query->slope * (float)(t - (row->length - 1)));
-        max = fmaxf(max, (float)p[t]);
-    }
-    for (int t = 0; t < row->length; t++) {
-        p[t] = (double)expf((float)p[t] - max);
-        sum += (float)p[t];
-    }
-    float value[MOST_HEAD_DIM] = {0.0f};
-    for (int t = 0; t < row->length; t++)
-        for (size_t d = 0; d < head_dim; d++) value[d] += (float)p[t] * query->v[(size_t)t * head_dim + d];
-    for (size_t d = 0; d < head_dim; d++)
-        out[d] = (double)storage_round(STORAGE_F16, row->length > 0 ? value[d] / sum : 0.0f);
-}
-
-/* As attention_oracle.c has it: the output moves by p_t (v_t - out) e_t, e_t being the error of score t. */
-WIDE static void bound_row(const struct row *row, struct lesson_span *span)
-{
-    const struct ref_paged_result *exact = &row->exact;
-    double root = sqrt((double)row->head_dim), max = (double)-INFINITY;
-    double rooted[MOST_HEAD_DIM] = {0.0}, flat[MOST_HEAD_DIM] = {0.0};
-    double sum[MOST_HEAD_DIM] = {0.0}, squares[MOST_HEAD_DIM] = {0.0}, of_alike[MOST_HEAD_DIM] = {0.0};
-    struct bound_weights weights = {0};
-    struct bound_columns columns = {
-        .count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
-    for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
-    for (int t = 0; t < row->length; t++) {
-        if (exact->probs[t] == 0.0) continue; /* its score may be -infinity */
-        double below = max - exact->scores[t], size = exact->score_magnitude[t];
-        const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;
-        bound_columns_add(&columns, &weights, exact->probs[t], v);
-        for (int d = 0; d < row->head_dim; d++) {
-            double pull = exact->probs[t] * fabs((double)v[d] - span->expected[d]);
-            rooted[d] += pull * (root * size + below);
-            flat[d] += pull * (BOUND_EXP + size + below) * pull * (BOUND_EXP + size + below);
-        }
-    }
-    for (int d = 0; d < row->head_dim; d++) {
-        double stored = bound_stored_as(STORAGE_F16, span->expected[d]), m = exact->magnitude[d];
-        double size = fabs(span->expected[d]);
-        double alike = bound_columns_alike(&columns, d) + size * bound_weights_alike(&weights);
-        double running = bound_columns_running(&columns, d) + size * bound_weights_running(&weights);
-        span->bound[d] = stored + bound_sum(row->length, m) + bound_floor(rooted[d]) + alike;
-        span->floor[d] = stored + bound_floor(sqrt(flat[d])) + fmax(bound_floor(m), running) + alike;
-    }
-}
-
 void paged_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                   struct lesson_expectation *e)
 {
@@ -152,22 +87,18 @@ void paged_expect(const struct lesson_case *item, const float *const *data, size
     e->span_count = 0;
     if (item->untouched) return;
     struct lesson_span *span = &e->span[0];
-    struct row row;
+    struct decode_row row;
     size_t rows = 2 * (size_t)item->extent[PA_MAX_CONTEXT_LEN] * (size_t)item->extent[PA_HEAD_DIM];
     float *gathered = malloc(rows * sizeof *gathered);
     if (gathered == NULL) abort();
     find_row(item, data, unit, e->scratch, gathered, &row);
-    row.exact.out = span->expected;
-    ref_paged_attention_row(&row.query, &row.exact);
-    bound_row(&row, span);
-    plain_row(&row, e->scratch + 3 * (size_t)item->extent[PA_MAX_CONTEXT_LEN], span->plain);
+    decode_row_expect(&row, e->scratch + 3 * (size_t)item->extent[PA_MAX_CONTEXT_LEN],
+                      item->flags & CASE_UNIT_SCALE, span);
     free(gathered);
     e->span_count = 1;
     span->buffer = PA_OUT;
     span->first = unit * (size_t)row.head_dim;
     span->count = (size_t)row.head_dim;
-    for (size_t d = 0; (item->flags & CASE_UNIT_SCALE) && d < span->count; d++)
-        span->bound[d] = fmin(span->bound[d], bound_unit(STORAGE_F16));
 }
 
 /* The permutation property: every bit as it was before the pages moved. */

@@ -489,33 +489,12 @@ static const char *purpose(const struct lesson_case *item)
         return "a long sequence: is the number of keys limited, or a position kept in a type that is too "
                "small, "
                "such as half or 16 bits?";
-    switch (item->distribution) {
-    case NAN_REST:
+    if (item->distribution == NAN_REST)
         return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
-    case LARGE:
-        return "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first";
-    case BELOW:
-        return "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?";
-    case FAINT:
-        return "one key, whose value is 0, takes nearly all the weight: weights of 1e-10 are all that comes "
-               "out";
-    case NAN_WEIGHTLESS:
-        return "a value is NaN whose weight is 0: 0 * NaN is NaN";
-    case INFINITE_KEY:
-        return "a key holds -infinity: its score is -infinity, or +infinity where the query is negative";
-    case INFINITE_VALUE:
-        return "a value holds infinities: they must come out, in their columns and nowhere else";
-    case LARGE_VALUES:
-        return "values lie near the largest half: sums that are not divided yet are beyond it";
-    case RISING:
-        return "scores rise along the keys: is everything rescaled whenever the maximum grows?";
-    case NAN_KEY:
-    case NAN_VALUE:
-        return "one token of sequence 1 holds a NaN: it must come out there and nowhere else";
-    default:
-        return item->extent[EX_PAGES] == SHARED_PREFIX ? "sequences share the pages of a common prefix"
-                                                       : NULL;
-    }
+    const char *of_data = decode_purpose((enum distribution)item->distribution);
+    if (of_data == NULL && item->extent[EX_PAGES] == SHARED_PREFIX)
+        return "sequences share the pages of a common prefix";
+    return of_data;
 }
 
 /* The contract gives a limit, not the size: what is asked beyond it is not there. But without valid extents nothing is

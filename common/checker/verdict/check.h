@@ -8,7 +8,7 @@
 #include "checker/cases/lesson.h"
 
 enum {
-    CHECK_CASES = 512,
+    CHECK_CASES = 1024,
     CHECK_NAMES = 64, /* --case, --limit and --peer given at most so often */
     VERDICT_TEXT = 400
 };

@@ -59,24 +59,16 @@ static enum kernel_status call_part(const struct wire_case *item, const struct p
                                  : paged_attention_v2_f16(args, stream);
 }
 
-/* The calls are made once, into a graph; what is judged is what its launch does. */
-static enum kernel_status call_captured(const struct wire_case *item, const struct paged_attention_args *args,
-                                        cudaStream_t stream)
+/** What calls that are captured need to be made. */
+struct captured {
+    const struct wire_case *item;
+    const struct paged_attention_args *args;
+};
+
+static enum kernel_status call_captured(void *context, cudaStream_t stream)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
-    if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) != cudaSuccess) return KERNEL_CUDA_ERROR;
-    enum kernel_status status = call_part(item, args, stream);
-    if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
-    marshalling_may_look(1);
-    if (status == KERNEL_OK &&
-        (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess ||
-         cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))
-        status = KERNEL_CUDA_ERROR;
-    if (executable != NULL) cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
-    marshalling_may_look(0);
-    return status;
+    const struct captured *c = context;
+    return call_part(c->item, c->args, stream);
 }
 
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
@@ -84,7 +76,9 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     struct paged_attention_args args;
     args_of(item, buffers, &args);
     const struct paged_attention_args *given = item->value[PA_NULL_ARGS] ? NULL : &args;
-    return item->value[PA_CAPTURED] ? call_captured(item, given, stream) : call_part(item, given, stream);
+    struct captured captured = {item, given};
+    return item->value[PA_CAPTURED] ? captured_call(call_captured, &captured, stream)
+                                    : call_part(item, given, stream);
 }
 
 size_t lesson_workspace_bytes(const struct wire_case *item)

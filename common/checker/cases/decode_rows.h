@@ -1,0 +1,64 @@
+/**
+ * @file decode_rows.h
+ * @brief What lessons on decode have in common, whether their cache lies in pages or in a row: what queries, keys and
+ *        values are like, and the oracle's bounds of one row of the output.
+ */
+#ifndef WARPWISE_CHECKER_DECODE_ROWS_H
+#define WARPWISE_CHECKER_DECODE_ROWS_H
+
+#include "lesson.h"
+#include "paged_kv.h"
+
+/** @brief What the data are like. */
+enum distribution {
+    NORMAL,
+    LARGE,
+    EQUAL,
+    RISING,
+    FALLING,
+    DOMINANT,
+    BELOW, /* all scores near -20,000 */
+    FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
+    NAN_KEY,
+    NAN_VALUE,
+    NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
+    INFINITE_KEY,
+    INFINITE_VALUE, /* infinities of either sign in the value of one token, in every place of a vector */
+    LARGE_VALUES,   /* near the largest half, of either sign: what is not divided yet is beyond it */
+    NAN_REST,
+    CHEAP
+};
+enum { MOST_HEAD_DIM = 256 };
+
+/** @brief A key or value: of token @p t of sequence @p b, which has @p length of them. */
+struct decode_token {
+    enum distribution distribution;
+    int key; /**< 1: of its key, 0: of its value */
+    int b, t, length, head_dim;
+};
+
+/** @brief Element @p d of a key or value; @p noise is a normal random number. */
+double decode_element(const struct decode_token *token, int d, double noise);
+
+/** @brief Multiples of 1/64 in [-2, 2), exact in half: where there is so much that its making would take the time. */
+void decode_fill_cheaply(float *row, size_t count, struct rng *rng);
+
+/** @brief Queries of @p head_dim elements each, @p elems in all. */
+void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
+                       float *data);
+
+/** @brief What a case with such data is about; NULL where that is plain, and for NAN_REST, which depends on the cache. */
+const char *decode_purpose(enum distribution distribution);
+
+/** @brief One row of the output: what the oracle needs and gives. */
+struct decode_row {
+    int length, head_dim;
+    enum storage storage; /**< of the output */
+    struct ref_paged_query query;
+    struct ref_paged_result exact;
+};
+
+/** @brief Fills expected, bound, plain and floor of @p span; @p scratch has room for a weight per key. */
+void decode_row_expect(struct decode_row *row, double *scratch, int unit_scale, struct lesson_span *span);
+
+#endif

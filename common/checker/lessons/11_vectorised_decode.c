@@ -1,0 +1,624 @@
+/**
+ * @file 11_vectorised_decode.c
+ * @brief Lesson 11: attention over a contiguous cache by kernels that differ in loads, in where scores lie and in who
+ *        knows the position; and the choice among them.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "checker/cases/case_table.h"
+#include "checker/cases/decode_cases.h"
+#include "contracts/decode_args.h"
+
+/* Sets of parts: those that serve any dtype and head_dim, and each alone. */
+enum {
+    H = 1 << PART_HALF2,
+    V = 1 << PART_VECTOR,
+    D = 1 << PART_DEVICE,
+    P = 1 << PART_PREFILL,
+    M = 1 << PART_MHA,
+    F = 1 << PART_FLASH_2,
+    X = 1 << PART_DISPATCH,
+    A = H | V | D | M,
+    ALL = A | F
+};
+
+enum { GIVEN = DC_POSITIONS_GIVEN | DC_STATUS_GIVEN };
+#define F16 DTYPE_F16 /* no enumerators of their own: a table's columns are narrow */
+#define F32 DTYPE_F32
+
+/** What few cases have. */
+struct special {
+    int loads;     /* 0: those of the part, or 16 bytes */
+    int on_device; /* 1: positions lie on the device; in part "device" they always do */
+    int host_says; /* what args->position holds beside them */
+    int further;   /* elements of a row of the cache behind those of its heads */
+    int room;      /* rows of the cache behind the last that is seen */
+    int full;      /* 1: there are none */
+    enum position_fault fault;
+    int status; /* what device_status holds before */
+    double scale;
+    int two_streams, captured, gpu_only;
+    int few_sms; /* the software device has few SMs: blocks get more keys */
+    enum decode_variant variant;
+};
+
+/** One line: the same shape and data for every part in the set. */
+struct table_row {
+    const char *name;
+    enum case_group group;
+    unsigned parts;
+    enum dtype dtype;
+    int batch, heads, kv_heads, head_dim, q_len, position;
+    enum distribution distribution;
+    struct special special;
+};
+
+static const struct table_row TABLE[] = {
+    /* clang-format off */
+    /* name                  group           parts  dtype batch heads kv_h  dim q_len position data            special */
+    {"one_key",              GROUP_BASIC,    ALL,   F16,   1,    1,    1,   64,   1,     0, NORMAL,         {0}},
+    {"keys_32",              GROUP_BASIC,    ALL,   F16,   1,    2,    2,   64,   1,    31, NORMAL,         {0}},
+    {"keys_100",             GROUP_BASIC,    ALL,   F16,   2,    4,    2,  128,   1,    99, NORMAL,         {0}},
+    {"keys_300",             GROUP_BASIC,    ALL,   F16,   1,    4,    2,   64,   1,   299, NORMAL,         {0}},
+    {"f32_keys_100",         GROUP_BASIC,    A,     F32,   2,    4,    2,   64,   1,    99, NORMAL,         {0}},
+    {"f32_keys_300",         GROUP_BASIC,    A,     F32,   1,    2,    1,  128,   1,   299, NORMAL,         {0}},
+
+    {"keys_31",              GROUP_EDGES,    ALL,   F16,   1,    2,    1,   64,   1,    30, NAN_REST,       {0}},
+    {"keys_33",              GROUP_EDGES,    ALL,   F16,   1,    2,    1,  128,   1,    32, NAN_REST,       {0}},
+    {"keys_63",              GROUP_EDGES,    F | V, F16,   1,    3,    1,   64,   1,    62, NAN_REST,       {0}},
+    {"keys_65",              GROUP_EDGES,    F | V, F16,   1,    3,    1,  128,   1,    64, NAN_REST,       {0}},
+    {"keys_127",             GROUP_EDGES,    ALL,   F16,   1,    2,    1,   64,   1,   126, NAN_REST,       {.full = 1}},
+    {"keys_129",             GROUP_EDGES,    ALL,   F16,   1,    2,    1,   64,   1,   128, NAN_REST,       {.full = 1}},
+    {"keys_255",             GROUP_EDGES,    A,     F16,   1,    2,    1,   64,   1,   254, NAN_REST,       {0}},
+    {"keys_257",             GROUP_EDGES,    ALL,   F16,   1,    2,    1,   64,   1,   256, NAN_REST,       {0}},
+    {"keys_331",             GROUP_EDGES,    ALL,   F16,   1,    2,    1,  128,   1,   330, NAN_REST,       {.full = 1}},
+    {"keys_1025",            GROUP_EDGES,    ALL,   F16,   1,    1,    1,   64,   1,  1024, NAN_REST,       {0}},
+    {"keys_8192",            GROUP_EDGES,    H | V, F16,   1,    1,    1,    8,   1,  8191, NAN_REST,       {0}},
+    {"keys_8193",            GROUP_EDGES,    A,     F16,   1,    1,    1,    8,   1,  8192, NAN_REST,       {0}},
+    {"keys_20011",           GROUP_EDGES,    V | D, F16,   1,    1,    1,   16,   1, 20010, NAN_REST,       {.full = 1}},
+    {"few_multiprocessors",  GROUP_EDGES,    F,     F16,   2,    4,    1,   64,   1,  1300, NAN_REST,       {.few_sms = 1}},
+    {"split_of_one_head",    GROUP_EDGES,    F,     F16,   1,    1,    1,   64,   1,   700, NAN_REST,       {.on_device = 1}},
+    {"split_of_a_group",     GROUP_EDGES,    F,     F16,   1,    4,    1,  128,   1,  1300, NAN_REST,       {.full = 1}},
+    {"split_and_short",      GROUP_EDGES,    F,     F16,   3,    2,    1,   64,   1,    20, NAN_REST,       {.on_device = 1, .room = 2000}},
+    {"split_mixed",          GROUP_EDGES,    F,     F16,   4,    3,    1,   64,   1,  1500, NAN_REST,       {.on_device = 1}},
+    {"shorter_than_cache",   GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    40, NAN_REST,       {.room = 500}},
+    {"gqa_3",                GROUP_EDGES,    ALL,   F16,   2,    6,    2,   64,   1,    70, NAN_REST,       {0}},
+    {"gqa_5",                GROUP_EDGES,    ALL,   F16,   1,   15,    3,   64,   1,    50, NAN_REST,       {0}},
+    {"gqa_6",                GROUP_EDGES,    F | M, F16,   1,    6,    1,  128,   1,    40, NAN_REST,       {0}},
+    {"gqa_7",                GROUP_EDGES,    ALL,   F16,   1,   14,    2,  128,   1,    75, NAN_REST,       {0}},
+    {"gqa_8",                GROUP_EDGES,    F | V, F16,   1,   16,    2,   64,   1,    90, NAN_REST,       {0}},
+    {"gqa_9",                GROUP_EDGES,    F,     F16,   2,    9,    1,   64,   1,    40, NAN_REST,       {.on_device = 1}},
+    /* Falcon 7B */
+    {"gqa_71",               GROUP_EDGES,    F | V, F16,   1,   71,    1,   64,   1,    20, NAN_REST,       {0}},
+    {"kv_heads_5",           GROUP_EDGES,    ALL,   F16,   2,   10,    5,   64,   1,    40, NAN_REST,       {0}},
+    {"batch_67",             GROUP_EDGES,    V | D | F, F16, 67, 1,    1,   64,   1,    33, NAN_REST,       {0}},
+    {"rows_apart",           GROUP_EDGES,    ALL,   F16,   2,    4,    2,   64,   1,    60, NAN_REST,       {.further = 40}},
+    {"rows_apart_f32",       GROUP_EDGES,    A,     F32,   2,    2,    2,   32,   1,    60, NAN_REST,       {.further = 8}},
+    {"head_dim_8",           GROUP_EDGES,    A,     F16,   2,    4,    2,    8,   1,    70, NAN_REST,       {0}},
+    {"head_dim_24",          GROUP_EDGES,    A,     F16,   2,    4,    2,   24,   1,    70, NAN_REST,       {0}},
+    {"head_dim_80",          GROUP_EDGES,    A,     F16,   2,    2,    1,   80,   1,    70, NAN_REST,       {0}},
+    {"head_dim_136",         GROUP_EDGES,    A,     F16,   1,    2,    1,  136,   1,   300, NAN_REST,       {0}},
+    {"head_dim_256",         GROUP_EDGES,    A,     F16,   2,    2,    1,  256,   1,    90, NAN_REST,       {0}},
+    {"f32_head_dim_8",       GROUP_EDGES,    A,     F32,   2,    4,    2,    8,   1,    70, NAN_REST,       {0}},
+    {"f32_head_dim_256",     GROUP_EDGES,    A,     F32,   1,    2,    1,  256,   1,   270, NAN_REST,       {0}},
+    {"f32_keys_8193",        GROUP_EDGES,    V | D, F32,   1,    1,    1,    8,   1,  8192, NAN_REST,       {0}},
+    {"half2",                GROUP_EDGES,    D | M, F16,   2,    4,    2,  128,   1,   270, NAN_REST,       {.loads = 4}},
+    {"f32_floats",           GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   270, NAN_REST,       {.loads = 4}},
+    {"scale_explicit",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = 0.25}},
+    {"scale_negative",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = -0.5}},
+    {"two_streams",          GROUP_EDGES,    ALL,   F16,   3,    4,    2,   64,   1,   150, NORMAL,         {.two_streams = 1}},
+    {"captured",             GROUP_EDGES,    ALL,   F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
+    {"captured_f32",         GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
+
+    /* What args->position holds beside positions on the device: the one of capture, or nothing that makes sense. */
+    {"captured_earlier",     GROUP_BASIC,    D,     F16,   1,    2,    1,   64,   1,   700, NAN_REST,       {.host_says = 9}},
+    {"captured_later",       GROUP_EDGES,    D,     F16,   1,    2,    1,   64,   1,     5, NAN_REST,       {.host_says = 600, .room = 700}},
+    {"host_says_nothing",    GROUP_EDGES,    D | M | F, F16, 2,  2,    1,   64,   1,   120, NAN_REST,       {.on_device = 1, .host_says = -77}},
+    {"host_says_huge",       GROUP_EDGES,    D | M | F, F16, 2,  2,    1,   64,   1,   120, NAN_REST,       {.on_device = 1, .host_says = 1 << 30}},
+    {"on_device_4",          GROUP_EDGES,    M | F, F16,   4,    3,    1,   64,   1,   200, NAN_REST,       {.on_device = 1, .host_says = 1}},
+    {"another_status",       GROUP_EDGES,    D,     F16,   2,    2,    1,   64,   1,    40, NORMAL,         {.status = KERNEL_CUDA_ERROR}},
+    {"position_negative",    GROUP_EDGES,    D | M | F, F16, 3,  2,    1,   64,   1,    70, NORMAL,         {.on_device = 1, .fault = POSITION_NEGATIVE}},
+    {"position_one_too_far", GROUP_EDGES,    D | M | F, F16, 3,  4,    2,   64,   1,    70, NORMAL,         {.on_device = 1, .fault = POSITION_ONE_TOO_FAR}},
+    {"position_huge",        GROUP_EDGES,    D | M | F, F16, 2,  2,    1,  128,   1,    70, NORMAL,         {.on_device = 1, .fault = POSITION_HUGE}},
+    {"position_lowest",      GROUP_EDGES,    D | M | F, F16, 3,  2,    1,   64,   1,    70, NORMAL,         {.on_device = 1, .fault = POSITION_LOWEST}},
+    {"position_wrong_split", GROUP_EDGES,    F,     F16,   2,    4,    1,   64,   1,  1300, NORMAL,         {.on_device = 1, .fault = POSITION_ONE_TOO_FAR}},
+    {"position_wrong_f32",   GROUP_EDGES,    D,     F32,   2,    2,    1,   64,   1,    40, NORMAL,         {.fault = POSITION_ONE_TOO_FAR}},
+
+    {"batch_33",             GROUP_EDGES,    ALL,   F16,  33,    8,    2,  128,   1,   700, NAN_REST,       {.gpu_only = 1}},
+    {"batch_2000",           GROUP_EDGES,    ALL,   F16, 2000,   2,    1,   64,   1,    40, NAN_REST,       {.gpu_only = 1}},
+
+    {"queries_2",            GROUP_BASIC,    P | M, F16,   1,    2,    1,   64,   2,     0, NORMAL,         {0}},
+    {"queries_33",           GROUP_BASIC,    P | M, F16,   2,    4,    2,   64,  33,     0, NORMAL,         {0}},
+    {"f32_queries_17",       GROUP_BASIC,    P | M, F32,   2,    4,    2,   32,  17,     0, NORMAL,         {0}},
+    {"after_100",            GROUP_EDGES,    P | M, F16,   1,    4,    2,   64,   5,   100, NAN_REST,       {0}},
+    {"after_1022",           GROUP_EDGES,    P | M, F16,   1,    1,    1,   16,   4,  1022, NAN_REST,       {0}},
+    {"after_2047_full",      GROUP_EDGES,    P,     F16,   1,    1,    1,   16,   2,  2047, NAN_REST,       {.full = 1}},
+    {"queries_half2",        GROUP_EDGES,    P | M, F16,   2,    2,    1,   64,   9,    20, NAN_REST,       {.loads = 4}},
+    {"queries_f32_floats",   GROUP_EDGES,    P | M, F32,   2,    2,    1,   24,   9,    20, NAN_REST,       {.loads = 4}},
+    {"queries_gqa_7",        GROUP_EDGES,    P | M, F16,   1,   14,    2,   64,   3,    40, NAN_REST,       {0}},
+    {"queries_head_dim_256", GROUP_EDGES,    P | M, F16,   1,    2,    1,  256,   3,    40, NAN_REST,       {0}},
+    {"queries_rows_apart",   GROUP_EDGES,    P | M, F16,   2,    2,    1,   40,   5,    10, NAN_REST,       {.further = 24}},
+    {"queries_on_device",    GROUP_EDGES,    P | M, F16,   3,    2,    1,   64,   4,    50, NAN_REST,       {.on_device = 1, .host_says = 2}},
+    {"queries_too_far",      GROUP_EDGES,    P | M, F16,   2,    2,    1,   64,   4,    50, NORMAL,         {.on_device = 1, .fault = POSITION_ONE_TOO_FAR}},
+    {"queries_two_streams",  GROUP_EDGES,    P,     F16,   2,    2,    1,   64,   9,     0, NORMAL,         {.two_streams = 1}},
+    {"queries_large",        GROUP_NUMERICS, P,     F16,   2,    2,    1,   64,   9,   100, LARGE,          {0}},
+    {"queries_rising",       GROUP_NUMERICS, P,     F16,   1,    1,    1,   16,   2,  1500, RISING,         {0}},
+    {"queries_nan_key",      GROUP_NUMERICS, P,     F16,   2,    2,    1,   64,   9,    40, NAN_KEY,        {0}},
+    {"queries_below",        GROUP_NUMERICS, P,     F16,   1,    2,    1,   64,   9,    10, BELOW,          {0}},
+
+    {"large_logits",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, LARGE,          {0}},
+    {"large_logits_f32",     GROUP_NUMERICS, A,     F32,   2,    2,    1,   64,   1,   100, LARGE,          {0}},
+    {"equal_scores",         GROUP_NUMERICS, ALL,   F16,   1,    2,    2,   64,   1,  1000, EQUAL,          {0}},
+    {"equal_scores_f32",     GROUP_NUMERICS, A,     F32,   1,    1,    1,   32,   1,  1000, EQUAL,          {0}},
+    {"rising_scores",        GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   600, RISING,         {0}},
+    {"falling_scores",       GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   300, FALLING,        {0}},
+    {"dominant_key",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   300, DOMINANT,       {0}},
+    {"nan_key",              GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, NAN_KEY,        {0}},
+    {"nan_value",            GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, NAN_VALUE,      {0}},
+    {"nan_value_weightless", GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, NAN_WEIGHTLESS, {0}},
+    {"infinite_key",         GROUP_NUMERICS, ALL,   F16,   2,    8,    2,   64,   1,   100, INFINITE_KEY,   {0}},
+    {"infinite_value",       GROUP_NUMERICS, ALL,   F16,   2,    8,    2,   64,   1,   100, INFINITE_VALUE, {0}},
+    {"large_values",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   200, LARGE_VALUES,   {0}},
+    {"scores_below",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   300, BELOW,          {0}},
+    {"faint_weights",        GROUP_NUMERICS, ALL,   F16,   1,    3,    1,  128,   1,   300, FAINT,          {0}},
+    {"faint_weights_f32",    GROUP_NUMERICS, A,     F32,   1,    2,    1,   64,   1,   300, FAINT,          {0}},
+
+    {"auto_f16",             GROUP_BASIC,    X,     F16,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_AUTO}},
+    {"auto_f32",             GROUP_BASIC,    X,     F32,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_AUTO}},
+    {"mha_f16",              GROUP_BASIC,    X,     F16,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_MHA}},
+    {"mha_f32",              GROUP_BASIC,    X,     F32,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_MHA}},
+    {"flash_1_f16",          GROUP_BASIC,    X,     F16,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_FLASH_1}},
+    {"flash_1_f32",          GROUP_BASIC,    X,     F32,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_FLASH_1}},
+    {"flash_2_f16",          GROUP_BASIC,    X,     F16,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_FLASH_2}},
+    {"auto_half2",           GROUP_EDGES,    X,     F16,   2,    4,    2,   64,   1,   100, NAN_REST,       {.variant = DECODE_AUTO, .loads = 4}},
+    {"auto_head_dim_80",     GROUP_EDGES,    X,     F16,   2,    4,    2,   80,   1,   100, NAN_REST,       {.variant = DECODE_AUTO}},
+    {"auto_head_dim_128",    GROUP_EDGES,    X,     F16,   1,    4,    1,  128,   1,  1300, NAN_REST,       {.variant = DECODE_AUTO, .on_device = 1}},
+    {"auto_queries",         GROUP_EDGES,    X,     F16,   2,    4,    2,   64,   5,    10, NAN_REST,       {.variant = DECODE_AUTO}},
+    {"auto_f32_on_device",   GROUP_EDGES,    X,     F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.variant = DECODE_AUTO, .on_device = 1, .host_says = 2}},
+    {"flash_1_f32_device",   GROUP_EDGES,    X,     F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.variant = DECODE_FLASH_1, .on_device = 1, .host_says = 2}},
+    {"flash_1_half2_device", GROUP_EDGES,    X,     F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.variant = DECODE_FLASH_1, .on_device = 1, .loads = 4}},
+    {"mha_half2_device",     GROUP_EDGES,    X,     F16,   2,    4,    2,   64,   1,   100, NAN_REST,       {.variant = DECODE_MHA, .on_device = 1, .loads = 4}},
+    {"mha_queries",          GROUP_EDGES,    X,     F32,   2,    4,    2,   64,   5,    10, NAN_REST,       {.variant = DECODE_MHA}},
+    {"flash_2_device",       GROUP_EDGES,    X,     F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.variant = DECODE_FLASH_2, .on_device = 1, .host_says = 2}},
+
+    /* The shapes of the published measurements come first: they are what `profile` counts. */
+    {"qwen3_8b_291",         GROUP_SPEED,    H | V | D | F, F16, 1, 32, 8, 128,   1,   290, NORMAL,         {.room = 5}},
+    {"qwen3_8b_291_half2",   GROUP_SPEED,    D,     F16,   1,   32,    8,  128,   1,   290, NORMAL,         {.room = 5, .loads = 4}},
+    {"qwen3_8b_8",           GROUP_SPEED,    P,     F16,   1,   32,    8,  128,   8,     0, NORMAL,         {0}},
+    {"qwen3_8b_8_half2",     GROUP_SPEED,    P,     F16,   1,   32,    8,  128,   8,     0, NORMAL,         {.loads = 4}},
+    {"qwen3_8b_f32_101",     GROUP_SPEED,    M,     F32,   1,   32,    8,  128,   1,   100, NORMAL,         {.room = 3}},
+    {"qwen3_8b_auto_291",    GROUP_SPEED,    X,     F16,   1,   32,    8,  128,   1,   290, NORMAL,         {.room = 5}},
+    {"qwen3_8b_512",         GROUP_SPEED,    P | M, F16,   1,   32,    8,  128, 512,     0, CHEAP,          {.gpu_only = 1}},
+    {"qwen3_8b_4096",        GROUP_SPEED,    ALL,   F16,   1,   32,    8,  128,   1,  4095, CHEAP,          {.gpu_only = 1, .full = 1}},
+    {"qwen3_8b_32768",       GROUP_SPEED,    D | F, F16,   1,   32,    8,  128,   1, 32767, CHEAP,          {.gpu_only = 1, .full = 1}},
+    {"qwen3_8b_4096_batch_16", GROUP_SPEED,  D | F, F16,  16,   32,    8,  128,   1,  4095, CHEAP,          {.gpu_only = 1, .full = 1}},
+    {"qwen3_8b_4096_batch_64", GROUP_SPEED,  D | F, F16,  64,   32,    8,  128,   1,  4095, CHEAP,          {.gpu_only = 1, .full = 1}},
+    /* clang-format on */
+};
+
+enum { NONE = -1 };
+
+/** One line: a wrong argument, or several, and the status that refuses it. */
+struct bad_row {
+    const char *name;
+    enum kernel_status expected;
+    unsigned parts;
+    int at, value; /* lesson_case.value[at] = value */
+    int null_buffer, misaligned_buffer, misalignment;
+    int dtype; /* another storage type, or NONE */
+};
+
+enum { EVERY = ALL | P | X, NOT_F = EVERY & ~F };
+
+static const struct bad_row BAD[] = {
+    /* clang-format off */
+    /* name                       expected                  parts  at              value    null buffer   misaligned    by  dtype */
+    {"null_args",                 KERNEL_INVALID_CONFIG,    EVERY, DC_NULL_ARGS,       1,   NONE,         NONE,         0,  NONE},
+    {"null_q",                    KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_Q,         NONE,         0,  NONE},
+    {"null_k_cache",              KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_K,         NONE,         0,  NONE},
+    {"null_v_cache",              KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_V,         NONE,         0,  NONE},
+    {"null_out",                  KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_OUT,       NONE,         0,  NONE},
+    {"positions_without_status",  KERNEL_INVALID_CONFIG,    EVERY, DC_GIVEN, DC_POSITIONS_GIVEN, NONE,    NONE,         0,  NONE},
+    {"status_without_positions",  KERNEL_INVALID_CONFIG,    EVERY, DC_GIVEN, DC_STATUS_GIVEN, NONE,       NONE,         0,  NONE},
+    {"loads_unknown",             KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           8,   NONE,         NONE,         0,  NONE},
+    {"loads_zero",                KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           0,   NONE,         NONE,         0,  NONE},
+    {"loads_negative",            KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,          -4,   NONE,         NONE,         0,  NONE},
+    {"batch_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,           0,   NONE,         NONE,         0,  NONE},
+    {"batch_negative",            KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,          -2,   NONE,         NONE,         0,  NONE},
+    {"batch_65536",               KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,       65536,   NONE,         NONE,         0,  NONE},
+    {"heads_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_HEADS,           0,   NONE,         NONE,         0,  NONE},
+    {"kv_heads_zero",             KERNEL_INVALID_DIMENSION, EVERY, DC_KV_HEADS,        0,   NONE,         NONE,         0,  NONE},
+    {"heads_not_divisible",       KERNEL_INVALID_DIMENSION, EVERY, DC_KV_HEADS,        3,   NONE,         NONE,         0,  NONE},
+    {"heads_overflow",            KERNEL_INVALID_DIMENSION, EVERY, DC_HEADS,     1 << 30,   NONE,         NONE,         0,  NONE},
+    {"head_dim_zero",             KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,        0,   NONE,         NONE,         0,  NONE},
+    {"head_dim_12",               KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,       12,   NONE,         NONE,         0,  NONE},
+    {"head_dim_negative",         KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,      -64,   NONE,         NONE,         0,  NONE},
+    {"head_dim_264",              KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,      264,   NONE,         NONE,         0,  NONE},
+    {"q_len_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,           0,   NONE,         NONE,         0,  NONE},
+    {"q_len_negative",            KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,          -3,   NONE,         NONE,         0,  NONE},
+    {"q_len_beyond_cache",        KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,        1000,   NONE,         NONE,         0,  NONE},
+    {"max_len_zero",              KERNEL_INVALID_DIMENSION, EVERY, DC_MAX_LEN,         0,   NONE,         NONE,         0,  NONE},
+    {"max_len_overflow",          KERNEL_INVALID_DIMENSION, EVERY, DC_MAX_LEN,   1 << 30,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_short",           KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,     120,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_132",             KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,     132,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_negative",        KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,    -128,   NONE,         NONE,         0,  NONE},
+    {"position_negative_on_host", KERNEL_INVALID_DIMENSION, EVERY & ~D, DC_POSITION,  -1,   NONE,         NONE,         0,  NONE},
+    {"position_beyond_cache",     KERNEL_INVALID_DIMENSION, EVERY & ~D, DC_POSITION,  56,   NONE,         NONE,         0,  NONE},
+    {"dtype_bf16",                KERNEL_UNSUPPORTED_DTYPE, EVERY & ~X, DC_DTYPE, DTYPE_BF16, NONE,       NONE,         0,  NONE},
+    {"dtype_unknown",             KERNEL_UNSUPPORTED_DTYPE, EVERY, DC_DTYPE,           9,   NONE,         NONE,         0,  NONE},
+    {"misaligned_q",              KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_Q,         8,  NONE},
+    {"misaligned_k_cache",        KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_K,         8,  NONE},
+    {"misaligned_v_cache",        KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_V,         4,  NONE},
+    {"misaligned_q_by_2",         KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_Q,         2,  NONE},
+    {"misaligned_k_cache_by_2",   KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_K,         2,  NONE},
+    {"misaligned_v_cache_by_2",   KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_V,         2,  NONE},
+    {"misaligned_out",            KERNEL_ALIGNMENT_ERROR,   EVERY, NONE,               0,   NONE,         DC_OUT,       2,  NONE},
+    {"misaligned_positions",      KERNEL_ALIGNMENT_ERROR,   D,     NONE,               0,   NONE,         DC_POSITIONS, 2,  NONE},
+    {"misaligned_status",         KERNEL_ALIGNMENT_ERROR,   D,     NONE,               0,   NONE,         DC_STATUS,    2,  NONE},
+    /* Of several faults the first decides. */
+    {"null_q_and_batch_zero",     KERNEL_INVALID_CONFIG,    EVERY, DC_BATCH,           0,   DC_Q,         NONE,         0,  NONE},
+    {"loads_8_and_misaligned_k",  KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           8,   NONE,         DC_K,         2,  NONE},
+    {"batch_zero_and_bf16",       KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,           0,   NONE,         NONE,         0,  DTYPE_BF16},
+    {"head_dim_12_and_misaligned_q", KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,    12,   NONE,         DC_Q,         2,  NONE},
+    {"bf16_and_misaligned_out",   KERNEL_UNSUPPORTED_DTYPE, EVERY, NONE,               0,   NONE,         DC_OUT,       2,  DTYPE_BF16},
+    {"q_len_2",                   KERNEL_INVALID_DIMENSION, F | X, DC_Q_LEN,           2,   NONE,         NONE,         0,  NONE},
+    {"head_dim_32",               KERNEL_INVALID_DIMENSION, F | X, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  NONE},
+    {"f32",                       KERNEL_UNSUPPORTED_DTYPE, F | X, DC_DTYPE,   DTYPE_F32,   NONE,         NONE,         0,  NONE},
+    {"f32_and_head_dim_32",       KERNEL_INVALID_DIMENSION, F | X, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  DTYPE_F32},
+    {"f32_and_misaligned_k",      KERNEL_UNSUPPORTED_DTYPE, F | X, NONE,               0,   NONE,         DC_K,         8,  DTYPE_F32},
+    {"variant_4",                 KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,         4,   NONE,         NONE,         0,  NONE},
+    {"variant_negative",          KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,        -1,   NONE,         NONE,         0,  NONE},
+    {"variant_huge",              KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,   1 << 20,   NONE,         NONE,         0,  NONE},
+    {"flash_2_half2",             KERNEL_INVALID_CONFIG,    X,     DC_LOADS,           4,   NONE,         NONE,         0,  NONE},
+    {"workspace_null",            KERNEL_OUT_OF_MEMORY,     M,     NONE,               0,   DC_WORKSPACE, NONE,         0,  NONE},
+    {"workspace_short",           KERNEL_OUT_OF_MEMORY,     M,     DC_WORKSPACE_SHORTAGE, 1, NONE,        NONE,         0,  NONE},
+    {"workspace_misaligned",      KERNEL_ALIGNMENT_ERROR,   M,     NONE,               0,   NONE,         DC_WORKSPACE, 128, NONE},
+    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR, M, DC_WORKSPACE_SHORTAGE, 1, NONE,       DC_Q,         8,  NONE},
+    /* clang-format on */
+};
+
+enum { BAD_COUNT = sizeof BAD / sizeof BAD[0] };
+
+static const char *const PART_NAME[DECODE_PARTS] = {"half2", "vector",  "device",  "prefill",
+                                                    "mha",   "flash_2", "dispatch"};
+
+/* ---- cases -------------------------------------------------------------------------------------------------- */
+
+/* Tells all numbers to the kernel. */
+static void settle(struct lesson_case *item)
+{
+    for (int i = 0; i <= DC_KV_STRIDE; i++) item->value[i] = item->extent[i];
+    item->value[DC_DTYPE] = item->extent[EX_STORED_AS];
+    item->value[DC_GIVEN] = item->extent[EX_GIVEN];
+}
+
+static int loads_of(const struct special *special, int part)
+{
+    if (part == PART_HALF2) return DECODE_LOADS_4_BYTES;
+    if (part == PART_VECTOR || part == PART_FLASH_2 || special->loads == 0) return DECODE_LOADS_16_BYTES;
+    return special->loads;
+}
+
+static void good_case(struct lesson_case *item, const struct table_row *row, int part)
+{
+    const struct special *special = &row->special;
+    int given = part != PART_HALF2 && part != PART_VECTOR && (special->on_device || part == PART_DEVICE);
+    int room = special->full ? 0 : special->room ? special->room : 3;
+    *item = (struct lesson_case){.group = row->group,
+                                 .part = part,
+                                 .weight = 2,
+                                 .devices = special->gpu_only ? ON_GPU : ON_ANY,
+                                 .extent = {[DC_BATCH] = row->batch,
+                                            [DC_HEADS] = row->heads,
+                                            [DC_KV_HEADS] = row->kv_heads,
+                                            [DC_HEAD_DIM] = row->head_dim,
+                                            [DC_Q_LEN] = row->q_len,
+                                            [DC_MAX_LEN] = row->position + row->q_len + room,
+                                            [DC_KV_STRIDE] = row->kv_heads * row->head_dim + special->further,
+                                            [EX_POSITION] = row->position,
+                                            [EX_STORED_AS] = (int)row->dtype,
+                                            [EX_GIVEN] = given ? GIVEN : 0,
+                                            [EX_FAULT] = (int)special->fault,
+                                            [EX_STATUS] = special->status},
+                                 .real = {special->scale},
+                                 .distribution = (int)row->distribution,
+                                 .null_buffer = -1,
+                                 .misaligned_buffer = -1,
+                                 .untouched = part == PART_DISPATCH ? 0 : 1u << DC_CHOSEN,
+                                 .repeat = 1};
+    snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], row->name);
+    settle(item);
+    item->value[DC_POSITION] = given ? special->host_says : row->position;
+    item->value[DC_LOADS] = loads_of(special, part);
+    item->value[DC_VARIANT] = special->variant;
+    item->value[DC_CAPTURED] = special->captured;
+    if (special->two_streams) item->flags |= CASE_TWO_STREAMS;
+    if (special->few_sms) item->flags |= CASE_SMALL_DEVICE;
+    if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
+}
+
+static void make_bad(struct lesson_case *item, const struct bad_row *row)
+{
+    if (row->at != NONE) item->value[row->at] = row->value;
+    if (row->dtype != NONE) item->value[DC_DTYPE] = row->dtype;
+    if (row->at == DC_POSITION) item->value[DC_GIVEN] = 0;
+    item->null_buffer = row->null_buffer;
+    item->misaligned_buffer = row->misaligned_buffer;
+    item->misalignment = row->misalignment;
+    item->expected = row->expected;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->untouched = 0;
+}
+
+/* What wrong arguments are wrong beside: room in the cache for 56 more, heads 4 on 2, rows of 128 elements. */
+static const struct table_row *shape_of(int part)
+{
+    /* clang-format off */
+    static const struct table_row shape[] = {
+        {"", GROUP_BAD_INPUT, ALL, F16, 2, 4, 2, 64, 1, 40, NORMAL, {.room = 15, .on_device = 1}},
+        {"", GROUP_BAD_INPUT, P,   F16, 2, 4, 2, 64, 3, 40, NORMAL, {.room = 13}},
+        {"", GROUP_BAD_INPUT, ALL, F16, 2, 4, 2, 64, 1, 40, NORMAL, {.room = 15}},
+        {"", GROUP_BAD_INPUT, X,   F16, 2, 4, 2, 64, 1, 40, NORMAL, {.room = 15, .variant = DECODE_FLASH_2}},
+    };
+    /* clang-format on */
+    return &shape[part == PART_DEVICE ? 0 : part == PART_PREFILL ? 1 : part == PART_DISPATCH ? 3 : 2];
+}
+
+static int bad_cases(struct lesson_case *cases, int count, int capacity, int part)
+{
+    for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
+        if (!(BAD[i].parts >> part & 1)) continue;
+        struct lesson_case *item = &cases[count++];
+        good_case(item, shape_of(part), part);
+        snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
+        item->weight = 1;
+        make_bad(item, &BAD[i]);
+    }
+    static const double scale[] = {(double)NAN, (double)INFINITY};
+    for (int i = 0; i < 2 && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        good_case(item, shape_of(part), part);
+        snprintf(item->name, sizeof item->name, "%s/scale_%s", PART_NAME[part], i ? "infinite" : "nan");
+        item->weight = 1;
+        item->real[0] = scale[i];
+        item->expected = KERNEL_INVALID_CONFIG;
+        item->untouched = 0;
+    }
+    return count;
+}
+
+/** What a variant refuses for its workspace, where it needs one. */
+struct short_row {
+    const char *name;
+    int part;
+    enum decode_variant variant;
+    enum kernel_status expected;
+    int null_buffer, misalignment, shortage, may_need_none;
+};
+
+static const struct short_row SHORT[] = {
+    {"mha_workspace_null", PART_DISPATCH, DECODE_MHA, KERNEL_OUT_OF_MEMORY, DC_WORKSPACE, 0, 0, 0},
+    {"mha_workspace_short", PART_DISPATCH, DECODE_MHA, KERNEL_OUT_OF_MEMORY, NONE, 0, 4, 0},
+    {"mha_half2_misaligned", PART_DISPATCH, DECODE_MHA, KERNEL_ALIGNMENT_ERROR, NONE, 128, 0, 0},
+    {"workspace_null", PART_FLASH_2, DECODE_FLASH_2, KERNEL_OUT_OF_MEMORY, DC_WORKSPACE, 0, 0, 1},
+    {"workspace_short", PART_FLASH_2, DECODE_FLASH_2, KERNEL_OUT_OF_MEMORY, NONE, 0, 1, 1},
+    {"workspace_misaligned", PART_FLASH_2, DECODE_FLASH_2, KERNEL_ALIGNMENT_ERROR, NONE, 128, 0, 1},
+};
+
+/* So many keys that whoever splits them at all needs a workspace. */
+static int short_cases(struct lesson_case *cases, int count, int capacity, int part)
+{
+    static const struct table_row split = {"",   GROUP_BAD_INPUT, F | X, F16, 1, 4, 1, 64, 1,
+                                           4000, NORMAL,          {0}};
+    for (size_t i = 0; i < sizeof SHORT / sizeof SHORT[0] && count < capacity; i++) {
+        if (SHORT[i].part != part) continue;
+        struct lesson_case *item = &cases[count++];
+        good_case(item, &split, part);
+        snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], SHORT[i].name);
+        item->weight = 1;
+        item->value[DC_VARIANT] = SHORT[i].variant;
+        item->value[DC_WORKSPACE_SHORTAGE] = SHORT[i].shortage;
+        item->null_buffer = SHORT[i].null_buffer;
+        item->misaligned_buffer = SHORT[i].misalignment ? DC_WORKSPACE : -1;
+        item->misalignment = SHORT[i].misalignment;
+        item->expected = SHORT[i].expected;
+        item->flags = SHORT[i].may_need_none ? CASE_IF_WORKSPACE : 0;
+    }
+    return count;
+}
+
+/* What the items of a property have to do with each other; the rows below in this order. */
+enum property { ANY_SHAPE, ANY_PLACE, BAD_ARGUMENT, PROPERTIES };
+
+static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
+{
+    static const struct table_row rows[PROPERTIES] = {
+        /* clang-format off */
+        {"property_random",     GROUP_PROPERTIES, EVERY, F16, 1, 1, 1, 64, 1, 1,  NAN_REST, {0}},
+        {"alignments",          GROUP_PROPERTIES, EVERY, F16, 2, 6, 2, 64, 1, 90, NAN_REST, {.on_device = 1, .host_says = 1}},
+        {"property_bad_input",  GROUP_PROPERTIES, EVERY, F16, 2, 4, 2, 64, 1, 40, NORMAL,   {.room = 15}},
+        /* clang-format on */
+    };
+    static const int repeat[PROPERTIES] = {100, 18, 100};
+    for (int i = 0; i < PROPERTIES && count < capacity; i++) {
+        good_case(&cases[count], &rows[i], part);
+        if (i == BAD_ARGUMENT) good_case(&cases[count], shape_of(part), part);
+        snprintf(cases[count].name, sizeof cases[count].name, "%s/%s", PART_NAME[part], rows[i].name);
+        cases[count].group = GROUP_PROPERTIES;
+        cases[count].property = i;
+        if (i == BAD_ARGUMENT) cases[count].expected = KERNEL_INVALID_DIMENSION;
+        cases[count++].repeat = repeat[i];
+    }
+    return count;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    int count = 0;
+    for (int part = 0; part < DECODE_PARTS; part++) {
+        const struct lesson_case *simplest = &cases[count]; /* a part's cases go from simple to involved */
+        for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
+            if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
+        count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
+        count = bad_cases(cases, count, capacity, part);
+        count = short_cases(cases, count, capacity, part);
+        count = property_cases(cases, count, capacity, part);
+    }
+    return count;
+}
+
+static void vary_shape(struct lesson_case *item, struct rng *shape)
+{
+    int large = item->devices == ON_GPU, free_dim = item->part != PART_FLASH_2;
+    int q_len =
+        item->part == PART_PREFILL || item->part == PART_MHA ? rng_between(shape, 1, large ? 40 : 4) : 1;
+    int room = rng_between(shape, 0, 3) * 5;
+    item->extent[DC_BATCH] = rng_between(shape, 1, large ? 9 : 2);
+    item->extent[DC_KV_HEADS] = rng_between(shape, 1, large ? 4 : 2);
+    item->extent[DC_HEADS] = item->extent[DC_KV_HEADS] * rng_between(shape, 1, large ? 17 : 5);
+    item->extent[DC_HEAD_DIM] =
+        free_dim ? 8 * rng_between(shape, 1, large ? 32 : 10) : 64 * rng_between(shape, 1, 2);
+    item->extent[DC_Q_LEN] = q_len;
+    item->extent[EX_POSITION] = rng_between(shape, 0, large ? 3000 : 60);
+    item->extent[DC_MAX_LEN] = item->extent[EX_POSITION] + q_len + room;
+    item->extent[DC_KV_STRIDE] =
+        item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM] + 8 * rng_between(shape, 0, 2);
+    if (free_dim && rng_between(shape, 0, 1)) item->extent[EX_STORED_AS] = DTYPE_F32;
+    if (item->part != PART_HALF2 && item->part != PART_VECTOR && item->part != PART_DEVICE)
+        item->extent[EX_GIVEN] = rng_between(shape, 0, 1) ? GIVEN : 0;
+    settle(item);
+    item->value[DC_POSITION] = item->extent[EX_GIVEN] ? rng_between(shape, -5, 5) : item->extent[EX_POSITION];
+}
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS];
+    if (item->property == ANY_PLACE) {
+        case_table_place(item, index, buffer, decode_buffers(item, buffer));
+        return;
+    }
+    struct rng shape = {rng_next(rng)};
+    item->seed = rng_mix(shape.state, 7);
+    if (item->property == BAD_ARGUMENT) {
+        int at = rng_between(&shape, 0, BAD_COUNT - 1);
+        while (!(BAD[at].parts >> item->part & 1)) at = (at + 1) % BAD_COUNT;
+        make_bad(item, &BAD[at]);
+        return;
+    }
+    vary_shape(item, &shape);
+    int takes_both = item->part == PART_DEVICE || item->part == PART_PREFILL || item->part == PART_MHA;
+    if (takes_both && rng_between(&shape, 0, 1)) item->value[DC_LOADS] = DECODE_LOADS_4_BYTES;
+    if (item->part == PART_DISPATCH)
+        item->value[DC_VARIANT] = rng_between(&shape, DECODE_AUTO, DECODE_FLASH_1);
+    if (rng_between(&shape, 0, 2) == 0) item->real[0] = 0.05 + rng_uniform(&shape) * 0.3;
+}
+
+/* ---- what a report says ------------------------------------------------------------------------------------- */
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only positions on the device fail: the position that counts is device_positions[b], read when the "
+        "kernel runs; "
+        "args->position may hold anything",
+        "only f32 fails: does it have kernels of its own, for positions on the device too?",
+        "only half2 loads fail",
+        "only groups of several query heads fail: which K/V head does a query head read?",
+        "only several K/V heads fail: how far is it from one token to the next?",
+        "only rows with elements behind them fail: they lie kv_stride apart",
+        "only positions outside of the cache fail: such a sequence gets no output, and *device_status says "
+        "so",
+        "only more keys than a block has threads fail",
+        "only more keys than fit in shared memory fail",
+        "only several queries fail: query i sees position + i + 1 keys",
+        "only a head_dim that is no power of two fails",
+        "only captured calls fail"};
+    const int *extent = item->extent;
+    int width = extent[DC_KV_HEADS] * extent[DC_HEAD_DIM], head_dim = extent[DC_HEAD_DIM];
+    int keys = extent[EX_POSITION] + extent[DC_Q_LEN];
+    const int has[] = {extent[EX_GIVEN] != 0 && item->part != PART_DEVICE,
+                       extent[EX_STORED_AS] == DTYPE_F32,
+                       item->value[DC_LOADS] == DECODE_LOADS_4_BYTES && item->part != PART_HALF2,
+                       extent[DC_HEADS] > extent[DC_KV_HEADS],
+                       extent[DC_KV_HEADS] > 1,
+                       extent[DC_KV_STRIDE] > width,
+                       extent[EX_FAULT] != POSITIONS_SOUND,
+                       keys > 128,
+                       keys > 8192,
+                       extent[DC_Q_LEN] > 1 && item->part != PART_PREFILL,
+                       (head_dim & (head_dim - 1)) != 0,
+                       item->value[DC_CAPTURED] != 0};
+    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
+    *message = messages[index];
+    return has[index];
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    if (item->part == PART_DISPATCH && item->expected == KERNEL_INVALID_CONFIG &&
+        item->value[DC_VARIANT] != DECODE_AUTO)
+        return "a variant that is unknown, or does not serve the arguments, is refused: no other kernel runs "
+               "instead";
+    if (item->extent[EX_FAULT] != POSITIONS_SOUND)
+        return "a position lies outside of the cache: its sequence gets no output, *device_status says so, "
+               "and the "
+               "other sequences get theirs";
+    if (item->extent[EX_GIVEN] && item->value[DC_POSITION] != item->extent[EX_POSITION])
+        return "args->position is not the position that counts: shared memory, loops and grids may not "
+               "depend on it, "
+               "as they may not in a graph that is replayed later";
+    if (item->part == PART_DISPATCH && item->expected == KERNEL_OK)
+        return "the variant that is asked for runs, and no other; chosen is what decode_choose_variant() "
+               "says";
+    if (item->distribution == NAN_REST)
+        return "rows of the cache past the last key that is seen, and what lies between rows, hold NaN";
+    return decode_purpose((enum distribution)item->distribution);
+}
+
+/* Of flash_2 the contract gives a limit, not the size; without valid extents nothing is asked for. */
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    if (item->expected == KERNEL_INVALID_DIMENSION || item->value[DC_NULL_ARGS]) return 0;
+    if (item->expected != KERNEL_OK && item->expected != KERNEL_OUT_OF_MEMORY) return SIZE_MAX;
+    return decode_variant_of(item) == DECODE_FLASH_2 ? SIZE_MAX : decode_contract_workspace(item);
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    const int64_t *value = item->value;
+    snprintf(text, size,
+             "batch %lld, heads %lld/%lld, head_dim %lld, q_len %lld, position %d, %s, %lld-byte loads%s",
+             (long long)value[DC_BATCH], (long long)value[DC_HEADS], (long long)value[DC_KV_HEADS],
+             (long long)value[DC_HEAD_DIM], (long long)value[DC_Q_LEN], item->extent[EX_POSITION],
+             value[DC_DTYPE] == DTYPE_F32 ? "f32" : "f16", (long long)value[DC_LOADS],
+             value[DC_GIVEN] ? ", position on the device" : "");
+}
+
+const struct lesson lesson_11_vectorised_decode = {
+    .number = 11,
+    .topic = "vectorised_decode",
+    .title = "wide loads, and the choice of a decode kernel",
+    .part_count = DECODE_PARTS,
+    .part = {{"half2", 15},
+             {"vector", 15},
+             {"device", 20},
+             {"prefill", 10},
+             {"mha", 10},
+             {"flash_2", 20},
+             {"dispatch", 10}},
+    .distributions = CHEAP + 1,
+    .cases = cases,
+    .vary = vary,
+    .buffers = decode_buffers,
+    .fill = decode_fill,
+    .units = decode_units,
+    .unit_elems = decode_unit_elems,
+    .expect = decode_expect,
+    .guess = decode_guess,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = decode_cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+};

@@ -1,0 +1,196 @@
+/**
+ * @file warp_step.h
+ * @brief What lesson 11 gives of flash_2: how a warp is laid over the keys and values of a step, and what its block keeps
+ *        in shared memory.
+ */
+#ifndef WARPWISE_WARP_STEP_H
+#define WARPWISE_WARP_STEP_H
+
+#include <cuda_fp16.h>
+
+#include "attention_rows.h"
+#include "decode_args.h"
+#include "kernel_launch.h"
+#include "vector_elements.h"
+
+/** @brief Sizes of a block of flash_2 and of a warp's step. */
+enum {
+    WARP = 32,                            /**< lanes */
+    SPLIT_WARPS = 8,                      /**< that share the keys of a block */
+    SPLIT_THREADS = SPLIT_WARPS * WARP,   /**< of a block */
+    HEADS = 4,                            /**< query heads that a block serves, at most */
+    VECTOR = 8,                           /**< halves in the 16 bytes that a lane loads at once */
+    KEY_LANES = 4,                        /**< lanes that load one key together */
+    KEY_ROWS = WARP / KEY_LANES,          /**< keys that a warp loads at once */
+    KEYS_PER_LANE = 2,                    /**< keys of a lane in a step: KEY_ROWS apart */
+    STEP_KEYS = KEY_ROWS * KEYS_PER_LANE, /**< keys that a warp takes at a time */
+    SPLIT_KEYS_LEAST =
+        SPLIT_WARPS * STEP_KEYS /**< a split has as many keys as its block takes at a time, or more */
+};
+static_assert(HEADS == KEY_LANES,
+              "after the reduce-scatter each of the lanes of a key holds the score of one head");
+
+/** @brief How often a lane loads in a step, and where. */
+template <int HEAD_DIM> struct warp_step {
+    enum {
+        K_LOADS =
+            HEAD_DIM / VECTOR / KEY_LANES, /**< of one key by one lane: KEY_LANES * VECTOR elements apart */
+        V_LANES = HEAD_DIM / VECTOR,       /**< lanes that load one value together */
+        V_ROWS = WARP / V_LANES,           /**< values that a warp loads at once */
+        V_LOADS = STEP_KEYS / V_ROWS       /**< values of a lane in a step: V_ROWS apart */
+    };
+    static_assert(K_LOADS * KEY_LANES * VECTOR == HEAD_DIM, "four lanes hold a whole key");
+};
+
+/** @brief What a block of flash_2 keeps in shared memory. */
+template <int HEAD_DIM> struct split_memory {
+    alignas(16) float q[HEADS][HEAD_DIM]; /**< scale * q; zeros for heads that the block has not */
+    alignas(16) float weight[SPLIT_WARPS][STEP_KEYS][HEADS]; /**< of a warp's step: exp(score - m) */
+    alignas(16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM]; /**< what each warp found: of exp(score - m) * v */
+    struct softmax_pair pair[SPLIT_WARPS][HEADS];        /**< and m and l beside it */
+};
+
+/** @brief Eight halves as floats. */
+__device__ inline void to_floats(float x[VECTOR], const uint4 *halves)
+{
+    const __half2 *pair = (const __half2 *)halves;
+    for (int i = 0; i < VECTOR / 2; i++) {
+        float2 two = __half22float2(pair[i]);
+        x[2 * i] = two.x;
+        x[2 * i + 1] = two.y;
+    }
+}
+
+/** @brief Loads 16 bytes at a time: COLUMNS of each of ROWS rows that lie @p apart; zeros for rows from @p left on. */
+template <int ROWS, int COLUMNS>
+__device__ inline void load_rows(uint4 *part, const __half *from, size_t stride, int row, int apart, int left)
+{
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLUMNS; c++) {
+            // What lies past the end is not read, so a NaN in the rest of the cache cannot come through.
+            const uint4 *place = (const uint4 *)(from + r * apart * stride + c * KEY_LANES * VECTOR);
+            part[r * COLUMNS + c] = row + r * apart < left ? *place : make_uint4(0, 0, 0, 0);
+        }
+}
+
+/** @brief Adds up HEADS values over the KEY_LANES lanes of a key; each lane is left with the sum for head lane % HEADS. */
+__device__ inline float scatter_heads(const float *dot) // [HEADS]
+{
+    int upper = (threadIdx.x & 2) != 0, odd = (threadIdx.x & 1) != 0;
+    float kept_0 = upper ? dot[2] : dot[0], kept_1 = upper ? dot[3] : dot[1];
+    kept_0 += __shfl_xor_sync(0xffffffffu, upper ? dot[0] : dot[2], 2);
+    kept_1 += __shfl_xor_sync(0xffffffffu, upper ? dot[1] : dot[3], 2);
+    float kept = odd ? kept_1 : kept_0, given = odd ? kept_0 : kept_1;
+    return kept + __shfl_xor_sync(0xffffffffu, given, 1);
+}
+
+/** @brief Scores of this lane's KEYS_PER_LANE keys, each for one head: lane % HEADS. All lanes must call it. */
+template <int HEAD_DIM>
+__device__ inline void score_step(float *score, const uint4 *k, const float (*q)[HEAD_DIM])
+{
+    enum { K_LOADS = warp_step<HEAD_DIM>::K_LOADS };
+    float dots[KEYS_PER_LANE][HEADS] = {{0.0f}}, x[KEYS_PER_LANE][VECTOR], y[VECTOR];
+#pragma unroll
+    for (int c = 0; c < K_LOADS; c++) {
+        int column = (c * KEY_LANES + (int)threadIdx.x % KEY_LANES) * VECTOR;
+        for (int r = 0; r < KEYS_PER_LANE; r++) to_floats(x[r], &k[r * K_LOADS + c]);
+        for (int h = 0; h < HEADS; h++) {
+            for (int i = 0; i < VECTOR; i += 4) load_floats<4>(y + i, &q[h][column + i]);
+            for (int r = 0; r < KEYS_PER_LANE; r++)
+                for (int i = 0; i < VECTOR; i++) dots[r][h] += x[r][i] * y[i];
+        }
+    }
+    for (int r = 0; r < KEYS_PER_LANE; r++) score[r] = scatter_heads(dots[r]);
+}
+
+/** @brief Weights of a step, left in shared memory; returns what corrects the sums of this lane's head so far. */
+__device__ inline float weigh_step(float (*weight)[HEADS], const float *score, struct softmax_pair *pair,
+                                   int left)
+{
+    int row = (int)threadIdx.x % WARP / KEY_LANES, head = (int)threadIdx.x % HEADS;
+    float kept[KEYS_PER_LANE], most = -INFINITY, old = pair->m;
+    for (int r = 0; r < KEYS_PER_LANE; r++) {
+        kept[r] = row + r * KEY_ROWS < left ? score[r] : -INFINITY;
+        most = fmaxf(most, kept[r]);
+    }
+    for (int distance = KEY_LANES; distance < WARP; distance *= 2)
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
+    pair->m = fmaxf(old, most);
+    float shift = shift_of(pair->m), correction = expf(old - shift);
+    pair->l *= correction;
+    for (int r = 0; r < KEYS_PER_LANE; r++) {
+        float w = expf(kept[r] - shift);
+        weight[r * KEY_ROWS + row][head] = w;
+        pair->l += w;
+    }
+    return correction;
+}
+
+/** @brief Adds the step's values, each times its weight, to the sums of all heads. */
+template <int HEAD_DIM>
+__device__ inline void add_step(float (*sum)[VECTOR], const uint4 *v, const float (*weight)[HEADS])
+{
+    using step = struct warp_step<HEAD_DIM>;
+    int row = (int)threadIdx.x % WARP / step::V_LANES;
+#pragma unroll
+    for (int r = 0; r < step::V_LOADS; r++) {
+        float x[VECTOR], w[HEADS];
+        to_floats(x, &v[r]);
+        load_floats<HEADS>(w, weight[r * step::V_ROWS + row]);
+        for (int h = 0; h < HEADS; h++)
+            for (int c = 0; c < VECTOR; c++) sum[h][c] += w[h] * x[c];
+    }
+}
+
+/** @brief Leaves what a warp has found: the pairs, and the sums of its rows of values added up. A barrier must follow. */
+template <int HEAD_DIM>
+__device__ inline void leave_partial(struct split_memory<HEAD_DIM> *memory, float (*sum)[VECTOR],
+                                     struct softmax_pair pair)
+{
+    using step = struct warp_step<HEAD_DIM>;
+    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
+    for (int distance = KEY_LANES; distance < WARP; distance *= 2)
+        pair.l += __shfl_xor_sync(0xffffffffu, pair.l, distance); // m is the same in all of them
+    if (lane < HEADS) memory->pair[warp][lane] = pair;
+#pragma unroll // an index known when compiling keeps the sums in registers
+    for (int i = 0; i < HEADS * VECTOR; i++)
+        for (int distance = step::V_LANES; distance < WARP; distance *= 2)
+            sum[i / VECTOR][i % VECTOR] +=
+                __shfl_xor_sync(0xffffffffu, sum[i / VECTOR][i % VECTOR], distance);
+    for (int h = 0; h < HEADS && lane < step::V_LANES; h++)
+        for (int c = 0; c < VECTOR; c += 4) copy_vector(&memory->sum[warp][h][lane * VECTOR + c], &sum[h][c]);
+}
+
+/** @brief Merges what the warps found for head @p h: the pair of all, and column @p d of the sum. */
+template <int HEAD_DIM>
+__device__ inline float merge_warps(const struct split_memory<HEAD_DIM> *memory, int h, int d,
+                                    struct softmax_pair *all)
+{
+    all->m = -INFINITY;
+    all->l = 0.0f;
+    for (int w = 0; w < SPLIT_WARPS; w++) *all = merge_pairs(*all, memory->pair[w][h]);
+    float sum = 0.0f, shift = shift_of(all->m);
+    for (int w = 0; w < SPLIT_WARPS; w++) sum += memory->sum[w][h][d] * expf(memory->pair[w][h].m - shift);
+    return sum;
+}
+
+/** @brief Partial sums in the workspace: [batch, heads, splits, head_dim]. */
+__device__ inline float *partial_sums(const struct decode_args &args)
+{
+    return (float *)args.workspace;
+}
+
+/** @brief Partial pairs in the workspace, after the sums: [batch, heads, splits]. */
+__device__ inline struct softmax_pair *partial_pairs(const struct decode_args &args, int splits)
+{
+    size_t results = (size_t)args.batch * args.heads * splits;
+    return (struct softmax_pair *)(partial_sums(args) + results * args.head_dim);
+}
+
+/** @brief Keys of a split where a sequence has @p keys of them: the splits that have any are the first ones. */
+__device__ inline int keys_per_split(int keys, int splits)
+{
+    return max(divide_up(keys, splits), (int)SPLIT_KEYS_LEAST);
+}
+
+#endif
