@@ -18,7 +18,7 @@ struct refusal {
 
 /* Headers that are nowhere to be found. Those of CUDA that a machine may well have are in include/refused. */
 static const struct refusal headers[] = {
-    {"curand_mtgp32", "of cuRAND's generators the software device has XORWOW and Philox"},
+    {"curand", "cuRAND is not on the software device; write the generator into the program"},
     {"cutlass/", "CUTLASS is not a part of the software device; say where it is with -I"},
     {"cute/", "CuTe is not a part of the software device; say where it is with -I"},
     {"cutensor", "cuTENSOR is not on the software device, which runs CUDA C++ source only"},
