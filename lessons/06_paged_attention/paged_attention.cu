@@ -217,8 +217,7 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
 }
 
 /**
- * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each. Rows past the first @p left become
- * zeros.
+ * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; rows past the first @p left: zeros.
  */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]

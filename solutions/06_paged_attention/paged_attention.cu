@@ -245,8 +245,7 @@ __global__ void __launch_bounds__(THREADS, GROUP <= PASS_HEADS ? BLOCKS_PER_SM :
     kv.length = args.context_lens[kv.b];
     kv.begin = partition * split.keys;
     kv.end = min(kv.length, kv.begin + split.keys);
-    // A partition past the end of its sequence writes nothing, and nothing reads it. The condition is the
-    // same for all threads.
+    // A partition past the end of its sequence writes nothing, and nothing reads it; all threads agree.
     if (*args.device_status == KERNEL_OK && kv.begin < kv.end) {
         attend<HEAD_DIM, GROUP>(&partials, args, kv, scale);
         __syncthreads(); // every warp has left what it found before anybody merges it
@@ -371,8 +370,7 @@ __device__ inline void attend(struct warp_partials<HEAD_DIM, GROUP> *partials,
 }
 
 /**
- * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each. Rows past the first @p left become
- * zeros.
+ * Loads this lane's part of STEP_KEYS rows of K or V, 16 bytes of each; rows past the first @p left: zeros.
  */
 template <int HEAD_DIM>
 __device__ inline void load_rows(uint4 *part,        // [LOADS]
@@ -410,8 +408,7 @@ __device__ inline void add_scores(struct partial<GROUP> *part, const struct quer
     // [student: add_scores]
     using shape = struct layout<HEAD_DIM, GROUP>;
     int lane_group = (int)threadIdx.x % WARP / shape::LANES, lane = (int)threadIdx.x % shape::LANES;
-    int key = lane / shape::SPREAD % shape::LOADS * shape::LANE_GROUPS +
-              lane_group; // whose score this lane will hold
+    int key = lane / shape::SPREAD % shape::LOADS * shape::LANE_GROUPS + lane_group; // its score
 #pragma unroll
     for (int pass = 0; pass < shape::PASSES; pass++) {
         float x[VECTOR], dot[shape::SCORES];
