@@ -34,10 +34,11 @@ extern "C" {
  * @param[in] loads  bytes of a key that a thread loads at once
  * @param[in] stream where to launch
  * @return what decode_args_check() says without a workspace; ::KERNEL_CUDA_ERROR
- * @launch (heads, q_len, batch) blocks: of 256 threads where q_len is 1 and the host knows the position, else of 128
- * @smem one query, and a float for each key of a tile: of 256 keys in decode, of 1024 in prefill; where the host knows
- *       the position, of all keys up to 8192
- * @cost per key and query: head_dim * element bytes / loads requests of one sector each, and the bytes of its value
+ * @launch (heads, q_len, batch) blocks: of 256 threads where q_len is 1, the host knows the position and there are no
+ *         more than 8192 keys, else of 128
+ * @smem one query, two floats per warp, and a float per score: in blocks of 256 threads of all keys, rounded up to a
+ *       multiple of 256, else of one tile, 256 keys where q_len is 1 and 1024 where it is more
+ * @cost per key and query: head_dim * element bytes / loads sectors of the key, and the bytes of its value
  */
 enum kernel_status decode_flash_1(const struct decode_args *args, enum decode_loads loads,
                                   cudaStream_t stream);
@@ -49,21 +50,21 @@ enum kernel_status decode_flash_1(const struct decode_args *args, enum decode_lo
  * @param[in] stream where to launch
  * @return what decode_args_check() says with decode_workspace_bytes(args, ::DECODE_MHA, loads); ::KERNEL_CUDA_ERROR
  * @launch (heads, q_len, batch) blocks of 256 threads
- * @smem one query
+ * @smem one query, and two floats per warp
  * @cost as decode_flash_1(), and per key and query 4 bytes written three times and read four times
  */
 enum kernel_status decode_mha(const struct decode_args *args, enum decode_loads loads, cudaStream_t stream);
 
 /**
  * @brief Part "flash_2": f16, one query, head_dim 64 or 128, 16-byte loads. Blocks divide the keys of a sequence; each
- *        serves up to four query heads of one K/V head, so that those request its keys and values once.
+ *        serves up to four query heads of one K/V head, so that its keys and values are loaded once for all of them.
  * @param[in] args   as for decode_flash_1(); workspace is used where a sequence is split
  * @param[in] stream where to launch
  * @return what decode_args_check() says with 16-byte loads and decode_workspace_bytes(args, ::DECODE_FLASH_2, 16), and
  *         in the same order ::KERNEL_INVALID_DIMENSION for q_len above 1 or another head_dim,
  *         ::KERNEL_UNSUPPORTED_DTYPE for f32; ::KERNEL_CUDA_ERROR
- * @launch (splits, kv_heads * ceil(heads / kv_heads / 4), batch) blocks of 256 threads; if there is more than one split,
- *         (heads, batch) to merge
+ * @launch (splits * kv_heads * ceil(heads / kv_heads / 4), 1, batch) blocks of 256 threads, the four heads' number fastest;
+ *         if there is more than one split, (heads, 1, batch) to merge
  * @smem four queries, and what eight warps found for four heads
  * @cost 4 * head_dim bytes per key and four query heads; 4 * (head_dim + 2) written and read per query head and split
  */
@@ -73,7 +74,7 @@ enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t s
  * @brief Bytes of scratch memory that @p variant needs, ::DECODE_AUTO included.
  *
  * It depends on extents and on the device, never on positions. ::DECODE_MHA: 4 * batch * heads * q_len * max_len, so that
- * a prompt of n tokens takes n * n floats per head. ::DECODE_FLASH_1: 0. ::DECODE_FLASH_2: it may be 0, and it is no more
+ * a prompt of n tokens takes n * max_len floats per head. ::DECODE_FLASH_1: 0. ::DECODE_FLASH_2: it may be 0, and it is no more
  * than a hundredth of what K and V of batch * max_len tokens take, rounded up to a multiple of 256.
  * @return the size; 0 if the extents or @p loads are not valid, for args NULL, for an unknown variant, and for one that
  *         does not serve the arguments. Of pointers only device_positions is looked at: NULL or not
