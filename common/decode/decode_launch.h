@@ -13,7 +13,7 @@
 enum {
     DECODE_WARP = 32,
     DECODE_THREADS = 128, /* of a block; four warps, two outputs of a projection each */
-    DECODE_BLOCKS = 4,    /* of a projection that fit on a multiprocessor: 128 registers a thread */
+    DECODE_BLOCKS = 4,    /* of a projection that fit on an SM: 128 registers per thread */
     DECODE_VECTOR = 8,    /* halves in 16 bytes: what a lane takes of a key, and of weights in a visit */
     DECODE_LOADS = 4,     /* visits whose weights a lane has under way */
     DECODE_SPAN = DECODE_WARP * DECODE_VECTOR, /* inputs that a warp takes in a visit */

@@ -7,7 +7,7 @@
  * Measured are the rates that kernels are set against: bytes copied and bytes read a second, the vendor's
  * matrix product, the cost of a launch; and, as "NAME_us@CASE", the time of a peer at the shape of a lesson's
  * case. The peak_ figures are computed from clocks and widths; nothing can be
- * faster. Each rate is the best of several repetitions: a ceiling is what the device reaches when nothing
+ * faster. Each rate is the best of several repetitions: a limit is what the device reaches when nothing
  * disturbs it.
  */
 #include <cuda_fp16.h>
@@ -423,7 +423,7 @@ static void measure_products(void) {}
 
 /* ---- theory ------------------------------------------------------------------------------------------- */
 
-/* Multiply-adds a clock of one multiprocessor: in f32, and in f16 on its tensor cores (0: not known). */
+/* Multiply-adds per clock of one SM: in f32, and in f16 on its tensor cores (0: not known). */
 static void rates_of(int arch, int *f32, int *f16)
 {
     *f32 = arch == 70 || arch == 75 || arch == 80 ? 64 : 128;

@@ -1,6 +1,6 @@
 /**
  * @file launch_info.c
- * @brief Which kernels a call launches, and how many blocks of them fit on a multiprocessor.
+ * @brief Which kernels a call launches, and how many blocks of them fit on an SM.
  *
  * The linker sends every launch of the student's object through here (`--wrap=cudaLaunchKernel`, and
  * `--wrap=__cudaLaunchKernel`, which CUDA 13's launch code calls); compiled so only where it does.

@@ -21,7 +21,7 @@ enum {
     WARP_M = 64,   // rows of C of a warp
     WARP_N = 32,   // columns of C of a warp
     PAD = 8,       // halves after each row of a tile: the next row begins 4 banks further
-    MIN_BLOCKS = 4 // of a multiprocessor: while one loads, the other multiplies
+    MIN_BLOCKS = 4 // of an SM: while one loads, the other multiplies
 };
 
 enum {

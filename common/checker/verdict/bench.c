@@ -207,7 +207,7 @@ static void tell_times(const struct check *check, int index)
            m->p10_us, m->p90_us, m->cost.flop / m->median_us * 1e-6, m->cost.min_bytes / m->median_us * 1e-3,
            m->cost.flop / m->cost.min_bytes);
     if (m->described)
-        printf("      %llu launches, theoretical occupancy %.0f%% (%u blocks a multiprocessor, the least of "
+        printf("      %llu launches, theoretical occupancy %.0f%% (%u blocks per SM, the least of "
                "them)\n",
                (unsigned long long)m->launches, 100.0 * m->occupancy, m->blocks_per_sm);
     if (m->cost.kernels > 0.0)

@@ -271,7 +271,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/** Blocks that fit on a multiprocessor at once. */
+/** Blocks that fit on an SM at once. */
 static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dynamic_bytes)
 {
     enum { SHARED_GRANULE = 128 };
