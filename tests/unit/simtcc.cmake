@@ -78,6 +78,24 @@ if(NOT EXISTS "${WORKDIR}/kept")
     message(SEND_ERROR "--run with -o leaves no program")
 endif()
 
+# What a distribution hardens its compiler with changes nothing (with a landing pad in front, no kernel was known as one).
+set(hardened "g++ -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE -pie")
+execute_process(COMMAND uname -m OUTPUT_VARIABLE processor OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(processor STREQUAL "x86_64")
+    string(APPEND hardened " -fcf-protection=full")
+elseif(processor STREQUAL "aarch64")
+    string(APPEND hardened " -mbranch-protection=standard")
+endif()
+set(usual "$ENV{CXX}")
+set(ENV{CXX} "${hardened}")
+expect("a hardened compiler" 0 "^$" --run runs.cu)
+expect("a finding with a hardened compiler" 86 "simt: out-of-bounds.*runs.cu:5" --run runs.cu -- wrong)
+if(NOT usual STREQUAL "")
+    set(ENV{CXX} "${usual}")
+else()
+    unset(ENV{CXX})
+endif()
+
 # ---- sources that must be refused, with the place ---------------------------------------------------------------
 # ptx(NAME REGEX STATEMENT): the asm statement in a kernel is refused at its line; k has int *p, float f, long long l, char c.
 function(ptx name expected statement)

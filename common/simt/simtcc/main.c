@@ -182,6 +182,13 @@ static void add_device_flags(struct string_list *command, const struct compiler 
                                        "-Wno-unknown-pragmas",
                                        "-Wno-psabi",
                                        "-Wno-attributes"};
+    /* Some distributions' compilers begin every function with a landing pad: the list of kernels (SIMT_LISTED) names what
+     * comes after it, and no function pointer points there. */
+#if defined(__aarch64__)
+    static const char *const landing_pads = "-mbranch-protection=none";
+#else
+    static const char *const landing_pads = "-fcf-protection=none";
+#endif
     static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",
                                       "--param=tsan-instrument-func-entry-exit=0"};
@@ -194,6 +201,7 @@ static void add_device_flags(struct string_list *command, const struct compiler 
     } else {
         for (size_t i = 0; i < sizeof(gcc) / sizeof(gcc[0]); i++) list_add(command, gcc[i]);
     }
+    list_add(command, landing_pads);
     if (cpu_has_half_and_fma()) {
         list_add(command, "-mf16c");
         list_add(command, "-mfma");
