@@ -37,6 +37,13 @@ function(apply_mutant mutant source out)
         set(${variable} "${CMAKE_MATCH_2}" PARENT_SCOPE)
     endforeach()
 
+    string(FIND "${rest}" "\n<<<<\n" head_end)
+    string(SUBSTRING "${rest}" 0 ${head_end} head)
+    string(REGEX REPLACE "(^|\n)(why|killed-by|covered-by|device|names|source): [^\n]*" "" head "${head}")
+    if(NOT head STREQUAL "")
+        message(FATAL_ERROR "${mutant}: before its first block stands what is no line of a mutant:${head}")
+    endif()
+
     set(applied 0)
     while(TRUE)
         string(FIND "${rest}" "\n<<<<\n" start)

@@ -4,7 +4,7 @@
 #   cmake --build --preset grade
 #   ctest --preset grade --output-junit grade.xml
 #
-# grade.NN_topic.build.DEVICE    builds the lesson's kernel file as a stranger's
+# grade.NN_topic.build.DEVICE    builds the lesson's kernel file as an untrusted one
 # grade.NN_topic.GROUP.DEVICE    the cases of one group; points and times as CTest measurements
 # A file that is not there or does not build fails (or skips, if nothing was handed in) its own lesson's tests only.
 #

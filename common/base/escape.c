@@ -2,7 +2,7 @@
  * @file escape.c
  * @brief Names and messages as visible text, and that text in the notations of the reports.
  *
- * Ours, and not an XML or JSON library's: what strangers chose is made visible here, the same for every notation, and
+ * Ours, and not an XML or JSON library's: what others chose is made visible here, the same for every notation, and
  * the reports need no more of the notations than these quoting rules.
  */
 #include "escape.h"

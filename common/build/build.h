@@ -13,7 +13,7 @@ enum build_state {
     BUILD_READY,
     BUILD_BROKEN,     /**< the kernel file does not compile or link */
     BUILD_IMPOSSIBLE, /**< something else is wrong; it has been complained about */
-    BUILD_REFUSED,    /**< the kernel file does what a stranger's may not (build_untrusted() only) */
+    BUILD_REFUSED,    /**< the kernel file does what an untrusted one may not (build_untrusted() only) */
     BUILD_LATE        /**< the compiler took too much time or memory over it (build_untrusted() only) */
 };
 
@@ -34,12 +34,12 @@ struct build {
 void build_runner(const struct lesson_folder *lesson, const char *kernel, enum device device,
                   enum build_level level, struct build *build);
 /**
- * @brief The same for a stranger's file: compilers run in the sandbox (common/sandbox/sandbox.h); the text, what the
+ * @brief The same for an untrusted file: compilers run in the sandbox (common/sandbox/sandbox.h); the text, what the
  *        preprocessor made of it and the object are checked before anything is linked.
  */
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
                      struct build *build);
-/** @brief From now on compilers get @p seconds for a stranger's file; without, 90 for simt and 300 for gpu. */
+/** @brief From now on compilers get @p seconds for an untrusted file; without, 90 for simt and 300 for gpu. */
 void build_untrusted_limit(double seconds);
 /** @brief The same, but no more than they would get without; 0 changes nothing. */
 void build_untrusted_at_most(double seconds);

@@ -1,6 +1,6 @@
 /**
  * @file build_untrusted.c
- * @brief From a stranger's kernel file to a runner. Every program that reads it runs in the sandbox, and
+ * @brief From an untrusted kernel file to a runner. Every program that reads it runs in the sandbox, and
  * between        them stands a check:
  *
  *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ gated.o ─▶ simtcc ─▶ runner

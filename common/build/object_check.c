@@ -1,6 +1,6 @@
 /**
  * @file object_check.c
- * @brief The rules for what stands in a stranger's object file.
+ * @brief The rules for what stands in an untrusted object file.
  */
 #include "object_check.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file object_check.h
- * @brief What a stranger's object file defines and asks for, read by a small ELF reader of our own.
+ * @brief What an untrusted object file defines and asks for, read by a small ELF reader of our own.
  *
  * A linker does not stop an object that defines malloc or brings a constructor. So before it is linked, an
  * object may define the contract's functions and things of its own that no other object can see or mistake

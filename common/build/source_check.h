@@ -1,6 +1,6 @@
 /**
  * @file source_check.h
- * @brief What a stranger's kernel file may say: which headers it includes, which directives and words it
+ * @brief What an untrusted kernel file may say: which headers it includes, which directives and words it
  * uses.
  *
  * This is the first of three nets, and the one whose refusals read best. The second looks at what the

@@ -13,7 +13,7 @@
 #include "checker/cases/case_table.h"
 #include "options.h"
 #include "checker/verdict/child.h"
-#include "checker/verdict/rehearse.h"
+#include "checker/verdict/profile_checker.h"
 #include "checker/report/report.h"
 
 enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_BROKEN = 2, EXIT_NOTHING = 77 };
@@ -85,10 +85,10 @@ static int save_case(struct check *check)
     return EXIT_BROKEN;
 }
 
-static int rehearse(struct check *check)
+static int profile_checker(struct check *check)
 {
     check_run(check);
-    rehearse_report(check);
+    profile_checker_report(check);
     return check->broken[0] == '\0' ? EXIT_PASS : EXIT_BROKEN;
 }
 
@@ -158,5 +158,5 @@ int main(int argc, char **argv)
     }
     if (check.options.save_case != NULL) return save_case(&check);
     if (choose(&check) != 0 || make_folder(check.options.remember) != 0) return EXIT_BROKEN;
-    return check.options.rehearse ? rehearse(&check) : run(&check);
+    return check.options.profile_checker ? profile_checker(&check) : run(&check);
 }

@@ -35,7 +35,7 @@ void options_usage(FILE *file)
         "  --total-limit S      seconds all cases together may take; what is left is not tried then\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
         "  --fail-fast          stop at the first case that does not pass; cheap cases first\n"
-        "  --isolated           the runner is a stranger's: as another user, in bubblewrap where it works\n"
+        "  --isolated           the runner is untrusted: as another user, in bubblewrap where it works\n"
         "  -v                   a line for every case\n"
         "  --dump               what came back, beside what the oracle gives\n"
         "  --bench              times (gpu) or counters (simt) of the speed cases\n"
@@ -43,7 +43,7 @@ void options_usage(FILE *file)
         "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
         "  --csv FILE --json FILE --ctest   records for programs\n"
         "  --list               the cases; needs no runner\n"
-        "  --rehearse           how long inputs and oracle take; needs no runner\n"
+        "  --profile-checker    how long inputs and oracle take; needs no runner\n"
         "  --costs              what each case costs by definition, as CSV; needs no runner\n"
         "  --rubric             what the lesson's points are given for; needs no runner\n"
         "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
@@ -181,7 +181,7 @@ static int read_flag(struct options *options, const char *name)
                  {"--dump", &options->dump},          {"--bench", &options->bench},
                  {"--list", &options->list},          {"--costs", &options->costs},
                  {"--rubric", &options->rubric},      {"--ctest", &options->ctest},
-                 {"--isolated", &options->isolated},  {"--rehearse", &options->rehearse},
+                 {"--isolated", &options->isolated},  {"--profile-checker", &options->profile_checker},
                  {"--fail-fast", &options->fail_fast}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
@@ -215,7 +215,7 @@ int options_read(struct options *options, int argc, char **argv)
                         "neither with --isolated nor with --secret-seed-file");
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
     if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
-        !options->rehearse && options->save_case == NULL)
+        !options->profile_checker && options->save_case == NULL)
         return complain("which runner?", "--runner is missing");
     return 0;
 }

@@ -55,7 +55,7 @@ struct decode_context {
 
 /** @brief A lane's eight elements of the newest key and of its value. */
 struct decode_newest {
-    uint4 key;   /**< turned; halves, as they are in the cache from now on */
+    uint4 key;   /**< rotated; halves, as they are in the cache from now on */
     uint4 value; /**< the same */
 };
 
@@ -143,7 +143,7 @@ static __device__ __forceinline__ void decode_ask(struct decode_keys *next, cons
     }
 }
 
-/** @brief Cosines and sines of the angles that pairs of elements are turned by. */
+/** @brief Cosines and sines of the angles that pairs of elements are rotated by. */
 struct decode_angles {
     alignas(16) float cosine[2 * DECODE_WARP]; /**< [head_dim / 2] */
     alignas(16) float sine[2 * DECODE_WARP];   /**< the same */
@@ -180,37 +180,40 @@ static __device__ __forceinline__ uint4 decode_to_halves(const float *from)
     return halves;
 }
 
-/** @brief How a lane turns its eight elements: each is half of a pair, the other half is half_dim away. */
-struct decode_turn {
+/** @brief How a lane rotates its eight elements: each is half of a pair, the other half is half_dim away. */
+struct decode_rotation {
     float cosine[DECODE_VECTOR]; /**< times the element */
     float sine[DECODE_VECTOR];   /**< times the other of its pair; negative for the first half of a head */
     int at;                      /**< the first of the eight */
     int other;                   /**< the first of the others */
 };
 
-/** @brief Fills in @p turn for the lane's elements from @p d on. */
-static __device__ __forceinline__ void
-decode_prepare_turn(struct decode_turn *turn, const struct decode_angles &angles, int d, int half_dim)
+/** @brief Fills in @p rotation for the lane's elements from @p d on. */
+static __device__ __forceinline__ void decode_prepare_rotation(struct decode_rotation *rotation,
+                                                               const struct decode_angles &angles, int d,
+                                                               int half_dim)
 {
     const bool first_half = d < half_dim;
     const int pair = first_half ? d : d - half_dim;
-    turn->at = d;
-    turn->other = first_half ? d + half_dim : pair;
-    decode_load_eight(turn->cosine, angles.cosine + pair);
-    decode_load_eight(turn->sine, angles.sine + pair);
+    rotation->at = d;
+    rotation->other = first_half ? d + half_dim : pair;
+    decode_load_eight(rotation->cosine, angles.cosine + pair);
+    decode_load_eight(rotation->sine, angles.sine + pair);
 #pragma unroll
-    for (int i = 0; i < DECODE_VECTOR; i++) turn->sine[i] = first_half ? -turn->sine[i] : turn->sine[i];
+    for (int i = 0; i < DECODE_VECTOR; i++)
+        rotation->sine[i] = first_half ? -rotation->sine[i] : rotation->sine[i];
 }
 
-/** @brief The lane's eight elements of a query or key, turned. */
-static __device__ __forceinline__ void decode_load_turned(float *to, const float *head, // [head_dim]
-                                                          const struct decode_turn &turn)
+/** @brief The lane's eight elements of a query or key, rotated. */
+static __device__ __forceinline__ void decode_load_rotated(float *to, const float *head, // [head_dim]
+                                                           const struct decode_rotation &rotation)
 {
     float mine[DECODE_VECTOR], other[DECODE_VECTOR];
-    decode_load_eight(mine, head + turn.at);
-    decode_load_eight(other, head + turn.other);
+    decode_load_eight(mine, head + rotation.at);
+    decode_load_eight(other, head + rotation.other);
 #pragma unroll
-    for (int i = 0; i < DECODE_VECTOR; i++) to[i] = fmaf(mine[i], turn.cosine[i], other[i] * turn.sine[i]);
+    for (int i = 0; i < DECODE_VECTOR; i++)
+        to[i] = fmaf(mine[i], rotation.cosine[i], other[i] * rotation.sine[i]);
 }
 
 /** @brief What the kernel in front has made of a row, for one head. */
@@ -221,16 +224,15 @@ struct decode_fresh {
 };
 
 /** @brief Takes the newest key and value, and appends them to the cache if @p place is not NULL. */
-static __device__ __forceinline__ struct decode_newest decode_take_newest(const struct decode_context &k,
-                                                                          const struct decode_fresh &fresh,
-                                                                          const struct decode_turn &turn,
-                                                                          const size_t *place)
+static __device__ __forceinline__ struct decode_newest
+decode_take_newest(const struct decode_context &k, const struct decode_fresh &fresh,
+                   const struct decode_rotation &rotation, const size_t *place)
 {
     struct decode_newest newest;
     float eight[DECODE_VECTOR];
-    decode_load_turned(eight, fresh.key, turn);
+    decode_load_rotated(eight, fresh.key, rotation);
     newest.key = decode_to_halves(eight);
-    decode_load_eight(eight, fresh.value + turn.at);
+    decode_load_eight(eight, fresh.value + rotation.at);
     newest.value = decode_to_halves(eight);
     if (place != NULL) {
         *(uint4 *)(k.keys + *place) = newest.key;
@@ -242,7 +244,7 @@ static __device__ __forceinline__ struct decode_newest decode_take_newest(const 
 /**
  * @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked
  * for at once, the first before decode_wait(): no kernel of a step writes to them. The newest key comes from
- * the kernel in front; its group turns it, and appends it to the cache if @p appends. All threads must call
+ * the kernel in front; its group rotates it, and appends it to the cache if @p appends. All threads must call
  * it.
  */
 template <int LANES>
@@ -258,16 +260,16 @@ static __device__ __forceinline__ void decode_find(struct decode_found *found, c
     float query[DECODE_VECTOR] = {0.0f};
     struct decode_newest newest = {};
     struct decode_keys next;
-    struct decode_turn turn;
+    struct decode_rotation rotation;
     decode_places(places, c, k, block_table, k.group);
     decode_ask(&next, k, places, k.group);
     const size_t place = decode_cache_offset(c, block_table, k.row, k.position) + (size_t)at;
     decode_find_angles(angles, k.position, c.head_dim / 2);
     __syncthreads(); // the angles are there
-    decode_prepare_turn(&turn, *angles, k.busy ? at : 0, c.head_dim / 2);
+    decode_prepare_rotation(&rotation, *angles, k.busy ? at : 0, c.head_dim / 2);
     decode_wait(); // query, newest key and value belong to the kernel in front
-    if (k.busy) decode_load_turned(query, fresh.query, turn);
-    if (has_newest) newest = decode_take_newest(k, fresh, turn, appends ? &place : NULL);
+    if (k.busy) decode_load_rotated(query, fresh.query, rotation);
+    if (has_newest) newest = decode_take_newest(k, fresh, rotation, appends ? &place : NULL);
     int first_of_warp = k.group - k.group % (DECODE_WARP / LANES);
     for (int first = k.group; first_of_warp <= k.position; first += stride) {
         const struct decode_keys now = next;

@@ -24,7 +24,7 @@ enum {
     DECODE_KEYS = 4                            /* of a group of lanes that are under way at once */
 };
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
-#define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are turned by */
+#define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are rotated by */
 
 /** @brief What a launch just made of itself. */
 static inline enum kernel_status decode_launch_status(void)

@@ -139,10 +139,10 @@ static void keep_rows(const struct results *results, struct grade_result *result
     }
 }
 
-/* A student's runner is a stranger's; the course's own solution is not. */
-static void add_arguments(const struct grade_plan *plan, int stranger, struct judgement_request *request)
+/* A student's runner is untrusted; that of the course's own solution is not. */
+static void add_arguments(const struct grade_plan *plan, int untrusted, struct judgement_request *request)
 {
-    request->submission = stranger ? plan->submissions : NULL;
+    request->submission = untrusted ? plan->submissions : NULL;
     argument_add(&request->checker_arguments, "--secret-seed-file");
     argument_add(&request->checker_arguments, plan->seed_file);
 }
@@ -229,12 +229,12 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
 
 /* Rows of the speed cases of @p runner, measured now. */
 static void measure(const struct grade_plan *plan, const struct grade_unit *unit, const char *kernel,
-                    const char *runner, int stranger, struct judgement *bench)
+                    const char *runner, int untrusted, struct judgement *bench)
 {
     struct judgement_request request = {
         .lesson = unit->lesson, .kernel = kernel, .device = unit->device, .bench = 1};
-    add_arguments(plan, stranger, &request);
-    if (stranger) add_time_limit(&request);
+    add_arguments(plan, untrusted, &request);
+    if (untrusted) add_time_limit(&request);
     complaints_keep(1);
     judge_runner(&request, runner, bench);
     complaints_keep(0);

@@ -4,7 +4,7 @@
  *        no use for them.
  *
  * On `simt` a runner never may (common/sandbox/sandbox_filter.c). CUDA's driver needs some of them to open
- * its device, so on `gpu` the runner forbids them itself, before it calls a stranger's kernel (lock.c).
+ * its device, so on `gpu` the runner forbids them itself, before it calls an untrusted kernel (lock.c).
  */
 #ifndef WARPWISE_RUNNER_FILE_CALLS_H
 #define WARPWISE_RUNNER_FILE_CALLS_H

@@ -13,7 +13,7 @@
 #include "runner.h"
 #include "simt_only.h"
 
-/* While a stranger's code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies
+/* While untrusted code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies
  * that would bring device memory to the host. */
 static void hide_image(const struct device_case *run, int hide)
 {

@@ -1,6 +1,6 @@
 /**
  * @file lock.c
- * @brief A system call filter that the runner sets for itself before it calls a stranger's kernel, on top of
+ * @brief A system call filter that the runner sets for itself before it calls an untrusted kernel, on top of
  *        the one it was started under (common/sandbox/sandbox_filter.c): threads, but no processes and no
  *        programs; and nothing any more of what a GPU's driver needed only to open its device.
  */

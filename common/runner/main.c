@@ -3,7 +3,7 @@
  * @brief The runner: the student's kernel and what it takes to call it. It knows no right answer.
  *
  *     runner --session IMAGE CONTROL REPLY     started by the checker with three inherited descriptors
- *     runner --locked-session ...              the same for a stranger's kernel: it starts no more programs
+ *     runner --locked-session ...              the same for an untrusted kernel: it starts no more programs
  *     runner --case-file FILE                  one case saved by `checker --save-case`, for a debugger or
  *     profiler
  */
@@ -59,7 +59,7 @@ static int open_device(struct wire_header *image)
 
 /* What a driver puts off until it is asked for, it is asked for now: memory, a stream, an event, a launch of
  * its own. Once the runner is locked it would be refused what it needs for the first of each. */
-static void rehearse(void)
+static void warm_up_driver(void)
 {
     void *memory = NULL, *pinned = NULL;
     cudaStream_t stream = NULL;
@@ -117,7 +117,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
     int gpu = simt_lines_prepare == NULL;
     if (locked && !gpu) simt_lines_prepare();
     int failed = open_device(image) != 0;
-    if (locked && gpu && !failed) rehearse();
+    if (locked && gpu && !failed) warm_up_driver();
     if (locked) lock_runner(gpu);
     if (boundary_open != NULL && simt_seal_settings != NULL) simt_seal_settings();
     if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;

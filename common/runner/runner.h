@@ -20,7 +20,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 size_t lesson_workspace_bytes(const struct wire_case *item);
 
 /** @brief In lesson_call(): between 1 and 0 the marshalling may wait, allocate, use any stream and copy to the host. The
- *         kernel file itself may not (found on `simt`), nor make such copies where it is a stranger's. */
+ *         kernel file itself may not (found on `simt`), nor make such copies where it is untrusted. */
 void marshalling_may_look(int may);
 
 /** @brief In lesson_call(), for an entry point that may make streams, events and graphs. Memory it may not. */

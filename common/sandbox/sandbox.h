@@ -1,6 +1,6 @@
 /**
  * @file sandbox.h
- * @brief Any command line, run as if it wanted to do harm: a compiler at work on a stranger's file, or a
+ * @brief Any command line, run as if it wanted to do harm: a compiler at work on an untrusted file, or a
  * runner.
  *
  *     this process ──▶ keeper ──▶ [bubblewrap ──▶] the program ──▶ whatever it starts

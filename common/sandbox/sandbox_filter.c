@@ -152,7 +152,7 @@ static void add_own_limits(struct sandbox_filter *filter)
 }
 
 /* No network. CUDA's driver gives up unless it gets a socket for this machine alone, until its device is
- * open: from then on common/runner/lock.c forbids that, too, to a runner of a stranger's kernel. */
+ * open: from then on common/runner/lock.c forbids that, too, to a runner of an untrusted kernel. */
 static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
 {
     if (!local_allowed) {

@@ -1,4 +1,4 @@
-# Strangers' files on a device: one at a time by `check --submission`, then a class of six by `grade`. Sourced by verify.sh.
+# Untrusted files on a device: one at a time by `check --submission`, then a class of six by `grade`. Sourced by verify.sh.
 
 isolated_work=build/gpu_isolated
 

@@ -77,7 +77,7 @@ static const struct table_row TABLE[] = {
     /* A v1 that keeps all scores in shared memory has no room for so many. */
     {"length_66001",            GROUP_EDGES,    1 << PART_V2,     1,     1,    1,  32,   32, 66001, FULL,              NAN_REST,       {0}},
     {"around_partitions",       GROUP_EDGES,    A,                8,     1,    1,  32,   16,  1025, AROUND_PARTITIONS, NAN_REST,       {0}},
-    {"few_multiprocessors",     GROUP_EDGES,    A,                2,     4,    2,  32,   16,   400, MIXED,             NAN_REST,       {.few_sms = 1, .alibi = 1}},
+    {"few_sms",                 GROUP_EDGES,    A,                2,     4,    2,  32,   16,   400, MIXED,             NAN_REST,       {.few_sms = 1, .alibi = 1}},
     {"promised_32768",          GROUP_EDGES,    A,                3,     2,    1,  32,   32, 32768, AROUND_PAGES,      NAN_REST,       {.memory = SPARSE}},
     {"around_pages",            GROUP_EDGES,    A,                8,     2,    1,  64,   16,    70, AROUND_PAGES,      NAN_REST,       {0}},
     {"around_pages_of_32",      GROUP_EDGES,    A,                8,     4,    4,  32,   32,   140, AROUND_PAGES,      NAN_REST,       {0}},

@@ -77,7 +77,7 @@ static const struct table_row TABLE[] = {
     {"keys_8192",            GROUP_EDGES,    H | V, F16,   1,    1,    1,    8,   1,  8191, NAN_REST,       {0}},
     {"keys_8193",            GROUP_EDGES,    A,     F16,   1,    1,    1,    8,   1,  8192, NAN_REST,       {0}},
     {"keys_20011",           GROUP_EDGES,    V | D, F16,   1,    1,    1,   16,   1, 20010, NAN_REST,       {.full = 1}},
-    {"few_multiprocessors",  GROUP_EDGES,    F,     F16,   2,    4,    1,   64,   1,  1300, NAN_REST,       {.few_sms = 1}},
+    {"few_sms",              GROUP_EDGES,    F,     F16,   2,    4,    1,   64,   1,  1300, NAN_REST,       {.few_sms = 1}},
     {"split_of_one_head",    GROUP_EDGES,    F,     F16,   1,    1,    1,   64,   1,   700, NAN_REST,       {.on_device = 1}},
     {"split_of_a_group",     GROUP_EDGES,    F,     F16,   1,    4,    1,  128,   1,  1300, NAN_REST,       {.full = 1}},
     {"split_and_short",      GROUP_EDGES,    F,     F16,   3,    2,    1,   64,   1,    20, NAN_REST,       {.on_device = 1, .room = 2000}},

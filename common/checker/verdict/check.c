@@ -13,7 +13,7 @@
 
 #include "bench.h"
 #include "judge.h"
-#include "rehearse.h"
+#include "profile_checker.h"
 
 /* The most of a session on the software device, and on a GPU: there each start of a runner waits for the driver. */
 enum { SIMT_ITEMS = 128, GPU_ITEMS = 512, FIRST_ITEMS = 8 };
@@ -46,10 +46,10 @@ static void make_item(const struct check *check, int case_index, int item_index,
 
 static void run_session(struct check *check, struct session *session)
 {
-    double begin = rehearse_now();
+    double begin = profile_checker_now();
     if (check->broken[0] == '\0' && session_open(session) == 0) {
-        if (check->options.rehearse)
-            rehearse_session(session, rehearse_now() - begin);
+        if (check->options.profile_checker)
+            profile_checker_session(session, profile_checker_now() - begin);
         else
             session_run(session);
     }
@@ -60,7 +60,7 @@ static void run_session(struct check *check, struct session *session)
             snprintf(verdict->headline, sizeof verdict->headline, "%s", check->broken);
             continue;
         }
-        if (check->options.rehearse) continue;
+        if (check->options.profile_checker) continue;
         if (check->stopped) continue;
         if (!session->item[i].judged) judge_item(session, i);
         check->judged[session->item[i].case_index]++;
@@ -241,7 +241,7 @@ void check_run(struct check *check)
     free(item);
     free(items);
     if (check->stopped) leave_unreached(check);
-    if (check->broken[0] != '\0' && !check->options.rehearse) mark_unreached(check);
+    if (check->broken[0] != '\0' && !check->options.profile_checker) mark_unreached(check);
     settle_not_started(check);
 }
 

@@ -8,7 +8,7 @@
  * math library is not part of the key: a folder is for one machine.
  *
  * A file is written under another name and renamed when it is whole, so that several checkers may share a folder.
- * Right answers lie on the disk then: never where the kernel is a stranger's or the seed a secret.
+ * Right answers lie on the disk then: never where the kernel is untrusted or the seed a secret.
  */
 #ifndef WARPWISE_CHECKER_REMEMBER_H
 #define WARPWISE_CHECKER_REMEMBER_H

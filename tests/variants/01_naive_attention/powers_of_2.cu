@@ -2,7 +2,7 @@
  * A correct solution of another shape: powers of 2 in place of powers of e, a maximum that is rounded up to a whole
  * number, sums that are corrected while they run, and five blocks that walk over all rows.
  */
-// near: warp_per_row
+// covered-by: warp_per_row
 #include "naive_attention.h"
 
 /** How many keys query row @p row of all rows sees. */

@@ -2,7 +2,7 @@
  * A correct solution of another shape: one thread a block, one row a block, all sums in double, and each result
  * rounded once.
  */
-// near: thread_per_row
+// covered-by: thread_per_row
 #include "naive_attention.h"
 
 /** How many keys query row @p row of all rows sees. */

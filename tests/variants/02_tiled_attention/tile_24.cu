@@ -2,7 +2,7 @@
  * A correct solution of another shape: tiles of 24 x 24 results with 7 of the shared dimension at a time, and the whole
  * of attention in one kernel that leaves its workspace alone: a tile of 24 queries keeps its 24 running rows itself.
  */
-// near: tile_16
+// covered-by: tile_16
 #include "tiled_attention.h"
 
 /** How many keys query row @p row of all rows sees. */

@@ -2,7 +2,7 @@
  * A correct solution of another shape: one warp a block, a tile of 8 queries, everything in double but what is loaded
  * and stored, and keys taken from the last to the first.
  */
-// near: transposed_tiles
+// covered-by: transposed_tiles
 #include "tiled_attention.h"
 
 /** How many keys query row @p row of all rows sees. */

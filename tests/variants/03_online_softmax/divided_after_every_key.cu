@@ -3,7 +3,7 @@
  * every key, so that it is right at any time, and the maximum of a row is rounded up to where exp of it is a
  * power of two, so that it changes rarely. Each loses more than others do, and no more than it may.
  */
-// near: thread_per_row
+// covered-by: thread_per_row
 #include "online_softmax.h"
 
 /** How many keys query row @p row of all rows sees. */

@@ -2,7 +2,7 @@
  * A correct solution of another shape: tiles of 7 keys, a maximum that is rounded up to a whole number and only moved
  * when it must be, blocks of 96 threads, three blocks that walk over all rows, and a sum that is kept divided.
  */
-// near: tiles_in_shared
+// covered-by: tiles_in_shared
 #include "online_softmax.h"
 
 enum { HEAD_DIM_MAX = 256 };

@@ -2,7 +2,7 @@
  * A correct solution of another shape: one thread a block and one block a row, in double; attention is two passes over
  * the keys, one for the pair and one for the output, and computes every score twice.
  */
-// near: warp_in_double
+// covered-by: warp_in_double
 #include "online_softmax.h"
 
 enum { HEAD_DIM_MAX = 256 };

@@ -3,7 +3,7 @@
  * the product with log2(e) and the subtraction of the maximum are one fma, and the maximum is rounded up to a multiple
  * of 8: a score that is no power of 2 must be below 2^20 or so.
  */
-// near: warp_per_row
+// covered-by: warp_per_row
 #include "flash_attention_1.h"
 
 #include <cuda_fp16.h>

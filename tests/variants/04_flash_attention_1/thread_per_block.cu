@@ -1,4 +1,4 @@
-// near: by_the_book
+// covered-by: by_the_book
 /*
  * A correct solution of another shape: a block of one thread does one head, with tiles of 40 keys and sums in double.
  * The output is not divided before the last tile, and the rows are visited from the last one up.

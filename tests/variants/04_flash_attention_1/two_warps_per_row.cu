@@ -1,4 +1,4 @@
-// near: warp_per_row
+// covered-by: warp_per_row
 /*
  * A correct solution of another shape: two warps do a row together. Each takes half the keys of a tile of 24, with a
  * maximum and a sum of its own, and the first one merges what the second one found, in an order that is fixed.

@@ -1,4 +1,4 @@
-// near: warp_per_row
+// covered-by: warp_per_row
 /*
  * A correct solution of another shape: a block of one thread owns one row. It goes over the keys twice, first for the
  * maximum and then for the sums, which are in double; no shared memory, nothing is ever corrected.

@@ -1,4 +1,4 @@
-// near: lazy_maximum
+// covered-by: lazy_maximum
 /*
  * A correct solution with tiles that are no power of two: 24 queries, 40 keys, 96 threads, four of them a row. The
  * running maximum is in base 2 and rounded up to a whole number, so that every correction is an exact power of two.

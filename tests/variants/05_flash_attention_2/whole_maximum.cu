@@ -4,7 +4,7 @@
  * Weights of equal scores are then all the same number and not 1: their sum rounds in the same direction
  * at every key.
  */
-// near: lazy_maximum
+// covered-by: lazy_maximum
 #include "flash_attention_2.h"
 
 #include <cuda_fp16.h>

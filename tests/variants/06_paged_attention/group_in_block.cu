@@ -4,7 +4,7 @@
  * a key and adds up its score in double, then a column and adds up its values in double. v1 is the same for a
  * group of one. The table is judged by a thread an entry.
  */
-// near: scores_in_shared
+// covered-by: scores_in_shared
 #include "paged_attention.h"
 
 #include <cuda_fp16.h>

@@ -3,7 +3,7 @@
  * key after key, and merges each as lesson 03 has it. v1 gives it a block of its own; in v2 the heads of a group
  * are the threads of a block. Nothing is split, so no workspace is asked for, however long a sequence may be.
  */
-// near: warp_in_double
+// covered-by: warp_in_double
 #include "paged_attention.h"
 
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
 // Variant: every step is captured anew, and the executable graph made anew. Slow, and right.
-// near: updated_every_step
+// covered-by: updated_every_step
 
 #include "cuda_graph.h"
 

@@ -1,6 +1,6 @@
 // Variant: a bucket is captured when a batch first needs it. Only the largest is captured at the
 // beginning, which finds out whether the model is complete.
-// near: graph_for_every_size
+// covered-by: graph_for_every_size
 
 #include "cuda_graph.h"
 

@@ -1,6 +1,6 @@
 // Variant: captured on a stream of its own, in relaxed mode, the largest bucket first; one kernel copies the inputs and
 // pads them, one block per entry of the tables; and graphs are found by their number of rows.
-// near: two_streams
+// covered-by: two_streams
 #include "cuda_graph.h"
 
 #include <stdlib.h>

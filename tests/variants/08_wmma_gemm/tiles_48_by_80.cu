@@ -2,7 +2,7 @@
  * A correct solution of another shape: tiles of 48 x 80, a warp for each of their 15 fragments, slices of 16 along k, and a few blocks that
  * stay: each takes every so many of the tiles. All of C passes through shared memory.
  */
-// near: warp_per_fragment
+// covered-by: warp_per_fragment
 #include "wmma_gemm.h"
 
 #include <cuda_fp16.h>

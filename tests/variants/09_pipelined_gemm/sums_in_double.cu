@@ -2,7 +2,7 @@
  * A correct solution of another shape: one thread an element of C, a sum in double that is rounded once. A few blocks
  * walk over all of C, and nothing is fetched ahead.
  */
-// near: simple_order
+// covered-by: simple_order
 #include "pipelined_gemm.h"
 
 #include <cuda_fp16.h>

@@ -2,7 +2,7 @@
  * A correct solution of another shape: tiles of 48 x 80, a warp for each of their 15 fragments, a ring of slices filled by ordinary loads, and a few blocks that
  * stay: each takes every so many of the tiles. All of C passes through shared memory.
  */
-// near: one_warp_copies
+// covered-by: one_warp_copies
 #include "pipelined_gemm.h"
 
 #include <cuda_fp16.h>

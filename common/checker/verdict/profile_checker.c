@@ -1,8 +1,8 @@
 /**
- * @file rehearse.c
+ * @file profile_checker.c
  * @brief Times of inputs, comparison of bits, and oracle, case by case; over all threads, whatever else runs.
  */
-#include "rehearse.h"
+#include "profile_checker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum phase { INPUTS, BITS, VALUES, PHASES, SHOWN = 12 };
 
 static double spent[CHECK_CASES][PHASES];
 
-double rehearse_now(void)
+double profile_checker_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -51,34 +51,34 @@ static void play(struct session *session, int index)
     }
 }
 
-static void rehearse_item(struct session *session, int index)
+static void profile_checker_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
     double *of_case = spent[item->case_index], begin;
     char reason[VERDICT_TEXT] = "no memory";
     struct judged judged;
     play(session, index);
-    begin = rehearse_now();
+    begin = profile_checker_now();
     int open = judged_open(&judged, session, index) == 0;
     if (!open || !compare_untouched(&judged, reason, sizeof reason))
         snprintf(session->check->broken, sizeof session->check->broken, "%s: %.300s", item->settled.name,
                  reason);
     else if (item->settled.expected == KERNEL_OK)
         (void)compare_runs(&judged, reason, sizeof reason);
-    of_case[BITS] += rehearse_now() - begin;
-    begin = rehearse_now();
+    of_case[BITS] += profile_checker_now() - begin;
+    begin = profile_checker_now();
     if (open && item->settled.expected == KERNEL_OK) (void)compare_values(&judged, reason, sizeof reason);
-    of_case[VALUES] += rehearse_now() - begin;
+    of_case[VALUES] += profile_checker_now() - begin;
     judged_close(&judged);
 }
 
-void rehearse_session(struct session *session, double seconds)
+void profile_checker_session(struct session *session, double seconds)
 {
     double bytes = (double)session->bytes;
     for (int i = 0; i < session->count && session->check->broken[0] == '\0'; i++) {
         const struct item *item = &session->item[i];
         spent[item->case_index][INPUTS] += seconds * (double)session_item_bytes(session, item) / bytes;
-        rehearse_item(session, i);
+        profile_checker_item(session, i);
     }
 }
 
@@ -87,7 +87,7 @@ static double sum_of(int index)
     return spent[index][INPUTS] + spent[index][BITS] + spent[index][VALUES];
 }
 
-void rehearse_report(const struct check *check)
+void profile_checker_report(const struct check *check)
 {
     double all[PHASES] = {0.0};
     int shown[CHECK_CASES] = {0};

@@ -1,9 +1,9 @@
 /**
- * @file rehearse.h
- * @brief `checker --rehearse`: all that the checker itself does, and no kernel: where does its time go?
+ * @file profile_checker.h
+ * @brief `checker --profile-checker`: all that the checker itself does, and no kernel: where does its time go?
  */
-#ifndef WARPWISE_CHECKER_REHEARSE_H
-#define WARPWISE_CHECKER_REHEARSE_H
+#ifndef WARPWISE_CHECKER_PROFILE_CHECKER_H
+#define WARPWISE_CHECKER_PROFILE_CHECKER_H
 
 #include "session.h"
 
@@ -13,12 +13,12 @@
  *
  * Inputs come back as they went out; outputs are zeros, so what is compared is wrong, at the price of right ones.
  */
-void rehearse_session(struct session *session, double seconds);
+void profile_checker_session(struct session *session, double seconds);
 
 /** @brief Prints the slowest cases and the sums. */
-void rehearse_report(const struct check *check);
+void profile_checker_report(const struct check *check);
 
 /** @brief CPU seconds of this process so far. */
-double rehearse_now(void);
+double profile_checker_now(void);
 
 #endif
