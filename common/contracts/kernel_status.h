@@ -20,8 +20,9 @@ enum kernel_status {
     KERNEL_OUT_OF_MEMORY,     /**< the workspace is missing or smaller than `..._workspace_bytes` says */
     KERNEL_CUDA_ERROR,        /**< the CUDA runtime refused a launch; cudaGetLastError() has been read */
     KERNEL_INVALID_CONFIG,    /**< a null pointer, or an option with no meaning */
-    KERNEL_INVALID_BLOCK_TABLE, /**< a block table entry is outside the cache */
-    KERNEL_NOT_STARTED          /**< the skeleton's own answer: nothing has been written here yet */
+    KERNEL_INVALID_BLOCK_TABLE,     /**< a block table entry is outside the cache */
+    KERNEL_NOT_STARTED,             /**< the skeleton's own answer: nothing has been written here yet */
+    KERNEL_UNSUPPORTED_ARCHITECTURE /**< the GPU is older than this kernel needs */
 };
 
 /** @brief The name of @p status as it is spelled above. */
@@ -46,6 +47,8 @@ static inline const char *kernel_status_name(enum kernel_status status)
         return "KERNEL_INVALID_BLOCK_TABLE";
     case KERNEL_NOT_STARTED:
         return "KERNEL_NOT_STARTED";
+    case KERNEL_UNSUPPORTED_ARCHITECTURE:
+        return "KERNEL_UNSUPPORTED_ARCHITECTURE";
     }
     return "unknown status";
 }

@@ -47,7 +47,8 @@ enum wire_flags {
     WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few SMs */
     WIRE_LAUNCH_ONLY = 8,    /**< the software device checks launches and runs nothing */
     WIRE_TWO_PLACES = 16,    /**< the runs follow each other, each with its own buffers: their leads differ */
-    WIRE_REFUSE_LAUNCHES = 32 /**< the runtime refuses whatever is launched on the stream */
+    WIRE_REFUSE_LAUNCHES = 32, /**< the runtime refuses whatever is launched on the stream */
+    WIRE_OLD_DEVICE = 64       /**< the software device says that it is an sm_75 */
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

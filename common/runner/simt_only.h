@@ -14,6 +14,7 @@ extern void simt_trust_allocations(void) __attribute__((weak));
 extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
+extern void simt_pretend_capability(int capability) __attribute__((weak));
 extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));

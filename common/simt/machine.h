@@ -387,6 +387,8 @@ void simt_calls(unsigned long *launches, unsigned long *graph_launches);
 /** @brief From now on the device says that it has @p count multiprocessors; 0: as many as SIMT_DEVICE has. A small
  *         problem then is what a large one is on the real device. */
 void simt_pretend_multiprocessors(int count);
+/** @brief From now on the device says that it has compute capability @p capability, 75 for 7.5; 0: that of SIMT_DEVICE. */
+void simt_pretend_capability(int capability);
 /** @brief From now on (1), until 0, launches are checked and not run, and fills do nothing: a problem may then be
  *         larger than any memory. */
 void simt_launch_only(int only);

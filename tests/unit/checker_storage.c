@@ -103,13 +103,53 @@ static void test_whole(void)
            "storage_round", "wrong");
 }
 
+/* What is stored in one byte, and whole numbers that no float holds. */
+static void test_bytes_and_words(void)
+{
+    static const float values[] = {0.0f, -1.0f, 127.0f, -128.0f, 128.0f, -200.0f, 2.5f, 1e20f};
+    static const int8_t bytes[] = {0, -1, 127, -128, 127, -128, 2, 127};
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        int8_t stored[3] = {77, 77, 77};
+        storage_put(STORAGE_S8, stored, 1, values[i]);
+        expect(stored[0] == 77 && stored[1] == bytes[i] && stored[2] == 77, "int8", "stored wrongly");
+        expect(storage_get(STORAGE_S8, stored, 1) == (float)bytes[i], "int8", "read wrongly");
+    }
+    static const int32_t wholes[] = {2147467264, -2147467263, 16777217, INT32_MIN, 0};
+    for (size_t i = 0; i < sizeof wholes / sizeof wholes[0]; i++)
+        expect(storage_exact(STORAGE_I32, wholes, i) == (double)wholes[i], "storage_exact", "int32");
+    const float f = 0.1f;
+    expect(storage_exact(STORAGE_F32, &f, 0) == (double)f, "storage_exact", "f32");
+    expect(storage_bytes(STORAGE_S8) == 1 && storage_bytes(STORAGE_BF16) == 2, "storage_bytes", "wrong");
+}
+
+static void test_bfloat16(void)
+{
+    static const struct {
+        float value;
+        uint16_t bits;
+    } known[] = {{1.0f, 0x3F80},           {-2.0f, 0xC000},         {0x1.01p0f, 0x3F80},
+                 {0x1.03p0f, 0x3F82},      {0x1.010002p0f, 0x3F81}, {0x1.fffffep127f, 0x7F80},
+                 {0x1.fep127f, 0x7F7F},    {0x1p-133f, 0x0001},     {-0.0f, 0x8000},
+                 {(float)INFINITY, 0x7F80}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        expect(storage_bfloat16_of(known[i].value) == known[i].bits, "storage_bfloat16_of",
+               "rounded wrongly");
+    expect(isnan(storage_round(STORAGE_BF16, (float)NAN)), "bf16", "a NaN is lost");
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        uint16_t stored[2] = {77, (uint16_t)bits}, again[2] = {77, 0};
+        float value = storage_get(STORAGE_BF16, stored, 1);
+        storage_put(STORAGE_BF16, again, 1, value);
+        if (!isnan(value)) expect(again[1] == bits && again[0] == 77, "bf16", "not exact there and back");
+    }
+}
+
 /* ---- poison ---------------------------------------------------------------------------------------------- */
 
 static void test_poison(void)
 {
     for (int i = 0; i < 2000; i++) {
         uint64_t secret = rng_mix(3, (uint64_t)i);
-        for (int storage = STORAGE_F32; storage <= STORAGE_I32; storage++) {
+        for (int storage = STORAGE_F32; storage <= STORAGE_S8; storage++) {
             enum storage as = (enum storage)storage;
             uint32_t word[4] = {storage_poison(as, 0, secret), storage_poison(as, 1, secret)};
             uint32_t filled[2] = {word[0], word[0]};
@@ -117,13 +157,13 @@ static void test_poison(void)
             for (size_t at = 0; at < 4 && at < sizeof filled / storage_bytes(as); at++)
                 expect(storage_bits(as, filled, at) == storage_poison_bits(as, word[0], at),
                        "storage_poison_bits", storage_name(as));
-            if (as == STORAGE_I32) continue;
+            if (as == STORAGE_I32 || as == STORAGE_S8) continue;
             for (size_t at = 0; at < 4 / storage_bytes(as); at++) {
                 expect(isnan(storage_get(as, &word[0], at)), "poison of run 0", "is a number");
                 expect(storage_get(as, &word[1], at) >= 1024.0f && isfinite(storage_get(as, &word[1], at)),
                        "poison of run 1", "is not large and finite");
             }
-            if (as != STORAGE_F16) continue;
+            if (storage_bytes(as) != 2) continue;
             expect(word[0] >> 16 != (word[0] & 0xFFFF) && word[1] >> 16 != (word[1] & 0xFFFF),
                    "storage_poison", "neighbours are the same half");
         }
@@ -137,6 +177,11 @@ static void test_bounds(void)
     expect(bound_stored_as(STORAGE_F32, 3.0) == bound_stored(3.0), "bound_stored_as", "f32");
     expect(bound_stored_as(STORAGE_F16, -2.0) == 0x1p-10 + 0x1p-25, "bound_stored_as", "f16");
     expect(bound_stored_as(STORAGE_I32, 7.0) == 0.0, "bound_stored_as", "int32");
+    expect(bound_stored_as(STORAGE_S8, 7.0) == 0.0, "bound_stored_as", "int8");
+    expect(bound_stored_as(STORAGE_BF16, -2.0) == 0x1p-7 + 0x1p-126, "bound_stored_as", "bf16");
+    for (double x = 1.0; x < 2.0; x += 0x1p-13)
+        expect(fabs((double)storage_round(STORAGE_BF16, (float)x) - x) <= bound_stored_as(STORAGE_BF16, x),
+               "bound_stored_as", "tighter than rounding to nearest");
     expect(bound_unit(STORAGE_F16) == 1e-2 && bound_unit(STORAGE_F32) == 1e-3, "bound_unit", "wrong");
     for (double x = 1.0; x < 2.0; x += 0x1p-13)
         expect(fabs((double)storage_round(STORAGE_F16, (float)x) - x) <= bound_stored_as(STORAGE_F16, x),
@@ -170,7 +215,7 @@ static int whole_buffers(const struct lesson_case *item, struct lesson_buffer *b
 
 static void whole_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
-    static const float values[] = {-1.0f, 5.0f, 16000000.0f, 3e9f};
+    static const float values[] = {-1.0f, 5.0f, 33554432.0f, 3e9f};
     (void)item, (void)index, (void)rng;
     memcpy(data, values, elems * sizeof *data);
 }
@@ -237,20 +282,21 @@ static void test_whole_lesson(void)
         struct judged_case c;
         open_case(&c, &lesson, "table/one");
         int32_t *table = copy_of(&c, 0, 0);
-        expect(table[0] == -1 && table[1] == 5 && table[2] == 16000000 && table[3] == INT32_MAX,
+        expect(table[0] == -1 && table[1] == 5 && table[2] == 33554432 && table[3] == INT32_MAX,
                "int32 input", "not as given");
         const unsigned char *sent =
             (const unsigned char *)c.session.header + session_case(&c.session, 0)->buffer[0].contents;
         expect(memcmp(sent, table, 4 * sizeof *table) == 0, "int32 input", "the runner gets something else");
         for (int run = 0; run < 2; run++) {
             int32_t *next = copy_of(&c, 1, run);
+            next[2] = 33554433; /* no float has its last bit */
             next[3] = 0;
             if (wrong == 1) next[2]++;
             if (wrong == 2) storage_put(STORAGE_F16, copy_of(&c, 2, run), 1, 0.0f);
         }
         if (wrong == 3) table[3] = INT32_MAX - 1;
-        static const char *const says[] = {"", "next[2] = 1.6e+07", "had to stay as it was, yet out[1]",
-                                           "input modified: table[3]"};
+        static const char *const says[] = {"", "next[2] = 33554434, expected 33554433",
+                                           "had to stay as it was, yet out[1]", "input modified: table[3]"};
         const struct verdict *verdict = judge_case(&c);
         expect(verdict->state == (wrong == 0 ? STATE_PASS : STATE_FAIL) &&
                    strstr(verdict->headline, says[wrong]) != NULL,
@@ -264,6 +310,8 @@ int main(void)
     test_half_by_hand();
     test_every_half();
     test_whole();
+    test_bytes_and_words();
+    test_bfloat16();
     test_poison();
     test_bounds();
     test_whole_lesson();

@@ -35,7 +35,8 @@ static const char *number_fault(const struct lesson *lesson, const struct lesson
     if (item->flags & ~(unsigned)CASE_ALL_FLAGS) return "it has a flag that is not in CASE_ALL_FLAGS";
     if (item->repeat < 1) return "it has no items (repeat)";
     if (item->beside < 0 || item->beside > count) return "the case beside it is not there";
-    if (item->expected < KERNEL_OK || item->expected >= KERNEL_NOT_STARTED)
+    if (item->expected < KERNEL_OK || item->expected > KERNEL_UNSUPPORTED_ARCHITECTURE ||
+        item->expected == KERNEL_NOT_STARTED)
         return "it expects a status that no finished kernel returns";
     int distributions = lesson->distributions > 0 ? lesson->distributions : 1;
     if (item->distribution < 0 || item->distribution >= distributions) return "there is no such distribution";

@@ -62,9 +62,10 @@ enum case_flags {
     CASE_REFUSE_LAUNCHES =
         128, /* the runtime refuses whatever is launched: an entry point has to say so, and to read
                               the error */
+    CASE_OLD_DEVICE = 256, /* the software device says that it is an sm_75 */
     CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
-                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE |
-                     CASE_REFUSE_LAUNCHES /* whoever adds one adds it here */
+                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE | CASE_REFUSE_LAUNCHES |
+                     CASE_OLD_DEVICE /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */
@@ -201,7 +202,8 @@ struct lesson {
     struct lesson_part part[LESSON_PARTS];
     struct lesson_credit credit;
     int same_bits_anywhere; /**< 1: the contract promises the same bits whatever the alignment of the buffers */
-    int distributions;      /**< a case's distribution is less than this; 0: the lesson has but one */
+    int least_architecture; /**< 80: a GPU older than sm_80 has not what the lesson needs, and is no device for it */
+    int distributions; /**< a case's distribution is less than this; 0: the lesson has but one */
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */
     int (*cases)(struct lesson_case *cases, int capacity);

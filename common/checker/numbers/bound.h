@@ -48,6 +48,7 @@
 
 #define BOUND_U_F32 0x1p-24    /* unit roundoff of float: half an ulp of 1 */
 #define BOUND_U_F16 0x1p-11    /* that of half */
+#define BOUND_U_BF16 0x1p-8    /* and of bfloat16 */
 #define BOUND_C 8.0            /* see above */
 #define BOUND_EXP 4.0          /* what an exp may be off by, in u: 2 ulp */
 #define BOUND_STEP 6.0         /* roundings of one step, see above */
@@ -57,6 +58,7 @@
 #define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal of half, which hardware keeps */
 #define BOUND_UNIT_F32 1e-3    /* never looser than this on data of size 1 */
 #define BOUND_UNIT_F16 1e-2    /* nor than this where results are stored as half */
+#define BOUND_UNIT_BF16 8e-2   /* nor than this where as bfloat16: it has three bits less */
 
 /** @brief What may accumulate: error of a sum of @p terms products of total magnitude @p magnitude. */
 static inline double bound_sum(double terms, double magnitude)
@@ -161,17 +163,19 @@ static inline double bound_stored(double reference)
 /** @brief The same for another storage type; whole numbers are right or wrong. */
 static inline double bound_stored_as(enum storage storage, double reference)
 {
-    if (storage == STORAGE_I32) return 0.0;
+    if (storage == STORAGE_I32 || storage == STORAGE_S8) return 0.0;
+    if (storage == STORAGE_BF16) return BOUND_U_BF16 * fabs(reference) + BOUND_TINY;
     return storage == STORAGE_F16 ? BOUND_U_F16 * fabs(reference) + BOUND_TINY_F16 : bound_stored(reference);
 }
 
 /**
- * @brief An error as a share of what is allowed, by @p bound in all. Rounding to half uses up its part of a bound to the
+ * @brief An error as a share of what is allowed, by @p bound in all. Rounding to 16 bits uses up its part of a bound to the
  *        full and says nothing about the computation: only what is beyond it counts.
  */
 static inline double bound_share(enum storage storage, double reference, double error, double bound)
 {
-    double stored = storage == STORAGE_F16 ? bound_stored_as(storage, reference) : 0.0;
+    int rounds = storage == STORAGE_F16 || storage == STORAGE_BF16;
+    double stored = rounds ? bound_stored_as(storage, reference) : 0.0;
     if (error == 0.0 || bound <= stored) return error == 0.0 ? 0.0 : error / bound;
     return error <= stored ? 0.0 : (error - stored) / (bound - stored);
 }
@@ -179,6 +183,7 @@ static inline double bound_share(enum storage storage, double reference, double 
 /** @brief What no bound may exceed on data of size 1. */
 static inline double bound_unit(enum storage storage)
 {
+    if (storage == STORAGE_BF16) return BOUND_UNIT_BF16;
     return storage == STORAGE_F16 ? BOUND_UNIT_F16 : BOUND_UNIT_F32;
 }
 

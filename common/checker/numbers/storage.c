@@ -21,13 +21,14 @@ enum {
 
 const char *storage_name(enum storage storage)
 {
-    static const char *const names[] = {"f32", "f16", "int32"};
+    static const char *const names[] = {"f32", "f16", "int32", "bf16", "int8"};
     return names[storage];
 }
 
 size_t storage_bytes(enum storage storage)
 {
-    return storage == STORAGE_F16 ? sizeof(uint16_t) : sizeof(uint32_t);
+    if (storage == STORAGE_S8) return sizeof(int8_t);
+    return storage == STORAGE_F16 || storage == STORAGE_BF16 ? sizeof(uint16_t) : sizeof(uint32_t);
 }
 
 static uint32_t bits_of(float value)
@@ -62,6 +63,14 @@ uint16_t storage_half_of(float value)
     return (uint16_t)(sign | (magnitude >= bits_of(0x1p16f) ? special : finite));
 }
 
+/* A carry out of the fraction is right here, too: up to infinity. */
+uint16_t storage_bfloat16_of(float value)
+{
+    const uint32_t bits = bits_of(value), odd = bits >> 16 & 1;
+    const uint32_t rounded = (bits + 0x7FFF + odd) >> 16, quieted = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7FFFFFFF) > UINT32_C(0x7F800000) ? quieted : rounded);
+}
+
 /* Moved into place, exponent and fraction are those of a number 2^112 times too small; subnormals too. */
 float storage_of_half(uint16_t half)
 {
@@ -80,22 +89,38 @@ static int32_t whole_of(float value)
     return (int32_t)rintf(value);
 }
 
+static int8_t small_whole_of(float value)
+{
+    int32_t whole = whole_of(value);
+    return (int8_t)(whole < INT8_MIN ? INT8_MIN : whole > INT8_MAX ? INT8_MAX : whole);
+}
+
 float storage_get(enum storage storage, const void *data, size_t at)
 {
     uint32_t bits = storage_bits(storage, data, at);
     float value;
     if (storage == STORAGE_F16) return storage_of_half((uint16_t)bits);
+    if (storage == STORAGE_BF16) return float_of(bits << 16);
     if (storage == STORAGE_I32) return (float)(int32_t)bits;
+    if (storage == STORAGE_S8) return (float)(int8_t)bits;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+double storage_exact(enum storage storage, const void *data, size_t at)
+{
+    if (storage == STORAGE_I32) return (double)(int32_t)storage_bits(storage, data, at);
+    return (double)storage_get(storage, data, at);
 }
 
 void storage_put(enum storage storage, void *data, size_t at, float value)
 {
     unsigned char *element = (unsigned char *)data + at * storage_bytes(storage);
-    if (storage == STORAGE_F16) {
-        uint16_t half = storage_half_of(value);
+    if (storage == STORAGE_F16 || storage == STORAGE_BF16) {
+        uint16_t half = storage == STORAGE_F16 ? storage_half_of(value) : storage_bfloat16_of(value);
         memcpy(element, &half, sizeof half);
+    } else if (storage == STORAGE_S8) {
+        *(int8_t *)element = small_whole_of(value);
     } else if (storage == STORAGE_I32) {
         int32_t whole = whole_of(value);
         memcpy(element, &whole, sizeof whole);
@@ -124,6 +149,10 @@ WIDE void storage_put_all(enum storage storage, void *data, float *values, size_
             for (size_t i = 0; i < here; i++) half[i] = storage_half_of(values[first + i]);
             for (size_t i = 0; i < here; i++) values[first + i] = storage_of_half(half[i]);
         }
+    } else if (storage == STORAGE_BF16) {
+        uint16_t *half = data;
+        for (size_t i = 0; i < count; i++) half[i] = storage_bfloat16_of(values[i]);
+        for (size_t i = 0; i < count; i++) values[i] = float_of((uint32_t)half[i] << 16);
     } else {
         for (size_t i = 0; i < count; i++) {
             storage_put(storage, data, i, values[i]);
@@ -136,7 +165,10 @@ WIDE void storage_get_all(enum storage storage, const void *data, float *values,
 {
     const uint16_t *half = data;
     for (size_t i = 0; i < count && storage == STORAGE_F16; i++) values[i] = storage_of_half(half[i]);
-    for (size_t i = 0; i < count && storage != STORAGE_F16; i++) values[i] = storage_get(storage, data, i);
+    for (size_t i = 0; i < count && storage == STORAGE_BF16; i++)
+        values[i] = float_of((uint32_t)half[i] << 16);
+    for (size_t i = 0; i < count && storage != STORAGE_F16 && storage != STORAGE_BF16; i++)
+        values[i] = storage_get(storage, data, i);
 }
 
 uint32_t storage_bits(enum storage storage, const void *data, size_t at)
@@ -144,7 +176,8 @@ uint32_t storage_bits(enum storage storage, const void *data, size_t at)
     const unsigned char *element = (const unsigned char *)data + at * storage_bytes(storage);
     uint16_t half;
     uint32_t word;
-    if (storage == STORAGE_F16) {
+    if (storage == STORAGE_S8) return *element;
+    if (storage_bytes(storage) == sizeof half) {
         memcpy(&half, element, sizeof half);
         return half;
     }
@@ -155,6 +188,11 @@ uint32_t storage_bits(enum storage storage, const void *data, size_t at)
 uint32_t storage_poison(enum storage storage, int run, uint64_t secret)
 {
     uint32_t random = (uint32_t)(run == 0 ? secret : secret >> 32);
+    if (storage == STORAGE_BF16)
+        return run == 0 ? (0x7FC1u | (random >> 16 & 0x3E)) << 16 | 0x7FC0u | (random & 0x3E)
+                        : (0x4581u | (random >> 16 & 0x7E)) << 16 | 0x4580u | (random & 0x7E);
+    if (storage == STORAGE_S8) /* there is no NaN: neighbours differ, and so do the runs */
+        return (random & 0x3F3F3F3F) | (run == 0 ? 0x40004000u : 0x80C080C0u);
     if (storage != STORAGE_F16)
         return run == 0 ? 0x7FC00000u | (random & 0x3FFFFF) : 0x44800000u | (random & 0x7FFFFF);
     /* The last bit makes the two halves of the word differ. */
@@ -165,5 +203,6 @@ uint32_t storage_poison(enum storage storage, int run, uint64_t secret)
 
 uint32_t storage_poison_bits(enum storage storage, uint32_t poison, size_t at)
 {
-    return storage == STORAGE_F16 ? poison >> 16 * (at % 2) & 0xFFFF : poison;
+    if (storage == STORAGE_S8) return poison >> 8 * (at % 4) & 0xFF;
+    return storage_bytes(storage) == sizeof(uint16_t) ? poison >> 16 * (at % 2) & 0xFFFF : poison;
 }

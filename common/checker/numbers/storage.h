@@ -15,8 +15,10 @@
 /** @brief Storage type of a buffer's elements. */
 enum storage {
     STORAGE_F32,
-    STORAGE_F16, /**< IEEE 754 binary16 */
-    STORAGE_I32  /**< whole numbers: exact up to 2^24, the ends of the range stand for all beyond */
+    STORAGE_F16,  /**< IEEE 754 binary16 */
+    STORAGE_I32,  /**< whole numbers: exact up to 2^24, the ends of the range stand for all beyond */
+    STORAGE_BF16, /**< the upper half of an f32 */
+    STORAGE_S8    /**< whole numbers from -128 to 127, which stand for all beyond */
 };
 
 /** @brief "f32", as a report calls it. */
@@ -28,8 +30,14 @@ size_t storage_bytes(enum storage storage);
 /** @brief The half nearest to @p value, ties to even; beyond 65520 infinity; a NaN stays one. */
 uint16_t storage_half_of(float value);
 
+/** @brief The bfloat16 nearest to @p value, ties to even; a NaN stays one. */
+uint16_t storage_bfloat16_of(float value);
+
 /** @brief The value of @p half; exact. */
 float storage_of_half(uint16_t half);
+
+/** @brief Element @p at of memory at @p data, exact in every storage type. */
+double storage_exact(enum storage storage, const void *data, size_t at);
 
 /** @brief Element @p at of memory at @p data, as a float. */
 float storage_get(enum storage storage, const void *data, size_t at);

@@ -403,7 +403,9 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
     enum storage storage = judged->item->buffer[span->buffer].storage;
     if (judged->item->settled.null_buffer == span->buffer) return;
     for (size_t i = 0; i < span->count; i++) {
-        double got = (double)judged->got[0][span->buffer][span->first + i];
+        double got = storage == STORAGE_I32 /* a float has no room for all of its bits */
+                         ? storage_exact(storage, judged->raw[0][span->buffer], span->first + i)
+                         : (double)judged->got[0][span->buffer][span->first + i];
         struct wrong element = {span->first + i, got, span->expected[i], span->bound[i]};
         buffer->compared++;
         if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;

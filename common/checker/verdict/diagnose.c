@@ -127,7 +127,8 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
 static int guessed(const struct symptoms *s, char *text, size_t size)
 {
     /* Of a wrong value, which may be a large one. */
-    return guessed_within(s, 4.0, s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5, text, size);
+    double share = s->shape->storage == STORAGE_BF16 ? 4e-3 : s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5;
+    return guessed_within(s, 4.0, share, text, size);
 }
 
 /* A small excess, or one that is small beside every element, is rounding and nothing else, unless a guess gives
@@ -135,7 +136,9 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
  * is not there. */
 static int rounding(const struct symptoms *s, char *text, size_t size)
 {
-    const double small = s->shape->storage == STORAGE_F16 ? 3.0 : 8.0; /* a half is rounded few times */
+    const enum storage storage = s->shape->storage;
+    const int short_floats = storage == STORAGE_F16 || storage == STORAGE_BF16;
+    const double small = short_floats ? 3.0 : 8.0; /* a half is rounded few times */
     double worst = 0.0;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];

@@ -158,10 +158,12 @@ static int memory_right(const struct session *session, int index, struct verdict
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
-static void tell_number(double value, char *text, size_t size)
+static void tell_number(enum storage storage, double value, char *text, size_t size)
 {
     if (isnan(value)) {
         snprintf(text, size, "NaN");
+    } else if (storage == STORAGE_I32) {
+        snprintf(text, size, "%.0f", value); /* all digits of a whole number */
     } else {
         snprintf(text, size, "%.6g", value);
     }
@@ -173,8 +175,9 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     const struct wrong *wrong = &found->first[0];
     char name[96], got[32], expected[32], times[48] = "";
     compare_name(&judged->item->buffer[buffer], wrong->at, name, sizeof name);
-    tell_number(wrong->got, got, sizeof got);
-    tell_number(wrong->expected, expected, sizeof expected);
+    enum storage storage = judged->item->buffer[buffer].storage;
+    tell_number(storage, wrong->got, got, sizeof got);
+    tell_number(storage, wrong->expected, expected, sizeof expected);
     double share = fabs(wrong->got - wrong->expected) / wrong->bound;
     if (isfinite(share)) snprintf(times, sizeof times, " (%.3gx the error budget)", share);
     verdict->state = STATE_FAIL;

@@ -262,6 +262,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     wire->guard_seed = item->guard_seed;
     if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
     if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
+    if (item->settled.flags & CASE_OLD_DEVICE) wire->flags |= WIRE_OLD_DEVICE;
     if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
     if (item->settled.flags & CASE_REFUSE_LAUNCHES) wire->flags |= WIRE_REFUSE_LAUNCHES;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
@@ -394,6 +395,19 @@ static void note_device(struct session *session)
     check->multiprocessors = header->multiprocessors;
 }
 
+/* 1 if the GPU has not what the lesson needs: for this lesson it is none, and no kernel is to blame. */
+static int too_old(const struct session *session)
+{
+    struct check *check = session->check;
+    int least = check->options.lesson->least_architecture;
+    uint32_t capability = session->header->compute_capability;
+    if (check->options.device != DEVICE_GPU || capability == 0 || (int)capability >= least) return 0;
+    size_t used = strlen(check->device_name), room = sizeof check->device_name - used;
+    snprintf(check->device_name + used, room, ", an sm_%u: this lesson needs sm_%d or later",
+             (unsigned)capability, least);
+    return 1;
+}
+
 /* In isolation it may be the sandbox that keeps the driver from its device: a grader has to know which. */
 static void explain_absence(struct check *check)
 {
@@ -497,6 +511,11 @@ static int run_with_one(struct session *session, struct child *child, int first)
     note_device(session);
     if (session->header->no_device) {
         explain_absence(session->check);
+        child_end(child, END_SECONDS);
+        return session->count;
+    }
+    if (too_old(session)) {
+        session->header->no_device = 1;
         child_end(child, END_SECONDS);
         return session->count;
     }

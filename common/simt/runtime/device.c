@@ -15,10 +15,11 @@ static const struct device_limits devices[] = {
 };
 
 static struct device_limits pretended; /* what is said while simt_pretend_multiprocessors() holds */
+static int pretended_capability;       /* what is said while simt_pretend_capability() holds */
 
 static const struct device_limits *true_limits(void)
 {
-    int capability = simt_compute_capability();
+    int capability = pretended_capability > 0 ? pretended_capability : simt_compute_capability();
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
         if (devices[i].capability == capability) return &devices[i];
     return &devices[2];
@@ -33,6 +34,11 @@ void simt_pretend_multiprocessors(int count)
 {
     pretended = *true_limits();
     pretended.multiprocessors = count;
+}
+
+void simt_pretend_capability(int capability)
+{
+    pretended_capability = capability;
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
