@@ -26,8 +26,9 @@ static const struct refusal headers[] = {
     {"nvsci", "NvSci is not on the software device; leave the call out"},
     {"mpi.h", "MPI's headers are not installed here, or not where -I says"},
     {"torch/", "PyTorch's headers are not installed here, or not where -I says"},
-    {"thrust/", "Thrust is not a part of the software device; write the algorithm as a kernel, or use the "
-                "standard library"},
+    {"thrust/",
+     "this header of Thrust is not on the software device; write the algorithm as a kernel, or use the "
+     "standard library"},
     {"cub/", "CUB is not a part of the software device; write the algorithm as a kernel"},
     {"cuda/",
      "this header of CUDA's C++ library is not on the software device; use what CUDA C++ itself has"},

@@ -174,8 +174,30 @@ static void check_vector_sums(void)
     release(device);
 }
 
+/* The address of an element of a restrict pointer, in a template: g++ gives it a type that no reference binds to. */
+template <typename T> static __global__ void restrict_kernel(const T *__restrict__ in, T *__restrict__ out)
+{
+    T value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(&in[threadIdx.x]) : "memory");
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(&out[threadIdx.x]), "r"(value + 1) : "memory");
+}
+
+static void check_restrict(void)
+{
+    unsigned host[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) host[i] = 3 * i;
+    unsigned *in = upload(host, THREADS), *out = device_array<unsigned>(THREADS);
+    restrict_kernel<unsigned><<<1, THREADS>>>(in, out);
+    finish_launch("restrict_kernel");
+    download(host, out, THREADS);
+    for (unsigned i = 0; i < THREADS; i++) expect_equal("restrict", i, host[i], 3 * i + 1);
+    release(in);
+    release(out);
+}
+
 int main(void)
 {
+    check_restrict();
     check_loads();
     check_addresses();
     check_atomics();

@@ -127,7 +127,7 @@ template <char LETTER, typename T> struct simt_ptx_class {
 template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
     using value_type = std::decay_t<T>;
     enum { slots = simt_ptx_class<LETTER, value_type>::slots };
-    const T *from;
+    std::conditional_t<VARIABLE, const T *, T> from;
     static constexpr struct simt_ptx_operand what = {LETTER == 'n'   ? SIMT_PTX_CONSTANT
                                                      : LETTER == 'C' ? SIMT_PTX_TEXT
                                                                      : SIMT_PTX_IN,
@@ -135,7 +135,11 @@ template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
     SIMT_INLINE void take(const simt_ptx_input &, const uint64_t *) {}
     SIMT_INLINE void give(const simt_ptx_input &self, uint64_t *word)
     {
-        const value_type value = (value_type)*self.from;
+        value_type value;
+        if constexpr (VARIABLE)
+            value = (value_type)*self.from;
+        else
+            value = self.from;
         if constexpr (LETTER == 'n')
             word[0] = (uint64_t)(long long)value;
         else if constexpr (slots == 2)
@@ -197,22 +201,22 @@ template <char LETTER, bool READ, typename T> SIMT_INLINE simt_ptx_output<LETTER
 {
     return {&to};
 }
-template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, true, T> simt_ptx_in(const T &variable)
-{
-    return {&variable};
-}
-/* The temporary lives until the statement is over. */
-template <char LETTER, typename T> SIMT_INLINE simt_ptx_input<LETTER, false, T> simt_ptx_in(const T &&value)
-{
-    return {&value};
-}
+/** @brief A variable stays where it is; of anything else the value travels: g++ binds no reference to `&a[i]` of a restrict
+ *         pointer in a template. */
+template <char LETTER, bool VARIABLE> struct simt_ptx_in {
+    template <typename T> SIMT_INLINE simt_ptx_input<LETTER, true, T> of(const T &variable) { return {&variable}; }
+};
+template <char LETTER> struct simt_ptx_in<LETTER, false> {
+    template <typename T> SIMT_INLINE simt_ptx_input<LETTER, false, T> of(T value) { return {value}; }
+};
 
 #define simt_out(constraint, operand)                                                                        \
     simt_ptx_out<simt_ptx_letter(constraint), (constraint)[0] == '+'>(operand)
-#define simt_in(constraint, operand) simt_ptx_in<simt_ptx_letter(constraint)>(operand)
+#define simt_in(constraint, operand)                                                                         \
+    simt_ptx_in<simt_ptx_letter(constraint), std::is_lvalue_reference<decltype((operand))>::value>::of(operand)
 /** @brief For the constraint n, whose operand must be a constant expression. */
 #define simt_constant(constraint, operand)                                                                   \
-    simt_ptx_in<simt_ptx_letter(constraint)>(__extension__({                                                 \
+    simt_ptx_in<simt_ptx_letter(constraint), false>::of(__extension__({                                      \
         static constexpr auto simt_value = (operand);                                                        \
         simt_value;                                                                                          \
     }))

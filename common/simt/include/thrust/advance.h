@@ -1,0 +1,10 @@
+/**
+ * @file advance.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_ADVANCE_HEADER
+#define WARPWISE_SIMT_THRUST_ADVANCE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file complex.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_COMPLEX_HEADER
+#define WARPWISE_SIMT_THRUST_COMPLEX_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file count.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_COUNT_HEADER
+#define WARPWISE_SIMT_THRUST_COUNT_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file device_vector.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_DEVICE_VECTOR_HEADER
+#define WARPWISE_SIMT_THRUST_DEVICE_VECTOR_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

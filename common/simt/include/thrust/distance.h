@@ -1,0 +1,10 @@
+/**
+ * @file distance.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_DISTANCE_HEADER
+#define WARPWISE_SIMT_THRUST_DISTANCE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

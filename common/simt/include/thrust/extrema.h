@@ -1,0 +1,10 @@
+/**
+ * @file extrema.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_EXTREMA_HEADER
+#define WARPWISE_SIMT_THRUST_EXTREMA_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file find.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_FIND_HEADER
+#define WARPWISE_SIMT_THRUST_FIND_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

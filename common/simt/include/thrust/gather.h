@@ -1,0 +1,10 @@
+/**
+ * @file gather.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_GATHER_HEADER
+#define WARPWISE_SIMT_THRUST_GATHER_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file generate.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_GENERATE_HEADER
+#define WARPWISE_SIMT_THRUST_GENERATE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

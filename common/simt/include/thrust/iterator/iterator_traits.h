@@ -1,0 +1,10 @@
+/**
+ * @file iterator_traits.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_ITERATOR_ITERATOR_TRAITS_HEADER
+#define WARPWISE_SIMT_THRUST_ITERATOR_ITERATOR_TRAITS_HEADER
+
+#include "../../simt/thrust/all.h"
+
+#endif

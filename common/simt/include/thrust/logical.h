@@ -1,0 +1,10 @@
+/**
+ * @file logical.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_LOGICAL_HEADER
+#define WARPWISE_SIMT_THRUST_LOGICAL_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

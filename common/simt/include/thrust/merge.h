@@ -1,0 +1,10 @@
+/**
+ * @file merge.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_MERGE_HEADER
+#define WARPWISE_SIMT_THRUST_MERGE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file partition.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_PARTITION_HEADER
+#define WARPWISE_SIMT_THRUST_PARTITION_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file random.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_RANDOM_HEADER
+#define WARPWISE_SIMT_THRUST_RANDOM_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

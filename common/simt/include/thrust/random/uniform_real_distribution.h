@@ -1,0 +1,10 @@
+/**
+ * @file uniform_real_distribution.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_RANDOM_UNIFORM_REAL_DISTRIBUTION_HEADER
+#define WARPWISE_SIMT_THRUST_RANDOM_UNIFORM_REAL_DISTRIBUTION_HEADER
+
+#include "../../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file remove.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_REMOVE_HEADER
+#define WARPWISE_SIMT_THRUST_REMOVE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

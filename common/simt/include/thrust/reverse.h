@@ -1,0 +1,10 @@
+/**
+ * @file reverse.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_REVERSE_HEADER
+#define WARPWISE_SIMT_THRUST_REVERSE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

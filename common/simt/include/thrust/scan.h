@@ -1,0 +1,10 @@
+/**
+ * @file scan.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_SCAN_HEADER
+#define WARPWISE_SIMT_THRUST_SCAN_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file scatter.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_SCATTER_HEADER
+#define WARPWISE_SIMT_THRUST_SCATTER_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

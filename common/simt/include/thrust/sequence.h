@@ -1,0 +1,10 @@
+/**
+ * @file sequence.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_SEQUENCE_HEADER
+#define WARPWISE_SIMT_THRUST_SEQUENCE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

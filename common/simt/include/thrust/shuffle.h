@@ -1,0 +1,10 @@
+/**
+ * @file shuffle.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_SHUFFLE_HEADER
+#define WARPWISE_SIMT_THRUST_SHUFFLE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

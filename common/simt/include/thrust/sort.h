@@ -1,0 +1,10 @@
+/**
+ * @file sort.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_SORT_HEADER
+#define WARPWISE_SIMT_THRUST_SORT_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file error.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_SYSTEM_CUDA_ERROR_HEADER
+#define WARPWISE_SIMT_THRUST_SYSTEM_CUDA_ERROR_HEADER
+
+#include "../../../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file tabulate.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_TABULATE_HEADER
+#define WARPWISE_SIMT_THRUST_TABULATE_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

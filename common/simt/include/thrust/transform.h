@@ -1,0 +1,10 @@
+/**
+ * @file transform.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_TRANSFORM_HEADER
+#define WARPWISE_SIMT_THRUST_TRANSFORM_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file uninitialized_fill.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_UNINITIALIZED_FILL_HEADER
+#define WARPWISE_SIMT_THRUST_UNINITIALIZED_FILL_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif

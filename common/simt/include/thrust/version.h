@@ -1,0 +1,10 @@
+/**
+ * @file version.h
+ * @brief A header of Thrust: see simt/thrust/.
+ */
+#ifndef WARPWISE_SIMT_THRUST_VERSION_HEADER
+#define WARPWISE_SIMT_THRUST_VERSION_HEADER
+
+#include "../simt/thrust/all.h"
+
+#endif
