@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "base/process.h"
 #include "base/sha256.h"
 #include "base/terminal.h"
@@ -347,7 +348,7 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
     return state;
 }
 
-/* Old builds go when nobody has used them for a while. */
+/* Old builds go when nobody has used them for a while; those under way, when nobody makes them any more. */
 void build_remove_old(const char *kernels)
 {
     glob_t found;
@@ -362,6 +363,7 @@ void build_remove_old(const char *kernels)
         globfree(&found);
     }
     free(pattern);
+    leftovers_remove(kernels, "", "#");
 }
 
 /* Builds what @p digits stands for into @p place. Returns 1 if a file was saved meanwhile: what was built then is
@@ -369,7 +371,7 @@ void build_remove_old(const char *kernels)
 static int build_anew(const struct recipe *recipe, const char *digits, const char *place, struct build *build)
 {
     char now[65], *folder = format_string("%s.%ld", place, (long)getpid());
-    int error = make_folders(folder);
+    int error = make_folders(folder), held = leftovers_hold(folder);
     build->state = BUILD_IMPOSSIBLE;
     if (error)
         complain("%s cannot be created: %s.", folder, strerror(error));
@@ -384,6 +386,7 @@ static int build_anew(const struct recipe *recipe, const char *digits, const cha
         build->state = BUILD_IMPOSSIBLE;
     }
     remove_tree(folder);
+    if (held >= 0) close(held);
     free(folder);
     return changed;
 }

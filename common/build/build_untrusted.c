@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "base/process.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -418,7 +419,7 @@ static void build_anew(const struct recipe *recipe, const char *place, struct bu
                         .name = strrchr(recipe->kernel, '/') + 1,
                         .began = now_seconds()};
     work.inside = format_string("%s/work", work.folder);
-    int error = make_folders(work.inside);
+    int error = make_folders(work.inside), held = leftovers_hold(work.folder);
     if (!error && chmod(work.folder, 0755) != 0) error = errno;
     if (error) {
         complain("%s cannot be created: %s.", work.folder, strerror(error));
@@ -432,6 +433,7 @@ static void build_anew(const struct recipe *recipe, const char *place, struct bu
         build->state = BUILD_IMPOSSIBLE;
     }
     remove_tree(work.folder);
+    if (held >= 0) close(held);
     text_free(&work.source);
     free(work.readable.items);
     free(work.inside);

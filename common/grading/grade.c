@@ -95,7 +95,9 @@ static int read_options(const struct command_line *line, struct grade_class *cla
     class->without_isolation = option_value(line, "--without-isolation") != NULL;
     class->no_speed = option_value(line, "--no-speed") != NULL;
     class->device = option_value(line, "--device");
-    if (!class->plan.out) return complain("--out OUT says where the results go.");
+    class->similar = option_value(line, "--similarity");
+    grade_settings_ask(line, class);
+    if (!class->plan.out && !class->similar) return complain("--out OUT says where the results go.");
     if (jobs && read_count("--jobs", jobs, 256, &count) != EXIT_PASS) return EXIT_TROUBLE;
     class->plan.jobs = (int)count;
     if (read_seconds(line, "--lesson-limit", &class->plan.lesson_seconds) != EXIT_PASS) return EXIT_TROUBLE;
@@ -178,23 +180,18 @@ static int folders_apart(const struct grade_class *class)
 /* ---- the command --------------------------------------------------------------------------------------- */
 
 /* What is not graded, by name; 1 if there is any. */
-static int tell_ungraded(const struct grade_class *class)
+static int tell_ungraded(const struct grade_class *class, const struct grade_sheet *sheets)
 {
     size_t ungraded = 0;
     for (size_t s = 0; s < class->book.student_count; s++) {
-        const char *student = class->book.students[s];
-        if (class->student && strcmp(class->student, student) != 0) continue;
+        const struct grade_sheet *sheet = &sheets[s];
+        if (class->student && strcmp(class->student, sheet->student) != 0) continue;
         for (size_t i = 0; i < class->book.lesson_count; i++) {
-            struct grade_score score;
-            grade_score(&class->book, student, &class->book.lessons[i], &score);
-            int graded = strcmp(score.state, GRADE_NOT_GRADED) != 0;
-            grade_score_free(&score);
-            if (graded) continue;
-            char *shown = escape_visible(student, ESCAPE_ONE_LINE);
-            char *why = escape_visible(score.result ? score.result->sentence : "it has not been tried",
+            const struct grade_score *score = &sheet->scores[i];
+            if (score->decided) continue;
+            char *why = escape_visible(score->result ? score->result->sentence : "it has not been tried",
                                        ESCAPE_ONE_LINE);
-            complain("not graded: %s, %s: %s.", shown, class->book.lessons[i].name, why);
-            free(shown);
+            complain("not graded: %s, %s: %s.", sheet->shown, class->book.lessons[i].name, why);
             free(why);
             ungraded++;
         }
@@ -207,8 +204,12 @@ static int finish(struct grade_class *class, int code)
     if (process_interrupted()) {
         return complain("stopped; the same command goes on where this one ended.");
     }
-    int reports = grade_reports(&class->book, class->plan.out);
-    if (tell_ungraded(class) || reports != EXIT_PASS || code != EXIT_PASS) return EXIT_TROUBLE;
+    struct grade_sheet *sheets = NULL;
+    if (grade_sheets_make(&class->book, &sheets) != EXIT_PASS) return EXIT_TROUBLE;
+    int reports = grade_reports(&class->book, sheets, class->plan.out);
+    int ungraded = tell_ungraded(class, sheets);
+    grade_sheets_free(&class->book, sheets);
+    if (ungraded || reports != EXIT_PASS || code != EXIT_PASS) return EXIT_TROUBLE;
     printf("%zu students, %zu lessons: %s/grades.csv, %s/summary.html\n", class->book.student_count,
            class->book.lesson_count, class->plan.out, class->plan.out);
     return EXIT_PASS;
@@ -228,13 +229,17 @@ static int run_grade(const struct command_line *line)
     if (read_options(line, &class) != EXIT_PASS) return EXIT_TROUBLE;
     class.plan.submissions = line->operand;
     if (!merge && !is_folder(line->operand)) return complain("%s is no folder.", line->operand);
+    if (class.similar && merge) return complain("--similarity takes the folder of submissions, not results.");
+    if (class.similar) return grade_similar(&class);
     if (take_folder(&class) != EXIT_PASS) return EXIT_TROUBLE;
     if (merge) {
         int code = grade_merge(&class, line->operands, line->operand_count);
         return class.book.lesson_count ? finish(&class, code) : EXIT_TROUBLE;
     }
     if (folders_apart(&class) != EXIT_PASS || open_journal(&class) != EXIT_PASS) return EXIT_TROUBLE;
-    if (grade_class_settle(&class) != EXIT_PASS) return EXIT_TROUBLE;
+    grade_remove_leftovers(class.plan.out);
+    if (grade_class_settle(&class) != EXIT_PASS || grade_settings_settle(&class) != EXIT_PASS)
+        return EXIT_TROUBLE;
     return finish(&class, grade_class_run(&class));
 }
 
@@ -258,6 +263,18 @@ static const struct option_description options[] = {
      "                            3600 at least",
      0},
     {"--no-speed", NULL, "measure no speed: its points are withheld", 0},
+    {"--overrides", "F", "CSV student,lesson,points,comment: points set by hand (95, +5, -10), comments", 0},
+    {"--deadlines", "F", "CSV lesson,deadline,penalty_percent[,most_percent][,student]: late by the day", 0},
+    {"--times", "F", "CSV student,time[,lesson]: when it was handed in", 0},
+    {"--time-column", "NAME", "the column of --times that holds the time, for example \"Submission Time\"",
+     0},
+    {"--student-column", "NAME", "the column of --times that names the student's folder", 0},
+    {"--late-days", "N", "days of each student that cost nothing, for the earliest deadlines first", 0},
+    {"--visibility", "LIST",
+     "for Gradescope: visible, hidden, after_due_date or after_published; also for a group\n"
+     "                            of cases alone: after_due_date,speed=hidden",
+     0},
+    {"--similarity", "DIR", "grade nothing; write the files as programs that look for copies read them", 0},
     {0},
 };
 
@@ -271,7 +288,9 @@ const struct command grade_command = {
         "warpwise grade --merge OUT1 OUT2 --out OUT    puts the parts of a class together\n\n"
         "OUT holds grades.csv, summary.html, and for each student results.json, junit.xml, report.md and\n"
         "log.txt. Exit code 0: graded, whatever the scores; 2: something could not be graded, which is\n"
-        "listed and is nobody's zero. Given again, the command grades only what is new or has changed.",
+        "listed and is nobody's zero. Given again, the command grades only what is new or has changed.\n"
+        "Overrides, deadlines, times and visibility are kept with the results until others are given;\n"
+        "--overrides /dev/null forgets those that there are.",
     .options = options,
     .run = run_grade,
 };

@@ -9,6 +9,10 @@
  *     grade_schedule.c   many of them at once: jobs, GPUs, progress
  *     grade_lines.c      findings of the software device, with file and line
  *     grade_score.c      points, from the checker's rows and the lesson's rubric
+ *     grade_adjust.c     late days, points set by hand and comments (grade_late.c, grade_table.c)
+ *     grade_given.c      what the instructor gives for that; grade_settings.c: how the journal keeps it
+ *     grade_similar.c    the class's files for programs that look for copies
+ *     grade_leftovers.c  what runs that were killed have left behind
  *     grade_reports.c    which files are written, and grades.csv
  *     grade_gradescope.c results.json     grade_junit.c    junit.xml
  *     grade_student.c    report.md, log.txt   grade_summary.c  summary.html
@@ -80,6 +84,18 @@ struct grade_lesson {
     double clean_points, speed_points, speed_none, speed_full;
 };
 
+/** @brief What the instructor gives beside the submissions: contents of files, and words. */
+enum grade_setting {
+    GRADE_OVERRIDES,
+    GRADE_DEADLINES,
+    GRADE_TIMES,
+    GRADE_TIME_COLUMN,
+    GRADE_STUDENT_COLUMN,
+    GRADE_LATE_DAYS,
+    GRADE_VISIBILITY,
+    GRADE_SETTINGS
+};
+
 /** @brief A class: who, which lessons, what came of it. */
 struct grade_book {
     struct grade_lesson *lessons; /**< of this run, by number */
@@ -95,7 +111,8 @@ struct grade_book {
     int whole;                 /**< 1 if nothing of the isolation was missing */
     struct grade_result *results;
     size_t result_count;
-    char *class_line; /**< the journal's latest word on all but the results */
+    char *class_line;              /**< the journal's latest word on all but the results */
+    char *setting[GRADE_SETTINGS]; /**< see grade_adjust.h; NULL or "" where nothing was given */
 };
 
 /** @brief Takes in one record of a journal; a ::journal_reader, @p book is a struct grade_book. */
@@ -108,6 +125,10 @@ const struct grade_result *grade_book_find(const struct grade_book *book, const 
 /** @brief The journal's line for a class, and for a result. */
 void grade_class_line(const struct grade_book *book, struct text *line);
 void grade_result_line(const struct grade_result *result, struct text *line);
+/** @brief A setting's option without the hyphens; the journal's line for all, and what it says (grade_settings.c). */
+const char *grade_setting_name(enum grade_setting which);
+void grade_settings_line(const struct grade_book *book, struct text *line);
+void grade_settings_read(struct grade_book *book, const struct record *record);
 /** @brief Reads the line of a result; 0, or -1. */
 int grade_result_parse(const char *line, struct grade_result *result);
 
@@ -200,6 +221,9 @@ struct grade_score {
     struct grade_group group[GRADE_GROUPS];
     double speed_ratio; /**< the solution's cost over the student's, NaN if unknown */
     enum device speed_device;
+    double earned;        /**< points before late days and overrides */
+    int decided;          /**< 1 if it is graded, or its points were set by hand */
+    struct text adjusted; /**< what the instructor has changed or said, in words, or empty */
 };
 
 #define GRADE_NOT_GRADED "NOT_GRADED"
@@ -222,12 +246,23 @@ struct grade_sheet {
     char *shown;  /**< the name as visible text */
     char *folder; /**< the name of the student's folder below students/ */
     double points, points_max, withheld, seconds;
-    int graded; /**< 1 if every lesson is */
+    double earned;        /**< points before late days and overrides */
+    double by_hand;       /**< added for no lesson alone */
+    struct text adjusted; /**< why, or empty */
+    int graded;           /**< 1 if every lesson is, or has points set by hand */
     struct grade_score *scores;
 };
 
+/** @brief Makes the sheet of each of the book's students. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets);
+void grade_sheets_free(const struct grade_book *book, struct grade_sheet *sheets);
+/** @brief All that was changed of a student's points, lesson by lesson, in one line; empty if nothing was. */
+void grade_put_adjustments(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
+/** @brief EXIT_PASS if `--visibility` is what Gradescope knows, else EXIT_TROUBLE after a complaint (grade_gradescope.c). */
+int grade_visibility_check(const struct grade_book *book);
+
 /** @brief Writes all reports below @p out. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
-int grade_reports(const struct grade_book *book, const char *out);
+int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out);
 
 void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 void grade_gradescope(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
@@ -249,6 +284,9 @@ void grade_put_finding(const char *log, const char *test_case, struct text *out)
 
 /** @brief What a group is called where people read it: "edges", "real sizes", "clean of findings". */
 const char *grade_group_title(const char *group);
+
+/** @brief The group whose title is @p word, with "_" for blanks: "real_sizes"; NULL if there is none. */
+const char *grade_group_of_title(const char *word);
 
 /** @brief `warpwise grade` and `warpwise handout`. */
 extern const struct command grade_command, handout_command;

@@ -323,6 +323,8 @@ void grade_book_read(void *context, const struct record *record)
     struct grade_result result;
     if (strcmp(record_value(record, "kind"), "class") == 0) {
         read_class(book, record);
+    } else if (strcmp(record_value(record, "kind"), "settings") == 0) {
+        grade_settings_read(book, record);
     } else if (result_from(record, &result) == 0) {
         grade_book_put(book, &result);
     }

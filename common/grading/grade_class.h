@@ -5,6 +5,7 @@
 #ifndef WARPWISE_COURSE_GRADE_CLASS_H
 #define WARPWISE_COURSE_GRADE_CLASS_H
 
+#include "course/command.h"
 #include "grade.h"
 
 /** @brief A run. */
@@ -22,7 +23,9 @@ struct grade_class {
     struct device_choice devices;
     unsigned shard, shards; /**< 0/0: the whole class */
     int no_speed;
-    int without_isolation; /**< grade even if some of the isolation is missing */
+    int without_isolation;               /**< grade even if some of the isolation is missing */
+    const char *setting[GRADE_SETTINGS]; /**< as given now, or NULL: as recorded */
+    const char *similar; /**< write files for similarity checkers there, and grade nothing; or NULL */
 
     /* what comes of it */
     struct grade_unit *units;
@@ -41,6 +44,19 @@ int grade_seed_settle(struct grade_class *class);
 /** @brief Settles seed, lessons, devices and students, and notes them in the journal.
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_class_settle(struct grade_class *class);
+
+/** @brief Takes over, and keeps, what was given of overrides, late days and visibility (grade_given.c).
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_settings_settle(struct grade_class *class);
+/** @brief Notes which of them stand on the command line. */
+void grade_settings_ask(const struct command_line *line, struct grade_class *class);
+
+/** @brief Writes the files of each lesson where JPlag and MOSS find them (grade_similar.c).
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_similar(const struct grade_class *class);
+
+/** @brief Removes what graders that were killed have left in plan.out, which is ours now (grade_leftovers.c). */
+void grade_remove_leftovers(const char *out);
 
 /** @brief Grades what is not graded yet. @return EXIT_PASS, or EXIT_TROUBLE if it had to stop */
 int grade_class_run(struct grade_class *class);

@@ -9,10 +9,57 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "grade.h"
 
 enum { CASES_TOLD = 8, LOG_TOLD = 6000 };
+
+/* ---- who sees what ------------------------------------------------------------------------------------- */
+
+static const char *const moments[] = {"visible", "hidden", "after_due_date", "after_published", NULL};
+
+static const char *moment_of(const char *word)
+{
+    for (size_t i = 0; moments[i]; i++)
+        if (strcmp(moments[i], word) == 0) return moments[i];
+    return NULL;
+}
+
+/* The last word of "WHEN,GROUP=WHEN,…" on @p group; on everything else if that is NULL. */
+static const char *visibility_of(const struct grade_book *book, const char *group)
+{
+    const char *list = book->setting[GRADE_VISIBILITY], *found = "visible";
+    for (char *word; list && (word = next_word(&list, ',')); free(word)) {
+        char *equals = strchr(word, '=');
+        if (equals) *equals = '\0';
+        const char *named = equals ? grade_group_of_title(word) : NULL;
+        const char *moment = moment_of(equals ? equals + 1 : word);
+        if (moment && (!equals || (group && named && strcmp(named, group) == 0))) found = moment;
+    }
+    return found;
+}
+
+int grade_visibility_check(const struct grade_book *book)
+{
+    const char *list = book->setting[GRADE_VISIBILITY];
+    for (char *word; list && *list && (word = next_word(&list, ',')); free(word)) {
+        char *equals = strchr(word, '=');
+        if (equals) *equals = '\0';
+        if (equals && !grade_group_of_title(word))
+            return complain(
+                "--visibility: there is no group \"%s\". Groups: basic, edges, numerics, bad_input, "
+                "properties, real_sizes, clean_of_findings, speed.",
+                word);
+        if (!moment_of(equals ? equals + 1 : word))
+            return complain(
+                "--visibility: \"%s\" is none of visible, hidden, after_due_date, after_published.",
+                equals ? equals + 1 : word);
+    }
+    return EXIT_PASS;
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 /* The failed cases of a group, a line each, or why the lesson was not run. */
 static void tell_group(const struct grade_score *score, const struct grade_group *group, int first,
@@ -37,8 +84,8 @@ static void tell_group(const struct grade_score *score, const struct grade_group
     if (first && result->row_count == 0 && *result->log) text_print(out, "%.*s\n", LOG_TOLD, result->log);
 }
 
-static void put_test(const struct grade_lesson *lesson, const struct grade_score *score, size_t index,
-                     struct text *out)
+static void put_test(const struct grade_book *book, const struct grade_lesson *lesson,
+                     const struct grade_score *score, size_t index, struct text *out)
 {
     const struct grade_group *group = &score->group[index];
     struct text told = {0}, name = {0};
@@ -51,10 +98,36 @@ static void put_test(const struct grade_lesson *lesson, const struct grade_score
                group->points_max, group->failed || group->withheld > 0 ? "failed" : "passed");
     text_print(out, "     \"output\": ");
     put_json(out, told.data);
-    text_print(out, ", \"output_format\": \"text\", \"tags\": [\"%s\", \"%s\"], \"visibility\": \"visible\"}",
-               lesson->number, group->name);
+    text_print(out, ", \"output_format\": \"text\", \"tags\": [\"%s\", \"%s\"], \"visibility\": \"%s\"}",
+               lesson->number, group->name, visibility_of(book, group->name));
     text_free(&told);
     text_free(&name);
+}
+
+/* What the instructor changed, as a test of its own, so that the tests' scores add up to the score. */
+static void put_change(const char *name, const char *number, double points, const char *words,
+                       const char *visibility, struct text *out)
+{
+    text_print(out, "    {\"number\": ");
+    put_json(out, number);
+    text_print(out, ", \"name\": ");
+    put_json(out, name);
+    text_print(out, ", \"score\": %.2f, \"max_score\": 0.00,\n     \"output\": ", points);
+    put_json(out, words);
+    text_print(out, ", \"output_format\": \"text\", \"tags\": [\"adjusted\"], \"visibility\": \"%s\"}",
+               visibility);
+}
+
+static void put_change_of(const struct grade_book *book, size_t index, const struct grade_score *score,
+                          struct text *out)
+{
+    const struct grade_lesson *lesson = &book->lessons[index];
+    char *number = format_string("%d.%zu", atoi(lesson->number), score->group_count + 1);
+    char *name = format_string("%s: late, or changed by hand", lesson->name);
+    put_change(name, number, score->points - score->earned, score->adjusted.data, visibility_of(book, NULL),
+               out);
+    free(number);
+    free(name);
 }
 
 static void put_tests(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
@@ -64,8 +137,16 @@ static void put_tests(const struct grade_book *book, const struct grade_sheet *s
     for (size_t i = 0; i < book->lesson_count; i++) {
         for (size_t group = 0; group < sheet->scores[i].group_count; group++) {
             text_print(out, some++ ? ",\n" : "\n");
-            put_test(&book->lessons[i], &sheet->scores[i], group, out);
+            put_test(book, &book->lessons[i], &sheet->scores[i], group, out);
         }
+        if (!sheet->scores[i].adjusted.length) continue;
+        text_print(out, some++ ? ",\n" : "\n");
+        put_change_of(book, i, &sheet->scores[i], out);
+    }
+    if (sheet->adjusted.length) {
+        text_print(out, some++ ? ",\n" : "\n");
+        put_change("changed by hand", "0", sheet->by_hand, sheet->adjusted.data, visibility_of(book, NULL),
+                   out);
     }
     text_print(out, "\n  ],\n");
 }
@@ -76,11 +157,12 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     if (!sheet->graded) text_print(&told, "This submission could not be graded in full:\n");
     for (size_t i = 0; i < book->lesson_count; i++) {
         const struct grade_score *score = &sheet->scores[i];
-        int graded = strcmp(score->state, GRADE_NOT_GRADED) != 0;
+        int graded = score->decided;
         text_print(&told, "%s: %s", book->lessons[i].name, score->state);
         if (graded) text_print(&told, ", %.2f of %.2f points", score->points, score->points_max);
         if (!graded && score->result) text_print(&told, " (%s)", score->result->sentence);
         if (score->withheld > 0) text_print(&told, ", %.2f withheld", score->withheld);
+        if (score->adjusted.length) text_print(&told, " (%s)", score->adjusted.data);
         text_print(&told, "\n");
     }
     if (!book->whole) text_print(&told, "%s\n", grade_isolation_note(book));
@@ -88,8 +170,10 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     if (sheet->graded) put_tests(book, sheet, out);
     text_print(out, "  \"execution_time\": %ld,\n  \"output\": ", (long)(sheet->seconds + 0.5));
     put_json(out, told.data ? told.data : "");
-    text_print(out, ",\n  \"output_format\": \"text\",\n  \"visibility\": \"visible\",\n"
-                    "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ");
+    text_print(out,
+               ",\n  \"output_format\": \"text\",\n  \"visibility\": \"%s\",\n"
+               "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ",
+               visibility_of(book, NULL));
     put_json(out, sheet->shown);
     text_print(out, ", \"version\": ");
     put_json(out, book->version);

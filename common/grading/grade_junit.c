@@ -43,6 +43,10 @@ static void put_properties(const struct grade_book *book, const struct grade_sco
     put_number_property(out, "points", score->points);
     put_number_property(out, "points_max", score->points_max);
     put_number_property(out, "points_withheld", score->withheld);
+    if (score->adjusted.length) {
+        put_number_property(out, "points_earned", score->earned);
+        put_property(out, "adjusted", score->adjusted.data);
+    }
     put_property(out, "version", book->version);
     put_property(out, "isolation", book->isolation);
     if (result) {
@@ -122,11 +126,11 @@ static void put_suite(const struct grade_book *book, const struct grade_lesson *
     text_print(out, "  <testsuite");
     put_attribute(out, "name", lesson->name);
     text_print(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\" time=\"%.3f\">\n",
-               graded ? tests : 1, failures, !graded, skipped, seconds);
+               score->decided ? tests : 1, failures, !score->decided, skipped, seconds);
     put_properties(book, score, out);
     for (size_t i = 0; i < score->group_count; i++) /* the whole time stands with the first of them */
         put_test(lesson, score, &score->group[i], i == 0 ? seconds : 0, out);
-    if (!graded) put_ungraded(lesson, score, out);
+    if (!score->decided) put_ungraded(lesson, score, out);
     if (score->result && *score->result->log) {
         text_print(out, "    <system-out>");
         put_xml(out, score->result->log);

@@ -104,12 +104,14 @@ static int write_journal(struct grade_class *class)
     char *beside = format_string("%s.new", path);
     unlink(beside);
     int error = journal_open(beside, grade_book_read, &nothing, &class->journal);
-    for (size_t i = 0; i <= class->book.result_count && !error; i++) {
+    for (size_t i = 0; i < class->book.result_count + 2 && !error; i++) {
         struct text line = {0};
         if (i == 0) {
             grade_class_line(&class->book, &line);
+        } else if (i == 1) {
+            grade_settings_line(&class->book, &line);
         } else {
-            grade_result_line(&class->book.results[i - 1], &line);
+            grade_result_line(&class->book.results[i - 2], &line);
         }
         error = journal_append(&class->journal, &line);
         text_free(&line);
@@ -146,12 +148,15 @@ int grade_merge(struct grade_class *class, const char *const *folders, size_t co
             book.whole = 0;
             book.isolation = parts[i].isolation;
         }
+        for (int which = 0; which < GRADE_SETTINGS; which++)
+            if (!book.setting[which] || !*book.setting[which]) book.setting[which] = parts[i].setting[which];
         add_results(&book, &parts[i]);
     }
     class->book = book;
     char *seed = book.seed;
     int code = keep_seed(class, folders[0]);
     class->book.seed = seed;
+    if (code == EXIT_PASS) code = grade_settings_settle(class);
     if (code == EXIT_PASS) code = write_journal(class);
     int complete = all_shards(parts, count);
     return code == EXIT_PASS ? complete : code;

@@ -13,10 +13,12 @@
 #include "base/text.h"
 #include "course/device.h"
 #include "grade.h"
+#include "grade_adjust.h"
 
 /* ---- sheets -------------------------------------------------------------------------------------------- */
 
-static void make_sheet(const struct grade_book *book, const char *student, struct grade_sheet *sheet)
+static void make_sheet(const struct grade_book *book, const struct grade_rules *rules, const char *student,
+                       struct grade_sheet *sheet)
 {
     *sheet = (struct grade_sheet){.student = student,
                                   .shown = escape_visible(student, ESCAPE_ONE_LINE),
@@ -26,24 +28,49 @@ static void make_sheet(const struct grade_book *book, const char *student, struc
     for (size_t i = 0; i < book->lesson_count; i++) {
         struct grade_score *score = &sheet->scores[i];
         grade_score(book, student, &book->lessons[i], score);
-        sheet->points += score->points;
-        sheet->points_max += score->points_max;
-        sheet->withheld += score->withheld;
-        sheet->graded = sheet->graded && strcmp(score->state, GRADE_NOT_GRADED) != 0;
+        score->earned = score->points;
         for (int device = 0; device < DEVICE_COUNT; device++) {
             const struct grade_result *result =
                 grade_book_find(book, student, book->lessons[i].name, (enum device)device);
             if (result && book->devices[device]) sheet->seconds += result->seconds;
         }
     }
+    grade_adjust(book, rules, sheet);
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        const struct grade_score *score = &sheet->scores[i];
+        sheet->points += score->points;
+        sheet->earned += score->earned;
+        sheet->points_max += score->points_max;
+        sheet->withheld += score->withheld;
+        sheet->graded = sheet->graded && score->decided;
+    }
+    sheet->points += sheet->by_hand;
 }
 
 static void free_sheet(const struct grade_book *book, struct grade_sheet *sheet)
 {
     for (size_t i = 0; i < book->lesson_count; i++) grade_score_free(&sheet->scores[i]);
+    text_free(&sheet->adjusted);
     free(sheet->scores);
     free(sheet->shown);
     free(sheet->folder);
+}
+
+int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets)
+{
+    struct grade_rules rules;
+    if (grade_rules_make(book, &rules) != EXIT_PASS) return EXIT_TROUBLE;
+    *sheets = must_allocate((book->student_count + 1) * sizeof **sheets);
+    for (size_t i = 0; i < book->student_count; i++)
+        make_sheet(book, &rules, book->students[i], &(*sheets)[i]);
+    grade_rules_free(&rules);
+    return EXIT_PASS;
+}
+
+void grade_sheets_free(const struct grade_book *book, struct grade_sheet *sheets)
+{
+    for (size_t i = 0; i < book->student_count; i++) free_sheet(book, &sheets[i]);
+    free(sheets);
 }
 
 /* ---- grades.csv ---------------------------------------------------------------------------------------- */
@@ -56,7 +83,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         const char *number = book->lessons[i].number;
         text_print(out, ",%s_state,%s_points,%s_max", number, number, number);
     }
-    text_print(out, ",isolation\n");
+    text_print(out, ",isolation,earned,adjustments\n");
     for (size_t s = 0; s < book->student_count; s++) {
         const struct grade_sheet *sheet = &sheets[s];
         put_csv(out, sheet->student);
@@ -66,12 +93,17 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheet->scores[i];
             text_print(out, ",%s,", score->state);
-            if (strcmp(score->state, GRADE_NOT_GRADED) != 0) text_print(out, "%.2f", score->points);
+            if (score->decided) text_print(out, "%.2f", score->points);
             text_print(out, ",%.2f", score->points_max);
         }
+        struct text adjusted = {0};
+        grade_put_adjustments(book, sheet, &adjusted);
         text_print(out, ",");
         put_csv(out, book->whole ? "whole" : book->isolation);
+        text_print(out, ",%.2f,", sheet->earned);
+        put_csv(out, adjusted.data ? adjusted.data : "");
         text_print(out, "\n");
+        text_free(&adjusted);
     }
 }
 
@@ -114,19 +146,15 @@ static int write_sheet(const struct grade_book *book, const struct grade_sheet *
     return code;
 }
 
-int grade_reports(const struct grade_book *book, const char *out)
+int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out)
 {
     struct text csv = {0}, summary = {0};
-    struct grade_sheet *sheets = must_allocate(book->student_count * sizeof *sheets);
     int code = EXIT_PASS;
-    for (size_t i = 0; i < book->student_count; i++) make_sheet(book, book->students[i], &sheets[i]);
     for (size_t i = 0; i < book->student_count && code == EXIT_PASS; i++)
         code = write_sheet(book, &sheets[i], out);
     grade_csv(book, sheets, &csv);
     grade_summary(book, sheets, &summary);
     if (code == EXIT_PASS) code = write_report(out, "summary.html", &summary);
     if (code == EXIT_PASS) code = write_report(out, "grades.csv", &csv); /* last: it says that all is there */
-    for (size_t i = 0; i < book->student_count; i++) free_sheet(book, &sheets[i]);
-    free(sheets);
     return code;
 }

@@ -44,6 +44,17 @@ const char *grade_group_title(const char *group)
     return group;
 }
 
+const char *grade_group_of_title(const char *word)
+{
+    for (size_t i = 0; i < GROUP_NAMES; i++) {
+        size_t at = 0;
+        const char *title = groups[i].title;
+        while (title[at] && (title[at] == word[at] || (title[at] == ' ' && word[at] == '_'))) at++;
+        if (!title[at] && !word[at]) return groups[i].name;
+    }
+    return NULL;
+}
+
 static struct grade_group *group_called(struct grade_score *score, const char *name)
 {
     const char *known = groups[GROUP_NAMES - 1].name;
@@ -326,6 +337,7 @@ void grade_score(const struct grade_book *book, const char *student, const struc
         return;
     }
     score->points_max = 0;
+    score->decided = 1;
     score->state = worse->state;
     score->result = worse;
     add_cases(worse, grade_book_find(book, "", lesson->name, worse->device), lesson, score);
@@ -336,5 +348,6 @@ void grade_score(const struct grade_book *book, const char *student, const struc
 
 void grade_score_free(struct grade_score *score)
 {
+    text_free(&score->adjusted);
     for (size_t i = 0; i < score->group_count; i++) text_free(&score->group[i].note);
 }

@@ -20,7 +20,7 @@ static void put_table(const struct grade_book *book, const struct grade_sheet *s
     text_print(out, "| lesson | state | points | of |\n|---|---|---:|---:|\n");
     for (size_t i = 0; i < book->lesson_count; i++) {
         const struct grade_score *score = &sheet->scores[i];
-        int graded = strcmp(score->state, GRADE_NOT_GRADED) != 0;
+        int graded = score->decided;
         text_print(out, "| %s | ", book->lessons[i].name);
         put_markdown(out, score->state);
         if (graded) text_print(out, " | %.2f", score->points);
@@ -86,12 +86,25 @@ static void put_failures(const struct grade_lesson *lesson, const struct grade_r
     if (failed) text_print(out, "\n");
 }
 
+/* What was changed of the points that were earned, and by how much. */
+static void put_adjusted(const struct grade_score *score, struct text *out)
+{
+    if (!score->adjusted.length) return;
+    text_print(out, "**%.2f points**", score->points);
+    if (score->points != score->earned) text_print(out, ", %.2f earned", score->earned);
+    text_print(out, ": ");
+    put_markdown(out, score->adjusted.data);
+    text_print(out, "\n\n");
+}
+
 static void put_lesson(const struct grade_lesson *lesson, const struct grade_score *score, struct text *out)
 {
     const struct grade_result *result = score->result;
     text_print(out, "## %s: ", lesson->name);
     put_markdown(out, lesson->title);
     text_print(out, "\n\n");
+    put_adjusted(score, out);
+    if (strcmp(score->state, GRADE_NOT_GRADED) == 0 && score->decided) return;
     if (strcmp(score->state, GRADE_NOT_GRADED) == 0) {
         text_print(out, "This lesson could not be graded, through no fault of yours. It will be.\n\n");
         return;
@@ -130,6 +143,11 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
                    sheet->withheld);
     }
     put_table(book, sheet, out);
+    if (sheet->adjusted.length) {
+        text_print(out, "Among these points, for no lesson alone: ");
+        put_markdown(out, sheet->adjusted.data);
+        text_print(out, "\n\n");
+    }
     for (size_t i = 0; i < book->lesson_count; i++) put_lesson(&book->lessons[i], &sheet->scores[i], out);
     text_print(out,
                "Graded with inputs that are not public; the commands above use the public ones, which are of "
@@ -183,6 +201,10 @@ void grade_student_log(const struct grade_book *book, const struct grade_sheet *
     put_visible(out, "seed sha256", book->seed);
     put_visible(out, "version", book->version);
     put_visible(out, "isolation", book->isolation);
+    struct text adjusted = {0};
+    grade_put_adjustments(book, sheet, &adjusted);
+    if (adjusted.length) put_visible(out, "adjusted", adjusted.data);
+    text_free(&adjusted);
     text_print(out, "\n");
     for (size_t i = 0; i < book->lesson_count; i++) {
         for (int device = 0; device < DEVICE_COUNT; device++) {

@@ -55,8 +55,9 @@ static void put_cell(const struct grade_score *score, struct text *out)
 {
     text_print(out, "<td class=\"%s\">", class_of(score));
     put_xml(out, score->state);
-    if (strcmp(score->state, GRADE_NOT_GRADED) != 0) {
+    if (score->decided) {
         text_print(out, "<small>%.1f", score->points);
+        if (score->adjusted.length) text_print(out, " (adjusted)");
         if (score->withheld > 0) text_print(out, " (%.1f withheld)", score->withheld);
         text_print(out, "</small>");
     }
@@ -317,7 +318,7 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
     for (size_t s = 0; s < book->student_count; s++) {
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheets[s].scores[i];
-            if (strcmp(score->state, GRADE_NOT_GRADED) != 0) continue;
+            if (score->decided) continue;
             if (count++ == 0) {
                 text_print(out,
                            "<h2 id=\"ungraded\">Not graded</h2>\n<p>Through no fault of the students'. The "
@@ -347,7 +348,9 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
             if (count++ == 0)
                 text_print(
                     out,
-                    "<h2 id=\"reasons\">Not run, and why</h2>\n<div class=\"wide\"><table>\n<thead><tr>"
+                    "<h2 id=\"reasons\">Not run, and why</h2>\n<div class=\"wide\"><table>\n"
+                    "<caption>As each report says it; the log has what the compiler "
+                    "said</caption>\n<thead><tr>"
                     "<th scope=\"col\">student</th><th scope=\"col\">lesson</th><th scope=\"col\">state</th>"
                     "<th scope=\"col\">reason</th></tr></thead>\n<tbody>\n");
             text_print(out, "<tr><th class=\"s\" scope=\"row\">");
@@ -356,6 +359,34 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
             put_xml(out, result->sentence);
             text_print(out, " (<a href=\"students/%s/log.txt\">log</a>)</td></tr>\n", sheets[s].folder);
         }
+    }
+    if (count) text_print(out, "</tbody></table></div>\n");
+}
+
+/* Points that are not what was earned, and what was said of others. */
+static void put_adjustments(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < book->student_count; s++) {
+        struct text adjusted = {0};
+        grade_put_adjustments(book, &sheets[s], &adjusted);
+        if (!adjusted.length) continue;
+        if (count++ == 0)
+            text_print(
+                out,
+                "<h2 id=\"adjusted\">Late, or changed by hand</h2>\n<div class=\"wide\"><table>\n"
+                "<caption>Points as they were earned, as they count, and why; students read the "
+                "same</caption>\n"
+                "<thead><tr>"
+                "<th scope=\"col\">student</th><th scope=\"col\">earned</th><th scope=\"col\">points</th>"
+                "<th scope=\"col\">by lesson</th></tr></thead>\n<tbody>\n");
+        text_print(out, "<tr><th class=\"s\" scope=\"row\">");
+        put_xml(out, sheets[s].shown);
+        text_print(out, "</th><td class=\"n\">%.2f</td><td class=\"n\">%.2f</td><td>", sheets[s].earned,
+                   sheets[s].points);
+        put_xml(out, adjusted.data);
+        text_print(out, "</td></tr>\n");
+        text_free(&adjusted);
     }
     if (count) text_print(out, "</tbody></table></div>\n");
 }
@@ -392,6 +423,7 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
     text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
     put_ungraded(book, sheets, out);
     put_reasons(book, sheets, out);
+    put_adjustments(book, sheets, out);
     put_distribution(book, sheets, out);
     put_mistakes(book, sheets, out);
     put_speeds(book, sheets, out);

@@ -1,10 +1,14 @@
 /* Unit tests of the parts of `warpwise` that need no course around them: strings, sums, rows, distances. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "base/process.h"
 #include "base/sha256.h"
 #include "base/terminal.h"
@@ -185,6 +189,40 @@ static void test_files(void)
     EXPECT(find_program("sh") && !find_program("") && !find_program("/") && !find_program("no such program"));
 }
 
+static char *make_aged(const char *folder, const char *name, long age)
+{
+    char *path = format_string("%s/%s", folder, name);
+    struct timespec then = {.tv_sec = time(NULL) - age};
+    EXPECT(write_file(path, "half of it", 10) == 0);
+    utimensat(AT_FDCWD, path, (const struct timespec[]){then, then}, 0);
+    return path;
+}
+
+/* What a killed program left goes; what somebody holds, what is new, other names and links stay. */
+static void test_leftovers(void)
+{
+    char folder[] = "/tmp/warpwise_unit_XXXXXX";
+    EXPECT(mkdtemp(folder) != NULL);
+    char *dead = make_aged(folder, "build.4711", 60), *held = make_aged(folder, "build.4712", 60);
+    char *young = make_aged(folder, "build.4713", 0), *other = make_aged(folder, "build.mine", 60);
+    char *left = format_string("%s/build.4714", folder), *in_left = format_string("%s/work", left);
+    char *link = format_string("%s/build.4715", folder);
+    int hold = leftovers_hold(held);
+    EXPECT(hold >= 0 && make_folders(in_left) == 0 && symlink(other, link) == 0);
+    utimensat(AT_FDCWD, left, (const struct timespec[]){{0}, {0}}, 0);
+    EXPECT(leftovers_hold(held) < 0); /* it has somebody */
+    leftovers_remove(folder, "build", "#");
+    EXPECT(access(dead, F_OK) != 0 && access(left, F_OK) != 0);
+    EXPECT(access(held, F_OK) == 0 && access(young, F_OK) == 0 && access(other, F_OK) == 0 &&
+           access(link, F_OK) == 0);
+    close(hold);
+    leftovers_remove(folder, "build", "");
+    EXPECT(access(held, F_OK) != 0 && access(other, F_OK) != 0 && access(young, F_OK) == 0);
+    remove_tree(folder);
+    char *const paths[] = {dead, held, young, other, left, in_left, link};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) free(paths[i]);
+}
+
 int main(void)
 {
     test_sha256();
@@ -195,6 +233,7 @@ int main(void)
     test_rows_without_run();
     test_states();
     test_files();
+    test_leftovers();
     if (failures == 0) printf("all parts of warpwise are as they should be\n");
     return failures != 0;
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "course/device.h"
 #include "grading/grade.h"
+#include "grading/grade_adjust.h"
 #include "grading/journal.h"
 
 static int failures;
@@ -304,7 +305,10 @@ static void test_gradescope(const struct grade_book *book, const struct grade_sh
     grade_gradescope(book, sheet, &out);
     EXPECT(read_json(out.data, tell_gradescope, &found));
     EXPECT(found.wrong == 0 && found.output);
-    EXPECT(sheet->graded ? found.tests >= 4 && found.scores == 1 : found.tests == 0 && found.scores == 0);
+    int tests = (int)sheet->scores[0].group_count + (sheet->scores[0].adjusted.length > 0) +
+                (sheet->adjusted.length > 0);
+    EXPECT(sheet->graded ? found.tests == tests && found.scores == 1 : found.tests == 0 && found.scores == 0);
+    EXPECT(sheet->scores[0].group_count >= 4 || strcmp(sheet->scores[0].state, GRADE_NOT_GRADED) == 0);
     EXPECT(fabs(found.sum - found.score) < 0.05 &&
            (!sheet->graded || fabs(found.score - sheet->points) < 0.01));
     free(found.output);
@@ -608,8 +612,8 @@ static void test_csv(const struct grade_book *book, const struct grade_sheet *sh
     grade_csv(book, sheets, &out);
     for (const char *at = out.data; *at; at++) lines += *at == '\n';
     EXPECT(lines == STUDENTS + 1);
-    EXPECT(strstr(out.data, "\nalice,alice,122.00,130.00,0.00,PASS,122.00,130.00,whole\n"));
-    EXPECT(strstr(out.data, "\nbob,bob,,130.00,0.00,NOT_GRADED,,130.00,whole\n"));
+    EXPECT(strstr(out.data, "\nalice,alice,122.00,130.00,0.00,PASS,122.00,130.00,whole,122.00,\n"));
+    EXPECT(strstr(out.data, "\nbob,bob,,130.00,0.00,NOT_GRADED,,130.00,whole,0.00,\n"));
     EXPECT(strstr(out.data, "\n\"'=1+1|cmd\","));
     text_free(&out);
 }
@@ -634,6 +638,195 @@ static void test_isolation(struct grade_book *book, const struct grade_sheet *sh
     book->isolation = whole;
 }
 
+/* ---- late days and overrides --------------------------------------------------------------------------- */
+
+static void test_times(void)
+{
+    static const struct {
+        const char *text;
+        long long seconds; /* -1: no time */
+    } times[] = {{"1970-01-01T00:00:00Z", 0},
+                 {"2026-10-05T23:59:30.25Z", 1791244770},
+                 {"2026-10-05 23:59:30", 1791244770},
+                 {"2026-10-06T01:59:30+02:00", 1791244770},
+                 {"2026-10-05 15:59:30 -0800", 1791244770},
+                 {"2026-10-05 23:59 UTC", 1791244740},
+                 {"2024-02-29 00:00Z", 1709164800},
+                 {"2026-10-05", 1791244800}, /* its end */
+                 {"2025-02-29 00:00", -1},
+                 {"2026-06-31", -1},
+                 {"2026-10-05 24:00", -1},
+                 {"2026-10-05 23:60", -1},
+                 {"2026-10-05 23", -1},
+                 {"2026-10-05 23:59:30 CET", -1},
+                 {"2026-10-05 23:59+99:00", -1},
+                 {"5.10.2026", -1},
+                 {"10/05/2026 11:59 PM", -1},
+                 {"", -1}};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        long long seconds = 0;
+        int failed = grade_read_time(times[i].text, 1, &seconds);
+        int right = failed ? times[i].seconds == -1 : seconds == times[i].seconds;
+        if (!right) printf("\"%s\" is %lld\n", times[i].text, failed ? -1 : seconds);
+        EXPECT(right);
+    }
+    long long seconds;
+    EXPECT(grade_read_time("2026-10-05", 0, &seconds) != 0); /* when was it handed in? */
+    EXPECT(grade_days_between(1000, 1000) == 0 && grade_days_between(1000, 1001) == 1);
+    EXPECT(grade_days_between(0, 86400) == 1 && grade_days_between(0, 86401) == 2 &&
+           grade_days_between(5, 0) == 0);
+}
+
+/* As spreadsheets write them: a mark at the beginning, line ends of two characters, quotes, line ends inside. */
+static void test_tables(void)
+{
+    struct grade_table table;
+    static const char text[] =
+        "\xef\xbb\xbfstudent,  note ,points\r\n\"a, b\",\"two\nlines, \"\"quoted\"\"\",5\r\n\r\n x ,,\r\n";
+    EXPECT(grade_table_read("t.csv", text, &table) == EXIT_PASS && table.columns == 3 && table.count == 2);
+    EXPECT(strcmp(grade_table_cell(&table, 0, "student"), "a, b") == 0);
+    EXPECT(strcmp(grade_table_cell(&table, 0, "note"), "two\nlines, \"quoted\"") == 0);
+    EXPECT(strcmp(grade_table_cell(&table, 1, "student"), "x") == 0 && table.row[1].line == 5);
+    EXPECT(strcmp(grade_table_cell(&table, 1, "none"), "") == 0 && !grade_table_has(&table, "none"));
+    grade_table_free(&table);
+    EXPECT(grade_table_read("t.csv", "a,b\n1,2,3\n", &table) == EXIT_TROUBLE);
+    grade_table_free(&table);
+    EXPECT(grade_table_read("t.csv", "", &table) == EXIT_PASS && table.columns == 0);
+}
+
+/* Sheets of @p book with these settings, and all reports of them, read by their grammars. */
+static struct grade_sheet *adjusted_sheets(struct grade_book *book)
+{
+    struct grade_sheet *sheets;
+    EXPECT(grade_sheets_make(book, &sheets) == EXIT_PASS);
+    for (int i = 0; i < STUDENTS; i++) {
+        test_gradescope(book, &sheets[i]);
+        test_junit(book, &sheets[i]);
+    }
+    struct text page = {0};
+    grade_summary(book, sheets, &page);
+    EXPECT(read_xml(page.data, 1, tell_html));
+    EXPECT(strstr(page.data, "Late, or changed by hand") && !strstr(page.data, "<script>"));
+    text_free(&page);
+    return sheets;
+}
+
+static void expect_in_all(const struct grade_book *book, struct grade_sheet *sheet, const char *words)
+{
+    void (*const makers[])(const struct grade_book *, const struct grade_sheet *, struct text *) = {
+        grade_gradescope, grade_junit, grade_student_report, grade_student_log};
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+        struct text out = {0};
+        makers[i](book, sheet, &out);
+        if (!strstr(out.data, words)) printf("report %zu does not say \"%s\":\n%s\n", i, words, out.data);
+        EXPECT(strstr(out.data, words));
+        text_free(&out);
+    }
+}
+
+static void test_adjusted(struct grade_book *book)
+{
+    struct text csv = {0};
+    book->setting[GRADE_OVERRIDES] = "student,lesson,points,comment\n"
+                                     "alice,1,100,oral exam\nalice,alpha,+5,<script>alert(2)</script>\n"
+                                     "bob,01,50,crashed our machine\n"
+                                     "'=1+1|cmd,,-7,\"=not, a formula\"\n"
+                                     "Zo\xc3\xab \xe5\xb1\xb1\xe7\x94\xb0,01_alpha,,well said\n";
+    struct grade_sheet *sheets = adjusted_sheets(book), *alice = &sheets[ALICE];
+    EXPECT(alice->points == 105 && alice->earned == 122 && alice->scores[0].earned == 122);
+    EXPECT(sheets[BOB].graded && sheets[BOB].points == 50 && sheets[BOB].scores[0].decided);
+    EXPECT(fabs(sheets[0].points - (sheets[0].earned - 7)) < 1e-9);
+    EXPECT(sheets[2].points == sheets[2].earned && strstr(sheets[2].scores[0].adjusted.data, "well said"));
+    expect_in_all(book, alice, "oral exam");
+    expect_in_all(book, &sheets[2], "well said");
+    grade_csv(book, sheets, &csv);
+    EXPECT(strstr(csv.data,
+                  "alice,alice,105.00,130.00,0.00,PASS,105.00,130.00,whole,122.00,"
+                  "\"01: set by hand to 100.00 points, 122.00 before: oral exam; +5.00 points by hand"));
+    EXPECT(strstr(csv.data, "bob,bob,50.00,130.00,0.00,NOT_GRADED,50.00,130.00,whole,0.00,"));
+    text_free(&csv);
+    grade_sheets_free(book, sheets);
+    static const char *const wrong[] = {
+        "student,points\na,1\n", "student,lesson,points,comment\nalice,1,many,\n",
+        "student,lesson,points,comment\nalice,,95,\n", "student,lesson,points,comment\nalice,1,nan,\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct grade_rules rules;
+        book->setting[GRADE_OVERRIDES] = (char *)wrong[i];
+        EXPECT(grade_rules_make(book, &rules) == EXIT_TROUBLE);
+        grade_rules_free(&rules);
+    }
+    book->setting[GRADE_OVERRIDES] = NULL;
+}
+
+/* Alice is two days late by the class's deadline; a row of her own moves it. */
+static void test_late(struct grade_book *book)
+{
+    static const struct {
+        const char *deadlines, *late_days;
+        double points;
+    } tries[] = {{"1,2026-10-05,10,", "", 122 * 0.8},
+                 {"1,2026-10-05,10,15", "", 122 * 0.85},
+                 {"1,2026-10-05,10,", "1", 122 * 0.9},
+                 {"1,2026-10-05,10,", "5", 122},
+                 {"1,2026-10-05,60,", "", 0},
+                 {"1,2026-10-05,10,\n1,2026-10-06T18:00Z,10,,alice", "", 122 * 0.9},
+                 {"1,2026-10-09,10,,alice\n1,2026-10-05,10,", "", 122},
+                 {"1,2026-10-09,10,,bob\n1,2026-10-05,10,", "", 122 * 0.8},
+                 {"2,2026-10-05,10,", "", 122}};
+    book->setting[GRADE_TIMES] =
+        "Email,Submission Time\nalice,2026-10-03 09:00:00 -0800\nalice,2026-10-07 09:00:00 -0800\n";
+    book->setting[GRADE_TIME_COLUMN] = "Submission Time";
+    book->setting[GRADE_STUDENT_COLUMN] = "Email";
+    for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
+        struct text deadlines = {0};
+        text_print(&deadlines, "lesson,deadline,penalty_percent,most_percent,student\n");
+        for (const char *at = tries[i].deadlines; *at;) { /* rows without a student end early */
+            char *row = format_string("%.*s", (int)strcspn(at, "\n"), at);
+            text_print(&deadlines, "%s%s\n", row, strstr(row, ",,") || strstr(row, "alice") ? "" : ",");
+            at += strlen(row) + (at[strlen(row)] != '\0');
+            free(row);
+        }
+        book->setting[GRADE_DEADLINES] = deadlines.data;
+        book->setting[GRADE_LATE_DAYS] = (char *)tries[i].late_days;
+        struct grade_sheet *sheets;
+        EXPECT(grade_sheets_make(book, &sheets) == EXIT_PASS);
+        if (!(fabs(sheets[ALICE].points - tries[i].points) < 1e-9))
+            printf("late %zu: %g\n", i, sheets[ALICE].points);
+        EXPECT(fabs(sheets[ALICE].points - tries[i].points) < 1e-9);
+        EXPECT(sheets[0].points == sheets[0].earned); /* no time of theirs is known */
+        grade_sheets_free(book, sheets);
+        text_free(&deadlines);
+    }
+    book->setting[GRADE_DEADLINES] = "lesson,deadline,penalty_percent\n01,2026-10-05,10\n";
+    struct grade_sheet *sheets = adjusted_sheets(book);
+    expect_in_all(book, &sheets[ALICE], "2 days after 2026");
+    grade_sheets_free(book, sheets);
+    struct grade_rules rules;
+    book->setting[GRADE_TIME_COLUMN] = "time";
+    EXPECT(grade_rules_make(book, &rules) == EXIT_TROUBLE); /* there is no such column */
+    grade_rules_free(&rules);
+    for (int i = 0; i < GRADE_SETTINGS; i++) book->setting[i] = NULL;
+}
+
+static void test_visibility(struct grade_book *book, const struct grade_sheet *sheet)
+{
+    struct text out = {0};
+    book->setting[GRADE_VISIBILITY] = "after_due_date,speed=hidden,real_sizes=visible";
+    EXPECT(grade_visibility_check(book) == EXIT_PASS);
+    test_gradescope(book, sheet);
+    grade_gradescope(book, sheet, &out);
+    EXPECT(strstr(out.data, "[\"01\", \"ratio\"], \"visibility\": \"hidden\""));
+    EXPECT(strstr(out.data, "[\"01\", \"speed\"], \"visibility\": \"visible\""));
+    EXPECT(strstr(out.data, "[\"01\", \"edges\"], \"visibility\": \"after_due_date\""));
+    EXPECT(strstr(out.data, "\n  \"visibility\": \"after_due_date\""));
+    text_free(&out);
+    book->setting[GRADE_VISIBILITY] = "later";
+    EXPECT(grade_visibility_check(book) == EXIT_TROUBLE);
+    book->setting[GRADE_VISIBILITY] = "corners=hidden";
+    EXPECT(grade_visibility_check(book) == EXIT_TROUBLE);
+    book->setting[GRADE_VISIBILITY] = NULL;
+}
+
 int main(int count, char **words)
 {
     struct grade_book book;
@@ -643,24 +836,23 @@ int main(int count, char **words)
     test_withheld(&book);
     test_unsound(&book);
     test_lines(&book);
-    struct grade_sheet sheets[STUDENTS];
+    test_times();
+    test_tables();
+    struct grade_sheet *sheets;
+    EXPECT(grade_sheets_make(&book, &sheets) == EXIT_PASS && !sheets[BOB].graded && sheets[ALICE].graded);
     for (int i = 0; i < STUDENTS; i++) {
-        sheets[i] = (struct grade_sheet){.student = names[i],
-                                         .shown = escape_visible(names[i], ESCAPE_ONE_LINE),
-                                         .folder = escape_folder_name(names[i]),
-                                         .graded = i != BOB,
-                                         .scores = must_allocate(sizeof *sheets[i].scores)};
-        grade_score(&book, names[i], &book.lessons[0], &sheets[i].scores[0]);
-        sheets[i].points = sheets[i].scores[0].points;
-        sheets[i].points_max = sheets[i].scores[0].points_max;
         test_gradescope(&book, &sheets[i]);
         test_junit(&book, &sheets[i]);
     }
     test_csv(&book, sheets);
+    test_adjusted(&book);
+    test_late(&book);
+    test_visibility(&book, &sheets[ALICE]);
     test_isolation(&book, sheets);
     test_summary(&book, sheets);
     EXPECT(mkdtemp(folder) != NULL);
-    EXPECT(grade_reports(&book, count > 1 ? words[1] : folder) == EXIT_PASS);
+    EXPECT(grade_reports(&book, sheets, count > 1 ? words[1] : folder) == EXIT_PASS);
+    grade_sheets_free(&book, sheets);
     remove_tree(folder);
     printf("%d failures\n", failures);
     return failures != 0;

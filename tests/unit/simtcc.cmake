@@ -66,6 +66,8 @@ int main(int argc, char **argv)
     return argc > 1 ? atoi(argv[1]) : 0;
 }
 ]=])
+file(WRITE "${WORKDIR}/tmp/simtcc-killed/runs.cu" "") # of one that was killed: expect() sees that this one removes it
+execute_process(COMMAND touch -d "1 hour ago" "${WORKDIR}/tmp/simtcc-killed")
 expect("run" 0 "^$" --run runs.cu)
 expect("its exit code, arguments after --" 7 "^\\[7\\]\\[-o b\\]\\[--\\]$" --run runs.cu -- 7 "-o b" --)
 expect("arguments as nvcc takes them" 3 "^\\[3\\]\\[b\\]$" -run -run-args "3 b" runs.cu)

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
+
 enum { TIMED_CALLS = 100, CALLS_COUNTED = 2, WARP_SECTORS = 32 };
 
 /* Host time of a call and a wait may exceed the event time by the cost of launching and waiting. */
@@ -18,9 +20,12 @@ enum { TIMED_CALLS = 100, CALLS_COUNTED = 2, WARP_SECTORS = 32 };
 /* Below this share of both limits neither explains the time. */
 #define NEAR_LIMIT 0.25
 
+#define COUNTERS "warpwise_counters_"
+
 void bench_prepare(struct session *session)
 {
-    static char path[] = "/tmp/warpwise_counters_XXXXXX";
+    static char path[] = "/tmp/" COUNTERS "XXXXXX";
+    static int held = -1;
     if (session->check->options.device == DEVICE_GPU) {
         session->timed = TIMED_CALLS;
         return;
@@ -29,6 +34,9 @@ void bench_prepare(struct session *session)
     int descriptor = mkstemp(path);
     if (descriptor < 0) return;
     close(descriptor);
+    leftovers_remove("/tmp", COUNTERS, "");
+    if (held >= 0) close(held);
+    held = leftovers_hold(path);
     session->counters = path;
 }
 

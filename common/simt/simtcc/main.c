@@ -2,14 +2,19 @@
  * @file main.c
  * @brief simtcc: rewrites kernel files, compiles them with the C++ compiler of the machine, links the device.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -31,15 +36,47 @@ static void remove_temporaries(void)
     if (folder != NULL) (void)rmdir(folder);
 }
 
+/* Removes @p path, the folder of one of us that was killed: it is ours, nobody holds it, and it is no link. */
+static void remove_if_dead(const char *path)
+{
+    enum { YOUNG_SECONDS = 5 }; /* its maker may be about to hold it */
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return;
+    if (difftime(time(NULL), status.st_mtime) < YOUNG_SECONDS) return;
+    int held = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *files = held >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0 ? fdopendir(held) : NULL;
+    for (struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;)
+        (void)unlinkat(held, entry->d_name, 0);
+    if (files != NULL) (void)rmdir(path);
+    if (files != NULL) closedir(files);
+    if (files == NULL && held >= 0) close(held);
+}
+
+static void remove_dead(const char *base)
+{
+    glob_t found;
+    char *pattern = format_string("%s/simtcc-??????", base);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) remove_if_dead(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free(pattern);
+}
+
+/* Held by a lock that goes with this program, however it ends. */
 static void make_folder(void)
 {
     const char *base = getenv("TMPDIR");
-    folder = format_string("%s/simtcc-XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
+    if (base == NULL || base[0] == '\0') base = "/tmp";
+    remove_dead(base);
+    folder = format_string("%s/simtcc-XXXXXX", base);
     if (mkdtemp(folder) == NULL) {
         char *wanted = folder;
         folder = NULL;
         die("cannot make a temporary folder %s: %s", wanted, strerror(errno));
     }
+    int held = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (held >= 0) (void)flock(held, LOCK_EX | LOCK_NB);
     atexit(remove_temporaries);
 }
 
