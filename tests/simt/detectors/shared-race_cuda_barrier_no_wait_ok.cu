@@ -1,0 +1,28 @@
+// expect: none
+/** Threads arrive at a cuda::barrier, and read when they have waited. */
+#include <cuda/barrier>
+
+#include "detecting.h"
+
+static __global__ void turn_kernel(int *out)
+{
+    __shared__ int value[128];
+#pragma nv_diag_suppress static_var_with_dynamic_init
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    if (threadIdx.x == 0) init(&met, blockDim.x);
+    __syncthreads();
+    value[threadIdx.x] = (int)threadIdx.x;
+    auto token = met.arrive();
+    met.wait(std::move(token));
+    const int other = value[127 - threadIdx.x];
+    out[threadIdx.x] = other;
+}
+
+int main(void)
+{
+    int *out = device_array<int>(128);
+    turn_kernel<<<1, 128>>>(out);
+    expect_outcome(cudaSuccess);
+    release(out);
+    return 0;
+}
