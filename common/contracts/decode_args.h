@@ -6,14 +6,14 @@
  * A cache has room for `max_len` tokens of each sequence. A token's row holds the keys (or values) of all K/V heads and
  * may be followed by elements that belong to somebody else: rows lie `kv_stride` elements apart. The first query stands
  * at `position`; query `i` sees the keys of tokens `0 .. position + i`, its own token included. So decode has one query,
- * and prefill several. What lies in later rows of the cache is no input.
+ * and prefill several. Later rows of the cache are not part of the input.
  *
  *     row of token t    | kv head 0 | kv head 1 | ... | kv head kv_heads - 1 | not used |      kv_stride elements
  *     seen by query i   t = 0 .. position + i
  *
- * Every key that a query sees counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
- * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
- * weight 0, and one of +infinity makes the row NaN.
+ * Every key that a query sees counts, however small its weight, by the rules of floating point: a NaN in a key, or in a
+ * value even if its weight is 0 (0 * NaN is NaN), makes the results that depend on it NaN; a score of -infinity has the
+ * weight 0; a score of +infinity makes the whole output row NaN.
  */
 #ifndef WARPWISE_DECODE_ARGS_H
 #define WARPWISE_DECODE_ARGS_H
@@ -46,10 +46,10 @@ struct decode_args {
     int q_len;     /**< queries of each sequence, >= 1: 1 in decode, more in prefill */
     int max_len;   /**< rows of each sequence's cache, >= q_len */
     int kv_stride; /**< elements from a token's row to the next: a multiple of 8, >= kv_heads * head_dim */
-    int position; /**< where the first query of every sequence stands, 0 .. max_len - q_len; not looked at where
+    int position; /**< token that the first query of every sequence belongs to, 0 .. max_len - q_len; ignored if
                         device_positions is given */
-    const int *
-        device_positions; /**< [batch] the same for each sequence, read when the kernel runs; NULL for position */
+    const int
+        *device_positions;  /**< [batch] such a token for each sequence, read when the kernel runs; or NULL */
     int *device_status;     /**< one enum kernel_status in device memory, beside device_positions: set to
                              ::KERNEL_INVALID_DIMENSION where one of them is not within 0 .. max_len - q_len, else
                              left as it is; NULL where device_positions is */

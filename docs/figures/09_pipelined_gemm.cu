@@ -31,7 +31,7 @@ static void draw_order(struct svg *svg, double x, double y, const shared_array<i
              FIRST_BLOCKS, SIZE, SIZE, apart_rows, apart_columns, (FIRST_BLOCKS - 1) / across + 1, across);
 }
 
-// The order of the kernel's loop, a column a step: what is asked for, what is multiplied. A single stage is filled when it has nearly been multiplied.
+// The order of the kernel's loop, a column a step: what is requested, what is multiplied. A single stage is filled when it has nearly been multiplied.
 static void draw_stages(struct svg *svg, double x, double y, int stages)
 {
     const int steps = 6, ahead = stages > 1 ? stages - 1 : 1;
@@ -89,11 +89,11 @@ int main(int count, char **arguments)
     svg = {};
     svg.width = 760;
     svg.height = 250;
-    svg_title(&svg, 16, 24, 15, SVG_START, "Tiles asked for (orange) and tiles multiplied (green), step by step");
+    svg_title(&svg, 16, 24, 15, SVG_START, "Tiles requested (orange) and tiles multiplied (green), step by step");
     for (int stages = 1; stages <= MAX_STAGES; stages++)
         draw_stages(&svg, 40 + (stages - 1) % 2 * 360, 74 + (stages - 1) / 2 * 86, stages);
-    svg_text(&svg, 40, 236, 12, SVG_START, "faint", "With one stage a tile is asked for just before it is needed; with four it has three steps to arrive.");
-    finish(&svg, arguments[1], "09_stages", "Which tile is asked for and which is multiplied in each step, for 1 to 4 stages");
+    svg_text(&svg, 40, 236, 12, SVG_START, "faint", "With one stage a tile is requested just before it is needed; with four it has three steps to arrive.");
+    finish(&svg, arguments[1], "09_stages", "Which tile is requested and which is multiplied in each step, for 1 to 4 stages");
 
     svg = {};
     svg.width = 760;

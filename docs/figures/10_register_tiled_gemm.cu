@@ -1,4 +1,4 @@
-// Lesson 10: which elements of C a lane keeps in registers, and which warp fetches what of a tile that is turned.
+// Lesson 10: which elements of C a lane keeps in registers, and which thread loads what of a tile that is transposed.
 #include "register_tiled_gemm.cu"
 
 #include "figure.h"
@@ -50,7 +50,7 @@ static void draw_loaders(struct svg *svg, double x, double y, shared_array<int> 
             draw_cell(svg, x + 54 * k, y + 14 * c, 54, 14, fill_of(thread / WARP), label);
         }
     svg_text(svg, x, y - 8, 12.5, SVG_START, "ink", "A: 16 of %d rows, %d of k", figure_tile::TILE_M, figure_tile::TILE_K);
-    svg_text(svg, x, y + 14 * 16 + 16, 12, SVG_START, "faint", "number: thread that fetches these 4");
+    svg_text(svg, x, y + 14 * 16 + 16, 12, SVG_START, "faint", "number: thread that loads these 4");
 }
 
 int main(int count, char **arguments)
@@ -64,9 +64,9 @@ int main(int count, char **arguments)
     struct svg svg = {};
     svg.width = 760;
     svg.height = 326;
-    svg_title(&svg, 16, 24, 15, SVG_START, "Sums in registers, and the way in of a tile that is turned");
+    svg_title(&svg, 16, 24, 15, SVG_START, "Sums in registers, and who loads a tile that is transposed");
     draw_lanes(&svg, 40, 66, row, column);
     draw_loaders(&svg, 500, 66, loader);
-    finish(&svg, arguments[1], "10_lanes", "The sums that three lanes keep, and which thread fetches which numbers of A");
+    finish(&svg, arguments[1], "10_lanes", "The sums that three lanes keep, and which thread loads which numbers of A");
     return 0;
 }

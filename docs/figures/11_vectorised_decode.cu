@@ -66,7 +66,7 @@ static void draw_flash_2(struct svg *svg, double x, double y)
             snprintf(label, sizeof label, "%d", lane);
             draw_cell(svg, x + 38 * (number % CHUNKS), y + 22 * (number / CHUNKS), 38, 22, fill_of(i), label);
         }
-    svg_text(svg, x, y + 22 * KEY_ROWS + 17, 12, SVG_START, "faint", "16 bytes a cell, in it the lane; one colour is one load instruction");
+    svg_text(svg, x, y + 22 * KEY_ROWS + 17, 12, SVG_START, "faint", "each cell is 16 bytes and shows its lane; cells of one colour come with one load instruction");
 }
 
 int main(int count, char **arguments)

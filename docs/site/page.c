@@ -213,6 +213,8 @@ static void add_line(struct page *page, const char *line)
         text_add(page->out, line); // indented code, or the rest of a list item
     else if (strncmp(line, "<!-- lessons -->", 16) == 0)
         add_lesson_table(page->out, page->site);
+    else if (strncmp(line, "**Next:** [", 11) == 0)
+        return; // for readers of the Markdown: pages of the site have links to both sides, add_pager()
     else
         add_inline(page, line);
 }

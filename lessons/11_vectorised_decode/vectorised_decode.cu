@@ -24,16 +24,17 @@ enum {
 };
 
 // In the order of their calls: what the entry points launch, and what blocks do.
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 static void launch_flash_1(const struct decode_args *args, cudaStream_t stream);
-template <typename T, int LOADS> __global__ void all_scores_kernel(struct decode_args args, float scale);
-template <typename T, int LOADS, int TILE> __global__ void tiles_kernel(struct decode_args args, float scale);
-template <typename T, int LOADS> __global__ void mha_kernel(struct decode_args args, float scale);
+template <typename T, int LOAD_BYTES> __global__ void all_scores_kernel(struct decode_args args, float scale);
+template <typename T, int LOAD_BYTES, int TILE>
+__global__ void tiles_kernel(struct decode_args args, float scale);
+template <typename T, int LOAD_BYTES> __global__ void mha_kernel(struct decode_args args, float scale);
 __device__ inline int count_keys(const struct decode_args &args);
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __device__ inline float score_keys(float *scores, const T *q, const struct query_row<T> &row, int first,
                                    int count);
-template <typename T, int LOADS> __device__ inline float dot(const T *q, const T *k, int head_dim);
+template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim);
 __device__ inline float block_max(float x, float *slots);
 __device__ inline float block_sum(float x, float *slots);
 template <typename T>
@@ -94,14 +95,14 @@ enum kernel_status decode_flash_1(const struct decode_args *args, enum decode_lo
     enum kernel_status status = decode_args_check(args, loads, 0);
     if (status != KERNEL_OK) return status;
     // [student: flash_1_dispatch]
-    // TODO (student): launch_flash_1<T, LOADS> for the storage type and the loads that are asked for; launch_status().
+    // TODO (student): launch_flash_1<T, LOAD_BYTES> for the storage type and the loads that are asked for; launch_status().
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
 
 /** Shared memory is sized by the position only where the host knows it, and it does not grow past MOST_SCORES. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 static void launch_flash_1(const struct decode_args *args, cudaStream_t stream)
 {
     // [student: flash_1_launch]
@@ -113,7 +114,7 @@ static void launch_flash_1(const struct decode_args *args, cudaStream_t stream)
 }
 
 /** Shared memory: the query, eight slots for maxima and eight for sums, the scores of all keys. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args args, float scale)
 {
     // [student: all_scores_kernel]
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args 
 }
 
 /** Online softmax over tiles of keys: shared memory has the same size whatever the position, as a graph needs it. */
-template <typename T, int LOADS, int TILE>
+template <typename T, int LOAD_BYTES, int TILE>
 __global__ void __launch_bounds__(TILE_THREADS) tiles_kernel(struct decode_args args, float scale)
 {
     // [student: tiles_kernel]
@@ -142,14 +143,15 @@ enum kernel_status decode_mha(const struct decode_args *args, enum decode_loads 
         decode_args_check(args, loads, decode_workspace_bytes(args, DECODE_MHA, loads));
     if (status != KERNEL_OK) return status;
     // [student: mha_launch]
-    // TODO (student): (heads, q_len, batch) blocks of mha_kernel<T, LOADS>; shared memory for the query.
+    // TODO (student): launch mha_kernel<T, LOAD_BYTES> with (heads, q_len, batch) blocks of THREADS threads and shared
+    // memory for the query; return launch_status().
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
 
 /** One block, one query: scores and weights are in its row of the workspace, [max_len]. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __global__ void __launch_bounds__(THREADS) mha_kernel(struct decode_args args, float scale)
 {
     // [student: mha_kernel]
@@ -173,7 +175,7 @@ __device__ inline int count_keys(const struct decode_args &args)
 }
 
 /** Writes the scores of @p count keys, a thread per key, and returns the largest that this thread wrote. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __device__ inline float score_keys(float *scores, const T *q, const struct query_row<T> &row, int first,
                                    int count)
 {
@@ -188,11 +190,11 @@ __device__ inline float score_keys(float *scores, const T *q, const struct query
     // [/student]
 }
 
-/** q . k, LOADS bytes of each at a time. */
-template <typename T, int LOADS> __device__ inline float dot(const T *q, const T *k, int head_dim)
+/** q . k, LOAD_BYTES of each at a time. */
+template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim)
 {
     // [student: dot]
-    // TODO (student): LOADS bytes of q and of k in one load each, as floats.
+    // TODO (student): LOAD_BYTES of q and of k in one load each, as floats.
     (void)q;
     (void)k;
     (void)head_dim;
@@ -210,7 +212,7 @@ __device__ inline float block_max(float x, float *slots) // [warps]
     // [/student]
 }
 
-/** The sum of all @p x of the block, in every thread, and the same bits in each. */
+/** The sum of all @p x of the block. Every thread gets it, with the same bits. */
 __device__ inline float block_sum(float x, float *slots) // [warps]
 {
     // [student: block_sum]
@@ -253,7 +255,7 @@ enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t s
     // [/student]
 }
 
-/** Blocks that share a sequence: as many as fill the device, but a hundredth of the cache must hold what they found. */
+/** Splits of a sequence: enough to fill the device, but their partial results fit in a hundredth of the cache. */
 static int count_splits(const struct decode_args *args)
 {
     // [student: flash_2_splits]

@@ -44,10 +44,11 @@ template <int HEAD_DIM> struct warp_step {
 
 /** @brief What a block of flash_2 keeps in shared memory. */
 template <int HEAD_DIM> struct split_memory {
-    alignas(16) float q[HEADS][HEAD_DIM]; /**< scale * q; zeros for heads that the block has not */
+    alignas(16) float q[HEADS][HEAD_DIM]; /**< scale * q; zeros for heads that the block does not have */
     alignas(16) float weight[SPLIT_WARPS][STEP_KEYS][HEADS]; /**< of a warp's step: exp(score - m) */
-    alignas(16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM]; /**< what each warp found: of exp(score - m) * v */
-    struct softmax_pair pair[SPLIT_WARPS][HEADS];        /**< and m and l beside it */
+    alignas(
+        16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM]; /**< partial sums of each warp: of exp(score - m) * v */
+    struct softmax_pair pair[SPLIT_WARPS][HEADS];    /**< and m and l beside it */
 };
 
 /** @brief Eight halves as floats. */
@@ -61,7 +62,8 @@ __device__ inline void to_floats(float x[VECTOR], const uint4 *halves)
     }
 }
 
-/** @brief Loads 16 bytes at a time: COLUMNS of each of ROWS rows that lie @p apart; zeros for rows from @p left on. */
+/** @brief Loads 16 bytes at a time: COLUMNS vectors of each of ROWS rows that lie @p apart rows from each other. @p row is
+ *         the number of the lane's first row in the step, @p left how many rows of the step exist: zeros for the others. */
 template <int ROWS, int COLUMNS>
 __device__ inline void load_rows(uint4 *part, const __half *from, size_t stride, int row, int apart, int left)
 {
@@ -103,7 +105,8 @@ __device__ inline void score_step(float *score, const uint4 *k, const float (*q)
     for (int r = 0; r < KEYS_PER_LANE; r++) score[r] = scatter_heads(dots[r]);
 }
 
-/** @brief Weights of a step, left in shared memory; returns what corrects the sums of this lane's head so far. */
+/** @brief Writes the weights of a step to shared memory, 0 for keys from @p left on; returns the correction of the sums of
+ *         head lane % HEADS. */
 __device__ inline float weigh_step(float (*weight)[HEADS], const float *score, struct softmax_pair *pair,
                                    int left)
 {
@@ -142,7 +145,8 @@ __device__ inline void add_step(float (*sum)[VECTOR], const uint4 *v, const floa
     }
 }
 
-/** @brief Leaves what a warp has found: the pairs, and the sums of its rows of values added up. A barrier must follow. */
+/** @brief Writes a warp's partial result to shared memory: its pairs, and its sums added up over lanes. Every warp of the
+ *         block calls it at the end of attend(); a barrier must follow. */
 template <int HEAD_DIM>
 __device__ inline void leave_partial(struct split_memory<HEAD_DIM> *memory, float (*sum)[VECTOR],
                                      struct softmax_pair pair)
@@ -161,7 +165,7 @@ __device__ inline void leave_partial(struct split_memory<HEAD_DIM> *memory, floa
         for (int c = 0; c < VECTOR; c += 4) copy_vector(&memory->sum[warp][h][lane * VECTOR + c], &sum[h][c]);
 }
 
-/** @brief Merges what the warps found for head @p h: the pair of all, and column @p d of the sum. */
+/** @brief Merges the partial results of the warps for head @p h: their common pair, and column @p d of the sum. */
 template <int HEAD_DIM>
 __device__ inline float merge_warps(const struct split_memory<HEAD_DIM> *memory, int h, int d,
                                     struct softmax_pair *all)

@@ -7,7 +7,6 @@
  *      flash_1   lane 0  | row of token 0 ............ |      one load: a sector of each of 32 rows
  *                lane 1  | row of token 1 ............ |      64 loads per key of 4 bytes, or 16 of 16 bytes
  *      flash_2   lanes 0 to 3 read one row, 64 bytes at a time: all bytes of a sector in one request
- *
  * Papers: Dao 2023, "FlashAttention-2"; Milakov and Gimelshein 2018, "Online normalizer calculation for softmax".
  * Run:    build/bin/warpwise check 11 --kernel solutions/11_vectorised_decode/vectorised_decode.cu
  */
@@ -33,16 +32,17 @@ enum {
 };
 
 // In the order of their calls: what the entry points launch, and what blocks do.
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 static void launch_flash_1(const struct decode_args *args, cudaStream_t stream);
-template <typename T, int LOADS> __global__ void all_scores_kernel(struct decode_args args, float scale);
-template <typename T, int LOADS, int TILE> __global__ void tiles_kernel(struct decode_args args, float scale);
-template <typename T, int LOADS> __global__ void mha_kernel(struct decode_args args, float scale);
+template <typename T, int LOAD_BYTES> __global__ void all_scores_kernel(struct decode_args args, float scale);
+template <typename T, int LOAD_BYTES, int TILE>
+__global__ void tiles_kernel(struct decode_args args, float scale);
+template <typename T, int LOAD_BYTES> __global__ void mha_kernel(struct decode_args args, float scale);
 __device__ inline int count_keys(const struct decode_args &args);
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __device__ inline float score_keys(float *scores, const T *q, const struct query_row<T> &row, int first,
                                    int count);
-template <typename T, int LOADS> __device__ inline float dot(const T *q, const T *k, int head_dim);
+template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim);
 __device__ inline float block_max(float x, float *slots);
 __device__ inline float block_sum(float x, float *slots);
 template <typename T>
@@ -118,28 +118,28 @@ enum kernel_status decode_flash_1(const struct decode_args *args, enum decode_lo
 }
 
 /** Shared memory is sized by the position only where the host knows it, and it does not grow past MOST_SCORES. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 static void launch_flash_1(const struct decode_args *args, cudaStream_t stream)
 {
     // [student: flash_1_launch]
     dim3 grid(args->heads, args->q_len, args->batch);
     float scale = decode_scale(args);
-    size_t query = args->head_dim * sizeof(T), slots = 2 * (TILE_THREADS / WARP) * sizeof(float);
+    size_t query = args->head_dim * sizeof(T), tile = query + 2 * (TILE_THREADS / WARP) * sizeof(float);
     int known = args->device_positions == NULL && args->q_len == 1 && args->position < MOST_SCORES;
     int padded = known ? divide_up(args->position + 1, THREADS) * THREADS : 0;
     size_t all = (padded + 2 * (THREADS / WARP)) * sizeof(float);
-    size_t decode = DECODE_TILE * sizeof(float) + slots, prefill = PREFILL_TILE * sizeof(float) + slots;
+    size_t decode = tile + DECODE_TILE * sizeof(float), prefill = tile + PREFILL_TILE * sizeof(float);
     if (known)
-        all_scores_kernel<T, LOADS><<<grid, THREADS, query + all, stream>>>(*args, scale);
+        all_scores_kernel<T, LOAD_BYTES><<<grid, THREADS, query + all, stream>>>(*args, scale);
     else if (args->q_len == 1)
-        tiles_kernel<T, LOADS, DECODE_TILE><<<grid, TILE_THREADS, query + decode, stream>>>(*args, scale);
+        tiles_kernel<T, LOAD_BYTES, DECODE_TILE><<<grid, TILE_THREADS, decode, stream>>>(*args, scale);
     else
-        tiles_kernel<T, LOADS, PREFILL_TILE><<<grid, TILE_THREADS, query + prefill, stream>>>(*args, scale);
+        tiles_kernel<T, LOAD_BYTES, PREFILL_TILE><<<grid, TILE_THREADS, prefill, stream>>>(*args, scale);
     // [/student]
 }
 
 /** Shared memory: the query, eight slots for maxima and eight for sums, the scores of all keys. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args args, float scale)
 {
     // [student: all_scores_kernel]
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args 
     struct query_row<T> row = find_row<T>(args, scale);
     load_query(q, row); // and a barrier
     int keys = count_keys(args);
-    float shift = shift_of(block_max(score_keys<T, LOADS>(scores, q, row, 0, keys), slots));
+    float shift = shift_of(block_max(score_keys<T, LOAD_BYTES>(scores, q, row, 0, keys), slots));
     float sum = block_sum(weigh_keys(scores, keys, shift), slots + THREADS / WARP);
     for (int d = (int)threadIdx.x; d < args.head_dim; d += THREADS)
         from_float(&row.out[d], add_values(scores, row, 0, keys, d) * factor_of(sum));
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args 
 }
 
 /** Online softmax over tiles of keys: shared memory has the same size whatever the position, as a graph needs it. */
-template <typename T, int LOADS, int TILE>
+template <typename T, int LOAD_BYTES, int TILE>
 __global__ void __launch_bounds__(TILE_THREADS) tiles_kernel(struct decode_args args, float scale)
 {
     // [student: tiles_kernel]
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(TILE_THREADS) tiles_kernel(struct decode_args 
     float acc[TILE_COLUMNS] = {0.0f};
     for (int first = 0; first < keys; first += TILE) {
         int count = min(keys - first, (int)TILE);
-        float most = score_keys<T, LOADS>(scores, q, row, first, count), old = all.m;
+        float most = score_keys<T, LOAD_BYTES>(scores, q, row, first, count), old = all.m;
         all.m = fmaxf(old, block_max(most, slots));
         float shift = shift_of(all.m), correction = expf(old - shift);
         float sum = block_sum(weigh_keys(scores, count, shift), slots + TILE_THREADS / WARP);
@@ -214,7 +214,7 @@ enum kernel_status decode_mha(const struct decode_args *args, enum decode_loads 
 }
 
 /** One block, one query: scores and weights are in its row of the workspace, [max_len]. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __global__ void __launch_bounds__(THREADS) mha_kernel(struct decode_args args, float scale)
 {
     // [student: mha_kernel]
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(THREADS) mha_kernel(struct decode_args args, f
     size_t query = ((size_t)blockIdx.z * args.q_len + blockIdx.y) * args.heads + blockIdx.x;
     float *scores = (float *)args.workspace + query * args.max_len; // [keys]
     load_query(q, row);                                             // and a barrier
-    score_keys<T, LOADS>(scores, q, row, 0, keys);
+    score_keys<T, LOAD_BYTES>(scores, q, row, 0, keys);
     // Lesson 01's softmax of a row: a pass for the maximum, one for the sum, one to divide.
     float most = -INFINITY;
     for (int key = (int)threadIdx.x; key < keys; key += THREADS) most = fmaxf(most, scores[key]);
@@ -254,29 +254,29 @@ __device__ inline int count_keys(const struct decode_args &args)
 }
 
 /** Writes the scores of @p count keys, a thread per key, and returns the largest that this thread wrote. */
-template <typename T, int LOADS>
+template <typename T, int LOAD_BYTES>
 __device__ inline float score_keys(float *scores, const T *q, const struct query_row<T> &row, int first,
                                    int count)
 {
     // [student: score_keys]
     float most = -INFINITY;
     for (int key = (int)threadIdx.x; key < count; key += (int)blockDim.x) {
-        scores[key] = row.scale * dot<T, LOADS>(q, row.k + (first + key) * row.stride, row.head_dim);
+        scores[key] = row.scale * dot<T, LOAD_BYTES>(q, row.k + (first + key) * row.stride, row.head_dim);
         most = fmaxf(most, scores[key]);
     }
     return most;
     // [/student]
 }
 
-/** q . k, LOADS bytes of each at a time. */
-template <typename T, int LOADS> __device__ inline float dot(const T *q, const T *k, int head_dim)
+/** q . k, LOAD_BYTES of each at a time. */
+template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim)
 {
     // [student: dot]
-    enum { ELEMS = LOADS / (int)sizeof(T), FLOATS = LOADS / 4 };
+    enum { ELEMS = LOAD_BYTES / (int)sizeof(T), FLOATS = LOAD_BYTES / 4 };
     float sum = 0.0f;
 #pragma unroll 4
     for (int d = 0; d < head_dim; d += ELEMS) {
-        float a[FLOATS], b[FLOATS]; // LOADS bytes in one instruction, whatever they hold
+        float a[FLOATS], b[FLOATS]; // LOAD_BYTES in one instruction, whatever they hold
         load_floats<FLOATS>(a, (const float *)(q + d));
         load_floats<FLOATS>(b, (const float *)(k + d));
         for (int i = 0; i < ELEMS; i++) sum += to_float(((const T *)a)[i]) * to_float(((const T *)b)[i]);
@@ -298,7 +298,7 @@ __device__ inline float block_max(float x, float *slots) // [warps]
     // [/student]
 }
 
-/** The sum of all @p x of the block, in every thread, and the same bits in each. */
+/** The sum of all @p x of the block. Every thread gets it, with the same bits. */
 __device__ inline float block_sum(float x, float *slots) // [warps]
 {
     // [student: block_sum]
@@ -344,7 +344,7 @@ enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t s
     // [/student]
 }
 
-/** Blocks that share a sequence: as many as fill the device, but a hundredth of the cache must hold what they found. */
+/** Splits of a sequence: enough to fill the device, but their partial results fit in a hundredth of the cache. */
 static int count_splits(const struct decode_args *args)
 {
     // [student: flash_2_splits]

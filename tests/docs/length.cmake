@@ -1,0 +1,43 @@
+# What a student reads before the hints of a lesson is no more than 1,500 words: tables, code and folded blocks count, comments
+# do not. What only experts need stands after the hints, under "Going further", or in the solution's notes.
+#   SOURCE
+cmake_minimum_required(VERSION 3.25)
+set(MOST 1500)
+
+# without_comments(TEXT OUT): TEXT without <!-- ... -->. The longest match of a pattern would take everything between the first
+# and the last comment, hence the search.
+function(without_comments text out)
+    set(rest "${text}")
+    set(kept "")
+    while(TRUE)
+        string(FIND "${rest}" "<!--" begin)
+        string(FIND "${rest}" "-->" end)
+        if(begin EQUAL -1 OR end LESS begin)
+            break()
+        endif()
+        string(SUBSTRING "${rest}" 0 ${begin} before)
+        string(APPEND kept "${before} ")
+        math(EXPR end "${end} + 3")
+        string(SUBSTRING "${rest}" ${end} -1 rest)
+    endwhile()
+    set(${out} "${kept}${rest}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB pages ${SOURCE}/lessons/[0-9][0-9]_*/README.md)
+if(NOT pages)
+    message(FATAL_ERROR "no lessons in ${SOURCE}/lessons")
+endif()
+foreach(page IN LISTS pages)
+    file(READ ${page} text)
+    string(FIND "${text}" "\n## Hints\n" hints)
+    if(NOT hints EQUAL -1)
+        string(SUBSTRING "${text}" 0 ${hints} text)
+    endif()
+    without_comments("${text}" text)
+    string(REGEX REPLACE "[^ \n\t]+" "x" words "${text}")
+    string(REGEX REPLACE "[^x]" "" words "${words}")
+    string(LENGTH "${words}" count)
+    if(count GREATER MOST)
+        message(SEND_ERROR "${page}: ${count} words before the hints, more than ${MOST}")
+    endif()
+endforeach()
