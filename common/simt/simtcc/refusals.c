@@ -29,7 +29,7 @@ static const struct refusal headers[] = {
     {"thrust/",
      "this header of Thrust is not on the software device; write the algorithm as a kernel, or use the "
      "standard library"},
-    {"cub/", "CUB is not a part of the software device; write the algorithm as a kernel"},
+    {"cub/", "this header of CUB is not on the software device; write the algorithm as a kernel"},
     {"cuda/",
      "this header of CUDA's C++ library is not on the software device; use what CUDA C++ itself has"},
     {"nv/", "this header of CUDA's C++ library is not on the software device; use what CUDA C++ itself has"},

@@ -17,7 +17,5 @@
 #include "random_numbers.h"
 #include "vectors.h"
 
-#undef SIMT_POLICY
-#undef SIMT_WITHOUT_POLICY
 
 #endif

@@ -1,0 +1,10 @@
+/**
+ * @file block_discontinuity.cuh
+ * @brief A header of CUB: see simt/cub/.
+ */
+#ifndef WARPWISE_SIMT_CUB_BLOCK_BLOCK_DISCONTINUITY_CUH
+#define WARPWISE_SIMT_CUB_BLOCK_BLOCK_DISCONTINUITY_CUH
+
+#include "../../simt/cub/device.h"
+
+#endif

@@ -1,0 +1,10 @@
+/**
+ * @file block_scan.cuh
+ * @brief A header of CUB: see simt/cub/.
+ */
+#ifndef WARPWISE_SIMT_CUB_BLOCK_BLOCK_SCAN_CUH
+#define WARPWISE_SIMT_CUB_BLOCK_BLOCK_SCAN_CUH
+
+#include "../../simt/cub/device.h"
+
+#endif

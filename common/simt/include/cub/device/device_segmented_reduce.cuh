@@ -1,0 +1,10 @@
+/**
+ * @file device_segmented_reduce.cuh
+ * @brief A header of CUB: see simt/cub/.
+ */
+#ifndef WARPWISE_SIMT_CUB_DEVICE_DEVICE_SEGMENTED_REDUCE_CUH
+#define WARPWISE_SIMT_CUB_DEVICE_DEVICE_SEGMENTED_REDUCE_CUH
+
+#include "../../simt/cub/device.h"
+
+#endif

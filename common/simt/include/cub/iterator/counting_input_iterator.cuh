@@ -1,0 +1,10 @@
+/**
+ * @file counting_input_iterator.cuh
+ * @brief A header of CUB: see simt/cub/.
+ */
+#ifndef WARPWISE_SIMT_CUB_ITERATOR_COUNTING_INPUT_ITERATOR_CUH
+#define WARPWISE_SIMT_CUB_ITERATOR_COUNTING_INPUT_ITERATOR_CUH
+
+#include "../../simt/cub/device.h"
+
+#endif

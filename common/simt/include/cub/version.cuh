@@ -1,0 +1,10 @@
+/**
+ * @file version.cuh
+ * @brief A header of CUB: see simt/cub/.
+ */
+#ifndef WARPWISE_SIMT_CUB_VERSION_CUH
+#define WARPWISE_SIMT_CUB_VERSION_CUH
+
+#include "../simt/cub/device.h"
+
+#endif
