@@ -1,15 +1,19 @@
 /**
  * @file grade_leftovers.c
- * @brief Files that a grader was about to put in place when it was killed: NAME.PID beside NAME, and journal.new.
+ * @brief Files that a grader was about to put in place when it was killed: NAME.PID beside NAME, and journal.new; builds
+ *        and counters that it was at.
  *
- * Called by the one grader that holds the lock of the folder: whoever made these is gone.
+ * Called by the one grader that holds the lock of the folder: whoever made files in it is gone. Of builds and counters, which
+ * others may be at, those go that nobody holds.
  */
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "base/text.h"
+#include "course/course.h"
 #include "grade_class.h"
 
 /* A folder's name may hold what glob() would take for a pattern. */
@@ -49,4 +53,8 @@ void grade_remove_leftovers(const char *out)
         free(pattern);
         free(folder);
     }
+    char *kernels = format_string("%s/kernels", course_binary_dir());
+    leftovers_remove(kernels, "", "#");
+    leftovers_remove("/tmp", "warpwise_counters_", "");
+    free(kernels);
 }

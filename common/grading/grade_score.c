@@ -7,8 +7,8 @@
  * - Clean: only the software device can tell. A part earns its share if at least a quarter of its points were
  *   earned and nothing was found in any of its cases.
  * - Speed: the solution's cost over the student's, at each of the cases that are measured, from nothing at
- *   `speed_none` to everything at `speed_full`. A wrong result earns nothing; a measurement that cannot be
- *   relied on is withheld: neither given nor refused.
+ *   `speed_none` to everything at `speed_full`. A wrong result earns nothing, and half where other values of its
+ *   part are wrong; a measurement that cannot be relied on is withheld: neither given nor refused.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -214,13 +214,11 @@ static double share_of(const struct grade_lesson *lesson, double ratio)
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-static int passed(const struct grade_result *result, const char *test_case)
+static const struct grade_row *row_of(const struct grade_result *result, const char *test_case)
 {
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct grade_row *row = &result->rows[i];
-        if (strcmp(row->test_case, test_case) == 0) return strcmp(row->state, "PASS") == 0;
-    }
-    return 0;
+    for (size_t i = 0; i < result->row_count; i++)
+        if (strcmp(result->rows[i].test_case, test_case) == 0) return &result->rows[i];
+    return NULL;
 }
 
 static void add_measures(const struct grade_lesson *lesson, const struct grade_result *result,
@@ -233,8 +231,9 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
         const struct grade_measure *theirs = &solution->measures[i];
         const struct grade_measure *own = grade_measure_of(result, theirs->test_case);
         const char *why = "it was not measured", *between = group->note.length ? "; " : "";
+        const struct grade_row *row = row_of(result, theirs->test_case);
         group->cases++;
-        if (!passed(result, theirs->test_case) || (own && strcmp(own->state, "PASS") != 0)) {
+        if (!row || strcmp(row->state, "PASS") != 0 || (own && strcmp(own->state, "PASS") != 0)) {
             group->failed++;
             continue;
         }
@@ -244,13 +243,16 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
             text_print(&group->note, "%s%s: %s", between, theirs->test_case, why);
             continue;
         }
-        double share = share_of(lesson, ratio);
+        /* A kernel that is wrong elsewhere may be fast because of that: no ratio to be ranked by. */
+        int half = counts_half(row);
+        double share = share_of(lesson, ratio) * (half ? 0.5 : 1.0);
         group->points += worth * share;
         group->failed += share < 1;
-        ratios += ratio;
-        known++;
-        text_print(&group->note, "%s%s: %.2f of the solution's speed%s", between, theirs->test_case, ratio,
-                   ratio > GRADE_UNUSUAL_RATIO ? ", which is unusual" : "");
+        ratios += half ? 0 : ratio;
+        known += !half;
+        text_print(&group->note, "%s%s: %.2f of the solution's speed%s%s", between, theirs->test_case, ratio,
+                   ratio > GRADE_UNUSUAL_RATIO ? ", which is unusual" : "",
+                   half ? ", which counts half, since some values of this part are wrong" : "");
     }
     if (known > 0) score->speed_ratio = ratios / (double)known;
 }

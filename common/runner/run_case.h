@@ -10,7 +10,7 @@
 /** @brief Runs @p item of @p image and writes its result, the stamp last. */
 void run_case(struct wire_header *image, struct wire_case *item);
 
-/** @brief Times item->timed calls, one event pair each; outputs are poisoned before and copied back after. */
+/** @brief Times item->timed calls, one event pair each; outputs are poisoned before each and looked at after some. */
 int time_case(struct device_case *run);
 
 #endif

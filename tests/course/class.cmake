@@ -179,4 +179,18 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/out/grades.csv
 if(NOT result EQUAL 0)
     message(SEND_ERROR "the grades of the run that was killed differ")
 endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/out/summary.html ${WORK}/killed/summary.html RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+    message(SEND_ERROR "the summary of the run that was killed differs")
+endif()
 message("killed ${KILLS} times: the same ${STUDENTS} grades")
+
+# ---- left behind ----------------------------------------------------------------------------------------------------
+# What is a few seconds old is left alone: its maker may be alive. The next start removes the rest.
+execute_process(COMMAND ${CMAKE_COMMAND} -E sleep 6)
+execute_process(COMMAND ${grade} --out ${WORK}/killed RESULT_VARIABLE result OUTPUT_QUIET)
+file(GLOB left ${BINARY_DIR}/kernels/*.[0-9]* /tmp/warpwise_counters_* ${WORK}/killed/*.[0-9]* ${WORK}/killed/journal.new
+     ${WORK}/killed/students/*/*.[0-9]*)
+if(left OR NOT result EQUAL 0)
+    message(SEND_ERROR "left behind by runs that were killed: ${left}")
+endif()

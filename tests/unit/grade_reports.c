@@ -542,6 +542,12 @@ static void test_withheld(struct grade_book *book)
     alice->measures[0].sectors = NAN;
     EXPECT(speed_of(book, &withheld) == 0 && withheld == 20);
     alice->measures[0].sectors = 1000;
+    alice->rows[2].points = 20; /* right, but other values of its part are not */
+    struct grade_score score;
+    grade_score(book, "alice", &book->lessons[0], &score);
+    EXPECT(speed_of(book, &withheld) == 10 && isnan(score.speed_ratio)); /* fast, and in no ranking */
+    grade_score_free(&score);
+    alice->rows[2].points = 40;
     book->speed = 0;
     EXPECT(speed_of(book, &withheld) == 0 && withheld == 20);
     book->speed = 1;
