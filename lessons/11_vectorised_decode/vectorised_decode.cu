@@ -20,7 +20,8 @@ enum {
     PREFILL_TILE = 1024, // and in prefill
     MOST_SCORES = 8192,  // kept in shared memory at once: 32 KiB
     TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS,
-    BLOCKS_PER_SM = 2 // of flash_2
+    BLOCKS_PER_SM = 1, // of flash_2
+    MERGE_GROUPS = 8   // a block merges so many splits at a time
 };
 
 // In the order of their calls: what the entry points launch, and what blocks do.
@@ -43,8 +44,7 @@ __device__ inline float add_values(const float *weights, const struct query_row<
 static int count_splits(const struct decode_args *args);
 template <int HEAD_DIM> __global__ void split_kernel(struct decode_args args, int splits, float scale);
 template <int HEAD_DIM>
-__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const __half *k_head,
-                              const __half *v_head, size_t stride, int begin, int end);
+__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task);
 __global__ void merge_kernel(struct decode_args args, int splits);
 
 /* ---- which variant ---------------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t s
     int splits = count_splits(args);
     // [student: flash_2_launch]
     // TODO (student): a block per split, K/V head and four query heads, and sequence: split_kernel<HEAD_DIM>; then
-    // merge_kernel where there is more than one split; launch_status().
+    // launch_status(), and where there is more than one split launch_early() of merge_kernel.
     (void)splits;
     (void)stream;
     return KERNEL_NOT_STARTED;
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(SPLIT_THREADS, BLOCKS_PER_SM)
     split_kernel(struct decode_args args, int splits, float scale)
 {
     // [student: split_kernel]
-    // TODO (student): find sequence, K/V head, query heads and keys; queries into shared memory; attend(); then the
+    // TODO (student): find sequence, K/V head, query heads and keys: a split_task for attend(); then the
     // output, or a partial result.
     (void)args;
     (void)splits;
@@ -281,25 +281,23 @@ __global__ void __launch_bounds__(SPLIT_THREADS, BLOCKS_PER_SM)
 
 /** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
 template <int HEAD_DIM>
-__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const __half *k_head,
-                              const __half *v_head, size_t stride, int begin, int end)
+__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
 {
     // [student: attend]
-    // TODO (student): each warp takes STEP_KEYS keys at a time: loads, scores, weights, values.
+    // TODO (student): load_queries() while the first keys are on their way; then each warp takes STEP_KEYS keys
+    // at a time: loads, scores, weights, values.
     (void)memory;
-    (void)k_head;
-    (void)v_head;
-    (void)stride;
-    (void)begin;
-    (void)end;
+    (void)task;
     // [/student]
 }
 
-/** One block, one query head: merges what its splits found, a thread per column. */
-__global__ void __launch_bounds__(TILE_THREADS) merge_kernel(struct decode_args args, int splits)
+/** One block, one query head: merges what its splits found, MERGE_GROUPS of them at a time, a thread per column. */
+__global__ void __launch_bounds__(TILE_THREADS *MERGE_GROUPS)
+    merge_kernel(struct decode_args args, int splits)
 {
     // [student: flash_2_merge]
-    // TODO (student): merge the partial results of the splits that have keys, by lesson 03's rule.
+    // TODO (student): wait_for_kernel_before(); each group merges every MERGE_GROUPS-th of the splits that have keys, by
+    // lesson 03's rule; then one group merges what the groups found.
     (void)args;
     (void)splits;
     // [/student]

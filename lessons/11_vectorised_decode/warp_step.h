@@ -16,7 +16,7 @@
 /** @brief Sizes of a block of flash_2 and of a warp's step. */
 enum {
     WARP = 32,                            /**< lanes */
-    SPLIT_WARPS = 8,                      /**< that share the keys of a block */
+    SPLIT_WARPS = 12,                     /**< that share the keys of a block */
     SPLIT_THREADS = SPLIT_WARPS * WARP,   /**< of a block */
     HEADS = 4,                            /**< query heads that a block serves, at most */
     VECTOR = 8,                           /**< halves in the 16 bytes that a lane loads at once */
@@ -50,6 +50,29 @@ template <int HEAD_DIM> struct split_memory {
         16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM]; /**< partial sums of each warp: of exp(score - m) * v */
     struct softmax_pair pair[SPLIT_WARPS][HEADS];    /**< and m and l beside it */
 };
+
+/** @brief What a block of flash_2 does: keys begin .. end - 1 of one K/V head, for @c heads of its query heads. */
+struct split_task {
+    const __half *q; /**< [heads, HEAD_DIM] */
+    const __half *k; /**< of key 0 of the sequence */
+    const __half *v; /**< and its value */
+    size_t stride;   /**< elements from a key to the next */
+    int begin;       /**< first key */
+    int end;         /**< one past the last */
+    int heads;       /**< 1 .. HEADS */
+    float scale;     /**< factor on q . k */
+};
+
+/** @brief Puts scale * q into shared memory, zeros for heads that the block has not. All threads must call it: a barrier
+ *         is at its end. */
+template <int HEAD_DIM>
+__device__ inline void load_queries(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
+{
+    for (int i = (int)threadIdx.x; i < HEADS * HEAD_DIM; i += SPLIT_THREADS)
+        memory->q[i / HEAD_DIM][i % HEAD_DIM] =
+            i < task.heads * HEAD_DIM ? task.scale * to_float(task.q[i]) : 0.0f;
+    __syncthreads(); // the queries are there before anybody multiplies with them
+}
 
 /** @brief Eight halves as floats. */
 __device__ inline void to_floats(float x[VECTOR], const uint4 *halves)

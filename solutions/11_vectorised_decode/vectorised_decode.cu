@@ -28,7 +28,8 @@ enum {
     PREFILL_TILE = 1024, // and in prefill
     MOST_SCORES = 8192,  // kept in shared memory at once: 32 KiB
     TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS,
-    BLOCKS_PER_SM = 2 // of flash_2
+    BLOCKS_PER_SM = 1, // of flash_2
+    MERGE_GROUPS = 8   // a block merges so many splits at a time
 };
 
 // In the order of their calls: what the entry points launch, and what blocks do.
@@ -51,8 +52,7 @@ __device__ inline float add_values(const float *weights, const struct query_row<
 static int count_splits(const struct decode_args *args);
 template <int HEAD_DIM> __global__ void split_kernel(struct decode_args args, int splits, float scale);
 template <int HEAD_DIM>
-__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const __half *k_head,
-                              const __half *v_head, size_t stride, int begin, int end);
+__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task);
 __global__ void merge_kernel(struct decode_args args, int splits);
 
 /* ---- which variant ---------------------------------------------------------------------------------------- */
@@ -339,8 +339,9 @@ enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t s
     float scale = decode_scale(args);
     if (args->head_dim == 64) split_kernel<64><<<grid, SPLIT_THREADS, 0, stream>>>(*args, splits, scale);
     if (args->head_dim == 128) split_kernel<128><<<grid, SPLIT_THREADS, 0, stream>>>(*args, splits, scale);
-    if (splits > 1) merge_kernel<<<rows, args->head_dim, 0, stream>>>(*args, splits);
-    return launch_status();
+    status = launch_status();
+    if (status != KERNEL_OK || splits == 1) return status;
+    return launch_early(merge_kernel, rows, dim3(args->head_dim, MERGE_GROUPS), stream, *args, splits);
     // [/student]
 }
 
@@ -370,14 +371,11 @@ __global__ void __launch_bounds__(SPLIT_THREADS, BLOCKS_PER_SM)
     int keys = count_keys(args), each = keys_per_split(keys, splits);
     int begin = split * each, end = min(keys, begin + each);
     if (begin >= end) return; // nothing for the whole block: nobody reads what it would have left
-    for (int i = (int)threadIdx.x; i < HEADS * HEAD_DIM; i += SPLIT_THREADS) {
-        const __half *q = (const __half *)args.q + first_row * HEAD_DIM; // [heads, HEAD_DIM]
-        memory.q[i / HEAD_DIM][i % HEAD_DIM] = i < heads * HEAD_DIM ? scale * to_float(q[i]) : 0.0f;
-    }
-    __syncthreads(); // the queries are there before anybody multiplies with them
     size_t cache = (size_t)blockIdx.z * args.max_len * args.kv_stride + (size_t)kv_head * HEAD_DIM;
-    attend<HEAD_DIM>(&memory, (const __half *)args.k_cache + cache, (const __half *)args.v_cache + cache,
-                     args.kv_stride, begin, end);
+    const __half *q = (const __half *)args.q + first_row * HEAD_DIM,
+                 *k = (const __half *)args.k_cache + cache, *v = (const __half *)args.v_cache + cache;
+    struct split_task task = {q, k, v, (size_t)args.kv_stride, begin, end, heads, scale};
+    attend<HEAD_DIM>(&memory, task);
     __syncthreads(); // every warp has left what it found before anybody merges it
     for (int i = (int)threadIdx.x; i < heads * HEAD_DIM; i += SPLIT_THREADS) {
         struct softmax_pair all;
@@ -393,20 +391,22 @@ __global__ void __launch_bounds__(SPLIT_THREADS, BLOCKS_PER_SM)
 
 /** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
 template <int HEAD_DIM>
-__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const __half *k_head,
-                              const __half *v_head, size_t stride, int begin, int end)
+__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
 {
     // [student: attend]
     using step = struct warp_step<HEAD_DIM>;
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    int k_row = lane / KEY_LANES, v_row = lane / step::V_LANES, key = begin + warp * STEP_KEYS;
-    const __half *k_lane = k_head + k_row * stride + lane % KEY_LANES * VECTOR;
-    const __half *v_lane = v_head + v_row * stride + lane % step::V_LANES * VECTOR;
+    int k_row = lane / KEY_LANES, v_row = lane / step::V_LANES, end = task.end;
+    int key = task.begin + warp * STEP_KEYS;
+    size_t stride = task.stride;
+    const __half *k_lane = task.k + k_row * stride + lane % KEY_LANES * VECTOR;
+    const __half *v_lane = task.v + v_row * stride + lane % step::V_LANES * VECTOR;
     uint4 k[KEYS_PER_LANE * step::K_LOADS], v[step::V_LOADS];
     float sum[HEADS][VECTOR] = {{0.0f}}, score[KEYS_PER_LANE];
     struct softmax_pair pair = {-INFINITY, 0.0f}; // of head lane % HEADS; l counts this lane's keys only
     if (key < end)
         load_rows<KEYS_PER_LANE, step::K_LOADS>(k, k_lane + key * stride, stride, k_row, KEY_ROWS, end - key);
+    load_queries<HEAD_DIM>(memory, task); // and a barrier; the first keys are on their way meanwhile
     while (key < end) {
         // Values are on their way while scores are computed, and the next keys while values are added.
         load_rows<step::V_LOADS, 1>(v, v_lane + key * stride, stride, v_row, step::V_ROWS, end - key);
@@ -429,22 +429,32 @@ __device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const __hal
     // [/student]
 }
 
-/** One block, one query head: merges what its splits found, a thread per column. */
-__global__ void __launch_bounds__(TILE_THREADS) merge_kernel(struct decode_args args, int splits)
+/** One block, one query head: merges what its splits found, MERGE_GROUPS of them at a time, a thread per column. */
+__global__ void __launch_bounds__(TILE_THREADS *MERGE_GROUPS)
+    merge_kernel(struct decode_args args, int splits)
 {
     // [student: flash_2_merge]
-    int keys = count_keys(args), used = divide_up(keys, keys_per_split(keys, splits)), d = (int)threadIdx.x;
+    __shared__ float sums[MERGE_GROUPS][TILE_THREADS], ls[MERGE_GROUPS];
+    int group = (int)threadIdx.y, d = (int)threadIdx.x, lane = d % WARP;
+    int keys = count_keys(args), used = divide_up(keys, keys_per_split(keys, splits));
     size_t row = (size_t)blockIdx.z * args.heads + blockIdx.x, first = row * splits; // partial result
-    const float *sums = partial_sums(args) + first * args.head_dim + d;              // of column d
+    const float *partial = partial_sums(args) + first * args.head_dim + d;           // of column d
     const struct softmax_pair *pairs = partial_pairs(args, splits) + first;          // [splits]
     float most = -INFINITY, l = 0.0f, sum = 0.0f;
-    for (int i = 0; i < used; i++) most = fmaxf(most, pairs[i].m);
+    wait_for_kernel_before(); // the launch may be early, what the splits found is not
+    for (int i = lane; i < used; i += WARP) most = fmaxf(most, pairs[i].m);
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
 #pragma unroll 4
-    for (int i = 0; i < used; i++) {
+    for (int i = group; i < used; i += MERGE_GROUPS) {
         float weight = expf(pairs[i].m - shift_of(most));
         l += pairs[i].l * weight;
-        sum += sums[(size_t)i * args.head_dim] * weight;
+        sum += partial[(size_t)i * args.head_dim] * weight;
     }
-    if (used > 0) from_float((__half *)args.out + row * args.head_dim + d, sum * factor_of(l));
+    sums[group][d] = sum;
+    if (d == 0) ls[group] = l;
+    __syncthreads(); // all groups have left what they found
+    for (int g = 1; g < MERGE_GROUPS && group == 0; g++) l += ls[g], sum += sums[g][d];
+    if (group == 0 && used > 0) from_float((__half *)args.out + row * args.head_dim + d, sum * factor_of(l));
     // [/student]
 }

@@ -248,6 +248,16 @@ static void demand(struct worker *w, const void *address, size_t bytes, unsigned
     simt_refuse(w, "misaligned", (uintptr_t)address, bytes, access, what->pc, remark);
 }
 
+/* The row that a box takes from device memory begins on 16 bytes, though the tensor's size may be any: an H200 says
+ * cudaErrorIllegalInstruction where it does not. */
+static void demand_begin(struct worker *w, const struct bulk *b, int access)
+{
+    const int64_t begin = (int64_t)b->what.at[0] * b->map.bytes;
+    if (!w->checking || b->map.rank == 0 || begin % 16 == 0) return;
+    simt_refuse(w, "misaligned", (uintptr_t)b->map.base + (uintptr_t)begin, b->map.bytes, access, b->what.pc,
+                "a tensor copy's first coordinate times the bytes of an element must be a multiple of 16");
+}
+
 /* The side of global memory, in pieces of up to 16 bytes. */
 static void check_pieces(const struct bulk *b, char *global, size_t bytes, int access)
 {
@@ -346,6 +356,7 @@ void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what)
     demand(w, what->shared, b.what.bytes, b.map.rank != 0 ? 128 : 16, SIMT_WRITE, &b.what,
            b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
     if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
+    demand_begin(w, &b, SIMT_READ);
     b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
     issue(w, &b);
 }
@@ -359,6 +370,7 @@ void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
     demand(w, what->shared, b.what.bytes, b.map.rank != 0 ? 128 : 16, SIMT_READ, &b.what,
            b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
     if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
+    demand_begin(w, &b, SIMT_WRITE);
     if (what->reduce != NULL) { /* as an atomic: results do not depend on the number of workers */
         simt_wait_for_earlier(w);
         simt_note_atomic(w);

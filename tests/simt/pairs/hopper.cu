@@ -518,6 +518,22 @@ static __global__ void box_off_by_64(const int *, int *out, const __grid_constan
     out[threadIdx.x] = tile[0][threadIdx.x];
 }
 
+/** A row of a tensor copy begins on 16 bytes in device memory. */
+// pair: row_off_by_8 is misaligned
+template <bool RIGHT>
+static __global__ void row_off_by_8(const int *, int *out, const __grid_constant__ CUtensorMap map)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    if (threadIdx.x == 0) {
+        mbarrier_arrive_expect(&full[0], BYTES);
+        tensor_load(tile[0], &map, RIGHT ? -4 : -2, 0, &full[0]); // here: row_off_by_8
+    }
+    mbarrier_wait(&full[0], 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
 /** A box with elements out of the tensor's range brings as many bytes as any other. */
 // pair: bytes_of_range is barrier-phase, late
 template <bool RIGHT>
@@ -608,6 +624,7 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(bulk_off_by_8)                                                                                         \
     X(bulk_past_end)                                                                                         \
     X(box_off_by_64)                                                                                         \
+    X(row_off_by_8)                                                                                          \
     X(bytes_of_range)                                                                                        \
     X(no_map)                                                                                                \
     X(source_unwritten)

@@ -207,7 +207,7 @@ static void check_loads(void)
                                  1,
                                  CU_TENSOR_MAP_SWIZZLE_NONE,
                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-                                 {-3, 6, -1}};
+                                 {-16, 6, -1}};
     const struct tensor four = {4,
                                 {16, 10, 9, 5},
                                 {8, 4, 6, 2},
@@ -225,14 +225,14 @@ static void check_loads(void)
                                 4,
                                 CU_TENSOR_MAP_SWIZZLE_32B,
                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-                                {2, 4, 1, -1, 2}};
+                                {4, 4, 1, -1, 2}};
     check_load("1d", &one);
     check_load("2d, 128B", &two);
-    two.at[0] = 70, two.at[1] = 60;
+    two.at[0] = 72, two.at[1] = 60;
     check_load("2d, 128B, corner", &two);
     two.at[0] = -200;
     check_load("2d, 128B, outside", &two);
-    two.swizzle = CU_TENSOR_MAP_SWIZZLE_64B, two.box[0] = 32, two.at[0] = 90, two.at[1] = 3;
+    two.swizzle = CU_TENSOR_MAP_SWIZZLE_64B, two.box[0] = 32, two.at[0] = 88, two.at[1] = 3;
     two.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
     check_load("2d, 64B, NaN", &two);
     two.swizzle = CU_TENSOR_MAP_SWIZZLE_32B, two.box[0] = 16, two.at[1] = 62;
