@@ -18,7 +18,7 @@ struct refusal {
 
 /* Headers that are nowhere to be found. Those of CUDA that a machine may well have are in include/refused. */
 static const struct refusal headers[] = {
-    {"curand", "cuRAND is not on the software device; write the generator into the program"},
+    {"curand", "this header of cuRAND is not on the software device, which has curand.h and curand_kernel.h"},
     {"cutlass/", "CUTLASS is not a part of the software device; say where it is with -I"},
     {"cute/", "CuTe is not a part of the software device; say where it is with -I"},
     {"cutensor", "cuTENSOR is not on the software device, which runs CUDA C++ source only"},
@@ -43,6 +43,9 @@ static const struct refusal names[] = {
     {"cuda", "this part of the CUDA runtime is not on the software device; do without it"},
     {"cublasLt", "products of cuBLASLt are not on the software device; use cublasGemmEx of cublas_v2.h"},
     {"cublas", "this call of cuBLAS is not on the software device; see cublas_v2.h there for those that are"},
+    {"curand",
+     "this part of cuRAND is not on the software device, which has the generators XORWOW and Philox4_32_10, "
+     "and uniform and normal numbers"},
     {"cudaGraphics", "graphics interoperability is not on the software device; leave the drawing out"},
     {"cudaExternal", "memory of other programs is not on the software device; leave it out"},
     {"cudaIpc", "memory of other programs is not on the software device; leave it out"},
@@ -68,7 +71,7 @@ static const char *look_up(const struct refusal *table, size_t count, const char
 /** A name of CUDA's goes on with a capital letter or an underscore where these end: `custom` is nobody's. */
 static int is_cudas_name(const char *name)
 {
-    static const char *const starts[] = {"cublasLt", "cublas", "cuda", "cu", "CU", "surf", "tex"};
+    static const char *const starts[] = {"cublasLt", "cublas", "curand", "cuda", "cu", "CU", "surf", "tex"};
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         size_t length = strlen(starts[i]);
         if (strncmp(name, starts[i], length) != 0) continue;

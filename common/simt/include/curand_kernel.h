@@ -1,0 +1,225 @@
+/**
+ * @file curand_kernel.h
+ * @brief cuRAND in kernels: XORWOW and Philox4x32-10. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
+ *        formula, and may differ from a GPU's by what its sine and logarithm are off.
+ */
+#ifndef WARPWISE_SIMT_CURAND_KERNEL_H
+#define WARPWISE_SIMT_CURAND_KERNEL_H
+
+#pragma GCC system_header
+
+#define CURAND_KERNEL_H_
+
+#include "cuda_runtime.h"
+#include "curand.h"
+#include "simt/random.h"
+
+#define CURAND_2POW32_INV (2.3283064e-10f)
+#define CURAND_2POW32_INV_DOUBLE (2.3283064365386963e-10)
+#define CURAND_2POW53_INV_DOUBLE (1.1102230246251565e-16)
+
+/** @brief The second of two normal numbers is kept for the next call. */
+struct simt_kept_normals {
+    int has_float, has_double;
+    float next_float;
+    double next_double;
+};
+struct curandStateXORWOW {
+    unsigned int d, v[5];
+    struct simt_kept_normals kept;
+};
+typedef struct curandStateXORWOW curandStateXORWOW_t;
+typedef struct curandStateXORWOW curandState_t;
+typedef struct curandStateXORWOW curandState;
+struct curandStatePhilox4_32_10 {
+    uint4 ctr, output;
+    uint2 key;
+    unsigned int STATE;
+    struct simt_kept_normals kept;
+};
+typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
+
+/* ---- XORWOW -------------------------------------------------------------------------------------------- */
+
+SIMT_INLINE void skipahead(unsigned long long n, curandStateXORWOW_t *state)
+{
+    curandStateXORWOW_t s = *state;
+    simt_xorwow_skip(s.v, &s.d, n);
+    *state = s;
+}
+SIMT_INLINE void skipahead_sequence(unsigned long long n, curandStateXORWOW_t *state)
+{
+    curandStateXORWOW_t s = *state;
+    simt_xorwow_skip_sequences(s.v, n);
+    *state = s;
+}
+SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStateXORWOW_t *state)
+{
+    curandStateXORWOW_t s = {};
+    simt_xorwow_seed(s.v, &s.d, seed);
+    simt_xorwow_skip_sequences(s.v, subsequence);
+    simt_xorwow_skip(s.v, &s.d, offset);
+    *state = s;
+}
+SIMT_INLINE unsigned int curand(curandStateXORWOW_t *state)
+{
+    return simt_xorwow_next(state->v, &state->d);
+}
+
+/* ---- Philox -------------------------------------------------------------------------------------------- */
+
+SIMT_INLINE void simt_philox_fill(curandStatePhilox4_32_10_t &s)
+{
+    simt_philox(&s.ctr.x, &s.key.x, &s.output.x);
+}
+SIMT_INLINE void simt_philox_count(curandStatePhilox4_32_10_t &s, unsigned long long n)
+{
+    const unsigned long long low = s.ctr.x | (unsigned long long)s.ctr.y << 32, sum = low + n;
+    s.ctr.x = (unsigned int)sum;
+    s.ctr.y = (unsigned int)(sum >> 32);
+    if (sum < low && ++s.ctr.z == 0) s.ctr.w++;
+}
+SIMT_INLINE void skipahead(unsigned long long n, curandStatePhilox4_32_10_t *state)
+{
+    curandStatePhilox4_32_10_t s = *state;
+    s.STATE += (unsigned int)(n & 3);
+    simt_philox_count(s, n / 4 + s.STATE / 4);
+    s.STATE %= 4;
+    simt_philox_fill(s);
+    *state = s;
+}
+SIMT_INLINE void skipahead_sequence(unsigned long long n, curandStatePhilox4_32_10_t *state)
+{
+    curandStatePhilox4_32_10_t s = *state;
+    const unsigned long long high = (s.ctr.z | (unsigned long long)s.ctr.w << 32) + n;
+    s.ctr.z = (unsigned int)high;
+    s.ctr.w = (unsigned int)(high >> 32);
+    simt_philox_fill(s);
+    *state = s;
+}
+SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStatePhilox4_32_10_t *state)
+{
+    curandStatePhilox4_32_10_t s = {};
+    s.key = uint2{(unsigned int)seed, (unsigned int)(seed >> 32)};
+    skipahead_sequence(subsequence, &s);
+    skipahead(offset, &s);
+    *state = s;
+}
+SIMT_INLINE unsigned int curand(curandStatePhilox4_32_10_t *state)
+{
+    curandStatePhilox4_32_10_t s = *state;
+    const unsigned int value = s.STATE == 0 ? s.output.x : s.STATE == 1 ? s.output.y : s.STATE == 2 ? s.output.z : s.output.w;
+    if (++s.STATE == 4) {
+        simt_philox_count(s, 1);
+        simt_philox_fill(s);
+        s.STATE = 0;
+    }
+    *state = s;
+    return value;
+}
+SIMT_INLINE uint4 curand4(curandStatePhilox4_32_10_t *state)
+{
+    curandStatePhilox4_32_10_t s = *state;
+    const uint4 a = s.output;
+    simt_philox_count(s, 1);
+    simt_philox_fill(s);
+    const uint4 b = s.output;
+    *state = s;
+    return s.STATE == 0   ? a
+           : s.STATE == 1 ? uint4{a.y, a.z, a.w, b.x}
+           : s.STATE == 2 ? uint4{a.z, a.w, b.x, b.y}
+                          : uint4{a.w, b.x, b.y, b.z};
+}
+
+/* ---- distributions ------------------------------------------------------------------------------------- */
+
+SIMT_INLINE float _curand_uniform(unsigned int x) { return x * CURAND_2POW32_INV + CURAND_2POW32_INV / 2.0f; }
+SIMT_INLINE double simt_uniform_of_two(unsigned int x, unsigned int y)
+{
+    const unsigned long long bits = x ^ (unsigned long long)y << (53 - 32);
+    return bits * CURAND_2POW53_INV_DOUBLE + CURAND_2POW53_INV_DOUBLE / 2.0;
+}
+SIMT_INLINE float2 simt_normals(unsigned int x, unsigned int y)
+{
+    const float u = _curand_uniform(x), v = y * (CURAND_2POW32_INV * 6.2831855f) + (CURAND_2POW32_INV * 6.2831855f) / 2;
+    const float s = sqrtf(-2.0f * logf(u));
+    return float2{s * sinf(v), s * cosf(v)};
+}
+SIMT_INLINE double2 simt_normals_double(unsigned int x0, unsigned int x1, unsigned int y0, unsigned int y1)
+{
+    const double u = simt_uniform_of_two(x0, x1), v = simt_uniform_of_two(y0, y1) * 6.2831853071795860;
+    const double s = sqrt(-2.0 * log(u));
+    return double2{s * sin(v), s * cos(v)};
+}
+
+template <typename S> SIMT_INLINE float curand_uniform(S *state) { return _curand_uniform(curand(state)); }
+SIMT_INLINE double curand_uniform_double(curandStateXORWOW_t *state)
+{
+    const unsigned int x = curand(state), y = curand(state);
+    return simt_uniform_of_two(x, y);
+}
+/** @brief Of 32 bits only. */
+SIMT_INLINE double curand_uniform_double(curandStatePhilox4_32_10_t *state)
+{
+    return curand(state) * CURAND_2POW32_INV_DOUBLE + CURAND_2POW32_INV_DOUBLE;
+}
+SIMT_INLINE float4 curand_uniform4(curandStatePhilox4_32_10_t *state)
+{
+    const uint4 x = curand4(state);
+    return float4{_curand_uniform(x.x), _curand_uniform(x.y), _curand_uniform(x.z), _curand_uniform(x.w)};
+}
+SIMT_INLINE double2 curand_uniform2_double(curandStatePhilox4_32_10_t *state)
+{
+    const uint4 x = curand4(state);
+    return double2{simt_uniform_of_two(x.x, x.y), simt_uniform_of_two(x.z, x.w)};
+}
+template <typename S> SIMT_INLINE float2 curand_normal2(S *state)
+{
+    const unsigned int x = curand(state), y = curand(state);
+    return simt_normals(x, y);
+}
+template <typename S> SIMT_INLINE float curand_normal(S *state)
+{
+    if (state->kept.has_float != 0) {
+        state->kept.has_float = 0;
+        return state->kept.next_float;
+    }
+    const float2 two = curand_normal2(state);
+    state->kept.next_float = two.y;
+    state->kept.has_float = 1;
+    return two.x;
+}
+SIMT_INLINE float4 curand_normal4(curandStatePhilox4_32_10_t *state)
+{
+    const uint4 x = curand4(state);
+    const float2 a = simt_normals(x.x, x.y), b = simt_normals(x.z, x.w);
+    return float4{a.x, a.y, b.x, b.y};
+}
+template <typename S> SIMT_INLINE double2 curand_normal2_double(S *state)
+{
+    const unsigned int x0 = curand(state), x1 = curand(state), y0 = curand(state), y1 = curand(state);
+    return simt_normals_double(x0, x1, y0, y1);
+}
+template <typename S> SIMT_INLINE double curand_normal_double(S *state)
+{
+    if (state->kept.has_double != 0) {
+        state->kept.has_double = 0;
+        return state->kept.next_double;
+    }
+    const double2 two = curand_normal2_double(state);
+    state->kept.next_double = two.y;
+    state->kept.has_double = 1;
+    return two.x;
+}
+template <typename S> SIMT_INLINE float curand_log_normal(S *state, float mean, float deviation)
+{
+    return expf(mean + deviation * curand_normal(state));
+}
+template <typename S> SIMT_INLINE double curand_log_normal_double(S *state, double mean, double deviation)
+{
+    return exp(mean + deviation * curand_normal_double(state));
+}
+
+#endif
