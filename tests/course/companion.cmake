@@ -44,7 +44,7 @@ function(put verdict)
 endfunction()
 
 # ---- help -----------------------------------------------------------------------------------------------------------
-set(commands status next watch check hint diff reset bench predict profile roofline runner tour new-lesson doctor completion)
+set(commands status next watch check hint diff reset bench predict profile sass roofline runner tour new-lesson doctor completion)
 expect(0 "exit codes: 0 pass, 1 fail, 2 .*77 not started or no device.*NO_COLOR" ${warpwise} help)
 foreach(command IN LISTS commands)
     expect(0 "\n  ${command} " ${warpwise} help)

@@ -17,6 +17,10 @@ add_test(NAME course.companion
                  "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                  -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
 set_tests_properties(course.companion PROPERTIES TIMEOUT 600)
+add_test(NAME course.sass
+         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/sass -DWARPWISE=$<TARGET_FILE:warpwise>
+                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -P ${CMAKE_CURRENT_LIST_DIR}/sass.cmake)
+set_tests_properties(course.sass PROPERTIES TIMEOUT 600)
 if(WARPWISE_WITH_SIMT)
     add_test(NAME course.desk
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}

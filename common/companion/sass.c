@@ -1,0 +1,330 @@
+/**
+ * @file sass.c
+ * @brief warpwise sass: the machine code of a kernel file, and the instructions in it that its lesson speaks of.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/process.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "build/build.h"
+#include "companion.h"
+#include "course/command.h"
+#include "course/course.h"
+#include "course/device.h"
+#include "course/places.h"
+#include "page.h"
+#include "sass_listing.h"
+
+enum { COMPILE_SECONDS = 600, OLDEST_ARCH = 75, DEFAULT_ARCH = 90, LANES = 32 };
+
+/* What instructions do, by the beginning of their names: the first that fits counts. */
+static const struct meaning {
+    const char *name, *text;
+} meanings[] = {
+    {"FFMA", "f32 multiply-add"},
+    {"FADD", "f32 addition"},
+    {"FMUL", "f32 multiplication"},
+    {"FMNMX", "f32 minimum or maximum"},
+    {"HFMA2", "two f16 multiply-adds"},
+    {"HADD2", "two f16 additions, or halves to floats"},
+    {"F2F", "conversion between floating-point types"},
+    {"HMMA", "tensor cores: a matrix product of a warp, f16 or bf16"},
+    {"IMMA", "tensor cores: a matrix product of a warp, int8"},
+    {"HGMMA", "tensor cores: a matrix product of a warpgroup (wgmma), f16 or bf16"},
+    {"IGMMA", "tensor cores: a matrix product of a warpgroup (wgmma), int8"},
+    {"MUFU.EX2", "2 to the power of x, from which expf is made"},
+    {"MUFU.RCP", "1 / x"},
+    {"MUFU", "a special function"},
+    {"LDGSTS", "asynchronous copy from device to shared memory"},
+    {"LDGDEPBAR", "a group of asynchronous copies is committed"},
+    {"DEPBAR", "waits for asynchronous copies or loads"},
+    {"UTMALDG", "TMA: copies a tile from device to shared memory"},
+    {"LDSM", "loads fragments from shared memory (ldmatrix)"},
+    {"LDG", "load from device memory"},
+    {"STG", "store to device memory"},
+    {"LDS", "load from shared memory"},
+    {"STS", "store to shared memory"},
+    {"LDL", "load from local memory: a spilled register, or an array whose index is not a constant"},
+    {"STL", "store to local memory: a spilled register, or an array whose index is not a constant"},
+    {"SHFL", "exchange between the lanes of a warp"},
+    {"BAR", "barrier of the block"},
+    {"WARPSYNC", "barrier of a warp's lanes"},
+    {"ATOM", "atomic operation"},
+    {"RED", "atomic operation without a result"},
+    {"IMAD", "integer multiply-add: addresses"},
+    {NULL, NULL},
+};
+
+static const char *meaning_of(const char *name)
+{
+    for (const struct meaning *meaning = meanings; meaning->name; meaning++)
+        if (strncmp(name, meaning->name, strlen(meaning->name)) == 0) return meaning->text;
+    return NULL;
+}
+
+/* ---- the toolkit's programs ---------------------------------------------------------------------------- */
+
+static char *find_nvcc(void)
+{
+    char *found = *places.nvcc ? find_program(places.nvcc) : NULL;
+    if (!found) found = find_program("nvcc");
+    return found ? found : find_program("/usr/local/cuda/bin/nvcc");
+}
+
+/* On PATH, or in the folder of nvcc. */
+static char *find_beside(const char *nvcc, const char *program)
+{
+    char *found = find_program(program);
+    if (found) return found;
+    char *beside = format_string("%.*s/%s", (int)(strrchr(nvcc, '/') - nvcc), nvcc, program);
+    found = find_program(beside);
+    free(beside);
+    return found;
+}
+
+static int choose_arch(const char *asked, int *arch)
+{
+    const struct device_facts *gpu = device_probe(DEVICE_GPU);
+    *arch = gpu->usable && gpu->arch > 0 ? gpu->arch : DEFAULT_ARCH;
+    if (!asked) return EXIT_PASS;
+    char *end;
+    if (strncmp(asked, "sm_", 3) == 0) asked += 3;
+    long value = strtol(asked, &end, 10);
+    if (*end != '\0' || value < OLDEST_ARCH || value > 999)
+        return complain("--arch %s: write a number from %d on, such as 80, 90 or 100.", asked, OLDEST_ARCH);
+    *arch = (int)value;
+    return EXIT_PASS;
+}
+
+struct tools {
+    char *nvcc, *disassembler;
+};
+
+static int find_tools(const struct lesson_folder *lesson, struct tools *tools)
+{
+    tools->nvcc = find_nvcc();
+    if (!tools->nvcc)
+        return complain(
+            "sass needs nvcc of the CUDA Toolkit, which is neither on the PATH nor in /usr/local/cuda/bin; "
+            "a GPU it does not need. On the software device: %s profile %s",
+            program_name(), lesson->number);
+    tools->disassembler = find_beside(tools->nvcc, "cuobjdump");
+    if (!tools->disassembler) tools->disassembler = find_beside(tools->nvcc, "nvdisasm");
+    if (tools->disassembler) return EXIT_PASS;
+    return complain("neither cuobjdump nor nvdisasm is on the PATH or beside %s. They are parts of the CUDA "
+                    "Toolkit: packages cuda-cuobjdump and cuda-nvdisasm.",
+                    tools->nvcc);
+}
+
+/* Compiles for @p arch into @p cubin; the log has what ptxas says of registers. */
+static int compile(const struct lesson_folder *lesson, const char *nvcc, const char *kernel, int arch,
+                   const char *cubin, struct text *log)
+{
+    struct argument_list list = {0};
+    struct process_end end;
+    argument_add(&list, nvcc);
+    argument_add_words(&list, "-std=c++17 -O3 -cubin -Xptxas=-v");
+    argument_add(&list, format_string("-arch=sm_%d", arch));
+    if (*places.cuda_host) {
+        argument_add(&list, "-ccbin");
+        argument_add(&list, places.cuda_host);
+    }
+    const char *const below[] = {format_string("lessons/%s", lesson->name), "common/contracts",
+                                 "common/decode"};
+    for (int i = 0; i < 3; i++) {
+        argument_add(&list, "-I");
+        argument_add(&list, in_source(below[i]));
+    }
+    argument_add(&list, kernel);
+    argument_add(&list, "-o");
+    argument_add(&list, cubin);
+    unlink(cubin);
+    struct process process = {.arguments = list.items, .seconds = COMPILE_SECONDS};
+    process_run(&process, &end);
+    text_append(log, end.output.data ? end.output.data : "", end.output.length);
+    if (end.exit_code == 0 && access(cubin, R_OK) == 0) return EXIT_PASS;
+    fprintf(stderr, "%s", log->data ? log->data : "");
+    complain("nvcc does not compile %s for sm_%d.", course_short_path(kernel), arch);
+    return EXIT_FAIL;
+}
+
+/* The listing of @p cubin by @p program. */
+static int disassemble(const char *program, const char *cubin, struct text *listing)
+{
+    int is_cuobjdump = strcmp(strrchr(program, '/') + 1, "cuobjdump") == 0;
+    const char *const words[] = {program, is_cuobjdump ? "-sass" : "-c", cubin, NULL};
+    struct process_end end;
+    struct process process = {.arguments = words, .seconds = COMPILE_SECONDS};
+    process_run(&process, &end);
+    if (end.exit_code != 0)
+        return complain("%s does not work here: %.200s", words[0], end.output.data ? end.output.data : "");
+    text_append(listing, end.output.data ? end.output.data : "", end.output.length);
+    return EXIT_PASS;
+}
+
+/* ---- what is printed ------------------------------------------------------------------------------------ */
+
+/* What the page's comment `<!-- sass: NAME NAME -->` says; NULL without one. */
+static char *words_of_page(const struct lesson_folder *lesson)
+{
+    static const char mark[] = "<!-- sass: ";
+    struct text page = {0};
+    char *path = page_path(lesson), *words = NULL;
+    const char *begin = read_file(path, &page) == 0 ? strstr(page.data, mark) : NULL;
+    const char *end = begin ? strstr(begin, " -->") : NULL;
+    if (end) {
+        begin += strlen(mark);
+        words = format_string("%.*s", (int)(end - begin), begin);
+    }
+    text_free(&page);
+    free(path);
+    return words;
+}
+
+static int is_wanted(const char *words, const char *name)
+{
+    int found =
+        strncmp(name, "LDL", 3) == 0 || strncmp(name, "STL", 3) == 0; /* never what one wants: always said */
+    if (!words) return meaning_of(name) != NULL;
+    for (char *word; (word = next_word(&words, ' ')); free(word)) {
+        size_t length = strlen(word); /* LDG stands for LDG.128 as well, and not for LDGSTS */
+        if (strncmp(name, word, length) == 0 && (name[length] == '\0' || name[length] == '.')) found = 1;
+    }
+    return found;
+}
+
+static int compare_kinds(const void *a, const void *b)
+{
+    const struct sass_kind *x = a, *y = b;
+    if (x->in_loop != y->in_loop) return y->in_loop - x->in_loop;
+    return x->all != y->all ? y->all - x->all : strcmp(x->name, y->name);
+}
+
+/* C++'s name of a kernel where c++filt is, which comes with every compiler. */
+static char *readable_name(const char *name)
+{
+    const char *const words[] = {"c++filt", name, NULL};
+    struct process process = {.arguments = words, .seconds = 10};
+    struct process_end end;
+    process_run(&process, &end);
+    if (end.exit_code != 0 || !end.output.length) return copy_string(name);
+    return format_string("%.*s", (int)strcspn(end.output.data, "\n"), end.output.data);
+}
+
+static void print_resources(const struct sass_kernel *kernel)
+{
+    if (kernel->registers < 0) return;
+    int rounded = (kernel->registers + 7) / 8 * 8, warps = rounded ? 65536 / (rounded * LANES) / 4 * 4 : 64;
+    printf("  %d registers per thread: the 64 K registers of an SM have room for %d warps\n",
+           kernel->registers, warps < 64 ? warps : 64);
+    printf("  %d bytes of static shared memory per block, %d bytes of registers spilled\n",
+           kernel->shared_bytes, kernel->spilled_bytes);
+}
+
+static void print_kernel(struct sass_kernel *kernel, const char *words)
+{
+    char *name = readable_name(kernel->name);
+    int loop = kernel->loop_instructions, other = kernel->instructions, other_in_loop = loop;
+    printf("\n%s\n", name);
+    print_resources(kernel);
+    printf("  %d instructions", kernel->instructions);
+    if (loop > 0)
+        printf(", %d of them in its longest inner loop, 0x%x to 0x%x", loop, kernel->loop_begin,
+               kernel->loop_end);
+    printf("\n\n  %-14s %7s %14s  %s\n", "instruction", "all", loop > 0 ? "in that loop" : "",
+           "what it does");
+    qsort(kernel->kind, kernel->kinds, sizeof kernel->kind[0], compare_kinds);
+    for (size_t i = 0; i <= kernel->kinds; i++) {
+        const struct sass_kind rest = {"others", other, other_in_loop};
+        const struct sass_kind *kind = i < kernel->kinds ? &kernel->kind[i] : &rest;
+        char share[32] = "";
+        if (i < kernel->kinds && !is_wanted(words, kind->name)) continue;
+        if (loop > 0) snprintf(share, sizeof share, "%d (%2d%%)", kind->in_loop, 100 * kind->in_loop / loop);
+        const char *text = i < kernel->kinds ? meaning_of(kind->name) : "";
+        printf("  %-14s %7d %14s%s%s\n", kind->name, kind->all, share, text && *text ? "  " : "",
+               text ? text : "");
+        other -= kind->all;
+        other_in_loop -= kind->in_loop;
+    }
+    free(name);
+}
+
+static int print_listing(const struct lesson_folder *lesson, const char *kernel, int arch,
+                         const char *listing, const char *log)
+{
+    struct sass_listing found = {0};
+    char *words = words_of_page(lesson);
+    sass_read(&found, listing);
+    sass_read_resources(&found, log);
+    if (found.count == 0) {
+        printf(
+            "%s has no kernel for sm_%d yet: a template is compiled when something launches it, so write the "
+            "launch first.\n",
+            course_short_path(kernel), arch);
+    } else {
+        printf("%s, machine code for sm_%d%s\n", course_short_path(kernel), arch,
+               words ? "; of its instructions those that the lesson speaks of" : "");
+        for (size_t i = 0; i < found.count; i++) print_kernel(&found.kernel[i], words);
+    }
+    int status = found.count > 0 ? EXIT_PASS : EXIT_SKIPPED;
+    sass_free(&found);
+    free(words);
+    return status;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------- */
+
+static int run_sass(const struct command_line *line)
+{
+    struct text log = {0}, listing = {0};
+    struct tools tools;
+    const char *given = option_value(line, "--kernel");
+    int arch, status;
+    if (!line->operand) return complain("which lesson? For example: %s sass 10", program_name());
+    const struct lesson_folder *lesson = course_find_lesson(line->operand);
+    if (!lesson || choose_arch(option_value(line, "--arch"), &arch) != EXIT_PASS) return EXIT_TROUBLE;
+    char *kernel =
+        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
+    if (find_tools(lesson, &tools) != EXIT_PASS) return EXIT_TROUBLE;
+    char *folder = format_string("%s/sass", course_binary_dir());
+    char *cubin = format_string("%s/%s.cubin", folder, lesson->name);
+    if (make_folders(folder) != 0) return complain("%s cannot be created.", folder);
+    status = compile(lesson, tools.nvcc, kernel, arch, cubin, &log);
+    if (status == EXIT_PASS) status = disassemble(tools.disassembler, cubin, &listing);
+    if (status == EXIT_PASS) {
+        if (option_value(line, "--listing"))
+            fputs(listing.data ? listing.data : "", stdout);
+        else
+            status = print_listing(lesson, kernel, arch, listing.data ? listing.data : "",
+                                   log.data ? log.data : "");
+    }
+    text_free(&log);
+    text_free(&listing);
+    return status;
+}
+
+static const struct option_description options[] = {
+    {"--arch", "NN", "for sm_NN; without it the GPU that is here, or 90", 0},
+    {"--listing", NULL, "the whole listing, for a pager or an editor", 0},
+    {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
+    {"--solution", NULL, "the course's own solution", 0},
+    {0},
+};
+
+const struct command sass_command = {
+    .name = "sass",
+    .operand = "NN",
+    .summary = "counts the GPU's instructions in a compiled kernel: those that its lesson speaks of",
+    .details = "Compiles the kernel file with nvcc and disassembles it with cuobjdump or nvdisasm, all of "
+               "them parts\n"
+               "of the CUDA Toolkit; no GPU is needed. Says for each kernel its registers, its instructions, "
+               "and how\n"
+               "many of them are in its longest inner loop. How to read them: docs/reading_sass.md",
+    .options = options,
+    .run = run_sass,
+};

@@ -1,0 +1,47 @@
+/**
+ * @file sass_listing.h
+ * @brief What a disassembler prints of a compiled kernel file, and what the assembler said of it.
+ */
+#ifndef WARPWISE_COMPANION_SASS_LISTING_H
+#define WARPWISE_COMPANION_SASS_LISTING_H
+
+#include <stddef.h>
+
+enum { SASS_KINDS = 256, SASS_NAME = 24 };
+
+/** @brief How often one instruction stands in a kernel. */
+struct sass_kind {
+    char name[SASS_NAME]; /**< what it does and its width: "LDG.128" of LDG.E.128.CONSTANT */
+    int all, in_loop;
+};
+
+/** @brief One kernel of the listing. */
+struct sass_kernel {
+    char *name; /**< as the linker knows it */
+    int instructions,
+        loop_instructions;         /**< of all its code; of its longest innermost loop, 0 if it has none */
+    unsigned loop_begin, loop_end; /**< addresses of that loop's first and last instruction */
+    int registers, shared_bytes;   /**< -1 if nothing was said */
+    int spilled_bytes;             /**< stored to local memory for want of registers */
+    size_t kinds;
+    struct sass_kind kind[SASS_KINDS];
+};
+
+struct sass_listing {
+    struct sass_kernel *kernel;
+    size_t count;
+};
+
+/**
+ * @brief Reads the output of `cuobjdump -sass` or of `nvdisasm`.
+ * @param listing  grows by every kernel; free with sass_free()
+ * @param text     ended by 0
+ */
+void sass_read(struct sass_listing *listing, const char *text);
+
+/** @brief Adds what `ptxas -v` said of the kernels: registers, shared memory, spills. */
+void sass_read_resources(struct sass_listing *listing, const char *log);
+
+void sass_free(struct sass_listing *listing);
+
+#endif
