@@ -81,7 +81,7 @@ if(NOT EXISTS "${WORKDIR}/kept")
 endif()
 
 # What a distribution hardens its compiler with changes nothing (with a landing pad in front, no kernel was known as one).
-set(hardened "g++ -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE -pie")
+set(hardened "g++ -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE -pie")
 execute_process(COMMAND uname -m OUTPUT_VARIABLE processor OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(processor STREQUAL "x86_64")
     string(APPEND hardened " -fcf-protection=full")
