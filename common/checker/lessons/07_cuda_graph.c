@@ -84,7 +84,7 @@ static const struct table_row {
     {"step/batch_shrinks",             GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         8,    8,    11,    8,     1,    4, MODE_BOTH,   LONG_TABLES},
     {"step/64_steps",                  GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         1,    8,    64,    1,     0,   64, MODE_BOTH,   PLAIN},
     {"step/property_replay_is_eager",  GROUP_PROPERTIES, ON_ANY,  &SMALLEST,         4,    4,     3,    4,     0,    3, MODE_BOTH,   PLAIN},
-    {"step/tiny",                      GROUP_SPEED,      ON_ANY,  &SMALLEST,         1,   16,     2,    1,     0,    2, MODE_BOTH,   LONG_TABLES},
+    {"step/replay_tiny",               GROUP_SPEED,      ON_ANY,  &SMALLEST,         1,   16,     2,    1,     0,    2, MODE_REPLAY, LONG_TABLES},
     {"step/eager_tiny",                GROUP_SPEED,      ON_ANY,  &SMALLEST,         1,   16,     2,    1,     0,    2, MODE_EAGER,  LONG_TABLES},
     {"step/replay_256_rows_1",         GROUP_SPEED,      ON_GPU,  &HIDDEN_256,       1,   16,     4,    1,     0,    4, MODE_REPLAY, LONG_TABLES},
     {"step/eager_256_rows_1",          GROUP_SPEED,      ON_GPU,  &HIDDEN_256,       1,   16,     4,    1,     0,    4, MODE_EAGER,  LONG_TABLES},

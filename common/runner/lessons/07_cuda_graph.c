@@ -8,6 +8,7 @@
 
 #include "cuda_graph.h"
 #include "runner/runner.h"
+#include "runner/simt_only.h"
 
 /** A row of the report. */
 struct tally {
@@ -541,7 +542,8 @@ static enum kernel_status run_both(struct scene *scene)
     return status;
 }
 
-/** To be timed: the graphs are made once and kept until another case comes. */
+/** To be timed: the graphs are made once and kept until another case comes. On simt nothing is timed, and what a call
+ * makes it has to destroy. */
 static enum kernel_status replay_only(struct scene *scene)
 {
     static struct decode_graphs *kept;
@@ -552,7 +554,13 @@ static enum kernel_status replay_only(struct scene *scene)
     }
     of = scene->work;
     enum kernel_status status = kept == NULL ? create(scene, RIGHT, scene->stream, &kept) : KERNEL_OK;
-    return status == KERNEL_OK ? take_steps(scene, kept, 0) : status;
+    if (status == KERNEL_OK) status = take_steps(scene, kept, 0);
+    if (simt_pretend_multiprocessors != NULL) {
+        settle(scene);
+        decode_graphs_destroy(kept);
+        kept = NULL;
+    }
+    return status;
 }
 
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
