@@ -32,7 +32,7 @@ uint64_t device_last_error(cudaError_t error);
 /** @cond the device's, which only C++ is told of */
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
-                                   int *cooperative);
+                                   int *cooperative, struct simt_extent *cluster);
 cudaError_t simt_launch_untyped(const struct simt_site *site);
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
                                 size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,

@@ -66,7 +66,7 @@ static struct simt_site take_site(size_t *at, uint64_t line)
 
 /** What of a launch is a number. */
 struct launch_numbers {
-    struct simt_extent grid, block;
+    struct simt_extent grid, block, cluster;
     uint64_t dynamic_shared_bytes, function, entry, args_bytes, stream;
     int32_t line, early, cooperative, unused;
 };
@@ -76,6 +76,7 @@ cudaError_t gate_simt_launch_kernel(const struct simt_launch *launch, size_t arg
     boundary_not_in_kernel("a launch", SITE);
     const struct launch_numbers numbers = {launch->grid,
                                            launch->block,
+                                           launch->cluster,
                                            launch->dynamic_shared_bytes,
                                            (uint64_t)(uintptr_t)launch->function,
                                            (uint64_t)(uintptr_t)launch->entry,
@@ -117,13 +118,14 @@ static uint64_t answer_launch(void)
                                        .entry = (void (*)(const void *))(uintptr_t)numbers->entry,
                                        .args = arguments,
                                        .early = numbers->early != 0,
-                                       .cooperative = numbers->cooperative != 0};
+                                       .cooperative = numbers->cooperative != 0,
+                                       .cluster = numbers->cluster};
     return (uint64_t)simt_launch_kernel(&launch, numbers->args_bytes,
                                         (cudaStream_t)(uintptr_t)numbers->stream);
 }
 
 cudaError_t gate_simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config,
-                                        int *early, int *cooperative)
+                                        int *early, int *cooperative, struct simt_extent *cluster)
 {
     boundary_not_in_kernel("a launch", SITE);
     if (config == NULL || config->numAttrs > LAUNCH_ATTRIBUTES ||
@@ -138,6 +140,8 @@ cudaError_t gate_simt_launch_attributes(const struct simt_site *site, const cuda
     const struct message *answer = host_ask();
     *early = answer->word[1] != 0;
     *cooperative = answer->word[2] != 0;
+    *cluster = (struct simt_extent){(unsigned)answer->word[3], (unsigned)(answer->word[4] >> 32),
+                                    (unsigned)answer->word[4]};
     return (cudaError_t)answer->word[0];
 }
 
@@ -147,6 +151,7 @@ static uint64_t answer_attributes(void)
     cudaLaunchConfig_t config = {.attrs = attribute};
     size_t at = 0;
     int early = 0, cooperative = 0;
+    struct simt_extent cluster = {0};
     const uint64_t count = device_question.word[0], stream = device_question.word[1];
     const struct simt_site site = take_site(&at, device_question.word[2]);
     if (count > LAUNCH_ATTRIBUTES) return device_last_error(cudaErrorInvalidValue);
@@ -156,9 +161,11 @@ static uint64_t answer_attributes(void)
     memcpy(attribute, came, count * sizeof *attribute);
     config.numAttrs = (unsigned)count;
     config.stream = (cudaStream_t)(uintptr_t)stream;
-    const cudaError_t error = simt_launch_attributes(&site, &config, &early, &cooperative);
+    const cudaError_t error = simt_launch_attributes(&site, &config, &early, &cooperative, &cluster);
     device_answer_word(1, (uint64_t)early);
     device_answer_word(2, (uint64_t)cooperative);
+    device_answer_word(3, cluster.x);
+    device_answer_word(4, (uint64_t)cluster.y << 32 | cluster.z);
     return (uint64_t)error;
 }
 

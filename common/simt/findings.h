@@ -21,7 +21,7 @@ static const char *const simt_finding_kinds[] = {
     "input-written",    "padding-written", "leak",
     "unsupported",      "endless",         "assert",
     "barrier-phase",    "bulk-group",      "missing-proxy-fence",
-    "missing-fence",
+    "missing-fence",    "cluster-exit",
 };
 
 /** @brief The kind of the finding that begins at @p line, or NULL if none does. */

@@ -83,6 +83,8 @@ struct simt_launch {
     const void *args;                /**< kept by the caller until simt_run() returns */
     int early;       /**< 1: on hardware it may start before the launch in front of it is over */
     int cooperative; /**< 1: all blocks are there at once, and may wait for each other (simt_grid_barrier()) */
+    struct simt_extent
+        cluster; /**< blocks of a cluster; all 0: nothing was said, each block is one of its own */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
@@ -122,6 +124,10 @@ enum simt_caller {
 };
 enum simt_caller simt_caller_of(void (*entry)(const void *args));
 
+/** @brief What `__cluster_dims__` says of @p function, or of the kernel called @p kernel; all 0: nothing, or not one thing of all
+ *         of its instances, which *@p differ tells. */
+struct simt_extent simt_declared_cluster(const char *kernel, const void *function, int *differ);
+
 /** @brief Bytes of `__shared__` variables declared in the function whose linker name begins with the mangled
  *         form of @p kernel (0 if none are found). */
 size_t simt_static_shared_bytes(const char *kernel, const void *function);
@@ -142,6 +148,20 @@ int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int pr
 /** @brief `grid.sync()`: all threads of all blocks of a cooperative launch meet, and what was before is ordered before what
  *         comes after. */
 void simt_grid_barrier(const struct simt_site *site);
+/** @brief What stands where in the running thread's cluster. */
+struct simt_cluster_place {
+    struct simt_extent blocks, block;     /**< blocks of the cluster; which of them the thread's is */
+    struct simt_extent clusters, cluster; /**< clusters of the grid, and which of them this is */
+    unsigned size, rank;
+    int is_explicit; /**< the launch, or the kernel, asks for clusters */
+};
+struct simt_cluster_place simt_cluster_place(void);
+/** @brief `barrier.cluster`: the thread has come, and goes on; with @p release, what it did is ordered before what comes after
+ *         others' wait. */
+void simt_cluster_arrive(const struct simt_site *site, int release);
+/** @brief Until all threads of the cluster that have not ended have arrived. */
+void simt_cluster_wait(const struct simt_site *site);
+
 /** @brief 1 if the running launch is a cooperative one. */
 int simt_grid_is_cooperative(void);
 
@@ -187,6 +207,8 @@ struct simt_bulk {
     unsigned rank;
     int32_t at[5]; /**< where the box begins */
     void *mbarrier;
+    unsigned
+        blocks; /**< of a load: the ranks of the blocks that receive it, a bit each; 0: the one where `shared` lies */
     void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction); /**< NULL: a copy */
     unsigned reduction;
     const void *pc; /**< of the student's line */
@@ -194,6 +216,10 @@ struct simt_bulk {
 void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what);
 void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what);
 void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *what);
+/** @brief st.async: @p bytes (up to 16) at @p data go to @p to, and are reported to @p mbarrier of the same block. */
+void simt_async_store(const struct simt_site *site, void *to, const void *data, size_t bytes, void *mbarrier,
+                      void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction),
+                      unsigned reduction, const void *return_address);
 void simt_bulk_commit(void);
 /** @brief Waits until all but the last @p prior groups of the thread are done, or only have read their sources. */
 void simt_bulk_wait(size_t prior, int reads_only);
@@ -257,6 +283,16 @@ void *simt_shared_address(uint64_t offset);
 void *simt_shared_checked(uint64_t offset, size_t bytes, int access, const void *return_address);
 /** @brief 1 if @p pointer lies in the running block's shared memory. */
 int simt_is_shared_pointer(const void *pointer);
+/** @brief The rank of the block of the cluster in whose shared memory @p pointer lies, or -1. */
+int simt_rank_of_pointer(const void *pointer);
+/** @brief The same place in the shared memory of the block of @p rank. */
+void *simt_pointer_of_rank(const struct simt_site *site, void *pointer, unsigned rank);
+uint64_t simt_offset_of_rank(const struct simt_site *site, uint64_t offset, unsigned rank);
+int simt_rank_of_offset(uint64_t offset);
+/** @brief The upper bits of offsets into the running block's own shared memory, which are its rank. */
+uint64_t simt_own_window(void);
+/** @brief As simt_shared_checked(), of any block of the cluster. */
+void *simt_cluster_checked(uint64_t offset, size_t bytes, int access, const void *return_address);
 /** @brief A matrix of a product begins at @p pointer: what follows of it lies in the same shared variable. */
 void simt_operand_begin(const void *pointer);
 /** @brief The running thread's product reads these bytes of shared memory by the asynchronous proxy. */

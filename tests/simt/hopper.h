@@ -164,6 +164,117 @@ static __device__ __forceinline__ void tensor_store(const CUtensorMap *map, int 
                  : "memory");
 }
 
+/* ---- clusters --------------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint32_t cluster_rank(void)
+{
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+static __device__ __forceinline__ uint32_t cluster_blocks(void)
+{
+    uint32_t blocks;
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return blocks;
+}
+
+static __device__ __forceinline__ void cluster_arrive(void)
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
+}
+static __device__ __forceinline__ void cluster_arrive_relaxed(void)
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory");
+}
+static __device__ __forceinline__ void cluster_wait(void)
+{
+    asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
+}
+static __device__ __forceinline__ void cluster_sync(void)
+{
+    cluster_arrive();
+    cluster_wait();
+}
+
+/** The same variable in the block of a rank, as an address of shared::cluster. */
+static __device__ __forceinline__ uint32_t address_in(const void *pointer, uint32_t rank)
+{
+    uint32_t address;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                 : "=r"(address)
+                 : "r"(shared_address(pointer)), "r"(rank));
+    return address;
+}
+
+static __device__ __forceinline__ uint32_t load_from_cluster(uint32_t address)
+{
+    uint32_t value;
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return value;
+}
+static __device__ __forceinline__ void store_to_cluster(uint32_t address, uint32_t value)
+{
+    asm volatile("st.shared::cluster.u32 [%0], %1;" : : "r"(address), "r"(value) : "memory");
+}
+
+/** Arrives at the mbarrier of the block of a rank. */
+static __device__ __forceinline__ void mbarrier_arrive_at(const uint64_t *barrier, uint32_t rank)
+{
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"
+                 :
+                 : "r"(address_in(barrier, rank))
+                 : "memory");
+}
+
+/** Waits as mbarrier_wait() does, for what other blocks of the cluster have done before they arrived. */
+static __device__ __forceinline__ void mbarrier_wait_cluster(uint64_t *barrier, uint32_t parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1, %2;\n"
+                 "@p bra done;\n"
+                 "bra again;\n"
+                 "done:\n"
+                 "}"
+                 :
+                 : "r"(shared_address(barrier)), "r"(parity), "r"(0x989680)
+                 : "memory");
+}
+
+/** A word goes to another block, and its four bytes are reported to an mbarrier there. */
+static __device__ __forceinline__ void store_async(uint32_t address, uint32_t value, uint32_t barrier)
+{
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];"
+                 :
+                 : "r"(address), "r"(value), "r"(barrier)
+                 : "memory");
+}
+
+/** The blocks of the mask receive the bytes, each at the same place, and each one's mbarrier hears of them. */
+static __device__ __forceinline__ void bulk_multicast(void *shared, const void *global, uint32_t bytes,
+                                                      uint64_t *barrier, uint16_t blocks)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+                 "[%1], %2, [%3], %4;"
+                 :
+                 : "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(barrier)),
+                   "h"(blocks)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void tensor_multicast(void *shared, const CUtensorMap *map, int x, int y,
+                                                        uint64_t *barrier, uint16_t blocks)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::"
+        "cluster [%0], [%1, {%2, %3}], [%4], %5;"
+        :
+        : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(blocks)
+        : "memory");
+}
+
 typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
                                  const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
                                  CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,

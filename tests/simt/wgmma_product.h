@@ -60,6 +60,18 @@ template <int PRIOR> static __device__ __forceinline__ void wgmma_wait(void)
     asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(PRIOR) : "memory");
 }
 
+/** A stage of the ring, and the parity of the phase that its mbarriers are in. */
+struct ring {
+    unsigned stage, parity;
+};
+
+template <unsigned STAGES> static __device__ __forceinline__ void advance(struct ring *r)
+{
+    if (++r->stage < STAGES) return;
+    r->stage = 0;
+    r->parity ^= 1;
+}
+
 /** One slice of the group's 64 rows of A, from `a` on, and of B: a group of products. */
 static __device__ __forceinline__ void multiply_slice(float (&d)[SUMS], unsigned a, unsigned b)
 {

@@ -36,7 +36,7 @@ static void expect_code(const char *what, cudaError_t got, cudaError_t expected)
     fprintf(stderr, "%s gives %s, not %s\n", what, cudaGetErrorName(got), cudaGetErrorName(expected));
 }
 
-/* unsupported: 3. What no launch may have is in simt/programs/early_launch.cu. */
+/* unsupported: 2. What no launch may have is in simt/programs/early_launch.cu. */
 static void refused_attributes(int *device)
 {
     cudaLaunchAttribute attributes[2] = {};
@@ -52,7 +52,8 @@ static void refused_attributes(int *device)
     attributes[1].val.clusterDim = {1, 1, 1};
     expect_code("cluster of one", cudaLaunchKernelEx(&config, empty_kernel, device), cudaSuccess);
     attributes[1].val.clusterDim = {2, 1, 1};
-    expect_code("cluster", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorNotSupported);
+    expect_code("half a cluster", cudaLaunchKernelEx(&config, empty_kernel, device),
+                cudaErrorInvalidConfiguration);
     attributes[1].id = cudaLaunchAttributeProgrammaticEvent;
     expect_code("event", cudaLaunchKernelEx(&config, empty_kernel, device), cudaErrorNotSupported);
     expect_code("untyped", cudaLaunchKernelExC(&config, (const void *)empty_kernel, &pointer),

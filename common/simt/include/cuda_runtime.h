@@ -137,6 +137,15 @@ SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *funct
                                                          dynamic_shared_bytes);
 }
 
+SIMT_WRAPPER cudaOccupancyMaxActiveClusters(int *clusters, T *function, const cudaLaunchConfig_t *config)
+{
+    return cudaOccupancyMaxActiveClusters(clusters, (const void *)function, config);
+}
+SIMT_WRAPPER cudaOccupancyMaxPotentialClusterSize(int *size, T *function, const cudaLaunchConfig_t *config)
+{
+    return cudaOccupancyMaxPotentialClusterSize(size, (const void *)function, config);
+}
+
 template <typename F> static size_t simt_call_size_of_block(int block_threads, void *context)
 {
     return (*static_cast<F *>(context))(block_threads);

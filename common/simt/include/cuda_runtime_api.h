@@ -212,6 +212,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
                                                                    int block_threads,
                                                                    size_t dynamic_shared_bytes,
                                                                    unsigned int flags);
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function,
+                                                 const cudaLaunchConfig_t *config);
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 

@@ -201,6 +201,7 @@ enum cudaSharedCarveout {
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
     cudaFuncAttributeMax = 16
 };
 
@@ -215,6 +216,11 @@ struct cudaFuncAttributes {
     int cacheModeCA;
     int maxDynamicSharedSizeBytes; /**< 49152 less the static part, or the opt-in */
     int preferredShmemCarveout;
+    int clusterDimMustBeSet; /**< the kernel says its `__cluster_dims__` */
+    int requiredClusterWidth;
+    int requiredClusterHeight;
+    int requiredClusterDepth;
+    int nonPortableClusterSizeAllowed;
 };
 
 enum cudaLimit {

@@ -29,6 +29,8 @@ struct record {
     uint32_t pc;
     uint32_t launch;
     uint8_t flags;
+    uint32_t epoch;   /* phases of its cluster's barrier that were over */
+    uint64_t cluster; /* 0: of none */
 };
 
 /** A record's index, and which thread of the block it was; 0: nobody yet. */
@@ -105,6 +107,8 @@ struct taking {
     uint64_t block;
     bool acquired;
     uint8_t flags;
+    uint32_t epoch;
+    uint64_t cluster;
     struct vector *findings;
     uint32_t record; /**< 0: not yet made */
     uint32_t word;
@@ -189,6 +193,8 @@ static bool races_with(const struct taking *now, side other)
     if (other == 0 || !is_current(other)) return false;
     const struct record *r = record_of(other);
     if (r->block == (uint32_t)now->block) return false;
+    if (now->cluster != 0 && r->cluster == now->cluster && r->epoch != now->epoch)
+        return false; /* a barrier of the cluster is between */
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
     return !(now->acquired && r->flags & (ATOMIC | RELEASED));
@@ -205,8 +211,13 @@ static side me(struct taking *now)
     if (now->record == 0) {
         any_excused |= now->flags != 0;
         now->record = (uint32_t)records.count;
-        *(struct record *)simt_vector_grow(&records, sizeof(struct record)) = (struct record){
-            .block = (uint32_t)now->block, .pc = now->touch->pc, .launch = launch, .flags = now->flags};
+        *(struct record *)simt_vector_grow(&records, sizeof(struct record)) =
+            (struct record){.block = (uint32_t)now->block,
+                            .pc = now->touch->pc,
+                            .launch = launch,
+                            .flags = now->flags,
+                            .epoch = now->epoch,
+                            .cluster = now->cluster};
     }
     return now->record << THREAD_BITS | now->thread;
 }
@@ -402,27 +413,41 @@ static uint8_t flags_of(const struct result *result, const struct touch *touch)
 
 /* Records that the block has made already: its lines take turns. */
 struct made {
-    uint32_t pc, record;
+    uint32_t pc, record, epoch;
     uint8_t flags;
 };
 
-void simt_between(struct result *result, uint64_t block, struct vector *findings)
+/* How often the block's cluster had met before the touch. */
+static uint32_t epoch_of(const struct result *result, const struct touch *touch)
 {
+    const uint32_t *phase = result->epochs.data;
+    uint32_t epoch = 0;
+    while (epoch < result->epochs.count && phase[epoch] <= touch->phase) epoch++;
+    return epoch;
+}
+
+void simt_between(struct result *result, uint32_t epoch, struct vector *findings)
+{
+    const uint64_t block = result->block;
     enum { KEPT = 16 };
     const struct touch *touches = result->touches.data;
     struct made made[KEPT] = {{0}};
     const uint32_t before_block = (uint32_t)records.count;
     for (size_t i = 0; i < result->touches.count; i++) {
         const struct touch *touch = &touches[i];
+        if (result->cluster != 0 && epoch_of(result, touch) != epoch) continue;
         struct taking now = {.touch = touch,
                              .block = block,
                              .acquired = touch->phase >= result->acquired_from,
                              .flags = flags_of(result, touch),
+                             .epoch = epoch,
+                             .cluster = result->cluster,
                              .findings = findings};
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
-        const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->record >= before_block;
+        const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->epoch == now.epoch &&
+                           slot->record >= before_block;
         if (known && records.count > slot->record) now.record = slot->record;
         take_touch(&now);
-        *slot = (struct made){touch->pc, now.record, now.flags};
+        *slot = (struct made){touch->pc, now.record, now.epoch, now.flags};
     }
 }

@@ -9,8 +9,9 @@
 #include "tools.h"
 #include "worker.h"
 
-/** @brief Takes up what a block touched, after all earlier blocks: races between blocks, unwritten memory. */
-void simt_between(struct result *result, uint64_t block, struct vector *findings);
+/** @brief Takes up what a block touched, after all earlier blocks: races between blocks, unwritten memory. Of a block of a cluster
+ *         only what comes between phase @p epoch of the cluster's barrier and the next. */
+void simt_between(struct result *result, uint32_t epoch, struct vector *findings);
 /** @brief A launch behind those in @p before begins; returns its number. */
 uint32_t simt_between_begin(const struct simt_overlap *before);
 

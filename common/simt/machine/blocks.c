@@ -45,7 +45,9 @@ void simt_wait_for_earlier(struct worker *w)
 {
     if (w->waited) return;
     pthread_mutex_lock(&simt_now.lock);
-    while (!simt_now.stopped && simt_now.retired != w->result->order)
+    /* blocks of its own cluster are at work beside it */
+    const uint64_t first = w->result->order - (w->cluster != NULL ? w->position : 0);
+    while (!simt_now.stopped && simt_now.retired < first)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     pthread_mutex_unlock(&simt_now.lock);
     if (simt_now.stopped) simt_abandon(w, 0);
@@ -59,45 +61,122 @@ bool simt_launch_runs(void)
 
 bool simt_runs_first_block(const struct worker *w)
 {
+    if (w->result != NULL && w->cluster != NULL) /* of the first cluster, the block whose turn it is */
+        return w->result->order - w->position <= simt_now.retired && w->cluster->turn == (int)w->position;
     return w->result != NULL && w->result->order == simt_now.retired;
 }
 
 /* What is taken up at the end of a block, and at each barrier of the grid. */
 static void begin_result(struct result *result)
 {
-    result->touches.count = result->text.count = result->releases.count = 0;
+    result->touches.count = result->text.count = result->releases.count = result->epochs.count = 0;
     result->acquired_from = UINT32_MAX;
     result->released_tick = 0;
     memset(&result->counters, 0, sizeof result->counters);
 }
 
-bool simt_take_block(struct worker *w)
+/* Results for the next @p count blocks: their workers @p w. */
+static bool take_results(struct worker *const *w, unsigned count)
 {
     pthread_mutex_lock(&simt_now.lock);
     while (!simt_now.stopped && simt_now.next < simt_now.blocks &&
-           simt_now.next - simt_now.retired >= simt_now.results)
+           simt_now.next + count - simt_now.retired > simt_now.results)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     const bool taken = !simt_now.stopped && simt_now.next < simt_now.blocks;
-    if (taken) {
-        w->result = &simt_now.ring[simt_now.next % simt_now.results];
-        w->result->order = simt_now.next++;
+    for (unsigned i = 0; taken && i < count; i++) {
+        w[i]->result = &simt_now.ring[simt_now.next % simt_now.results];
+        w[i]->result->order = simt_now.next++;
     }
     pthread_mutex_unlock(&simt_now.lock);
-    if (!taken) return false;
-    w->block = block_of_order(w->result->order, simt_now.blocks);
-    w->result->error = 0;
-    w->result->grids_waited = !simt_now.launch->early;
-    w->result->let_go = w->result->let_go_waited = false;
-    begin_result(w->result);
+    return taken;
+}
+
+static void set_block(struct worker *w, uint64_t block, uint64_t cluster)
+{
+    struct result *result = w->result;
+    w->block = result->block = block;
+    result->cluster = cluster;
+    result->error = 0;
+    result->grids_waited = !simt_now.launch->early;
+    result->let_go = result->let_go_waited = false;
+    begin_result(result);
+}
+
+bool simt_take_block(struct worker *w)
+{
+    if (!take_results(&w, 1)) return false;
+    set_block(w, block_of_order(w->result->order, simt_now.blocks), 0);
+    return true;
+}
+
+/* Block number @p rank of a cluster, in x first; its linear index in the grid. */
+static uint64_t block_of_cluster(uint64_t cluster, unsigned rank)
+{
+    const struct simt_extent grid = simt_now.launch->grid, size = simt_now.launch->cluster;
+    const uint64_t across = grid.x / size.x, down = grid.y / size.y;
+    const uint64_t x = cluster % across * size.x + rank % size.x,
+                   y = cluster / across % down * size.y + rank / size.x % size.y,
+                   z = cluster / across / down * size.z + rank / size.x / size.y;
+    return x + grid.x * (y + grid.y * z);
+}
+
+bool simt_take_cluster(struct cluster *c)
+{
+    if (!take_results(c->at, c->size)) return false;
+    const uint64_t order = c->at[0]->result->order / c->size;
+    const uint64_t cluster = block_of_order(order, simt_now.blocks / c->size);
+    for (unsigned i = 0; i < c->size; i++) {
+        unsigned rank = i;
+        if (simt_settings.order == ORDER_REVERSE) rank = c->size - 1 - i;
+        if (simt_settings.order == ORDER_RANDOM)
+            rank = (unsigned)simt_permuted(i, c->size, simt_settings.seed ^ simt_mix(cluster));
+        struct worker *w = c->at[i];
+        w->rank = rank;
+        c->block[rank] = w;
+        set_block(w, block_of_cluster(cluster, rank), 1 + cluster);
+    }
+    return true;
+}
+
+static unsigned blocks_of_cluster(const struct result *result)
+{
+    const struct simt_extent size = simt_now.launch->cluster;
+    return result->cluster == 0 ? 1 : size.x * size.y * size.z;
+}
+
+static struct result *result_after(const struct result *first, unsigned i)
+{
+    return &simt_now.ring[(first->order + i) % simt_now.results];
+}
+
+/* The blocks of a cluster are taken up together, from one of their barriers to the next. */
+static void take_touches(struct result *result)
+{
+    const unsigned size = blocks_of_cluster(result);
+    uint32_t last = 0;
+    if (result->order % size != 0) return;
+    for (unsigned i = 0; i < size; i++)
+        if (result_after(result, i)->epochs.count > last)
+            last = (uint32_t)result_after(result, i)->epochs.count;
+    for (uint32_t epoch = 0; epoch <= last; epoch++)
+        for (unsigned i = 0; i < size; i++) simt_between(result_after(result, i), epoch, &simt_now.findings);
+}
+
+/* A block of a cluster is complete when all of it is. */
+static bool is_complete(const struct result *result)
+{
+    const uint64_t first = result->order - result->order % blocks_of_cluster(result);
+    if (!result->done) return false;
+    for (unsigned i = 0; i < blocks_of_cluster(result) && result->order == first; i++)
+        if (!result_after(result, i)->done) return false;
     return true;
 }
 
 /* Takes up one result; all earlier ones have been. */
 static void retire(struct result *result)
 {
-    const uint64_t block = block_of_order(result->order, simt_now.blocks);
     if (result->text.count > 0) fwrite(result->text.data, 1, result->text.count, stdout);
-    simt_between(result, block, &simt_now.findings);
+    take_touches(result);
     simt_now.waited |= result->grids_waited;
     simt_now.let_go_early &= !(result->let_go ? result->let_go_waited : result->grids_waited);
     const struct finding *findings = result->findings.data;
@@ -113,7 +192,7 @@ static void retire_all(void)
     simt_now.retiring = true;
     while (simt_now.retired < simt_now.blocks) {
         struct result *result = &simt_now.ring[simt_now.retired % simt_now.results];
-        if (simt_now.stopped || !result->done) break;
+        if (simt_now.stopped || !is_complete(result)) break;
         pthread_mutex_unlock(&simt_now.lock);
         retire(result);
         pthread_mutex_lock(&simt_now.lock);
@@ -134,7 +213,7 @@ static void found_absent(const struct result *result, const struct simt_site *si
     if (asprintf(&f.text, "%llu blocks wait for ever at %s, which the other blocks never reach,",
                  (unsigned long long)simt_now.waiting, site->what) < 0)
         f.text = NULL;
-    f.actor[0] = (struct actor){block_of_order(result->order, simt_now.blocks), 0, 0, SIMT_READ, site};
+    f.actor[0] = (struct actor){result->block, 0, 0, SIMT_READ, site};
     simt_finding_add(&simt_now.findings, &f);
     simt_now.error = 702;
     simt_now.stopped = true;
@@ -184,7 +263,7 @@ bool simt_blocks_meet(struct worker *w, const struct simt_site *site)
     w->phase = 1;
     w->fences = 0;
     for (unsigned i = 0; i < w->threads; i++) w->thread[i].fence.phase = 0;
-    w->touch_tick = ++w->clock;
+    w->touch_tick = ++*w->clock;
     return true;
 }
 

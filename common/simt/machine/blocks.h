@@ -31,6 +31,7 @@ struct running_launch {
     struct result *ring;
     uint64_t results; /**< how many the ring holds */
     uint64_t waiting; /**< blocks at the grid's barrier */
+    int participants; /**< workers that take part: those of lower index */
     unsigned long meetings;
     struct vector findings;
     struct counters counters;
@@ -40,6 +41,8 @@ extern struct running_launch simt_now;
 /** @brief A launch behind those in @p before begins; returns its number. */
 uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_overlap *before);
 bool simt_take_block(struct worker *w); /**< false: there is none left */
+bool simt_take_cluster(
+    struct cluster *c); /**< the same for all its workers: position and rank follow SIMT_ORDER */
 void simt_finish_block(struct worker *w);
 /** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
 void simt_wait_for_earlier(struct worker *w);

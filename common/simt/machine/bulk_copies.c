@@ -4,7 +4,8 @@
  *
  * A copy is checked when it is issued, on both sides, and kept in a list. It happens as late as it may: a copy that reports to
  * an mbarrier when no thread can go on and one waits for that mbarrier; a store reads its source when its thread waits for
- * the group's reads, and writes when that thread waits for the group, or the block is over. With SIMT_ASYNC=early it
+ * the group's reads, and writes when that thread waits for the group, or the block is over. What another block of the
+ * cluster sends is in the list of the block that receives it: once for each that a multicast reaches. With SIMT_ASYNC=early it
  * happens at once. What a thread may rely on is the same either way, and known to the cells (cells.c).
  */
 #include "bulk_copies.h"
@@ -13,6 +14,7 @@
 #include "check.h"
 #include "clocks.h"
 #include "copies.h"
+#include "distant.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
@@ -26,19 +28,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { LOAD, STORE, BETWEEN, ARRIVAL };
+enum kind { LOAD, STORE, BETWEEN, WRITE /* st.async */, ARRIVAL };
 
 struct bulk {
     enum kind kind;
     struct simt_bulk what;
     struct tensor_map map; /* rank 0: plain bytes */
     struct mbarrier *mbarrier;
+    struct worker *issuer; /* whose thread began it: of this block, or of another one of the cluster */
     unsigned thread;
     uint32_t begun;      /* tick */
     uint32_t group;      /* of a store */
     uint32_t copies;     /* of an arrival: how many copies of its thread come before */
     bool read, done;     /* the source has been read; all has happened */
     bool awaited;        /* its thread has waited for its reads */
+    bool first;          /* of what a multicast sends: its source is checked once */
     unsigned char *data; /* what was read */
 };
 
@@ -166,18 +170,34 @@ static uintptr_t offset_of(const struct worker *w, const void *shared, enum plac
     return (uintptr_t)shared - w->space[*place < PLACE_COUNT ? *place : 0].base;
 }
 
+static const void *target_of(const struct bulk *b)
+{
+    return b->kind == BETWEEN || b->kind == WRITE ? b->what.global : b->what.shared;
+}
+
+static void report_cells(struct worker *w, const struct bulk *b, unsigned column, uint32_t tick)
+{
+    enum place place;
+    const uintptr_t offset = offset_of(w, target_of(b), &place);
+    const unsigned writer = b->issuer == w ? b->thread : simt_foreign_actor(b->issuer, b->thread);
+    if (b->kind == WRITE) {
+        simt_cells_report(w, place, offset, b->what.bytes, writer, column, tick);
+        return;
+    }
+    simt_cells_report_bulk(w, place, offset, b->what.bytes, b->begun, column, tick);
+    if (b->kind != BETWEEN) return;
+    const uintptr_t from = offset_of(b->issuer, b->what.shared, &place);
+    simt_cells_read_over(b->issuer, place, from, b->what.bytes, b->begun);
+}
+
 static void report(struct worker *w, struct bulk *b)
 {
     const unsigned column = COLUMN_ASYNC + (unsigned)(b->mbarrier - w->mbarrier);
-    const void *to = b->kind == BETWEEN ? b->what.global : b->what.shared;
-    enum place place;
     const uint32_t tick = simt_mbarrier_report(w, b->mbarrier, b->what.bytes, b->kind == ARRIVAL);
-    if (b->kind == ARRIVAL) {
+    if (b->kind == ARRIVAL)
         simt_copies_report(w, b->thread, b->copies, column, tick);
-    } else if (w->checking) {
-        const uintptr_t offset = offset_of(w, to, &place);
-        simt_cells_report_bulk(w, place, offset, b->what.bytes, b->begun, column, tick);
-    }
+    else if (w->checking)
+        report_cells(w, b, column, tick);
 }
 
 /* A store has read its source when this is over. */
@@ -204,6 +224,8 @@ static void happen(struct worker *w, struct bulk *b)
         for_pieces(b, move_out);
     } else if (b->kind == BETWEEN) {
         move_out(b, b->what.shared, b->what.global, b->what.bytes);
+    } else if (b->kind == WRITE) {
+        move_out(b, (char *)b->data, b->what.global, b->what.bytes);
     }
     simt_tls_watch = watch;
     if (b->mbarrier != NULL) report(w, b);
@@ -239,6 +261,19 @@ static struct worker *running(const struct simt_site *site)
 {
     if (simt_tls_worker == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
     return simt_tls_worker;
+}
+
+/* Whose list a copy to @p target goes to; its mbarrier must be of the same block. */
+static struct worker *receiver(struct worker *w, const struct simt_site *site, const void *target,
+                               const void *mbarrier)
+{
+    struct worker *owner = simt_owner_of(w, (uintptr_t)target);
+    if (w->cluster == NULL || owner == NULL) return w;
+    if (simt_owner_of(w, (uintptr_t)mbarrier) != owner)
+        simt_stop(site, "barrier-phase",
+                  "%s: the bytes go to one block of the cluster, and the mbarrier is another one's",
+                  site->what);
+    return owner;
 }
 
 static void demand(struct worker *w, const void *address, size_t bytes, unsigned multiple, int access,
@@ -291,8 +326,10 @@ static void check_sides(struct worker *w, const struct bulk *b)
     if (simt_tls_watch == NULL) return;
     w->counting = false; /* it goes another way than loads and stores */
     if (b->kind == LOAD) {
-        for_pieces(b, check_read);
+        if (b->first) for_pieces(b, check_read);
         check_shared(b, b->what.shared, SIMT_WRITE);
+    } else if (b->kind == WRITE) {
+        simt_check(b->what.global, b->what.bytes, SIMT_WRITE | ACCESS_COPY, true, b->what.pc);
     } else {
         check_shared(b, b->what.shared, SIMT_READ);
         if (b->kind == BETWEEN)
@@ -326,16 +363,19 @@ static void take_map(struct worker *w, const struct simt_site *site, struct bulk
     for (unsigned axis = 1; axis < b->map.rank; axis++) b->what.bytes *= taken(&b->map, axis);
 }
 
-static void issue(struct worker *w, struct bulk *b)
+/* @p w has the copy in its list, and its mbarrier: the running block or, as @p b's target does, another one of its cluster. */
+static void issue_to(struct worker *w, struct bulk *b)
 {
     const bool late = !simt_settings.early;
-    b->thread = w->thread_index;
-    b->begun = w->tick;
-    if (b->kind != ARRIVAL) check_sides(w, b);
-    simt_new_tick(w, w->warp);
+    b->issuer = simt_tls_worker;
+    b->thread = b->issuer->thread_index;
+    b->begun = b->issuer->tick;
+    if (b->kind != ARRIVAL) check_sides(b->issuer, b);
+    simt_new_tick(b->issuer, b->issuer->warp);
+    if (w->over) return; /* that was found */
     if (b->mbarrier != NULL) {
         b->mbarrier->in_flight++;
-        b->mbarrier->issuer = w->thread_index;
+        b->mbarrier->issuer = w == b->issuer ? b->thread : simt_foreign_actor(b->issuer, b->thread);
         b->mbarrier->issued_at = b->what.pc;
     }
     if (!late) happen(w, b);
@@ -345,7 +385,46 @@ static void issue(struct worker *w, struct bulk *b)
         memset(b->what.shared, 0xff, b->what.bytes); /* who reads too early sees NaN */
 }
 
+static void issue(struct worker *w, struct bulk *b)
+{
+    b->first = true;
+    issue_to(w, b);
+}
+
 /* ---- what threads do ---------------------------------------------------------------------------------- */
+
+/* The same place in the block of @p rank as @p pointer is of @p owner's. */
+static void *moved(const struct worker *owner, unsigned rank, const void *pointer)
+{
+    enum place place;
+    const uintptr_t offset = offset_of(owner, pointer, &place);
+    return (void *)(owner->cluster->block[rank]->space[place].base + offset);
+}
+
+/* Each block that the multicast names receives the bytes at the same place, and so does its own mbarrier. */
+static void multicast(struct worker *w, const struct simt_site *site, const struct bulk *b)
+{
+    const struct cluster *c = w->cluster;
+    const struct worker *named = receiver(w, site, b->what.shared, b->what.mbarrier);
+    const unsigned blocks = b->what.blocks, all = c == NULL ? 1 : (1u << c->size) - 1;
+    if ((blocks & ~all) != 0)
+        simt_stop(site, "out-of-bounds", "%s to the blocks 0x%x of a cluster of %u", site->what, blocks,
+                  c == NULL ? 1 : c->size);
+    bool first = true;
+    for (unsigned rank = 0; rank < MAX_CLUSTER; rank++) {
+        if (!(blocks >> rank & 1)) continue;
+        struct bulk one = *b;
+        struct worker *to = c == NULL ? w : c->block[rank];
+        one.first = first;
+        if (to != named) {
+            one.what.shared = moved(named, rank, b->what.shared);
+            one.what.mbarrier = moved(named, rank, b->what.mbarrier);
+        }
+        one.mbarrier = simt_mbarrier_at(w, one.what.mbarrier, one.what.pc);
+        issue_to(to, &one);
+        first = false;
+    }
+}
 
 void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what)
 {
@@ -357,8 +436,12 @@ void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what)
            b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
     if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
     demand_begin(w, &b, SIMT_READ);
+    if (what->blocks != 0) {
+        multicast(w, site, &b);
+        return;
+    }
     b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
-    issue(w, &b);
+    issue(receiver(w, site, what->shared, what->mbarrier), &b);
 }
 
 void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
@@ -386,7 +469,28 @@ void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *wha
     demand(w, what->shared, what->bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
     demand(w, what->global, what->bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
     b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
-    issue(w, &b);
+    issue(receiver(w, site, what->global, what->mbarrier), &b);
+}
+
+void simt_async_store(const struct simt_site *site, void *to, const void *data, size_t bytes, void *mbarrier,
+                      void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction),
+                      unsigned reduction, const void *return_address)
+{
+    struct worker *w = running(site);
+    struct bulk b = {.kind = WRITE,
+                     .what = {.global = to,
+                              .bytes = bytes,
+                              .mbarrier = mbarrier,
+                              .reduce = reduce,
+                              .reduction = reduction,
+                              .pc = return_address}};
+    simt_clocks_open(w);
+    b.mbarrier = simt_mbarrier_at(w, mbarrier, return_address);
+    b.data = malloc(bytes);
+    if (b.data == NULL) simt_die("out of host memory.");
+    memcpy(b.data, data, bytes);
+    issue(receiver(w, site, to, mbarrier), &b);
+    if (b.done) free(b.data);
 }
 
 void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counted, const void *return_address)
@@ -395,7 +499,7 @@ void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counte
     struct bulk b = {.kind = ARRIVAL, .what = {.pc = return_address}, .copies = w->current->copies_begun};
     simt_clocks_open(w);
     b.mbarrier = simt_mbarrier_at(w, mbarrier, return_address);
-    simt_clock_release(w, &b.mbarrier->arrived);
+    simt_clock_release(w, w, &b.mbarrier->arrived);
     if (!counted) simt_mbarrier_add_pending(b.mbarrier);
     issue(w, &b);
 }
@@ -446,9 +550,23 @@ static void found_left(struct worker *w, const struct bulk *b)
                                         "(cp.async.bulk.wait_group.read)"
                                       : "the block ended before anybody had waited for the copy",
                         .seen = 1};
-    f.where = offset_of(w, b->what.shared, &f.place);
-    f.actor[0] = (struct actor){w->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread,
+    f.where = offset_of(w, b->kind == STORE ? b->what.shared : target_of(b), &f.place);
+    f.actor[0] = (struct actor){b->issuer->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread,
                                 b->kind == STORE ? SIMT_READ : SIMT_WRITE, NULL};
+    simt_found(w, &f);
+}
+
+/* What another block has sent arrives in memory that is gone. */
+static void found_late(struct worker *w, const struct bulk *b)
+{
+    struct finding f = {.kind = "cluster-exit",
+                        .bytes = (uint32_t)b->what.bytes,
+                        .detail = simt_distant_text(w),
+                        .remark = "the block ended before it had waited for what another one sends it",
+                        .seen = 1};
+    f.where = offset_of(w, target_of(b), &f.place);
+    f.actor[0] =
+        (struct actor){b->issuer->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread, SIMT_WRITE, NULL};
     simt_found(w, &f);
 }
 
@@ -457,7 +575,10 @@ void simt_bulk_end(struct worker *w)
     for (size_t i = 0; i < w->bulks.count; i++) {
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         if (w->abandoned || b->kind == ARRIVAL) continue;
-        if (simt_settings.all && w->checking && !b->awaited) found_left(w, b);
+        if (b->issuer != w && w->checking)
+            found_late(w, b);
+        else if (simt_settings.all && w->checking && !b->awaited)
+            found_left(w, b);
         if (b->kind == STORE) happen(w, b);
     }
     while (w->bulks.count > 0) forget(w, w->bulks.count - 1);

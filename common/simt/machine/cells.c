@@ -41,17 +41,13 @@ const char *const simt_overwrites_operand =
     "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its group: whoever "
     "overwrites them must "
     "come after that wait";
+const char *const simt_no_cluster_barrier =
+    "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; cluster_group::sync) is "
+    "between the two";
 static const char *const NO_BARRIER =
     "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
 
 /* ---- order -------------------------------------------------------------------------------------------- */
-
-enum reader_flag {
-    VOLATILE_READER = 0x8000,
-    BUSY_READER = 0x4000,  /* a bulk copy that has yet to read */
-    ASYNC_READER = 0x2000, /* through the asynchronous proxy */
-    READER_FLAGS = 0xe000
-};
 
 static unsigned thread_of(unsigned reader)
 {
@@ -75,9 +71,11 @@ static bool is_shared(const struct doing *now)
 }
 
 /* A thread that answers for what an actor did: of the products of a warpgroup, its first. */
-static uint16_t who(unsigned actor)
+static struct actor who(const struct worker *w, unsigned actor, uint32_t pc, int access)
 {
-    return (uint16_t)(actor >= COLUMN_PRODUCT ? (actor - COLUMN_PRODUCT) * 4 * WARP_LANES : actor);
+    if (actor >= FOREIGN) return simt_foreign(w, actor, pc, access);
+    if (actor >= COLUMN_PRODUCT) actor = (actor - COLUMN_PRODUCT) * 4 * WARP_LANES;
+    return (struct actor){w->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
 }
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
@@ -87,16 +85,18 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    const bool product = other_thread >= COLUMN_PRODUCT;
+    const bool foreign = other_thread >= FOREIGN, product = other_thread >= COLUMN_PRODUCT && !foreign;
     struct finding f = {.kind = product          ? "missing-wait"
                                 : is_shared(now) ? "shared-race"
                                                  : "global-race",
                         .place = now->place,
                         .bytes = (uint32_t)now->bytes,
                         .where = now->offset,
-                        .remark = product ? simt_overwrites_operand : NO_BARRIER,
+                        .remark = product   ? simt_overwrites_operand
+                                  : foreign ? simt_no_cluster_barrier
+                                            : NO_BARRIER,
                         .seen = 1};
-    f.actor[0] = (struct actor){w->block, other_pc, who(other_thread), (uint8_t)other_access, NULL};
+    f.actor[0] = who(w, other_thread, other_pc, other_access);
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
     const bool writes =
@@ -123,7 +123,7 @@ static void found_pair(struct doing *now, const char *kind, unsigned thread, uin
                         .where = now->offset,
                         .remark = remark,
                         .seen = 1};
-    f.actor[0] = (struct actor){w->block, pc, (uint16_t)thread, (uint8_t)access, NULL};
+    f.actor[0] = who(w, thread, pc, access);
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
@@ -136,11 +136,11 @@ static void found_missing_wait(struct doing *now, const struct cell *c)
         "the copy lands when its thread has waited (__pipeline_wait_prior, cp.async.wait_group); other "
         "threads need a barrier after that";
     unsigned writer = c->writer;
-    if (c->copy >= COPY_REPORTED)
+    if (c->copy >= COPY_REPORTED || writer >= FOREIGN)
         remark =
             "its bytes are there when the phase of the mbarrier is over that they count in: wait for that "
             "phase (mbarrier.try_wait), in a loop, before";
-    if (writer >= COLUMN_ASYNC) {
+    if (writer >= COLUMN_ASYNC && writer < FOREIGN) {
         if (w->clock_of[w->thread_index].heard[writer] >= w->block_start ||
             w->block_clock->heard[writer] >= w->block_start)
             remark =
@@ -155,7 +155,8 @@ static void found_busy(struct doing *now, const struct cell *c, int slot)
 {
     found_pair(now, "bulk-group", thread_of(c->reader[slot]), c->read_pc[slot], SIMT_READ,
                "a bulk store may read its source until its own thread has waited for the group "
-               "(cp.async.bulk.wait_group.read); other threads need a barrier after that");
+               "(cp.async.bulk.wait_group.read), a copy to shared memory until its mbarrier has the bytes; "
+               "other threads need a barrier after that");
 }
 
 /* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
@@ -234,7 +235,7 @@ static bool is_replaceable(const struct worker *w, const struct cell *c, int slo
 {
     const unsigned reader = thread_of(c->reader[slot]);
     if (is_busy(w, c, slot)) return false;
-    if (reader == w->thread_index || c->read_tick[slot] < w->last_barrier) return true;
+    if (reader == w->thread_index || c->read_tick[slot] < w->certain) return true;
     return (w->named_used || w->clocks) && simt_is_ordered(w, c->read_tick[slot], reader);
 }
 
@@ -266,8 +267,7 @@ static bool read_cell(struct doing *now, struct cell *c)
         found_missing_wait(now, c);
         if (c->copy < COPY_REPORTED) c->copy = COPY_NONE; /* once is enough */
         good = false;
-    } else if (c->write_tick >= w->last_barrier && !excused &&
-               !simt_is_ordered(w, c->write_tick, c->writer)) {
+    } else if (c->write_tick >= w->certain && !excused && !simt_is_ordered(w, c->write_tick, c->writer)) {
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
     } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
@@ -309,7 +309,7 @@ static void write_cell(struct doing *now, struct cell *c)
     if (now->access == SIMT_ATOMIC && c->write_tick < w->block_start && is_shared(now)) found_unwritten(now);
     if (lacks_wait(now, c))
         found_missing_wait(now, c);
-    else if (c->write_tick >= w->last_barrier && !(gentle && c->write_atomic) &&
+    else if (c->write_tick >= w->certain && !(gentle && c->write_atomic) &&
              !simt_is_ordered(w, c->write_tick, c->writer))
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     if (now->access & ACCESS_BULK) check_proxies(now, c);
@@ -319,7 +319,7 @@ static void write_cell(struct doing *now, struct cell *c)
             found_busy(now, c, slot);
             continue;
         }
-        if (c->read_tick[slot] < w->last_barrier || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
+        if (c->read_tick[slot] < w->certain || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
         if (c->reader[slot] & ASYNC_READER) {
             found_busy(now, c, slot);
             continue;
@@ -351,6 +351,7 @@ static uint32_t quiet_number(const struct worker *w, const struct cell *c)
     if (!same_warp(c->reader[0], c->reader[1]))
         return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? w->block_quiet : 0;
     if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
+    if (c->writer >= FOREIGN) return 0; /* not all of the warp need know of it */
     if (c->write_tick < w->last_barrier) return w->warp_quiet;
     return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? w->warp_quiet : 0;
 }
@@ -802,18 +803,56 @@ void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, 
     for_cells(&l, place, offset, bytes, read_done);
 }
 
+static void read_over(const struct landing *l, struct cell *c)
+{
+    for (int slot = 0; slot < 2; slot++)
+        if (c->reader[slot] & BUSY_READER && c->read_tick[slot] == l->begun)
+            c->read_tick[slot] = c->reader[slot] = 0;
+}
+
+void simt_cells_read_over(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun)
+{
+    const struct landing l = {.w = w, .begun = begun};
+    for_cells(&l, place, offset, bytes, read_over);
+}
+
+/* ---- other blocks' accesses --------------------------------------------------------------------------- */
+
+void simt_cells_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                     void (*what)(void *context, struct cell *c), void *context)
+{
+    struct space *s = &w->space[place];
+    const uintptr_t end = offset + bytes;
+    for (size_t chunk = offset / SPACE_CHUNK; chunk * SPACE_CHUNK < end; chunk++)
+        if (!s->ready[chunk]) make_ready(s, chunk);
+    for (size_t word = offset / 4; word * 4 < end; word++) {
+        struct cell *c = &s->cells[word];
+        const unsigned mask = bytes_of_word(word, offset, end);
+        if (c->split != 0 && !is_live(w, c)) c->split = 0;
+        if (mask == 15 && c->split == 0) {
+            what(context, c);
+        } else {
+            struct cell *one = byte_cells(w, c);
+            for (unsigned b = 0; b < 4; b++)
+                if (mask >> b & 1) what(context, &one[b]);
+        }
+        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+    }
+}
+
 /* ---- barriers as cells see them ----------------------------------------------------------------------- */
 
 void simt_order_all(struct worker *w)
 {
     if (w->clocks) simt_clocks_share_all(w);
     w->idle = 0;
-    w->last_barrier = ++w->clock;
-    w->block_quiet = ++w->clock;
+    w->last_barrier = ++*w->clock;
+    w->certain = w->cluster == NULL ? w->last_barrier : w->block_start;
+    w->block_quiet = ++*w->clock;
     w->grids_over = w->result->grids_waited;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
-        warp->tick = ++w->clock;
+        warp->tick = ++*w->clock;
         warp->quiet = warp->tick;
         warp->known = w->last_barrier;
         warp->partial = false;

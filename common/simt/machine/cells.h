@@ -48,6 +48,14 @@ enum copy_state {
     COPY_BULK_REPORTED, /**< the last two through the asynchronous proxy */
 };
 
+/** What a cell's `reader` says beside who it was. */
+enum reader_flag {
+    VOLATILE_READER = 0x8000,
+    BUSY_READER = 0x4000,  /**< a bulk copy that has yet to read */
+    ASYNC_READER = 0x2000, /**< through the asynchronous proxy */
+    READER_FLAGS = 0xe000
+};
+
 enum { PAGE_BYTES = 128, PAGE_RUNS = 4 };
 
 /** @brief Plain accesses of one line and one warp, of @p unit bytes each, one behind the other: some of each thread. */
@@ -154,6 +162,8 @@ bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offs
                               uint32_t serial, struct actor *writer);
 /** @brief What to say of it if they are overwritten too soon. */
 extern const char *const simt_overwrites_operand;
+/** @brief What to say of a race between blocks of a cluster. */
+extern const char *const simt_no_cluster_barrier;
 /** @brief These bytes were read by the products of warpgroup @p group that completed at @p tick. */
 void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                              unsigned group, uint32_t tick, uint32_t pc);
@@ -163,6 +173,11 @@ void simt_cells_report(struct worker *w, enum place place, uintptr_t offset, siz
 /** @brief The same for the bulk copy that was begun at tick @p begun. */
 void simt_cells_report_bulk(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                             uint32_t begun, unsigned column, uint32_t tick);
+/** @brief Calls @p what for the cells of these bytes of shared memory: an access of another block (distant.c). */
+void simt_cells_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                     void (*what)(void *context, struct cell *c), void *context);
+/** @brief The copy from these bytes that was begun at tick @p begun has been made. */
+void simt_cells_read_over(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun);
 /** @brief The running thread has waited until the bulk copy it began at tick @p begun has read these bytes. */
 void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */

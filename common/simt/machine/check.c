@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "cells.h"
 #include "counters.h"
+#include "distant.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
@@ -43,11 +44,16 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
                         .where = address,
                         .remark = remark,
                         .seen = 1};
-    if (address - w->stack_base < w->stack_bytes) f.text = strdup("local memory");
-    if (f.place == PLACE_ARENA)
-        f.where -= ARENA_BASE;
-    else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC)
+    const struct worker *owner = w->cluster != NULL ? simt_owner_of(w, address) : NULL;
+    if (owner != NULL && owner != w) {
+        f.place = simt_place_of(owner, address);
+        f.where -= owner->space[f.place].base;
+        f.detail = simt_distant_text(owner);
+    } else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC) {
         f.where -= w->space[f.place].base;
+    }
+    if (address - w->stack_base < w->stack_bytes) f.text = strdup("local memory");
+    if (f.place == PLACE_ARENA) f.where -= ARENA_BASE;
     f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
                                 (uint8_t)(access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
@@ -207,6 +213,8 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
                                                    size_t bytes, int how, const void *pc)
 {
     const int access = how & ~MUST_BE_ALIGNED;
+    if (place == PLACE_OTHER && w->cluster != NULL && simt_distant_access(w, address, bytes, access, pc))
+        return;
     if (place == PLACE_SHARED && simt_image.tls_owner[address - w->space[place].base] == OWNER_MACHINE)
         return;
     if (w->checking) {
@@ -342,6 +350,7 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
         const uintptr_t offset = address - w->space[place].base;
         if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
     }
+    if (w->cluster != NULL && simt_owner_of(simt_tls_worker, address) != NULL) return 1;
     if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
     if (access != SIMT_READ || address - simt_image.data < simt_image.data_end - simt_image.data) return 0;
     return (address >= simt_image.low && address + bytes <= simt_image.high) ||

@@ -3,6 +3,7 @@
  * @brief Vector clocks of the threads of a block: joined where an mbarrier, a warp barrier or a block barrier is between.
  */
 #include "clocks.h"
+#include "cluster.h"
 #include "machine.h"
 #include "phases.h"
 #include "tools.h"
@@ -24,7 +25,7 @@ void simt_clocks_open(struct worker *w)
 
 void simt_new_tick(struct worker *w, struct warp *warp)
 {
-    warp->tick = ++w->clock;
+    warp->tick = ++*w->clock;
     warp->quiet = warp->tick;
     if (warp != w->warp) return;
     w->tick = warp->tick;
@@ -45,13 +46,54 @@ static void join(const struct worker *w, uint32_t *to, const uint32_t *from)
     join_range(to + COLUMN_ALL, from + COLUMN_ALL, COLUMNS - COLUMN_ALL);
 }
 
-void simt_clock_join(const struct worker *w, struct clock *to, const struct clock *from)
+static void join_both(const struct worker *w, struct clock *to, const struct clock *from)
 {
     join(w, to->heard, from->heard);
     join(w, to->fenced, from->fenced);
 }
 
-void simt_clock_clear(const struct worker *w, struct clock *clock)
+/* What @p clock, of @p w's block, knows of the block of @p rank; made if need be. */
+static struct clock *peer_of(struct worker *w, struct clock *clock, unsigned rank)
+{
+    enum { TOGETHER = 256 };
+    if (rank == w->rank) return clock;
+    if (clock->peer[rank] == NULL) {
+        if (w->peers_left == 0) {
+            w->peer_pool = simt_reserve(TOGETHER * sizeof *w->peer_pool, "clocks of other blocks");
+            w->peers_left = TOGETHER;
+        }
+        w->peers_left--;
+        clock->peer[rank] = w->peer_pool++;
+    }
+    return clock->peer[rank];
+}
+
+static const struct clock *known_of(const struct worker *w, const struct clock *clock, unsigned rank)
+{
+    return rank == w->rank ? clock : clock->peer[rank];
+}
+
+/* The same for clocks of different blocks of a cluster. */
+static void join_across(struct worker *to_block, struct clock *to, const struct worker *from_block,
+                        const struct clock *from)
+{
+    const struct cluster *c = from_block->cluster;
+    for (unsigned rank = 0; rank < c->size; rank++) {
+        const struct clock *known = known_of(from_block, from, rank);
+        if (known != NULL) join_both(c->block[rank], peer_of(to_block, to, rank), known);
+    }
+    if (from->epoch > to->epoch) to->epoch = from->epoch;
+}
+
+void simt_clock_join(struct worker *w, struct clock *to, const struct clock *from)
+{
+    if (w->cluster != NULL)
+        join_across(w, to, w, from);
+    else
+        join_both(w, to, from);
+}
+
+static void clear_columns(const struct worker *w, struct clock *clock)
 {
     uint32_t *row[] = {clock->heard, clock->fenced};
     for (unsigned i = 0; i < 2; i++) {
@@ -59,6 +101,15 @@ void simt_clock_clear(const struct worker *w, struct clock *clock)
         memset(row[i] + COLUMN_ASYNC, 0, w->mbarriers * sizeof *row[i]);
         memset(row[i] + COLUMN_ALL, 0, (COLUMNS - COLUMN_ALL) * sizeof *row[i]);
     }
+}
+
+void simt_clock_clear(const struct worker *w, struct clock *clock)
+{
+    const struct cluster *c = w->cluster;
+    clear_columns(w, clock);
+    for (unsigned rank = 0; c != NULL && rank < c->size; rank++)
+        if (clock->peer[rank] != NULL) clear_columns(c->block[rank], clock->peer[rank]);
+    clock->epoch = 0;
 }
 
 /* Thread @p thread's clock has what its own was not told: what warp barriers and named barriers order. */
@@ -74,14 +125,21 @@ static struct clock *complete_clock(const struct worker *w)
         }
     }
     own->heard[w->thread_index] = w->tick;
+    if (w->cluster != NULL && w->last_barrier > own->heard[COLUMN_ALL])
+        own->heard[COLUMN_ALL] = w->last_barrier;
     return own;
 }
 
 /* ---- what threads do ---------------------------------------------------------------------------------- */
 
-void simt_clock_release(struct worker *w, struct clock *to)
+void simt_clock_release(struct worker *w, struct worker *owner, struct clock *to)
 {
-    simt_clock_join(w, to, complete_clock(w));
+    if (owner == w) {
+        simt_clock_join(w, to, complete_clock(w));
+    } else {
+        join_across(owner, to, w, complete_clock(w));
+        join_across(owner, to, w, w->block_clock);
+    }
     simt_new_tick(w, w->warp);
 }
 
@@ -96,6 +154,130 @@ void simt_clock_acquire(struct worker *w, unsigned thread, const struct clock *f
     simt_clocks_learned(warp_of(w, thread), 1u << thread % WARP_LANES);
 }
 
+/* ---- the cluster's barrier ---------------------------------------------------------------------------- */
+
+/* Adds a clock of the running block to what will be known to all. */
+static void join_known(struct worker *w, struct clock *const *known, const struct clock *from)
+{
+    struct cluster *c = w->cluster;
+    for (unsigned rank = 0; rank < c->size; rank++) {
+        const struct clock *one = known_of(w, from, rank);
+        if (one != NULL) join_both(c->block[rank], known[rank], one);
+    }
+}
+
+/* All threads arrive sooner or later, each with what it did itself: what they know of each other by barriers need not be said. */
+void simt_clock_arrive(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    struct clock *const *known = c->known[(c->phase + 1) % EPOCHS_KEPT];
+    uint32_t *heard = known[w->rank]->heard;
+    const unsigned mine = w->thread_index / WARP_LANES, lane = w->thread_index % WARP_LANES;
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        if (simt_known_of(w, i) > heard[mine * WARP_LANES + i])
+            heard[mine * WARP_LANES + i] = simt_known_of(w, i);
+    for (unsigned i = 0; w->named_used && i < w->threads; i++)
+        if (i / WARP_LANES != mine && w->warp->heard[i / WARP_LANES] > heard[i])
+            heard[i] = w->warp->heard[i / WARP_LANES];
+    heard[w->thread_index] = w->tick;
+    if (c->joined[w->rank] != w->last_barrier) {
+        c->joined[w->rank] = w->last_barrier;
+        join_known(w, known, w->block_clock);
+        if (w->last_barrier > heard[COLUMN_ALL]) heard[COLUMN_ALL] = w->last_barrier;
+    }
+    if ((w->warp->news.block | w->warp->news.block_fence) >> lane & 1)
+        join_known(w, known, &w->clock_of[w->thread_index]);
+    simt_new_tick(w, w->warp);
+}
+
+void simt_clock_wait(struct worker *w, uint32_t epoch)
+{
+    struct clock *own = &w->clock_of[w->thread_index];
+    if (epoch > own->epoch) own->epoch = epoch;
+    w->warp->news.epoch |= 1u << w->thread_index % WARP_LANES;
+    w->warp->news.unfenced |= 1u << w->thread_index % WARP_LANES;
+}
+
+static uint32_t epoch_of(const struct worker *w)
+{
+    const uint32_t own = w->clock_of[w->thread_index].epoch, block = w->block_clock->epoch;
+    return own > block ? own : block;
+}
+
+static bool has_heard(const struct clock *clock, unsigned column, uint32_t tick)
+{
+    return clock != NULL &&
+           (tick <= clock->heard[column] || (column < MAX_THREADS && tick < clock->heard[COLUMN_ALL]));
+}
+
+static bool has_fenced(const struct clock *clock, unsigned column, uint32_t tick)
+{
+    return clock != NULL && (tick <= clock->fenced[column] || tick < clock->fenced[COLUMN_ALL]);
+}
+
+static const struct clock *known_by_epoch(const struct worker *w, uint32_t epoch, unsigned rank)
+{
+    return epoch > 0 ? w->cluster->known[epoch % EPOCHS_KEPT][rank] : NULL;
+}
+
+bool simt_clock_has(const struct worker *w, const struct clock *clock, unsigned rank, unsigned column,
+                    uint32_t tick)
+{
+    return has_heard(known_of(w, clock, rank), column, tick) ||
+           has_heard(known_by_epoch(w, clock->epoch, rank), column, tick);
+}
+
+bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
+{
+    if (!w->clocks) return false;
+    return has_heard(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
+           has_heard(known_of(w, w->block_clock, rank), column, tick) ||
+           has_heard(known_by_epoch(w, epoch_of(w), rank), column, tick);
+}
+
+bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
+{
+    if (!w->clocks) return false;
+    return has_fenced(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
+           has_fenced(known_of(w, w->block_clock, rank), column, tick) ||
+           has_fenced(known_by_epoch(w, epoch_of(w), rank), column, tick);
+}
+
+bool simt_clock_knows_begin(const struct worker *w, unsigned rank)
+{
+    const struct clock *own = w->clock_of[w->thread_index].peer[rank], *block = w->block_clock->peer[rank];
+    const uint32_t start = w->cluster->block[rank]->block_start;
+    return epoch_of(w) > 0 || (own != NULL && own->heard[COLUMN_ALL] >= start) ||
+           (block != NULL && block->heard[COLUMN_ALL] >= start);
+}
+
+/* Threads of one number are told apart no more: what one of them knows counts for all. */
+static bool any_of_actor(const struct worker *w, unsigned actor, uint32_t tick,
+                         bool (*knows)(const struct worker *w, unsigned rank, unsigned column, uint32_t tick))
+{
+    const unsigned grain = w->cluster->grain, first = (actor - FOREIGN) * grain;
+    for (unsigned i = first; i < first + grain; i++)
+        if (knows(w, i / w->threads, i % w->threads, tick)) return true;
+    return false;
+}
+
+bool simt_knows_foreign(const struct worker *w, unsigned actor, uint32_t tick)
+{
+    return any_of_actor(w, actor, tick, simt_clock_knows);
+}
+
+bool simt_knows_foreign_fence(const struct worker *w, unsigned actor, uint32_t tick)
+{
+    return any_of_actor(w, actor, tick, simt_clock_knows_fence);
+}
+
+void simt_clock_gather(struct worker *w, struct clock *to)
+{
+    simt_clock_clear(w, to);
+    simt_clock_join(w, to, w->block_clock);
+    for (unsigned i = 0; i < w->threads; i++) simt_clock_join(w, to, &w->clock_of[i]);
+}
+
 /* The lanes of a warp order each other without clocks: of them a fence brings something new every time. */
 static void fence_own_warp(const struct worker *w, struct clock *own)
 {
@@ -108,6 +290,22 @@ static void fence_own_warp(const struct worker *w, struct clock *own)
     join_range(own->fenced + first, own->heard + first, WARP_LANES);
 }
 
+/* What the thread knows of other blocks; what it knows by the cluster's barrier, nearly to the tick. */
+static void fence_peers(struct worker *w, struct clock *own)
+{
+    const struct cluster *c = w->cluster;
+    const uint32_t epoch = epoch_of(w);
+    for (unsigned rank = 0; rank < c->size; rank++) {
+        if (epoch == 0 && own->peer[rank] == NULL && w->block_clock->peer[rank] == NULL) continue;
+        struct clock *peer = peer_of(w, own, rank);
+        if (rank != w->rank) join(c->block[rank], peer->fenced, peer->heard);
+        if (rank != w->rank && w->block_clock->peer[rank] != NULL)
+            join(c->block[rank], peer->fenced, w->block_clock->peer[rank]->heard);
+        const uint32_t end = epoch > 0 ? c->phase_end[epoch % EPOCHS_KEPT] : 0;
+        if (end > peer->fenced[COLUMN_ALL]) peer->fenced[COLUMN_ALL] = end;
+    }
+}
+
 static void fence(struct worker *w)
 {
     struct news *news = &w->warp->news;
@@ -116,6 +314,7 @@ static void fence(struct worker *w)
     if (news->unfenced & bit) {
         own = complete_clock(w);
         join(w, own->fenced, own->heard);
+        if (w->cluster != NULL) fence_peers(w, own);
         news->unfenced &= ~bit;
         news->warp |= bit;
         news->block |= bit;
@@ -138,7 +337,7 @@ void simt_proxy_fence(void)
 
 /* ---- barriers ----------------------------------------------------------------------------------------- */
 
-void simt_clocks_collect(const struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to)
+void simt_clocks_collect(struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to)
 {
     const struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
@@ -179,9 +378,25 @@ static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
     warp->news.block_fence |= lanes;
 }
 
+/* Returns the highest of the lanes' epochs, which from now on is that of all of them. */
+static uint32_t share_epochs(struct worker *w, struct warp *warp, unsigned lanes)
+{
+    struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    uint32_t epoch = 0;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
+        if (first[__builtin_ctz(rest)].epoch > epoch) epoch = first[__builtin_ctz(rest)].epoch;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) first[__builtin_ctz(rest)].epoch = epoch;
+    return epoch;
+}
+
 void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
 {
     struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    if (warp->news.epoch & lanes) {
+        (void)share_epochs(w, warp, lanes);
+        warp->news.epoch |= lanes;
+        warp->news.unfenced |= lanes;
+    }
     if ((warp->news.warp & lanes) == 0) {
         if (warp->news.warp_fence & lanes) share_fences(w, warp, lanes);
         return;
@@ -196,10 +411,16 @@ void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
 
 void simt_clocks_share_all(struct worker *w)
 {
+    const bool learned = w->cluster != NULL;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
+        if (warp->news.epoch != 0) {
+            const uint32_t epoch = share_epochs(w, warp, warp->news.epoch);
+            if (epoch > w->block_clock->epoch) w->block_clock->epoch = epoch;
+        }
         simt_clocks_collect(w, warp, warp->news.block, w->block_clock);
         collect_fences(w, warp, warp->news.block_fence & ~warp->news.block, w->block_clock);
         warp->news = (struct news){.unfenced = warp->news.unfenced};
     }
+    for (unsigned i = 0; learned && i < w->warps; i++) w->warp_of[i].news.unfenced = UINT32_MAX;
 }

@@ -20,15 +20,21 @@ struct warp;
 enum {
     MBARRIERS = 512,            /* initialised at once in a block */
     COLUMN_ASYNC = MAX_THREADS, /* + i: what asynchronous copies that complete on mbarrier i have written */
-    COLUMN_ALL = COLUMN_ASYNC + MBARRIERS, /* of `fenced`: what anybody did before this tick */
+    COLUMN_ALL = COLUMN_ASYNC + MBARRIERS, /* what anybody of the block did before this tick */
     COLUMN_PRODUCT = COLUMN_ALL + 1,       /* + i: what the completed products of warpgroup i have read */
     COLUMNS = COLUMN_PRODUCT + MAX_WARPS / 4,
+    FOREIGN =
+        1600, /* + i: an actor of another block of the cluster (cluster.h); no clock has a column for it */
+    FOREIGN_ACTORS = 6592,
 };
 
 /** @brief Ticks by column: a thread, the copies of an mbarrier, or the products of a warpgroup. */
 struct clock {
     uint32_t heard[COLUMNS];  /**< ordered before what comes now */
     uint32_t fenced[COLUMNS]; /**< and a fence.proxy.async was between */
+    struct clock
+        *peer[MAX_CLUSTER]; /**< the same of the other blocks of the cluster, by rank; NULL: nothing */
+    uint32_t epoch;         /**< phases of the cluster's barrier that are over, and waited for */
 };
 
 /** @brief Lanes of a warp whose clocks have what others' have not. Where only a fence of their own is new, few columns are. */
@@ -36,15 +42,33 @@ struct news {
     unsigned warp, warp_fence;   /**< what the other lanes may not know */
     unsigned block, block_fence; /**< what the other warps may not know */
     unsigned unfenced;           /**< lanes that have learned something since their last fence */
+    unsigned epoch; /**< lanes that have waited at the cluster's barrier since the last of the block */
 };
 
 /** @brief From now on the block keeps clocks. */
 void simt_clocks_open(struct worker *w);
 /** @brief Adds to @p to all that @p from has. */
-void simt_clock_join(const struct worker *w, struct clock *to, const struct clock *from);
+void simt_clock_join(struct worker *w, struct clock *to, const struct clock *from);
 void simt_clock_clear(const struct worker *w, struct clock *clock);
-/** @brief What the running thread did and knows so far goes to @p to; what it does next does not. */
-void simt_clock_release(struct worker *w, struct clock *to);
+/** @brief What the running thread did and knows so far goes to @p to, a clock of @p owner's block; what it does next does not. */
+void simt_clock_release(struct worker *w, struct worker *owner, struct clock *to);
+/** @brief The running thread arrives at the cluster's barrier: the same for the clocks of all who will have waited for this phase. */
+void simt_clock_arrive(struct worker *w);
+/** @brief The running thread has waited for @p epoch phases of the cluster's barrier. */
+void simt_clock_wait(struct worker *w, uint32_t epoch);
+/** @brief What all threads of the block know together goes to @p to. */
+void simt_clock_gather(struct worker *w, struct clock *to);
+/** @brief Whether the running thread knows what column @p column of the block of @p rank did at @p tick. */
+bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
+/** @brief The same of a clock of @p w's block by itself. */
+bool simt_clock_has(const struct worker *w, const struct clock *clock, unsigned rank, unsigned column,
+                    uint32_t tick);
+bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
+/** @brief Whether the running thread knows that the block of @p rank has begun. */
+bool simt_clock_knows_begin(const struct worker *w, unsigned rank);
+/** @brief The same two questions about an actor that is at least FOREIGN. */
+bool simt_knows_foreign(const struct worker *w, unsigned actor, uint32_t tick);
+bool simt_knows_foreign_fence(const struct worker *w, unsigned actor, uint32_t tick);
 /** @brief Thread @p thread has waited for what @p from has. */
 void simt_clock_acquire(struct worker *w, unsigned thread, const struct clock *from);
 /** @brief These lanes of a warp have learned something from others. */
@@ -54,7 +78,7 @@ void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes);
 /** @brief The same for all threads of the block. */
 void simt_clocks_share_all(struct worker *w);
 /** @brief Adds to @p to what some lanes of a warp know (by clocks; what they did is known by ticks). */
-void simt_clocks_collect(const struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to);
+void simt_clocks_collect(struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to);
 /** @brief A new tick for the running warp: what it does now comes after what it did before. */
 void simt_new_tick(struct worker *w, struct warp *warp);
 

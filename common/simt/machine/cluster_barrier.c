@@ -3,12 +3,15 @@
  * @brief barrier.cluster: threads arrive, go on, and wait later.
  *
  * A phase is over when every thread has arrived or ended. Nobody arrives in the next before it has waited for this one, so that
- * there are two phases at most, and a clock (clocks.h) of each: what the threads knew that arrived in it.
+ * there are two phases at most, and a clock (clocks.h) of each: what the threads knew that arrived in it. The blocks of a cluster
+ * have those together (struct cluster).
  */
 #include "cluster_barrier.h"
 #include "clocks.h"
+#include "cluster.h"
 #include "lanes.h"
 #include "machine.h"
+#include "phases.h"
 #include "tools.h"
 #include "worker.h"
 
@@ -37,7 +40,16 @@ static unsigned ended_without_arriving(const struct worker *w)
     return count;
 }
 
-static void end_phase(struct worker *w)
+static bool is_complete(const struct worker *w)
+{
+    const struct cluster *c = w->cluster;
+    if (c == NULL) return w->cluster_arrivals + ended_without_arriving(w) >= w->threads;
+    for (unsigned i = 0; i < c->size; i++)
+        if (c->at[i]->cluster_arrivals + ended_without_arriving(c->at[i]) < w->threads) return false;
+    return true;
+}
+
+static void let_go(struct worker *w)
 {
     for (unsigned i = 0; i < w->threads; i++) {
         struct thread *t = &w->thread[i];
@@ -47,20 +59,46 @@ static void end_phase(struct worker *w)
     }
     w->cluster_phase++;
     w->cluster_arrivals = 0;
-    simt_clock_clear(w, clock_of_phase(w, w->cluster_phase));
+}
+
+/* What is known to all who have waited is where the next phase begins; between.c tells accesses of global memory apart by it. */
+static void end_common_phase(struct cluster *c)
+{
+    const uint32_t epoch = ++c->phase;
+    c->phase_end[epoch % EPOCHS_KEPT] = ++c->clock;
+    for (unsigned i = 0; i < c->size; i++) {
+        struct worker *w = c->at[i];
+        simt_clock_join(w, c->known[(epoch + 1) % EPOCHS_KEPT][w->rank],
+                        c->known[epoch % EPOCHS_KEPT][w->rank]);
+        if (w->over) continue;
+        simt_new_phase(w);
+        *(uint32_t *)simt_vector_grow(&w->result->epochs, sizeof(uint32_t)) = w->phase;
+    }
+}
+
+static void end_phase(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    if (c == NULL) {
+        let_go(w);
+        simt_clock_clear(w, clock_of_phase(w, w->cluster_phase));
+        return;
+    }
+    for (unsigned i = 0; i < c->size; i++) let_go(c->at[i]);
+    end_common_phase(c);
 }
 
 static struct worker *running(const struct simt_site *site)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
-    if (w->cluster_clock == NULL)
+    if (w->cluster == NULL && w->cluster_clock == NULL)
         w->cluster_clock = simt_reserve(2 * sizeof *w->cluster_clock, "a cluster's clocks");
     simt_clocks_open(w);
     return w;
 }
 
-void simt_cluster_arrive(const struct simt_site *site, bool release)
+void simt_cluster_arrive(const struct simt_site *site, int release)
 {
     struct worker *w = running(site);
     struct thread *t = w->current;
@@ -69,9 +107,12 @@ void simt_cluster_arrive(const struct simt_site *site, bool release)
                   site->what);
     t->cluster_arrived = true;
     t->cluster_phase = w->cluster_phase;
-    if (release) simt_clock_release(w, clock_of_phase(w, w->cluster_phase));
+    if (release && w->cluster != NULL)
+        simt_clock_arrive(w);
+    else if (release)
+        simt_clock_release(w, w, clock_of_phase(w, w->cluster_phase));
     w->cluster_arrivals++;
-    if (w->cluster_arrivals + ended_without_arriving(w) >= w->threads) end_phase(w);
+    if (is_complete(w)) end_phase(w);
 }
 
 void simt_cluster_wait(const struct simt_site *site)
@@ -88,14 +129,25 @@ void simt_cluster_wait(const struct simt_site *site)
         simt_suspend(w);
     }
     t->cluster_arrived = false;
-    simt_clock_acquire(w, w->thread_index, clock_of_phase(w, t->cluster_phase));
+    if (w->cluster != NULL)
+        simt_clock_wait(w, t->cluster_phase + 1);
+    else
+        simt_clock_acquire(w, w->thread_index, clock_of_phase(w, t->cluster_phase));
+}
+
+static bool any_waits(const struct worker *w)
+{
+    for (unsigned i = 0; i < w->threads; i++)
+        if (w->thread[i].wait == WAIT_CLUSTER) return true;
+    return false;
 }
 
 bool simt_cluster_resolve(struct worker *w)
 {
-    bool waiting = false;
-    for (unsigned i = 0; i < w->threads; i++) waiting |= w->thread[i].wait == WAIT_CLUSTER;
-    if (!waiting || w->cluster_arrivals + ended_without_arriving(w) < w->threads) return false;
+    const struct cluster *c = w->cluster;
+    bool waiting = c == NULL && any_waits(w);
+    for (unsigned i = 0; c != NULL && i < c->size; i++) waiting |= !c->at[i]->over && any_waits(c->at[i]);
+    if (!waiting || !is_complete(w)) return false;
     end_phase(w);
     return true;
 }

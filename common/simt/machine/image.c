@@ -32,6 +32,8 @@ static const char *strings;
 extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
 
+static struct vector cluster_records; /* struct symbol: what __cluster_dims__ says */
+
 /* ---- symbols ------------------------------------------------------------------------------------------ */
 
 static int by_start(const void *a, const void *b)
@@ -70,6 +72,19 @@ static bool is_programs(uintptr_t address, const char *linker_name)
            simt_image_constant(address) || strncmp(linker_name, "_Z", 2) == 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* "_ZZ6kernelPfE17simt_cluster_dims" */
+static bool is_cluster_record(const ElfW(Sym) * symbol)
+{
+    return ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size == sizeof(struct simt_extent) &&
+           ends_with(strings + symbol->st_name, "E17simt_cluster_dims");
+}
+
 static void map_tls_owners(const struct vector *shared, const struct vector *machines)
 {
     uint16_t *owner = simt_image.tls_owner = calloc(simt_image.tls_bytes + 1, sizeof *owner);
@@ -92,6 +107,7 @@ static void sort_symbols(void)
         const unsigned type = ELF64_ST_TYPE(symbol->st_info);
         const uintptr_t address = symbol->st_value + simt_image.bias;
         if (symbol->st_size == 0 || symbol->st_shndx == SHN_UNDEF) continue;
+        if (is_cluster_record(symbol)) add_symbol(&cluster_records, symbol, address);
         if (type == STT_TLS && symbol->st_value + symbol->st_size <= simt_image.tls_bytes &&
             !is_red_zone(strings + symbol->st_name))
             add_symbol(is_machines(strings + symbol->st_name) ? &machines : &shared, symbol,
@@ -226,10 +242,14 @@ static void local_prefix(char *prefix, size_t size, const char *kernel, const vo
     for (size_t i = 0; function != NULL && i < all_count; i++) {
         if (ELF64_ST_TYPE(all_symbols[i].st_info) != STT_FUNC || all_symbols[i].st_value != address) continue;
         const char *name = strings + all_symbols[i].st_name;
-        if (strncmp(name, "_Z", 2) != 0) break; /* extern "C": named as below */
+        if (strncmp(name, "_Z", 2) != 0) { /* extern "C": named as below */
+            kernel = name;
+            break;
+        }
         snprintf(prefix, size, "_ZZ%sE", name + 2);
         return;
     }
+    if (kernel == NULL) kernel = "?";
     const size_t length = strcspn(kernel, "< ");
     snprintf(prefix, size, "%zu%.*s", length, (int)length, kernel);
 }
@@ -273,6 +293,26 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function)
         if (sum > most) most = sum;
     }
     return most;
+}
+
+/* The rewriter puts a record into the kernel's body. */
+struct simt_extent simt_declared_cluster(const char *kernel, const void *function, int *differ)
+{
+    char prefix[1024];
+    struct simt_extent found = {0};
+    *differ = 0;
+    simt_image_load();
+    if (cluster_records.count == 0) return found;
+    local_prefix(prefix, sizeof prefix, kernel, function);
+    for (size_t i = 0; i < cluster_records.count; i++) {
+        const struct symbol *record = (const struct symbol *)cluster_records.data + i;
+        struct simt_extent one;
+        if (!is_local_of(record, prefix)) continue;
+        memcpy(&one, (const void *)record->start, sizeof one);
+        *differ |= found.x != 0 && memcmp(&one, &found, sizeof one) != 0;
+        found = one;
+    }
+    return found;
 }
 
 /* The record that the rewriter puts beside a shared variable `tile` is called `simt_shape_of_tile`, and is of the same

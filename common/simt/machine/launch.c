@@ -14,7 +14,9 @@
 #include "report.h"
 #include "schedule.h"
 #include "settings.h"
+#include "tools.h"
 #include "trap.h"
+#include "turns.h"
 #include "watch.h"
 #include "window.h"
 #include "worker.h"
@@ -57,8 +59,9 @@ static void show_progress(struct progress *p)
 static void work(struct worker *w)
 {
     struct progress progress = {.shown = false};
+    if (w->index >= simt_now.participants) return;
     simt_worker_begin(w, simt_now.launch);
-    while (simt_take_block(w)) {
+    while (w->cluster != NULL ? simt_cluster_take(w) : simt_take_block(w)) {
         simt_run_block(w);
         simt_finish_block(w);
         if (w == workers[0]) show_progress(&progress);
@@ -89,7 +92,10 @@ static void *pool_thread(void *worker)
 
 static struct worker *worker_at(int i)
 {
-    if (workers[i] == NULL) workers[i] = simt_worker_new();
+    if (workers[i] == NULL) {
+        workers[i] = simt_worker_new();
+        workers[i]->index = i;
+    }
     return workers[i];
 }
 
@@ -121,6 +127,73 @@ static void after_fork(void)
     pthread_mutex_init(&one_launch, NULL);
     simt_pool.started = simt_now.busy = 0;
     simt_now.running = false;
+}
+
+/* ---- clusters ----------------------------------------------------------------------------------------- */
+
+static unsigned cluster_size(const struct simt_launch *launch)
+{
+    return launch->cluster.x == 0 ? 1 : launch->cluster.x * launch->cluster.y * launch->cluster.z;
+}
+
+static struct cluster *cluster_number(int i)
+{
+    static struct cluster *clusters[MAX_WORKERS / 2];
+    if (clusters[i] != NULL) return clusters[i];
+    struct cluster *c = clusters[i] = simt_reserve(sizeof *c, "a cluster");
+    pthread_mutex_init(&c->lock, NULL);
+    for (int at = 0; at < MAX_CLUSTER; at++) pthread_cond_init(&c->turn_of[at], NULL);
+    return c;
+}
+
+/* Workers come together, as many as a cluster has blocks. */
+static void form_clusters(int participants, unsigned size)
+{
+    for (int i = 0; i <= simt_pool.started; i++) worker_at(i)->cluster = NULL;
+    for (int i = 0; size > 1 && i < participants; i++) {
+        struct cluster *c = cluster_number(i / (int)size);
+        struct worker *w = worker_at(i);
+        c->size = size;
+        c->gathered = 0;
+        w->cluster = c;
+        w->position = (unsigned)i % size;
+        c->at[w->position] = w;
+    }
+}
+
+/* How many OS threads the launch can use: of a cooperative launch all blocks are there at once, each on a thread of its own, and of a
+ * cluster all of its blocks, of which one runs. */
+static int useful_threads(const struct simt_launch *launch)
+{
+    const unsigned size = cluster_size(launch);
+    uint64_t most = launch->cooperative ? COOPERATIVE_BLOCKS : (uint64_t)simt_settings.workers * size;
+    if (most > MAX_WORKERS / size * size) most = MAX_WORKERS / size * size;
+    return (int)(simt_now.blocks < most ? simt_now.blocks : most);
+}
+
+static int refuse_size(const struct simt_launch *launch, const char *what)
+{
+    simt_finding(
+        "unsupported", &launch->site,
+        "%s of %llu blocks: this device can hold %d at once; launch fewer, with a loop over the rest "
+        "in the kernel",
+        what, (unsigned long long)simt_now.blocks, simt_pool.started + 1);
+    return 720;
+}
+
+/* Starts the threads. Returns 0, or what the launch ends with if there are too few. */
+static int take_threads(const struct simt_launch *launch)
+{
+    const unsigned size = cluster_size(launch);
+    const int useful = useful_threads(launch);
+    start_threads(useful - 1);
+    const int there = useful < simt_pool.started + 1 ? useful : simt_pool.started + 1;
+    simt_now.participants = there / (int)size * (int)size;
+    if (launch->cooperative && simt_now.blocks > (uint64_t)there)
+        return refuse_size(launch, "a cooperative launch");
+    if (simt_now.participants == 0) return refuse_size(launch, "a launch with clusters");
+    form_clusters(simt_now.participants, size);
+    return 0;
 }
 
 /* ---- launching ---------------------------------------------------------------------------------------- */
@@ -160,23 +233,15 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     }
     pthread_mutex_lock(&one_launch);
     const uint32_t number = begin(launch, before);
-    /* of a cooperative launch all blocks are there at once, each on a thread of its own */
-    const uint64_t most = launch->cooperative ? COOPERATIVE_BLOCKS : (uint64_t)simt_settings.workers,
-                   useful = simt_now.blocks < most ? simt_now.blocks : most;
-    start_threads((int)useful - 1);
-    if (launch->cooperative && simt_now.blocks > (uint64_t)simt_pool.started + 1) {
-        simt_finding(
-            "unsupported", &launch->site,
-            "a cooperative launch of %llu blocks: this device can hold %d at once; launch fewer, with a "
-            "loop over the rest in the kernel",
-            (unsigned long long)simt_now.blocks, simt_pool.started + 1);
+    const int refused = take_threads(launch);
+    if (refused != 0) {
         pthread_mutex_unlock(&one_launch);
-        return 720;
+        return refused;
     }
     pthread_mutex_lock(&simt_now.lock);
     simt_now.running = true;
     simt_now.number++;
-    if (useful > 1) pthread_cond_broadcast(&simt_now.changed);
+    if (simt_now.participants > 1) pthread_cond_broadcast(&simt_now.changed);
     pthread_mutex_unlock(&simt_now.lock);
     work(workers[0]);
     pthread_mutex_lock(&simt_now.lock);

@@ -13,11 +13,13 @@
 #include "mbarrier.h"
 #include "check.h"
 #include "clocks.h"
+#include "distant.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "names.h"
+#include "phases.h"
 #include "settings.h"
 #include "sizes.h"
 #include "worker.h"
@@ -52,11 +54,21 @@ static char *print_text(const char *format, ...)
     return text;
 }
 
+static struct worker *owner_of(struct worker *w, uintptr_t address)
+{
+    struct worker *owner = simt_owner_of(w, address);
+    return owner != NULL ? owner : w;
+}
+
 static struct finding finding_at(struct worker *w, uintptr_t address, const char *kind, const void *pc)
 {
-    struct finding f = {
-        .kind = kind, .place = simt_place_of(w, address), .bytes = OBJECT_BYTES, .where = address, .seen = 1};
-    if (f.place < PLACE_COUNT) f.where -= w->space[f.place].base;
+    const struct worker *owner = owner_of(w, address);
+    struct finding f = {.kind = kind,
+                        .place = simt_place_of(owner, address),
+                        .bytes = OBJECT_BYTES,
+                        .where = address,
+                        .seen = 1};
+    if (f.place < PLACE_COUNT) f.where -= owner->space[f.place].base;
     f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, SIMT_ATOMIC, NULL};
     return f;
 }
@@ -80,6 +92,8 @@ static void refuse(struct worker *w, uintptr_t address, const void *pc, const ch
 static void refuse(struct worker *w, uintptr_t address, const void *pc, const char *remark)
 {
     struct finding f = finding_at(w, address, "barrier-phase", pc);
+    const struct worker *owner = owner_of(w, address);
+    if (owner != w) f.detail = simt_distant_text(owner);
     f.remark = remark;
     simt_found(w, &f);
     simt_abandon(w, 719);
@@ -144,21 +158,27 @@ static struct mbarrier *known(struct worker *w, void *address)
     return NULL;
 }
 
-struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc)
+/* Of another block of the cluster, too: *@p owner is who it belongs to. */
+static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner)
 {
-    struct mbarrier *b = find(w, address);
+    struct worker *o = *owner = owner_of(w, (uintptr_t)address);
+    struct mbarrier *b = o->mbarrier != NULL ? find(o, address) : NULL;
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
         simt_refuse(w, "misaligned", (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
                     "an mbarrier needs an address that is a multiple of 8");
-    if (b != NULL) {
-        touch(w, address, SIMT_READ, pc);
-        return b;
-    }
-    b = known(w, address);
+    if (b != NULL || o != w) touch(w, address, SIMT_READ, pc);
+    if (b != NULL) return b;
+    b = known(o, address);
     refuse(w, (uintptr_t)address, pc,
            b == NULL  ? "no mbarrier has been initialised there (mbarrier.init)"
            : !b->live ? "the mbarrier there has been invalidated (mbarrier.inval)"
                       : "the mbarrier there has been overwritten since it was initialised");
+}
+
+struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc)
+{
+    struct worker *owner;
+    return mbarrier_at(w, address, pc, &owner);
 }
 
 void simt_mbarriers_begin(struct worker *w)
@@ -194,6 +214,7 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     b->expected = b->came = 0;
     b->phase = 0;
     b->in_flight = 0;
+    b->distant = false;
     b->at = NULL;
     const uint64_t word = word_of(w, b);
     memcpy(address, &word, sizeof word);
@@ -233,7 +254,7 @@ static void found_early_end(struct worker *w, const struct mbarrier *b)
 {
     struct finding f = finding_at(w, b->address, "barrier-phase", b->issued_at);
     if (!w->checking) return;
-    f.actor[0].thread = (uint16_t)b->issuer;
+    f.actor[0] = simt_mbarrier_actor(w, b->issuer, b->issued_at, SIMT_ATOMIC);
     f.detail =
         print_text("phase %u ends when %llu bytes have come of %llu expected, and %u asynchronous operations "
                    "that report to it are still under way",
@@ -264,19 +285,19 @@ static void expect(struct worker *w, struct mbarrier *b, int64_t bytes)
 
 void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
 {
-    struct worker *w = running(site);
-    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    struct worker *w = running(site), *owner;
+    struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
     if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, "an mbarrier counts no more than 1048575 bytes");
-    expect(w, b, bytes);
+    expect(owner, b, bytes);
 }
 
 void simt_mbarrier_complete(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
 {
-    struct worker *w = running(site);
-    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    struct worker *owner;
+    struct mbarrier *b = mbarrier_at(running(site), address, pc, &owner);
     b->came += bytes;
-    expect(w, b, -(int64_t)bytes);
-    complete_phase(w, b);
+    expect(owner, b, -(int64_t)bytes);
+    complete_phase(owner, b);
 }
 
 static uint64_t state_of(const struct mbarrier *b)
@@ -286,7 +307,8 @@ static uint64_t state_of(const struct mbarrier *b)
 
 static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, const void *pc)
 {
-    b->last = w->thread_index;
+    const struct worker *owner = owner_of(w, b->address);
+    b->last = owner == w ? w->thread_index : simt_foreign_actor(w, w->thread_index);
     b->at = pc;
     if (count <= b->pending) {
         b->pending -= count;
@@ -299,21 +321,33 @@ static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, 
     b->pending = 0;
 }
 
+/* To another block it releases what was written to global memory, too (phases.h). */
+static void release(struct worker *w, struct worker *owner, struct mbarrier *b)
+{
+    if (owner != w) {
+        simt_fence();
+        simt_note_atomic(w);
+        b->distant = true;
+    }
+    simt_clocks_open(w);
+    simt_clock_release(w, owner, &b->arrived);
+}
+
 uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint32_t count, uint32_t bytes,
                               unsigned how, const void *pc)
 {
-    struct worker *w = running(site);
-    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    struct worker *w = running(site), *owner;
+    struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
     const uint64_t state = state_of(b);
     if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, "an mbarrier counts no more than 1048575 bytes");
-    if (!(how & SIMT_MBARRIER_RELAXED)) simt_clock_release(w, &b->arrived);
-    expect(w, b, bytes);
+    if (!(how & SIMT_MBARRIER_RELAXED)) release(w, owner, b);
+    expect(owner, b, bytes);
     take_arrivals(w, b, count, pc);
     if (how & SIMT_MBARRIER_DROP) b->count -= count < b->count ? count : b->count;
     if (how & SIMT_MBARRIER_NO_COMPLETE && b->pending == 0 && b->tx == 0)
         simt_mbarrier_found(w, b->address, "barrier-phase", pc, "take mbarrier.arrive without .noComplete",
                             "an arrival with .noComplete completes phase %u", b->phase);
-    complete_phase(w, b);
+    complete_phase(owner, b);
     return state;
 }
 
@@ -331,7 +365,7 @@ void simt_mbarrier_add_pending(struct mbarrier *b)
 
 uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives)
 {
-    const uint32_t tick = ++w->clock;
+    const uint32_t tick = ++*w->clock;
     b->arrived.heard[COLUMN_ASYNC + (b - w->mbarrier)] = tick;
     b->in_flight--;
     b->came += bytes;
@@ -381,7 +415,10 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         simt_suspend(w);
         complete = t->predicate != 0;
     }
-    if (complete && !(how & SIMT_MBARRIER_RELAXED)) simt_clock_acquire(w, w->thread_index, &b->done);
+    if (complete && !(how & SIMT_MBARRIER_RELAXED)) {
+        simt_clock_acquire(w, w->thread_index, &b->done);
+        if (b->distant) simt_note_atomic(w);
+    }
     return complete;
 }
 
@@ -405,6 +442,12 @@ bool simt_mbarriers_time_out(struct worker *w)
 }
 
 /* ---- endless waits ------------------------------------------------------------------------------------ */
+
+struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const void *pc, int access)
+{
+    if (thread >= FOREIGN) return simt_foreign(w, thread, simt_pack_pc(pc), access);
+    return (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
+}
 
 static void describe(FILE *out, const struct worker *w, const struct mbarrier *b)
 {
@@ -433,8 +476,7 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
         if (told++ > 0) fputs("\n  ", out);
         describe(out, w, b);
         if (b->pending == 0 && b->tx != 0) f->kind = "barrier-phase";
-        if (told == 1 && b->at != NULL)
-            f->actor[1] = (struct actor){w->block, simt_pack_pc(b->at), (uint16_t)b->last, SIMT_ATOMIC, NULL};
+        if (told == 1 && b->at != NULL) f->actor[1] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
     }
     fclose(out);
     if (told == 0) {

@@ -15,6 +15,7 @@
 /** @brief An mbarrier. Its eight bytes of shared memory hold its index here. */
 struct mbarrier {
     bool live;
+    bool distant; /**< threads of other blocks have arrived */
     uintptr_t address;
     uint32_t count;          /**< arrivals that a phase takes */
     uint32_t pending;        /**< that are still to come in this one */
@@ -22,9 +23,9 @@ struct mbarrier {
     uint64_t expected, came; /**< bytes, in this phase */
     uint32_t phase;          /**< how many are complete */
     unsigned in_flight;      /**< asynchronous operations that will report here */
-    unsigned issuer;         /**< thread that began the last one, */
+    unsigned issuer;         /**< thread that began the last one, or simt_foreign_actor(), */
     const void *issued_at;   /**< there */
-    unsigned last;           /**< thread that arrived last, */
+    unsigned last;           /**< thread that arrived last, the same, */
     const void *at;          /**< there; NULL: none has */
     struct clock arrived,
         done; /**< what its arrivals know, in this phase and until the last one that is complete */
@@ -32,6 +33,8 @@ struct mbarrier {
 
 /** @brief The mbarrier at @p address; ends the launch if there is none. */
 struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc);
+/** @brief Thread @p thread, which may be a simt_foreign_actor(), for a finding. */
+struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const void *pc, int access);
 /** @brief An operation that reports to @p b has done so: it counts @p bytes, or arrives. Returns the tick of it. */
 uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives);
 /** @brief One more arrival is needed in this phase: of an operation that will make it. */

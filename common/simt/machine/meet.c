@@ -21,6 +21,7 @@
 #include "products.h"
 #include "settings.h"
 #include "sizes.h"
+#include "turns.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -304,11 +305,38 @@ static char *who_waits_where(struct worker *w, unsigned *places)
     return text;
 }
 
+static bool has_waiting(const struct worker *w)
+{
+    for (unsigned i = 0; i < w->threads; i++)
+        if (w->thread[i].wait != WAIT_NONE) return true;
+    return false;
+}
+
 static struct thread *first_waiting(struct worker *w)
 {
     struct thread *t = w->thread;
     while (t->wait == WAIT_NONE) t++;
     return t;
+}
+
+/* The same of the other blocks of its cluster: "; in block (1,0,0): 32 threads ...". */
+static char *who_waits_elsewhere(const struct worker *w)
+{
+    const struct cluster *c = w->cluster;
+    const struct simt_extent grid = w->launch->grid;
+    char *text = printed("%s", "");
+    for (unsigned i = 0; c != NULL && i < c->size; i++) {
+        struct worker *other = c->at[i];
+        unsigned places;
+        if (other == w || other->over || !has_waiting(other)) continue;
+        char *where = who_waits_where(other, &places), *before = text;
+        text = printed("%s; in block (%u,%u,%u): %s", before, (unsigned)(other->block % grid.x),
+                       (unsigned)(other->block / grid.x % grid.y), (unsigned)(other->block / grid.x / grid.y),
+                       where);
+        free(before);
+        free(where);
+    }
+    return text;
 }
 
 static void found_waits(struct worker *w, const char *kind, const char *intro, const char *remark)
@@ -317,7 +345,9 @@ static void found_waits(struct worker *w, const char *kind, const char *intro, c
     char *where = who_waits_where(w, &places);
     const struct thread *t = first_waiting(w);
     struct finding f = {.kind = kind, .place = PLACE_OTHER, .remark = remark, .seen = 1};
-    f.text = printed("%s: %s,", intro, where);
+    char *others = who_waits_elsewhere(w);
+    f.text = printed("%s: %s%s,", intro, where, others);
+    free(others);
     f.actor[0] = (struct actor){w->block, 0, (uint16_t)(t - w->thread), SIMT_READ, t->site};
     if (t->wait == WAIT_MBARRIER)
         f.actor[0] =
@@ -378,6 +408,64 @@ static bool waits_for_products(const struct worker *w)
     return false;
 }
 
+static void found_stuck(struct worker *w)
+{
+    if (waits_for_products(w))
+        found_waits(
+            w, "divergent-barrier", "a warpgroup waits for a wgmma.mma_async that not all of its warps issue",
+            "the four warps of a warpgroup, the first a multiple of four, execute every wgmma together");
+    else
+        found_waits(w, "deadlock", "threads wait for each other for ever",
+                    "a barrier or warp operation that some threads never reach; on a GPU the kernel hangs");
+    w->abandoned = true;
+    w->result->error = 702;
+}
+
+static bool waits_for_mbarrier(const struct worker *w)
+{
+    for (unsigned i = 0; !w->over && i < w->threads; i++)
+        if (w->thread[i].wait == WAIT_MBARRIER) return true;
+    return false;
+}
+
+/* Of a cluster that is stuck, one block says so: the first that waits for an mbarrier, which tells most, or for anything. */
+static void found_stuck_cluster(struct worker *w)
+{
+    const struct cluster *c = w->cluster;
+    unsigned first = 0;
+    while (first < c->size && !waits_for_mbarrier(c->at[first])) first++;
+    for (first %= c->size; c->at[first]->over || !has_waiting(c->at[first]);) first++;
+    found_stuck(c->at[first]);
+    simt_turn_stop(w);
+    w->abandoned = true;
+}
+
+/* Threads wait for more than their block: true if some may go on now. */
+static bool waits_for_cluster(struct worker *w)
+{
+    if (w->cluster == NULL) {
+        if (simt_cluster_resolve(w) || simt_bulk_progress(w) || simt_mbarriers_time_out(w)) return true;
+        found_stuck(w);
+        return false;
+    }
+    const enum turn turn = simt_turn_pass(w);
+    if (turn == TURN_STUCK) found_stuck_cluster(w);
+    if (turn == TURN_STOPPED) w->abandoned = true;
+    return turn == TURN_GO_ON;
+}
+
+static bool meet_grid(struct worker *w)
+{
+    if (simt_turn_away(w) == TURN_STUCK) {
+        found_stuck_cluster(w);
+        return false;
+    }
+    const bool met = simt_blocks_meet(w, first_waiting(w)->site);
+    simt_turn_back(w);
+    if (!met) w->abandoned = true;
+    return met;
+}
+
 /* No warp can go on. Returns false if the block is over, or stuck. */
 bool simt_resolve_block(struct worker *w)
 {
@@ -389,23 +477,7 @@ bool simt_resolve_block(struct worker *w)
         all_at_barrier &= warp->at_block_barrier == live;
     }
     if (!waiting) return false;
-    if (!all_at_barrier && (simt_cluster_resolve(w) || simt_bulk_progress(w) || simt_mbarriers_time_out(w)))
-        return true;
-    if (!all_at_barrier && waits_for_products(w)) {
-        found_waits(
-            w, "divergent-barrier", "a warpgroup waits for a wgmma.mma_async that not all of its warps issue",
-            "the four warps of a warpgroup, the first a multiple of four, execute every wgmma together");
-        w->abandoned = true;
-        w->result->error = 702;
-        return false;
-    }
-    if (!all_at_barrier) {
-        found_waits(w, "deadlock", "threads wait for each other for ever",
-                    "a barrier or warp operation that some threads never reach; on a GPU the kernel hangs");
-        w->abandoned = true;
-        w->result->error = 702;
-        return false;
-    }
+    if (!all_at_barrier) return waits_for_cluster(w);
     if (!same_site_everywhere(w))
         found_waits(w, "divergent-barrier", "threads of one block wait at different barriers",
                     "all threads of a block must come to the same __syncthreads");
@@ -415,10 +487,7 @@ bool simt_resolve_block(struct worker *w)
                     "all threads of a block must come to __syncthreads: is it inside an if, or does a thread "
                     "return before "
                     "it?");
-    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !simt_blocks_meet(w, first_waiting(w)->site)) {
-        w->abandoned = true;
-        return false;
-    }
+    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !meet_grid(w)) return false;
     release_block(w);
     return true;
 }

@@ -32,16 +32,20 @@ static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsign
             return true;
         }
     }
+    if (actor >= FOREIGN) return simt_knows_foreign(w, actor, tick);
     return w->clocks &&
-           (tick <= w->clock_of[w->thread_index].heard[actor] || tick <= w->block_clock->heard[actor]);
+           (tick <= w->clock_of[w->thread_index].heard[actor] || tick <= w->block_clock->heard[actor] ||
+            (w->cluster != NULL && simt_clock_knows(w, w->rank, actor, tick)));
 }
 
 /** @brief Whether a fence.proxy.async is between what @p thread did at @p tick and what the running thread does now. */
 static inline bool simt_is_fenced(const struct worker *w, uint32_t tick, unsigned thread)
 {
+    if (thread >= FOREIGN) return simt_knows_foreign_fence(w, thread, tick);
     const uint32_t *fenced = w->clock_of[w->thread_index].fenced, *block = w->block_clock->fenced;
     return tick <= fenced[thread] || tick <= block[thread] || tick < fenced[COLUMN_ALL] ||
-           tick < block[COLUMN_ALL];
+           tick < block[COLUMN_ALL] ||
+           (w->cluster != NULL && simt_clock_knows_fence(w, w->rank, thread, tick));
 }
 
 void simt_new_phase(struct worker *w);

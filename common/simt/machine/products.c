@@ -335,7 +335,7 @@ static void check_operands(struct worker *w, unsigned group, const struct produc
     struct overwriting o = {.w = w,
                             .product = p,
                             .group = group,
-                            .tick = ++w->clock,
+                            .tick = ++*w->clock,
                             .thread = group * GROUP_WARPS * WARP_LANES,
                             .serial = UINT32_MAX};
     for (unsigned part = 0; part < GROUP_WARPS; part++)
@@ -401,7 +401,7 @@ static bool covers(const struct warp *warp, unsigned part, const struct product 
 static void hear_products(struct worker *w, struct warp *warp, unsigned group)
 {
     struct clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) clock[lane].heard[COLUMN_PRODUCT + group] = w->clock;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) clock[lane].heard[COLUMN_PRODUCT + group] = *w->clock;
     simt_clocks_learned(warp, warp->lanes);
     simt_new_tick(w, warp);
 }

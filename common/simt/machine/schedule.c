@@ -10,8 +10,10 @@
 #include "blocks.h"
 #include "bulk_copies.h"
 #include "cells.h"
+#include "clocks.h"
 #include "cluster_barrier.h"
 #include "counters.h"
+#include "distant.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
@@ -26,6 +28,7 @@
 #include "sizes.h"
 #include "tools.h"
 #include "trap.h"
+#include "turns.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -79,6 +82,7 @@ struct worker *simt_worker_new(void)
         w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
     w->checking = simt_settings.check;
     w->counting = simt_settings.counters != NULL;
+    w->clock = &w->own_clock;
     return w;
 }
 
@@ -120,9 +124,9 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 static void begin_block(struct worker *w)
 {
     const struct simt_extent grid = w->launch->grid;
-    if (w->clock > 0xf0000000u) { /* ticks run out */
+    if (w->cluster != NULL ? w->cluster->forget : w->own_clock > 0xf0000000u) { /* ticks run out */
         forget_cells(w);
-        w->clock = 0;
+        w->own_clock = 0;
     }
     simt_block_index =
         (struct simt_extent){(unsigned)(w->block % grid.x), (unsigned)(w->block / grid.x % grid.y),
@@ -143,6 +147,7 @@ static void begin_block(struct worker *w)
     simt_mbarriers_begin(w);
     simt_products_begin(w);
     simt_cluster_begin(w);
+    simt_distant_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
     w->split.count = 0;
@@ -150,9 +155,10 @@ static void begin_block(struct worker *w)
     w->fences = 0;
     w->waited = w->abandoned = false;
     w->warp = NULL;
-    w->touch_tick = ++w->clock;
+    w->touch_tick = ++*w->clock;
     simt_order_all(w);
-    w->block_start = w->last_barrier;
+    w->block_start = w->certain = w->last_barrier;
+    if (w->cluster != NULL) simt_clocks_open(w);
 }
 
 /* What is left of threads that will never go on. */
@@ -187,27 +193,40 @@ static unsigned warp_at(const struct worker *w, unsigned i)
     return simt_settings.order == ORDER_REVERSE ? w->warps - 1 - i : w->warp_order[i];
 }
 
+/* All blocks of a cluster are checked, or none. */
+static bool is_checked(const struct worker *w)
+{
+    const uint64_t number = w->cluster != NULL ? w->result->cluster - 1 : w->block;
+    return simt_settings.check && number % simt_settings.sample == 0;
+}
+
 void simt_run_block(struct worker *w)
 {
     bool ran;
+    simt_turn_begin(w);
     begin_block(w);
-    w->checking = simt_settings.check && w->block % simt_settings.sample == 0;
+    simt_turn_begun(w);
+    if (w->cluster != NULL) /* what a block does comes after all of them have begun */
+        for (unsigned i = 0; i < w->warps; i++) simt_new_tick(w, &w->warp_of[i]);
+    w->checking = is_checked(w);
     simt_tls_worker = w;
     simt_tls_watch = w->checking || w->counting ? w : NULL;
     do {
         ran = false;
         for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
             ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
-        if (w->spun && !w->abandoned)
-            simt_bulk_progress(w); /* nobody is idle, and nothing may move but this */
+        if (w->spun && !w->abandoned) simt_turn_yield(w);
         w->spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
+    if (w->abandoned) simt_turn_stop(w);
     simt_products_end(w);
     simt_registers_end(w);
     simt_bulk_end(w);
+    simt_distant_end(w);
     simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;
+    simt_turn_end(w);
 }

@@ -11,6 +11,7 @@ enum {
     MAX_WARPS = MAX_THREADS / WARP_LANES,
     STACK_BYTES = 64 << 10, /* local memory of a thread */
     DYNAMIC_SHARED_BYTES = 227 << 10,
+    MAX_CLUSTER = 16, /* blocks of a cluster */
 };
 
 #endif

@@ -39,3 +39,30 @@ enum place simt_place_of(const struct worker *w, uintptr_t address)
         if (address - w->space[place].base < w->space[place].bytes) return place;
     return PLACE_OTHER;
 }
+
+unsigned simt_foreign_actor(const struct worker *w, unsigned thread)
+{
+    return FOREIGN + (w->rank * w->threads + thread) / w->cluster->grain;
+}
+
+struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, int access)
+{
+    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
+    return (struct actor){w->cluster->block[thread / w->threads]->block, pc, (uint16_t)(thread % w->threads),
+                          (uint8_t)access, NULL};
+}
+
+static bool has_shared(const struct worker *w, uintptr_t address)
+{
+    return address - w->space[PLACE_SHARED].base < w->space[PLACE_SHARED].bytes ||
+           address - w->space[PLACE_DYNAMIC].base < w->space[PLACE_DYNAMIC].bytes;
+}
+
+struct worker *simt_owner_of(struct worker *w, uintptr_t address)
+{
+    const struct cluster *c = w->cluster;
+    if (has_shared(w, address)) return w;
+    for (unsigned i = 0; c != NULL && i < c->size; i++)
+        if (has_shared(c->at[i], address)) return c->at[i];
+    return NULL;
+}

@@ -6,11 +6,13 @@
  *
  *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
+ *     turns.c                          the blocks of a cluster take turns
  *     atomics.c copies.c heap.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
+ *     distant.c                        ... shared memory of other blocks of the cluster
  *     cluster_barrier.c                ... the barrier of a cluster
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
@@ -31,6 +33,7 @@
 
 #include "cells.h"
 #include "clocks.h"
+#include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 #include "image.h"
@@ -45,7 +48,7 @@
 
 /** What a block leaves behind. */
 struct result {
-    uint64_t order;
+    uint64_t order, block; /**< its number in the order in which blocks run, and its linear index */
     bool done;
     const struct simt_site *waits_at; /**< the barrier of the grid where it waits, or NULL */
     int error;                        /**< cudaError_t; the block stopped there */
@@ -56,6 +59,8 @@ struct result {
     uint32_t
         released_tick; /**< what came before it was fenced behind a barrier, then followed by an atomic */
     struct vector releases; /**< struct fence: what else was */
+    struct vector epochs;   /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
+    uint64_t cluster;       /**< 1 + which cluster it is of; 0: of none with other blocks */
     bool grids_waited;      /**< some thread waited for the launch in front, or it is over anyway */
     bool let_go;            /**< the next launch may start, as far as this block is concerned */
     bool let_go_waited;     /**< and that was after it had waited */
@@ -169,6 +174,9 @@ struct doubt {
     uint8_t before[16];  /**< what was there */
 };
 
+/** Where a block of a cluster is while its threads wait at the barrier of the grid. */
+enum away { AWAY_NOT, AWAY_YES, AWAY_COMING };
+
 struct worker {
     /* read at every access */
     uintptr_t stack_base;
@@ -189,6 +197,7 @@ struct worker {
         uint64_t when;
     };
     uint32_t block_start, last_barrier;
+    uint32_t certain; /**< what was done in the block's memory before this tick is ordered, whoever did it */
     uint32_t touch_tick;
 
     struct thread *current;
@@ -198,7 +207,17 @@ struct worker {
     void *scheduler; /**< context of the OS thread itself */
     bool abandoned;  /**< the block ended at a finding */
 
-    uint32_t clock;  /**< the last tick given out */
+    uint32_t *clock; /**< the last tick given out: the worker's own, or that of the cluster */
+    uint32_t own_clock;
+    int index;               /**< of the worker: 0 is whoever launches */
+    struct cluster *cluster; /**< that the running block is in, with others; else NULL */
+    unsigned position, rank; /**< of the block in it: in which order it runs, and its rank */
+    enum away away;          /**< it waits for blocks of other clusters, too */
+    bool over;               /**< it has ended */
+    struct visit *visits;    /**< by other blocks of the cluster (distant.c), by thread */
+    bool visited;
+    struct clock *peer_pool; /**< clocks of other blocks that have not been given out */
+    unsigned peers_left;
     unsigned fences; /**< how many there were that no atomic has followed yet, or more */
     bool waited;     /**< earlier blocks are known to be finished */
     bool named_used; /**< some thread of this block came to a barrier of named.c */
@@ -257,6 +276,12 @@ struct pool {
 extern struct pool simt_pool;
 extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
 
+/** @brief What cells of other blocks call thread @p thread of @p w's block, which is in a cluster; at least FOREIGN. */
+unsigned simt_foreign_actor(const struct worker *w, unsigned thread);
+/** @brief Who that is, for a finding. */
+struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, int access);
+/** @brief Whose shared memory an address lies in: @p w itself, a worker whose block is of the same cluster, or NULL. */
+struct worker *simt_owner_of(struct worker *w, uintptr_t address);
 /** @brief In which of the worker's spaces an address lies. */
 enum place simt_place_of(const struct worker *w, uintptr_t address);
 

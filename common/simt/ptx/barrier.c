@@ -17,16 +17,28 @@ enum {
 enum { RELAXED = 2 };
 enum { OBJECT_BYTES = 8 };
 
-/* The object that operand @p operand is the address of. */
-static void *object(const struct run *run, const struct op *op, unsigned operand)
+/* The object that operand @p operand is the address of; with @p any, of any block of the cluster. */
+static void *object_of(const struct run *run, const struct op *op, unsigned operand, bool any)
 {
+    enum { CLUSTER_SPACE = 3 };
     const uint64_t address = ptx_word(run, op, operand) + (uint64_t)op->offset[0];
+    void *pointer = (void *)(uintptr_t)address;
     if (simt_self() == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (op->modifier[SPACE] == CLUSTER_SPACE)
+        return simt_cluster_checked(address, OBJECT_BYTES, SIMT_ATOMIC, run->pc);
     if (op->modifier[SPACE] != 0) return simt_shared_checked(address, OBJECT_BYTES, SIMT_ATOMIC, run->pc);
-    if (!simt_is_shared_pointer((void *)(uintptr_t)address))
+    if (!any && simt_rank_of_pointer(pointer) >= 0 && !simt_is_shared_pointer(pointer))
+        simt_refuse_access("out-of-bounds", pointer, OBJECT_BYTES, SIMT_ATOMIC,
+                           "this is an mbarrier of another block of the cluster, where one may only arrive",
+                           run->pc);
+    if (simt_rank_of_pointer(pointer) < 0)
         simt_refuse_access("out-of-bounds", (void *)(uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC,
                            "an mbarrier lies in shared memory", run->pc);
-    return (void *)(uintptr_t)address;
+    return pointer;
+}
+static void *object(const struct run *run, const struct op *op, unsigned operand)
+{
+    return object_of(run, op, operand, false);
 }
 
 static unsigned how(const struct op *op)
@@ -44,11 +56,11 @@ static void inval(struct run *run, const struct op *op)
 }
 static void expect_tx(struct run *run, const struct op *op)
 {
-    simt_mbarrier_expect(&op->site, object(run, op, 0), ptx_u32(run, op, 1), run->pc);
+    simt_mbarrier_expect(&op->site, object_of(run, op, 0, true), ptx_u32(run, op, 1), run->pc);
 }
 static void complete_tx(struct run *run, const struct op *op)
 {
-    simt_mbarrier_complete(&op->site, object(run, op, 0), ptx_u32(run, op, 1), run->pc);
+    simt_mbarrier_complete(&op->site, object_of(run, op, 0, true), ptx_u32(run, op, 1), run->pc);
 }
 
 /* state, [address], count */
@@ -58,7 +70,7 @@ static void arrive_as(struct run *run, const struct op *op, unsigned more)
     const uint32_t count = op->slot[2] != NO_SLOT ? ptx_u32(run, op, 2) : 1;
     if (op->modifier[FORM] == NO_COMPLETE) more |= SIMT_MBARRIER_NO_COMPLETE;
     ptx_set(run, op, 0,
-            simt_mbarrier_arrive(&op->site, object(run, op, 1), count, 0, how(op) | more, run->pc));
+            simt_mbarrier_arrive(&op->site, object_of(run, op, 1, true), count, 0, how(op) | more, run->pc));
 }
 static void arrive(struct run *run, const struct op *op)
 {
@@ -73,12 +85,13 @@ static void arrive_drop(struct run *run, const struct op *op)
 static void arrive_expect(struct run *run, const struct op *op)
 {
     ptx_set(run, op, 0,
-            simt_mbarrier_arrive(&op->site, object(run, op, 1), 1, ptx_u32(run, op, 2), how(op), run->pc));
+            simt_mbarrier_arrive(&op->site, object_of(run, op, 1, true), 1, ptx_u32(run, op, 2), how(op),
+                                 run->pc));
 }
 static void arrive_drop_expect(struct run *run, const struct op *op)
 {
     ptx_set(run, op, 0,
-            simt_mbarrier_arrive(&op->site, object(run, op, 1), 1, ptx_u32(run, op, 2),
+            simt_mbarrier_arrive(&op->site, object_of(run, op, 1, true), 1, ptx_u32(run, op, 2),
                                  how(op) | SIMT_MBARRIER_DROP, run->pc));
 }
 

@@ -1,8 +1,6 @@
 /**
  * @file bulk.c
  * @brief Bulk copies and tensor copies, their reductions and groups: cp.async.bulk and cp.async.bulk.tensor (machine/bulk_copies.c).
- *
- * A block is alone in its cluster as far as these go: `.shared::cluster` is its own shared memory.
  */
 #include "../tensor_map.h"
 #include "numbers.h"
@@ -10,8 +8,6 @@
 #include "program.h"
 
 #include <string.h>
-
-enum { OWN_BLOCK = 1 }; /* the mask of a multicast */
 
 /* ---- operands ------------------------------------------------------------------------------------------- */
 
@@ -26,6 +22,15 @@ static void *shared(const struct run *run, const struct op *op, unsigned operand
 {
     return simt_shared_checked(ptx_word(run, op, operand) + (uint64_t)op->offset[number], bytes, access,
                                run->pc);
+}
+
+/* The same of any block of the cluster, where the name says so: its modifier number @p which is 1. */
+static void *receiving(const struct run *run, const struct op *op, unsigned which, unsigned operand,
+                       unsigned number, size_t bytes, int access)
+{
+    const uint64_t offset = ptx_word(run, op, operand) + (uint64_t)op->offset[number];
+    if (op->modifier[which] != 1) return shared(run, op, operand, number, bytes, access);
+    return simt_cluster_checked(offset, bytes, access, run->pc);
 }
 
 static char *global(const struct run *run, const struct op *op, unsigned operand, unsigned number)
@@ -46,31 +51,37 @@ static void take_tensor(const struct run *run, const struct op *op, unsigned ope
                            "a tensor map needs an address that is a multiple of 64", run->pc);
 }
 
-static void demand_own_block(const struct run *run, const struct op *op, unsigned operand)
+/* The mask of a multicast, at slot @p operand. */
+static unsigned blocks_of(const struct run *run, const struct op *op, unsigned operand)
 {
-    if ((ptx_u32(run, op, operand) & 0xffff) != OWN_BLOCK)
-        simt_stop(&op->site, "unsupported", "%s to the blocks 0x%x of the cluster", op->site.what,
-                  ptx_u32(run, op, operand) & 0xffff);
+    const unsigned blocks = ptx_u32(run, op, operand) & 0xffff;
+    if (blocks == 0) simt_stop(&op->site, "unsupported", "%s to no block: its mask is 0", op->site.what);
+    return blocks;
 }
 
 /* ---- plain bytes ---------------------------------------------------------------------------------------- */
 
 /* [shared], [global], bytes, [mbarrier] */
-static void load(struct run *run, const struct op *op)
+static void load_to(const struct run *run, const struct op *op, unsigned blocks)
 {
-    demand_device(op);
     const size_t bytes = ptx_u32(run, op, 2);
-    const struct simt_bulk b = {.shared = shared(run, op, 0, 0, bytes, SIMT_WRITE),
+    const struct simt_bulk b = {.shared = receiving(run, op, 0, 0, 0, bytes, SIMT_WRITE),
                                 .global = global(run, op, 1, 1),
                                 .bytes = bytes,
-                                .mbarrier = shared(run, op, 3, 2, 8, SIMT_ATOMIC),
+                                .mbarrier = receiving(run, op, 0, 3, 2, 8, SIMT_ATOMIC),
+                                .blocks = blocks,
                                 .pc = run->pc};
     simt_bulk_load(&op->site, &b);
 }
+static void load(struct run *run, const struct op *op)
+{
+    demand_device(op);
+    load_to(run, op, 0);
+}
 static void load_multicast(struct run *run, const struct op *op)
 {
-    demand_own_block(run, op, 4);
-    load(run, op);
+    demand_device(op);
+    load_to(run, op, blocks_of(run, op, 4));
 }
 
 /* [global], [shared], bytes */
@@ -85,15 +96,17 @@ static void store(struct run *run, const struct op *op)
     simt_bulk_store(&op->site, &b);
 }
 
-/* [shared], [shared], bytes, [mbarrier] */
+/* [shared], of any block of the cluster, [shared], bytes, [mbarrier], of the block that receives */
 static struct simt_bulk between_of(const struct run *run, const struct op *op)
 {
     demand_device(op);
     const size_t bytes = ptx_u32(run, op, 2);
     return (struct simt_bulk){.shared = shared(run, op, 1, 1, bytes, SIMT_READ),
-                              .global = shared(run, op, 0, 0, bytes, SIMT_WRITE),
+                              .global = simt_cluster_checked(ptx_word(run, op, 0) + (uint64_t)op->offset[0],
+                                                             bytes, SIMT_WRITE, run->pc),
                               .bytes = bytes,
-                              .mbarrier = shared(run, op, 3, 2, 8, SIMT_ATOMIC),
+                              .mbarrier = simt_cluster_checked(ptx_word(run, op, 3) + (uint64_t)op->offset[2],
+                                                               8, SIMT_ATOMIC, run->pc),
                               .pc = run->pc};
 }
 static void between(struct run *run, const struct op *op)
@@ -165,19 +178,23 @@ static void reduce_between(struct run *run, const struct op *op)
 /* ---- tensors -------------------------------------------------------------------------------------------- */
 
 /* [shared], [map, {...}], [mbarrier] */
+static void load_tensor_to(const struct run *run, const struct op *op, unsigned blocks)
+{
+    struct simt_bulk b = {.pc = run->pc, .blocks = blocks};
+    take_tensor(run, op, 1, 1, &b);
+    b.shared = receiving(run, op, 1, 0, 0, 16, SIMT_WRITE);
+    b.mbarrier = receiving(run, op, 1, 2 + b.rank, 2, 8, SIMT_ATOMIC);
+    simt_bulk_load(&op->site, &b);
+}
 static void load_tensor(struct run *run, const struct op *op)
 {
-    struct simt_bulk b = {.pc = run->pc};
     demand_device(op);
-    take_tensor(run, op, 1, 1, &b);
-    b.shared = shared(run, op, 0, 0, 16, SIMT_WRITE);
-    b.mbarrier = shared(run, op, 2 + b.rank, 2, 8, SIMT_ATOMIC);
-    simt_bulk_load(&op->site, &b);
+    load_tensor_to(run, op, 0);
 }
 static void load_tensor_multicast(struct run *run, const struct op *op)
 {
-    demand_own_block(run, op, 3u + op->modifier[0]);
-    load_tensor(run, op);
+    demand_device(op);
+    load_tensor_to(run, op, blocks_of(run, op, 3u + op->modifier[0]));
 }
 
 /* [map, {...}], [shared] */

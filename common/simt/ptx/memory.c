@@ -38,8 +38,11 @@ static void *global_address(const struct run *run, const struct op *op, unsigned
 static void *shared_address(const struct run *run, const struct op *op, unsigned operand, size_t bytes,
                             int access)
 {
-    void *address =
-        simt_shared_checked(ptx_word(run, op, operand) + (uint64_t)op->offset[0], bytes, access, run->pc);
+    enum { SPACE = 2, CLUSTER_SPACE = 3 };
+    const uint64_t offset = ptx_word(run, op, operand) + (uint64_t)op->offset[0];
+    void *address = op->modifier[SPACE] == CLUSTER_SPACE
+                        ? simt_cluster_checked(offset, bytes, access, run->pc)
+                        : simt_shared_checked(offset, bytes, access, run->pc);
     demand_alignment(run, address, bytes, access);
     return address;
 }
@@ -232,11 +235,16 @@ static void createpolicy(struct run *run, const struct op *op)
 }
 static void isspacep(struct run *run, const struct op *op)
 {
-    enum { GLOBAL_SPACE = 1, SHARED_LAST = 4 };
+    enum { GLOBAL_SPACE = 1, CLUSTER_SPACE = 4, LOCAL_SPACE };
     const void *pointer = (const void *)(uintptr_t)ptx_word(run, op, 1);
     const unsigned space = op->modifier[0];
-    const bool shared = simt_is_shared_pointer(pointer) != 0, global = simt_is_device_pointer(pointer) != 0;
-    ptx_set(run, op, 0, space == GLOBAL_SPACE ? global : space <= SHARED_LAST ? shared : !shared && !global);
+    const bool shared = simt_is_shared_pointer(pointer) != 0, global = simt_is_device_pointer(pointer) != 0,
+               cluster = simt_rank_of_pointer(pointer) >= 0;
+    ptx_set(run, op, 0,
+            space == GLOBAL_SPACE    ? global
+            : space == LOCAL_SPACE   ? !cluster && !global
+            : space == CLUSTER_SPACE ? cluster
+                                     : shared);
 }
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */

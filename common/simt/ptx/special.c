@@ -128,7 +128,35 @@ static unsigned component(struct simt_extent e, int which)
     return which == 0 ? e.x : which == 1 ? e.y : e.z;
 }
 
-/* Without clusters a block is a cluster of its own. */
+static uint64_t place_in_cluster(int which)
+{
+    const struct simt_cluster_place p = simt_cluster_place();
+    switch (which) {
+    case CLUSTERID_X:
+    case CLUSTERID_Y:
+    case CLUSTERID_Z:
+        return component(p.cluster, which - CLUSTERID_X);
+    case NCLUSTERID_X:
+    case NCLUSTERID_Y:
+    case NCLUSTERID_Z:
+        return component(p.clusters, which - NCLUSTERID_X);
+    case CLUSTER_CTAID_X:
+    case CLUSTER_CTAID_Y:
+    case CLUSTER_CTAID_Z:
+        return component(p.block, which - CLUSTER_CTAID_X);
+    case CLUSTER_NCTAID_X:
+    case CLUSTER_NCTAID_Y:
+    case CLUSTER_NCTAID_Z:
+        return component(p.blocks, which - CLUSTER_NCTAID_X);
+    case CLUSTER_CTARANK:
+        return p.rank;
+    case CLUSTER_NCTARANK:
+        return p.size;
+    default:
+        return (uint64_t)p.is_explicit;
+    }
+}
+
 static uint64_t place_in_grid(int which, const struct simt_identity *self)
 {
     switch (which) {
@@ -148,21 +176,8 @@ static uint64_t place_in_grid(int which, const struct simt_identity *self)
     case NCTAID_Y:
     case NCTAID_Z:
         return component(self->grid_dim, which - NCTAID_X);
-    case CLUSTERID_X:
-    case CLUSTERID_Y:
-    case CLUSTERID_Z:
-        return component(self->block, which - CLUSTERID_X);
-    case NCLUSTERID_X:
-    case NCLUSTERID_Y:
-    case NCLUSTERID_Z:
-        return component(self->grid_dim, which - NCLUSTERID_X);
-    case CLUSTER_NCTAID_X:
-    case CLUSTER_NCTAID_Y:
-    case CLUSTER_NCTAID_Z:
-    case CLUSTER_NCTARANK:
-        return 1;
-    default: /* %cluster_ctaid, %cluster_ctarank, %is_explicit_cluster */
-        return 0;
+    default:
+        return place_in_cluster(which);
     }
 }
 

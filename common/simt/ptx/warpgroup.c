@@ -147,7 +147,7 @@ struct layout {
 static struct layout layout_of(uint64_t descriptor, bool transposed)
 {
     static const unsigned width[] = {LINE, 128, 64, 32};
-    return (struct layout){.start = (descriptor & 0x3fff) << 4,
+    return (struct layout){.start = (descriptor & 0x3fff) << 4 | simt_own_window(),
                            .leading = (descriptor >> 16 & 0x3fff) << 4,
                            .stride = (descriptor >> 32 & 0x3fff) << 4,
                            .base = (unsigned)(descriptor >> 49 & 7),

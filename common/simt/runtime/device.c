@@ -117,6 +117,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     describe_common(properties);
     properties->major = limits->capability / 10;
     properties->minor = limits->capability % 10;
+    properties->clusterLaunch = limits->capability >= 90;
     properties->multiProcessorCount = limits->multiprocessors;
     properties->memoryBusWidth = limits->memory_bus_bits;
     properties->l2CacheSize = limits->l2_bytes;
@@ -173,6 +174,7 @@ static const struct attribute_place attribute_places[] = {
     INT_AT(cudaDevAttrCanMapHostMemory, canMapHostMemory),
     INT_AT(cudaDevAttrManagedMemory, managedMemory),
     INT_AT(cudaDevAttrCooperativeLaunch, cooperativeLaunch),
+    INT_AT(cudaDevAttrClusterLaunch, clusterLaunch),
     INT_AT(cudaDevAttrConcurrentManagedAccess, concurrentManagedAccess),
     INT_AT(cudaDevAttrMemoryPoolsSupported, memoryPoolsSupported),
     INT_AT(cudaDevAttrGlobalL1CacheSupported, globalL1CacheSupported),

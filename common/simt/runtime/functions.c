@@ -17,6 +17,7 @@ struct function_entry {
     const void *function;
     int max_dynamic; /**< -1: no opt-in */
     int carveout;
+    int non_portable; /**< clusters of more than 8 blocks are allowed */
 };
 static struct function_entry *entries;
 static size_t entry_count, entry_capacity;
@@ -34,14 +35,14 @@ static struct function_entry *find_or_make(const void *function)
         entries = more;
         entry_capacity = capacity;
     }
-    entries[entry_count] = (struct function_entry){function, -1, cudaSharedmemCarveoutDefault};
+    entries[entry_count] = (struct function_entry){function, -1, cudaSharedmemCarveoutDefault, 0};
     return &entries[entry_count++];
 }
 
 /** A copy of what is known of @p function. */
 static struct function_entry look_up(const void *function)
 {
-    struct function_entry found = {function, -1, cudaSharedmemCarveoutDefault};
+    struct function_entry found = {function, -1, cudaSharedmemCarveoutDefault, 0};
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < entry_count; i++)
         if (entries[i].function == function) found = entries[i];
@@ -75,13 +76,15 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     size_t available = device_limits()->shared_per_block_optin - simt_static_shared_bytes(NULL, function);
     int is_size = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize;
     int is_carveout = attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
-    if (!is_size && !is_carveout) return runtime_result(cudaErrorInvalidValue);
+    int is_non_portable = attribute == cudaFuncAttributeNonPortableClusterSizeAllowed;
+    if (!is_size && !is_carveout && !is_non_portable) return runtime_result(cudaErrorInvalidValue);
     if (is_size && (value < 0 || (size_t)value > available)) return runtime_result(cudaErrorInvalidValue);
     if (is_carveout && (value < -1 || value > 100)) return runtime_result(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
     struct function_entry *entry = find_or_make(function);
     if (entry != NULL && is_size) entry->max_dynamic = value;
     if (entry != NULL && is_carveout) entry->carveout = value;
+    if (entry != NULL && is_non_portable) entry->non_portable = value != 0;
     pthread_mutex_unlock(&lock);
     return runtime_result(entry != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -92,6 +95,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     if (attributes == NULL) return runtime_result(cudaErrorInvalidValue);
     if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
     size_t static_bytes = simt_static_shared_bytes(NULL, function);
+    int differ;
+    const struct simt_extent cluster = simt_declared_cluster(NULL, function, &differ);
     *attributes = (struct cudaFuncAttributes){
         .sharedSizeBytes = static_bytes,
         .maxThreadsPerBlock = THREADS_PER_BLOCK,
@@ -99,6 +104,11 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         .binaryVersion = device_limits()->capability,
         .maxDynamicSharedSizeBytes = (int)function_dynamic_limit(function, static_bytes),
         .preferredShmemCarveout = look_up(function).carveout,
+        .clusterDimMustBeSet = cluster.x != 0,
+        .requiredClusterWidth = (int)cluster.x,
+        .requiredClusterHeight = (int)cluster.y,
+        .requiredClusterDepth = (int)cluster.z,
+        .nonPortableClusterSizeAllowed = look_up(function).non_portable,
     };
     return cudaSuccess;
 }
@@ -158,12 +168,53 @@ static cudaError_t check_cooperative(const struct simt_launch *launch, size_t st
     return (uint64_t)g->x * g->y * g->z > resident ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
 }
 
+enum { PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16 };
+
+/** Whether a kernel may run in clusters of this shape; a launch whose template arguments were deduced names no function. */
+static int cluster_is_allowed(const void *function, struct simt_extent cluster)
+{
+    const unsigned limit =
+        function == NULL || look_up(function).non_portable ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    return device_limits()->capability >= 90 && cluster.x != 0 && cluster.y != 0 && cluster.z != 0 &&
+           cluster.x <= limit && cluster.y <= limit && cluster.z <= limit &&
+           cluster.x * cluster.y * cluster.z <= limit;
+}
+
+static cudaError_t check_cluster(const struct simt_launch *launch)
+{
+    const struct simt_extent *g = &launch->grid, c = launch->cluster;
+    if (c.x == 0 && c.y == 0 && c.z == 0) return cudaSuccess;
+    if (!cluster_is_allowed(launch->function, c)) return cudaErrorInvalidClusterSize;
+    return g->x % c.x != 0 || g->y % c.y != 0 || g->z % c.z != 0 ? cudaErrorInvalidConfiguration
+                                                                 : cudaSuccess;
+}
+
+/** The clusters that the kernel itself asks for, if the launch does not. Returns 0 if the two do not agree. */
+static int take_declared_cluster(struct simt_launch *launch)
+{
+    int differ;
+    const struct simt_extent asked = launch->cluster;
+    const struct simt_extent own = simt_declared_cluster(launch->kernel, launch->function, &differ);
+    if (differ) {
+        simt_finding("unsupported", &launch->site,
+                     "instances of %s have different __cluster_dims__: name its template arguments in the "
+                     "launch",
+                     launch->kernel);
+        return 0;
+    }
+    if (own.x == 0) return 1;
+    launch->cluster = own;
+    return asked.x == 0 || (asked.x == own.x && asked.y == own.y && asked.z == own.z);
+}
+
 /** The limits that hardware checks before anything runs. (CUDA 12 said cudaErrorInvalidConfiguration.) */
 static cudaError_t check_launch(const struct simt_launch *launch)
 {
     const struct simt_extent *g = &launch->grid, *b = &launch->block;
     if (g->x == 0 || g->y == 0 || g->z == 0 || b->x == 0 || b->y == 0 || b->z == 0)
         return cudaErrorInvalidValue;
+    const cudaError_t cluster = check_cluster(launch);
+    if (cluster != cudaSuccess) return cluster;
     if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT) return cudaErrorInvalidValue;
     if (b->x > THREADS_PER_BLOCK || b->y > THREADS_PER_BLOCK || b->z > BLOCK_Z_LIMIT ||
         (uint64_t)b->x * b->y * b->z > THREADS_PER_BLOCK)
@@ -183,8 +234,9 @@ static cudaError_t check_launch(const struct simt_launch *launch)
 
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
 
-cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream)
+cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_bytes, cudaStream_t stream)
 {
+    struct simt_launch own = *asked, *const launch = &own;
     if (simt_self() != NULL)
         simt_stop(&launch->site, "unsupported",
                   "a kernel launches the kernel %s: dynamic parallelism is not supported", launch->kernel);
@@ -192,7 +244,7 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = cudaErrorInvalidDeviceFunction;
     if (launches_kernel(launch, args_bytes))
-        error = check_launch(launch);
+        error = take_declared_cluster(launch) ? check_launch(launch) : cudaErrorInvalidClusterSize;
     else
         simt_finding("unsupported", &launch->site, "%s is launched, but is not __global__", launch->kernel);
     if (error != cudaSuccess) {
@@ -204,11 +256,11 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
 }
 
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
-                                   int *cooperative);
+                                   int *cooperative, struct simt_extent *cluster);
 
-/** What one attribute does here: nothing, or *@p early or *@p cooperative, or it is refused. */
+/** What one attribute does here: nothing, or *@p early, *@p cooperative or *@p cluster, or it is refused. */
 static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunchAttribute *attribute,
-                                  int *early, int *cooperative)
+                                  int *early, int *cooperative, struct simt_extent *cluster)
 {
     const cudaLaunchAttributeValue *value = &attribute->val;
     switch (attribute->id) {
@@ -226,10 +278,10 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
         *cooperative = value->cooperative != 0;
         return cudaSuccess;
     case cudaLaunchAttributeClusterDimension:
-        if (value->clusterDim.x == 1 && value->clusterDim.y == 1 && value->clusterDim.z == 1)
-            return cudaSuccess;
-        return runtime_refuse(*site, "a cluster of thread blocks is");
-    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+        *cluster = (struct simt_extent){value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+        return cudaSuccess;
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference: /* says where, not what */
+        return cudaSuccess;
     case cudaLaunchAttributePreferredClusterDimension:
     case cudaLaunchAttributeProgrammaticEvent:
     case cudaLaunchAttributeLaunchCompletionEvent:
@@ -241,14 +293,14 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
 }
 
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
-                                   int *cooperative)
+                                   int *cooperative, struct simt_extent *cluster)
 {
     cudaError_t error = cudaSuccess;
     RETURN_IF_LOST();
     if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
         return runtime_result(cudaErrorInvalidValue);
     for (unsigned i = 0; i < config->numAttrs && error == cudaSuccess; i++)
-        error = take_attribute(site, &config->attrs[i], early, cooperative);
+        error = take_attribute(site, &config->attrs[i], early, cooperative, cluster);
     if (error != cudaSuccess && stream_is_valid(config->stream)) capture_spoil(config->stream);
     return error;
 }
@@ -335,6 +387,63 @@ cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const voi
         *block_threads = threads;
         *grid_blocks = (int)blocks * device_limits()->multiprocessors;
     }
+    return cudaSuccess;
+}
+
+/* ---- occupancy: clusters ------------------------------------------------------------------------------- */
+
+/** The shape that a launch of @p function asks for; 0 if it is not allowed. */
+static unsigned cluster_blocks(const void *function, const cudaLaunchConfig_t *config)
+{
+    int differ;
+    struct simt_extent cluster = simt_declared_cluster(NULL, function, &differ);
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttributeValue *value = &config->attrs[i].val;
+        if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+            cluster = (struct simt_extent){value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+    }
+    if (cluster.x == 0) cluster = (struct simt_extent){1, 1, 1};
+    return cluster_is_allowed(function, cluster) ? cluster.x * cluster.y * cluster.z : 0;
+}
+
+static int is_config(const void *result, const void *function, const cudaLaunchConfig_t *config)
+{
+    return result != NULL && function != NULL && config != NULL &&
+           (config->numAttrs == 0 || config->attrs != NULL);
+}
+
+static size_t resident_of(const void *function, const cudaLaunchConfig_t *config)
+{
+    const dim3 *b = &config->blockDim;
+    return resident_blocks(function, (int)(b->x * b->y * b->z), config->dynamicSmemBytes);
+}
+
+/** A cluster's blocks lie in one GPC: of so many SMs, as if no GPC had any of them missing. */
+enum { SMS_OF_GPC = 16 };
+
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function,
+                                           const cudaLaunchConfig_t *config)
+{
+    RETURN_IF_LOST();
+    if (!is_config(clusters, function, config)) return runtime_result(cudaErrorInvalidValue);
+    const unsigned size = cluster_blocks(function, config);
+    if (size == 0) return runtime_result(cudaErrorInvalidClusterSize);
+    const size_t blocks = resident_of(function, config), sms = (size_t)device_limits()->multiprocessors;
+    const size_t whole = sms / SMS_OF_GPC, rest = sms % SMS_OF_GPC;
+    *clusters = (int)(whole * (SMS_OF_GPC * blocks / size) + rest * blocks / size);
+    return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function,
+                                                 const cudaLaunchConfig_t *config)
+{
+    RETURN_IF_LOST();
+    if (!is_config(size, function, config)) return runtime_result(cudaErrorInvalidValue);
+    size_t most = look_up(function).non_portable ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    if (device_limits()->capability < 90) most = 1;
+    const size_t fits = resident_of(function, config) * SMS_OF_GPC;
+    while (most > fits) most /= 2;
+    *size = (int)most;
     return cudaSuccess;
 }
 

@@ -20,7 +20,10 @@ const struct kernel *kernels_find(const struct kernels *kernels, const char *nam
 
 void kernels_drop(struct kernels *kernels)
 {
-    for (size_t i = 0; i < kernels->count; i++) free(kernels->list[i].name);
+    for (size_t i = 0; i < kernels->count; i++) {
+        free(kernels->list[i].name);
+        free(kernels->list[i].cluster);
+    }
     free(kernels->list);
     *kernels = (struct kernels){0};
 }
@@ -81,6 +84,10 @@ static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t n
         kernels->list[kernels->count++] = found;
         return;
     }
+    if (known->cluster == NULL)
+        known->cluster = found.cluster;
+    else
+        free(found.cluster);
     known->definitions += found.definitions;
     known->has_defaults |= found.has_defaults;
     if (known->parameters != found.parameters)
@@ -89,23 +96,45 @@ static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t n
         known->template_parameters = found.template_parameters;
 }
 
+/** What stands between the parentheses of `__cluster_dims__` from @p first to @p last, or NULL. */
+static char *find_cluster(const struct tokens *t, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        if (!token_is(t, i, "__cluster_dims__") || !token_is(t, i + 1, "(")) continue;
+        struct text text = {0};
+        text_add_string(&text, "");
+        for (size_t j = i + 2, close = match_forward(t, i + 1); j < close; j++)
+            text_printf(&text, "%.*s ", (int)t->list[j].length, t->source + t->list[j].start);
+        return text.data;
+    }
+    return NULL;
+}
+
+/** The name of the kernel that is declared around the `__global__` at @p i, or a boundary. */
+static size_t find_kernel_name(const struct tokens *t, size_t i)
+{
+    size_t name = i + 1;
+    while (!is_boundary(t, name) &&
+           !(t->list[name].kind == TOKEN_WORD && token_is(t, name + 1, "(") && !takes_parentheses(t, name)))
+        name = takes_parentheses(t, name) ? match_forward(t, name + 1) + 1 : name + 1;
+    return name;
+}
+
 /** The declaration around the `__global__` at @p i. */
 static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i)
 {
-    size_t first = declaration_start(t, i), name = i + 1;
-    struct kernel found = {NULL, -1, 0, 0, 0};
+    size_t first = declaration_start(t, i), name = find_kernel_name(t, i);
+    struct kernel found = {NULL, -1, 0, 0, 0, NULL};
     if (token_is(t, first, "template")) {
         size_t close = match_angle_forward(t, first + 1);
         if (close == first + 2) return; /* template <>: the general template is declared elsewhere */
         found.template_parameters = count_required(t, first + 1, close);
     }
-    while (!is_boundary(t, name) &&
-           !(t->list[name].kind == TOKEN_WORD && token_is(t, name + 1, "(") && !takes_parentheses(t, name)))
-        name = takes_parentheses(t, name) ? match_forward(t, name + 1) + 1 : name + 1;
     if (is_boundary(t, name)) return;
     size_t close = match_forward(t, name + 1), after = close + 1;
     while (!is_boundary(t, after)) after++;
     found.definitions = token_is(t, after, "{");
+    found.cluster = find_cluster(t, first, after);
     found.parameters = count_items(t, name + 1, close);
     found.has_defaults = has_default_argument(t, name + 1, close);
     add_kernel(kernels, t, name, found);
@@ -133,6 +162,34 @@ void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
     for (size_t i = 1; i + 1 < tokens->count; i++)
         if (tokens->list[i].kind == TOKEN_WORD && token_is(tokens, i + 1, "("))
             note_namesake(kernels, tokens, i);
+}
+
+/** Takes `__cluster_dims__(...)` away between two tokens. */
+static void remove_cluster(struct rewriter *r, size_t first, size_t last)
+{
+    const struct tokens *t = r->tokens;
+    for (size_t i = first; i < last; i++)
+        if (token_is(t, i, "__cluster_dims__") && token_is(t, i + 1, "("))
+            edit_remove_tokens(r, i, match_forward(t, i + 1));
+}
+
+/** The body of a kernel whose declaration says `__cluster_dims__`, this one or an earlier one, begins with a record of it. */
+void rewrite_kernel(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    size_t name = find_kernel_name(t, i);
+    if (is_boundary(t, name)) return;
+    size_t body = match_forward(t, name + 1) + 1;
+    while (!is_boundary(t, body)) body++;
+    if (!token_is(t, body, "{") && !token_is(t, body, ";")) return;
+    remove_cluster(r, declaration_start(t, i), body);
+    if (token_is(t, body, ";")) return;
+    char *own = find_cluster(t, declaration_start(t, i), body);
+    const struct kernel *k = kernels_find(r->kernels, t->source + t->list[name].start, t->list[name].length);
+    const char *cluster = own != NULL ? own : k != NULL && k->definitions < 2 ? k->cluster : NULL;
+    if (cluster != NULL)
+        edit_add(r, token_end(t, body), 0, format_string(" SIMT_CLUSTER_DIMS(%s);", cluster));
+    free(own);
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */

@@ -92,6 +92,7 @@ static size_t rewrite_word(struct rewriter *r, size_t i)
     if (token_is(t, i, "__shared__")) return rewrite_shared(r, i);
     if (token_is(t, i, "__device__")) rewrite_device_variable(r, i);
     if (token_is(t, i, "__constant__")) rewrite_constant(r, i);
+    if (token_is(t, i, "__global__")) rewrite_kernel(r, i);
     if (token_is(t, i, "cudaLaunchKernel") || token_is(t, i, "cudaLaunchCooperativeKernel"))
         rewrite_launch_call(r, i);
     if (token_is(t, i, "asm") || token_is(t, i, "__asm__") || token_is(t, i, "__asm")) rewrite_assembly(r, i);

@@ -9,6 +9,7 @@
  * | `__shared__ float a[32], b;` | a red zone and a thread_local variable for each |
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
  * | `__device__ int table[4];` | the variable in the section of device variables |
+ * | `__cluster_dims__(2, 1, 1)` | a record in the kernel's body that says so |
  * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
  * | `asm volatile(...)` that is PTX | a call that runs it: assembly.c says which those are |
  * | `cudaLaunchKernel((void *)k, ...)` | the call without the cast, so that k's parameter types are known |
@@ -30,6 +31,7 @@ struct kernel {
     int definitions;         /**< more than one: overloads, or namespaces */
     int parameters;
     int has_defaults; /**< some parameter has a default argument */
+    char *cluster;    /**< what some declaration has between the parentheses of `__cluster_dims__`, or NULL */
 };
 struct kernels {
     struct kernel *list;

@@ -57,5 +57,6 @@ size_t rewrite_shared(struct rewriter *r, size_t i);
 void rewrite_device_variable(struct rewriter *r, size_t i);
 void rewrite_constant(struct rewriter *r, size_t i);
 void rewrite_assembly(struct rewriter *r, size_t i);
+void rewrite_kernel(struct rewriter *r, size_t i);
 
 #endif

@@ -99,8 +99,9 @@ size_t declaration_start(const struct tokens *t, size_t i)
 
 int takes_parentheses(const struct tokens *t, size_t i)
 {
-    static const char *const words[] = {"alignas",  "__align__",         "__builtin_align__", "__attribute__",
-                                        "decltype", "__launch_bounds__", "__typeof__",        "typeof"};
+    static const char *const words[] = {
+        "alignas",    "__align__", "__builtin_align__", "__attribute__",   "decltype", "__launch_bounds__",
+        "__typeof__", "typeof",    "__maxnreg__",       "__cluster_dims__"};
     for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
         if (token_is(t, i, words[w])) return i + 1 < t->count && token_is(t, i + 1, "(");
     return 0;

@@ -14,24 +14,12 @@ enum {
     SHARED_BYTES = STAGES * STAGE_BYTES + 1024
 };
 
-/** A stage of the ring, and the parity of the phase that its mbarriers are in. */
-struct ring {
-    unsigned stage, parity;
-};
-
-static __device__ __forceinline__ void advance(struct ring *r)
-{
-    if (++r->stage < STAGES) return;
-    r->stage = 0;
-    r->parity ^= 1;
-}
-
 /** One thread. The first pass over the ring waits for nobody: the parity of the phase before the first is taken as over. */
 static __device__ void load_slices(char *stages, uint64_t *full, uint64_t *empty, const CUtensorMap *a,
                                    const CUtensorMap *b, int slices)
 {
     struct ring r = {0, 1};
-    for (int s = 0; s < slices; s++, advance(&r)) {
+    for (int s = 0; s < slices; s++, advance<STAGES>(&r)) {
         mbarrier_wait(&empty[r.stage], r.parity);
         mbarrier_arrive_expect(&full[r.stage], STAGE_BYTES);
         char *to = stages + r.stage * STAGE_BYTES;
@@ -46,7 +34,7 @@ static __device__ void multiply_slices(float (&d)[SUMS], unsigned stages, uint64
 {
     struct ring r = {0, 0};
     unsigned last = 0;
-    for (int s = 0; s < slices; s++, advance(&r)) {
+    for (int s = 0; s < slices; s++, advance<STAGES>(&r)) {
         const unsigned stage = stages + r.stage * STAGE_BYTES;
         mbarrier_wait(&full[r.stage], r.parity);
         multiply_slice(d, stage + group * GROUP_ROWS * 2 * TILE_K, stage + MATRIX_BYTES);

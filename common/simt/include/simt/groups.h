@@ -157,6 +157,57 @@ class grid_group : public thread_group
 };
 SIMT_INLINE grid_group this_grid() { return grid_group(); }
 
+/* ---- the cluster --------------------------------------------------------------------------------------- */
+
+/** @brief The blocks of the caller's cluster; without clusters, its block. */
+class cluster_group
+{
+  public:
+    struct arrival_token {};
+    static void sync(SIMT_HERE)
+    {
+        const simt_site *site = at.of("cluster_group::sync");
+        simt_cluster_arrive(site, 1);
+        simt_cluster_wait(site);
+    }
+    static arrival_token barrier_arrive(SIMT_HERE)
+    {
+        simt_cluster_arrive(at.of("cluster_group::barrier_arrive"), 1);
+        return arrival_token();
+    }
+    static void barrier_wait(SIMT_HERE) { simt_cluster_wait(at.of("cluster_group::barrier_wait")); }
+    static void barrier_wait(arrival_token &&, SIMT_HERE) { simt_cluster_wait(at.of("cluster_group::barrier_wait")); }
+    /** @brief The rank of the block in whose shared memory @p address lies. */
+    static unsigned int query_shared_rank(const void *address) { return (unsigned int)simt_rank_of_pointer(address); }
+    /** @brief The same variable in the shared memory of the block of @p rank. */
+    template <typename T> static T *map_shared_rank(T *address, int rank, SIMT_HERE)
+    {
+        return (T *)simt_pointer_of_rank(at.of("cluster_group::map_shared_rank"), (void *)address, (unsigned int)rank);
+    }
+    static dim3 block_index() { return to_dim3(simt_cluster_place().block); }
+    static unsigned int block_rank() { return simt_cluster_place().rank; }
+    static dim3 dim_blocks() { return to_dim3(simt_cluster_place().blocks); }
+    static unsigned int num_blocks() { return simt_cluster_place().size; }
+    static dim3 thread_index()
+    {
+        const simt_extent block = simt_cluster_place().block;
+        return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                    block.z * blockDim.z + threadIdx.z);
+    }
+    static unsigned int thread_rank() { return block_rank() * details::block_threads() + details::rank_in_block(); }
+    static dim3 dim_threads()
+    {
+        const simt_extent blocks = simt_cluster_place().blocks;
+        return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+    }
+    static unsigned int num_threads() { return num_blocks() * details::block_threads(); }
+    static unsigned int size() { return num_threads(); }
+
+  private:
+    static dim3 to_dim3(const simt_extent &e) { return dim3(e.x, e.y, e.z); }
+};
+SIMT_INLINE cluster_group this_cluster() { return cluster_group(); }
+
 /* ---- the block ----------------------------------------------------------------------------------------- */
 
 /** @brief Scratch for tiles of several warps; the device needs none. */

@@ -35,8 +35,16 @@
 #define __inline_hint__
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
+/* The rewriter takes it away where it finds the kernel that it is of. */
 #define __cluster_dims__(...)                                                                                \
-    _Pragma("GCC error \"thread block clusters are not supported on the software device\"")
+    _Pragma("GCC error \"__cluster_dims__ in a macro: write it where the kernel is declared\"")
+/** @brief What the rewriter makes of `__cluster_dims__`, at the beginning of the kernel's body: machine/image.c finds it by its name. */
+#define SIMT_CLUSTER_DIMS(...)                                                                               \
+    __attribute__((used)) static constexpr simt_extent simt_cluster_dims = simt_cluster_of(__VA_ARGS__)
+constexpr simt_extent simt_cluster_of(unsigned int x, unsigned int y = 1, unsigned int z = 1)
+{
+    return simt_extent{x, y, z};
+}
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))

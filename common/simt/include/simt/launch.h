@@ -21,9 +21,9 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
 /** @brief Refuses a kernel that is only a void pointer. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
 /** @brief Whether a launch may have these attributes; *@p early is 1 if one lets it start early, *@p cooperative if its blocks may
- *         wait for each other. */
+ *         wait for each other; *@p cluster is what is asked for, or all 0. */
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
-                                   int *cooperative);
+                                   int *cooperative, struct simt_extent *cluster);
 }
 
 /** @brief What stands between `<<<` and `>>>`. */
@@ -32,12 +32,13 @@ struct simt_configuration {
     size_t dynamic_shared_bytes;
     cudaStream_t stream;
     int early, cooperative; /**< see struct simt_launch */
+    simt_extent cluster;
 };
 
 SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
                                               cudaStream_t stream = 0)
 {
-    return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0, 0};
+    return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0, 0, {0, 0, 0}};
 }
 
 /** @brief The arguments of a launch, one after the other. */
@@ -98,6 +99,7 @@ SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configurati
     launch.args = &call;
     launch.early = c.early;
     launch.cooperative = c.cooperative;
+    launch.cluster = c.cluster;
     return simt_launch_kernel(&launch, sizeof(call), c.stream);
 }
 
@@ -144,7 +146,7 @@ SIMT_INLINE cudaError_t simt_launch_configured(simt_site site, const cudaLaunchC
                                                void (*kernel)(P...), A &&...arguments)
 {
     simt_configuration c = {};
-    cudaError_t error = simt_launch_attributes(&site, config, &c.early, &c.cooperative);
+    cudaError_t error = simt_launch_attributes(&site, config, &c.early, &c.cooperative, &c.cluster);
     if (error != cudaSuccess) return error;
     c.grid = config->gridDim;
     c.block = config->blockDim;

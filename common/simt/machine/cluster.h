@@ -1,0 +1,57 @@
+/**
+ * @file cluster.h
+ * @brief A cluster of several blocks: who is in it, and whose turn it is.
+ *
+ * A block's `__shared__` variables are thread_local ones, so that each block of a cluster has an OS thread of its own. Of those
+ * threads one has the turn, and the others wait (turns.c): whoever has it may touch what belongs to any block of the cluster. Its blocks
+ * share one clock, so that ticks of all of them can be compared.
+ */
+#ifndef WARPWISE_SIMT_CLUSTER_H
+#define WARPWISE_SIMT_CLUSTER_H
+
+#include "sizes.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clock;
+struct worker;
+
+enum { NOBODY = -1, EPOCHS_KEPT = 3 };
+
+struct cluster {
+    pthread_mutex_t lock;
+    pthread_cond_t turn_of[MAX_CLUSTER]; /**< by position */
+    unsigned size;
+    struct worker *at[MAX_CLUSTER];    /**< by position: the order in which they run */
+    struct worker *block[MAX_CLUSTER]; /**< by rank */
+    int turn;                          /**< the position of who has it, or NOBODY */
+    unsigned gathered;                 /**< workers that wait for the next cluster */
+    unsigned long number;              /**< of clusters that have been begun here */
+    bool taken;                        /**< there was a next one */
+    unsigned begun;                    /**< blocks that have */
+    bool stopped;                      /**< one of its blocks ended at a finding */
+    bool forget;                       /**< ticks begin anew */
+    uint32_t clock;
+    unsigned grain; /**< threads that share an actor's number, see simt_foreign_actor() */
+
+    /* its barrier */
+    uint32_t phase;
+    struct clock
+        *known[EPOCHS_KEPT]
+              [MAX_CLUSTER]; /**< what is known to all who have waited for phase e - 1: [e % 3], by rank */
+    uint32_t phase_end[EPOCHS_KEPT]; /**< the tick when it was over */
+    uint32_t joined[MAX_CLUSTER];    /**< last_barrier of each block, when its block_clock was taken up */
+};
+
+/** @brief The last access of another block's thread to this block's shared memory. */
+struct visit {
+    uint32_t tick, pc, bytes;
+    uint16_t thread;
+    uint8_t rank, access, place;
+    uintptr_t where;
+};
+
+#endif

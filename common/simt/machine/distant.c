@@ -1,0 +1,338 @@
+/**
+ * @file distant.c
+ * @brief Accesses to shared memory of other blocks of the cluster ("distributed shared memory").
+ *
+ * Each block keeps the cells of its own memory (cells.c). A thread of another block is in them under a number of its own
+ * (simt_foreign_actor()), and whether two accesses of different blocks are ordered is known from their clocks (clocks.c), which a barrier
+ * of the cluster or an mbarrier of another block passes on. A block's memory is there from when it is known to have begun until
+ * it ends: who accesses it must know of the one, and be known to it before the other.
+ */
+#include "distant.h"
+#include "cells.h"
+#include "clocks.h"
+#include "cluster.h"
+#include "image.h"
+#include "lanes.h"
+#include "machine.h"
+#include "phases.h"
+#include "settings.h"
+#include "tools.h"
+#include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct distant {
+    struct worker *w, *owner;
+    enum place place;
+    uintptr_t address, offset;
+    size_t bytes;
+    int access;
+    const void *pc;
+    bool reported;
+};
+
+static const char *const HAS_LEFT =
+    "a block's shared memory is gone when its last thread has ended: a barrier of the cluster after the last "
+    "access of "
+    "others, by all of them, keeps it";
+static const char *const NOT_BEGUN =
+    "nothing says that this block has begun: a barrier of the cluster must come before the first access to "
+    "its shared "
+    "memory";
+
+/* ---- findings ----------------------------------------------------------------------------------------- */
+
+char *simt_distant_text(const struct worker *owner)
+{
+    const struct simt_extent grid = owner->launch->grid;
+    char *text = NULL;
+    if (asprintf(&text,
+                 "in the shared memory of block (%u,%u,%u), which has rank %u in its cluster of %u blocks",
+                 (unsigned)(owner->block % grid.x), (unsigned)(owner->block / grid.x % grid.y),
+                 (unsigned)(owner->block / grid.x / grid.y), owner->rank, owner->cluster->size) < 0)
+        simt_die("out of host memory.");
+    return text;
+}
+
+static struct finding finding_of(const struct distant *now, const char *kind, const char *remark)
+{
+    struct finding f = {.kind = kind,
+                        .place = now->place,
+                        .bytes = (uint32_t)now->bytes,
+                        .where = now->offset,
+                        .remark = remark,
+                        .detail = simt_distant_text(now->owner),
+                        .seen = 1};
+    f.actor[0] = (struct actor){now->w->block, simt_pack_pc(now->pc), (uint16_t)now->w->thread_index,
+                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    return f;
+}
+
+static void found(struct distant *now, const char *kind, const char *remark)
+{
+    struct finding f = finding_of(now, kind, remark);
+    now->reported = true;
+    simt_found(now->w, &f);
+}
+
+static void refuse(struct distant *now, const char *kind, const char *remark)
+{
+    found(now, kind, remark);
+    simt_abandon(now->w, strcmp(kind, "misaligned") == 0 ? 716 : 700);
+}
+
+/* Who the cell's actor is, of the owner's block or of another one. */
+static struct actor who(const struct distant *now, unsigned actor, uint32_t pc, int access)
+{
+    const struct worker *owner = now->owner;
+    if (actor >= FOREIGN) return simt_foreign(owner, actor, pc, access);
+    if (actor >= COLUMN_PRODUCT)
+        actor = (actor - COLUMN_PRODUCT) * 4 * WARP_LANES;
+    else if (actor >= COLUMN_ASYNC)
+        actor = 0;
+    return (struct actor){owner->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
+}
+
+static void found_pair(struct distant *now, const char *kind, unsigned actor, uint32_t pc, int access,
+                       const char *remark)
+{
+    if (now->reported) return;
+    now->reported = true;
+    struct finding f = finding_of(now, kind, remark);
+    f.actor[1] = f.actor[0];
+    f.actor[0] = who(now, actor, pc, access);
+    simt_found(now->w, &f);
+}
+
+/* Two writes of one value are settled when the thread goes on (simt_settle). */
+static void found_race(struct distant *now, unsigned actor, uint32_t pc, int access)
+{
+    struct worker *w = now->w;
+    if (now->reported) return;
+    if (now->access != SIMT_WRITE || access != SIMT_WRITE || now->bytes > sizeof w->doubt.before) {
+        found_pair(now, "shared-race", actor, pc, access, simt_no_cluster_barrier);
+        return;
+    }
+    now->reported = true;
+    struct finding f = finding_of(now, "shared-race", simt_no_cluster_barrier);
+    f.actor[1] = f.actor[0];
+    f.actor[0] = who(now, actor, pc, access);
+    simt_settle(w);
+    w->doubt = (struct doubt){true, f, (const void *)now->address, {0}};
+    memcpy(w->doubt.before, w->doubt.address, now->bytes);
+}
+
+/* ---- order -------------------------------------------------------------------------------------------- */
+
+static bool is_mine(const struct distant *now, unsigned actor)
+{
+    return actor >= FOREIGN && actor == simt_foreign_actor(now->w, now->w->thread_index);
+}
+
+/* Whether what the cell's actor did at @p tick is ordered before what the running thread does. */
+static bool is_ordered(const struct distant *now, unsigned actor, uint32_t tick)
+{
+    const struct worker *w = now->w;
+    if (tick < now->owner->block_start || is_mine(now, actor)) return true;
+    if (actor < FOREIGN) return simt_clock_knows(w, now->owner->rank, actor, tick);
+    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
+    if (thread / w->threads == w->rank) return simt_is_ordered(w, tick, thread % w->threads);
+    return simt_knows_foreign(w, actor, tick);
+}
+
+static bool is_fenced(const struct distant *now, unsigned actor, uint32_t tick)
+{
+    const struct worker *w = now->w;
+    if (actor < FOREIGN) return simt_clock_knows_fence(w, now->owner->rank, actor, tick);
+    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
+    if (thread / w->threads == w->rank) return simt_is_fenced(w, tick, thread % w->threads);
+    return simt_knows_foreign_fence(w, actor, tick);
+}
+
+/* ---- one cell ----------------------------------------------------------------------------------------- */
+
+static bool lacks_wait(struct distant *now, const struct cell *c)
+{
+    if (c->copy == COPY_NONE || c->write_tick < now->owner->block_start) return false;
+    const bool flies = c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT;
+    if (!flies && is_ordered(now, c->writer, c->write_tick)) return false;
+    found_pair(now, "missing-wait", c->writer, c->write_pc, SIMT_WRITE,
+               "a copy is under way to there: who waited for it must come to a barrier of the cluster before "
+               "another block "
+               "touches what it brought");
+    return true;
+}
+
+static void check_fence(struct distant *now, unsigned actor, uint32_t tick, uint32_t pc)
+{
+    if (is_fenced(now, actor, tick)) return;
+    found_pair(now, "missing-proxy-fence", actor, pc, SIMT_WRITE,
+               "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
+               "thread that wrote, then a barrier of the cluster, must be between them");
+}
+
+static void note_reader(struct distant *now, struct cell *c)
+{
+    const unsigned me = simt_foreign_actor(now->w, now->w->thread_index);
+    int slot = 0;
+    for (; slot < 2; slot++) {
+        const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
+        const bool busy = c->reader[slot] & BUSY_READER && c->read_tick[slot] >= now->owner->block_start;
+        if (!busy && is_ordered(now, reader, c->read_tick[slot])) break;
+    }
+    if (slot == 2) slot = c->reader[0] & BUSY_READER ? 1 : 0;
+    c->reader[slot] = (uint16_t)(me | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
+    c->read_tick[slot] = now->w->tick;
+    c->read_pc[slot] = simt_pack_pc(now->pc);
+}
+
+static void read_cell(struct distant *now, struct cell *c)
+{
+    const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
+    if (lacks_wait(now, c)) {
+        if (c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT) c->copy = COPY_NONE;
+    } else if (c->write_tick < now->owner->block_start) {
+        if (!now->reported)
+            found(now, "uninitialized-read", "nothing was written there since the block began");
+    } else if (!excused && !is_ordered(now, c->writer, c->write_tick)) {
+        found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
+    }
+    note_reader(now, c);
+}
+
+static void check_readers(struct distant *now, const struct cell *c, bool atomic)
+{
+    for (int slot = 0; slot < 2; slot++) {
+        const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
+        const bool async = (c->reader[slot] & (ASYNC_READER | BUSY_READER)) != 0;
+        if (c->read_tick[slot] < now->owner->block_start) continue;
+        if (!(c->reader[slot] & BUSY_READER) && is_ordered(now, reader, c->read_tick[slot])) continue;
+        if (async)
+            found_pair(now, "bulk-group", reader, c->read_pc[slot], SIMT_READ,
+                       "a bulk copy may read its source until its own thread has waited for it; other "
+                       "blocks need a barrier of the cluster after that");
+        else if (reader >= COLUMN_PRODUCT && reader < FOREIGN)
+            found_pair(now, "missing-wait", reader, c->read_pc[slot], SIMT_READ, simt_overwrites_operand);
+        else if (!(atomic && c->reader[slot] & VOLATILE_READER))
+            found_race(now, reader, c->read_pc[slot], SIMT_READ);
+    }
+}
+
+static void write_cell(struct distant *now, struct cell *c)
+{
+    const bool atomic = (now->access & SIMT_ATOMIC) != 0;
+    const bool gentle = atomic || now->access & ACCESS_VOLATILE,
+               fresh = c->write_tick < now->owner->block_start;
+    if (now->access == SIMT_ATOMIC && fresh && !now->reported)
+        found(now, "uninitialized-read", "nothing was written there since the block began");
+    if (!lacks_wait(now, c) && !fresh && !(gentle && c->write_atomic)) {
+        if (!is_ordered(now, c->writer, c->write_tick))
+            found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
+        else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT)
+            check_fence(now, c->writer, c->write_tick, c->write_pc);
+    }
+    check_readers(now, c, atomic);
+    c->write_tick = c->copy_tick = now->w->tick;
+    c->write_pc = simt_pack_pc(now->pc);
+    c->writer = (uint16_t)simt_foreign_actor(now->w, now->w->thread_index);
+    c->write_atomic = atomic;
+    c->serial = now->owner->serial;
+    c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
+              : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
+                                          : COPY_NONE;
+}
+
+static void access_cell(void *context, struct cell *c)
+{
+    struct distant *now = context;
+    if (now->access & SIMT_READ)
+        read_cell(now, c);
+    else
+        write_cell(now, c);
+}
+
+/* ---- the way of an access ----------------------------------------------------------------------------- */
+
+static void check_bounds(struct distant *now)
+{
+    const uint16_t *owners = simt_image.tls_owner;
+    const uintptr_t end = now->offset + now->bytes;
+    const bool inside = now->place == PLACE_DYNAMIC
+                            ? end <= now->w->launch->dynamic_shared_bytes
+                            : end <= simt_image.tls_bytes && owners[now->offset] != OWNER_NONE &&
+                                  owners[now->offset] == owners[end - 1];
+    if (!inside)
+        refuse(now, "out-of-bounds",
+               now->place == PLACE_DYNAMIC ? "the launch asked for less dynamic shared memory" : NULL);
+}
+
+/* Who accesses the block last must be known to it when it ends. */
+static void note_visit(const struct distant *now)
+{
+    enum { ALL = MAX_CLUSTER * MAX_THREADS };
+    struct worker *owner = now->owner;
+    if (owner->visits == NULL) owner->visits = simt_reserve(ALL * sizeof *owner->visits, "visits");
+    owner->visited = true;
+    owner->visits[now->w->rank * now->w->threads + now->w->thread_index] =
+        (struct visit){now->w->tick,          simt_pack_pc(now->pc),
+                       (uint32_t)now->bytes,  (uint16_t)now->w->thread_index,
+                       (uint8_t)now->w->rank, (uint8_t)(now->access & ACCESS_KINDS),
+                       (uint8_t)now->place,   now->offset};
+}
+
+bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    struct worker *owner = simt_owner_of(w, address);
+    if (owner == NULL || owner == w) return false;
+    const enum place place = address - owner->space[PLACE_SHARED].base < owner->space[PLACE_SHARED].bytes
+                                 ? PLACE_SHARED
+                                 : PLACE_DYNAMIC;
+    struct distant now = {w,     owner,  place, address, address - owner->space[place].base,
+                          bytes, access, pc,    false};
+    if (!w->checking) return true;
+    if (w->doubt.open) simt_settle(w);
+    check_bounds(&now);
+    if (owner->over)
+        found(&now, "cluster-exit", HAS_LEFT);
+    else if (!simt_clock_knows_begin(w, owner->rank))
+        found(&now, "shared-race", NOT_BEGUN);
+    if (owner->over) return true;
+    simt_cells_each(owner, place, now.offset, bytes, access_cell, &now);
+    note_visit(&now);
+    return true;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------- */
+
+void simt_distant_begin(struct worker *w)
+{
+    if (w->visited) memset(w->visits, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->visits);
+    w->visited = false;
+}
+
+static void found_unknown(struct worker *w, const struct visit *v)
+{
+    const struct worker *visitor = w->cluster->block[v->rank];
+    struct finding f = {.kind = "cluster-exit",
+                        .place = (enum place)v->place,
+                        .bytes = v->bytes,
+                        .where = v->where,
+                        .remark = HAS_LEFT,
+                        .detail = simt_distant_text(w),
+                        .seen = 1};
+    f.actor[0] = (struct actor){visitor->block, v->pc, v->thread, v->access, NULL};
+    simt_found(w, &f);
+}
+
+void simt_distant_end(struct worker *w)
+{
+    if (w->cluster == NULL || !w->visited || w->abandoned || !w->checking) return;
+    simt_clock_gather(w, w->shared_clock);
+    for (unsigned i = 0; i < w->cluster->size * w->threads; i++) {
+        const struct visit *v = &w->visits[i];
+        if (v->tick >= w->block_start && !simt_clock_has(w, w->shared_clock, v->rank, v->thread, v->tick))
+            found_unknown(w, v);
+    }
+}

@@ -1,0 +1,264 @@
+/**
+ * @file turns.c
+ * @brief The blocks of a cluster take turns: each has an OS thread, and one of them runs until it can go on no more.
+ *
+ * Whose turn is next depends on nothing but what the blocks do and on SIMT_ORDER, so that results and reports are the same on any
+ * number of workers. A block whose threads all wait hands over to the next one that has a thread to run. If there is none, what
+ * is asynchronous happens in all blocks (bulk_copies.c), then all waits for mbarriers time out; if neither helps, the cluster is stuck.
+ */
+#include "turns.h"
+#include "blocks.h"
+#include "bulk_copies.h"
+#include "clocks.h"
+#include "cluster.h"
+#include "cluster_barrier.h"
+#include "mbarrier.h"
+#include "tools.h"
+#include "worker.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- the next cluster --------------------------------------------------------------------------------- */
+
+/* Ticks of all its blocks are compared, and cells keep old ones: they go on from the highest. */
+static void set_clock(struct cluster *c)
+{
+    enum { LAST_TICK = 0xf0000000 };
+    c->clock = 0;
+    for (unsigned i = 0; i < c->size; i++)
+        if (c->at[i]->own_clock > c->clock) c->clock = c->at[i]->own_clock;
+    c->forget = c->clock > LAST_TICK;
+    if (c->forget) c->clock = 0;
+    for (unsigned i = 0; i < c->size; i++) c->at[i]->clock = &c->clock;
+}
+
+static void set_known(struct cluster *c)
+{
+    if (c->known[0][0] == NULL) {
+        struct clock *clocks =
+            simt_reserve((size_t)EPOCHS_KEPT * MAX_CLUSTER * sizeof *clocks, "a cluster's clocks");
+        for (unsigned e = 0; e < EPOCHS_KEPT; e++)
+            for (unsigned rank = 0; rank < MAX_CLUSTER; rank++)
+                c->known[e][rank] = &clocks[e * MAX_CLUSTER + rank];
+    }
+    if (c->forget) simt_forget(c->known[0][0], (size_t)EPOCHS_KEPT * MAX_CLUSTER * sizeof(struct clock));
+}
+
+static void begin_next(struct cluster *c)
+{
+    c->taken = simt_take_cluster(c);
+    c->turn = 0;
+    c->begun = 0;
+    c->stopped = false;
+    c->phase = 0;
+    memset(c->joined, 0, sizeof c->joined);
+    for (unsigned i = 0; i < c->size; i++) {
+        c->at[i]->over = false;
+        c->at[i]->away = AWAY_NOT;
+    }
+    for (c->grain = 1; c->size * c->at[0]->threads / c->grain > FOREIGN_ACTORS;) c->grain *= 2;
+    set_clock(c);
+    set_known(c);
+}
+
+bool simt_cluster_take(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    pthread_mutex_lock(&c->lock);
+    const unsigned long number = c->number;
+    if (++c->gathered < c->size) {
+        while (c->number == number) pthread_cond_wait(&c->turn_of[w->position], &c->lock);
+    } else {
+        begin_next(c);
+        c->gathered = 0;
+        c->number++;
+        for (unsigned i = 0; i < c->size; i++) pthread_cond_signal(&c->turn_of[i]);
+    }
+    const bool taken = c->taken;
+    pthread_mutex_unlock(&c->lock);
+    return taken;
+}
+
+/* ---- whose turn it is --------------------------------------------------------------------------------- */
+
+static bool is_stopping(const struct worker *w)
+{
+    return w->cluster->stopped || simt_launch_stopped(w);
+}
+
+static bool has_ready(const struct worker *w)
+{
+    if (w->away == AWAY_COMING) return true;
+    for (unsigned i = 0; i < w->warps; i++)
+        if ((w->warp_of[i].ready | w->warp_of[i].paused | w->warp_of[i].spinning) != 0) return true;
+    return false;
+}
+
+/* The next position that can go on, the running one last; NOBODY: none can. */
+static int next_ready(const struct worker *w)
+{
+    const struct cluster *c = w->cluster;
+    for (unsigned i = 1; i <= c->size; i++) {
+        const struct worker *next = c->at[(w->position + i) % c->size];
+        if (!next->over && next->away != AWAY_YES && has_ready(next)) return (int)next->position;
+    }
+    return NOBODY;
+}
+
+/* The next one that must come to its end, or find that it is stuck. */
+static int next_waiting(const struct worker *w)
+{
+    const struct cluster *c = w->cluster;
+    for (unsigned i = 1; i < c->size; i++) {
+        const struct worker *next = c->at[(w->position + i) % c->size];
+        if (!next->over && next->away != AWAY_YES) return (int)next->position;
+    }
+    return NOBODY;
+}
+
+/* The caller holds the lock. If nobody has it, one that comes back may take it. */
+static void hand_over(struct cluster *c, int position)
+{
+    c->turn = position;
+    for (unsigned i = 0; i < c->size; i++)
+        if (position == NOBODY || (int)i == position) pthread_cond_signal(&c->turn_of[i]);
+}
+
+static void wait_for_turn(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    while (c->turn != (int)w->position) pthread_cond_wait(&c->turn_of[w->position], &c->lock);
+}
+
+static void hand_over_and_wait(struct worker *w, int position)
+{
+    pthread_mutex_lock(&w->cluster->lock);
+    hand_over(w->cluster, position);
+    wait_for_turn(w);
+    pthread_mutex_unlock(&w->cluster->lock);
+}
+
+/* ---- nobody can go on --------------------------------------------------------------------------------- */
+
+/* All wait equally long: what one block does may be what another one waits for. */
+static bool time_out(struct cluster *c)
+{
+    unsigned idle = c->at[0]->idle;
+    bool any = false;
+    for (unsigned i = 0; i < c->size; i++)
+        if (c->at[i]->idle < idle) idle = c->at[i]->idle;
+    for (unsigned i = 0; i < c->size; i++) {
+        c->at[i]->idle = idle;
+        if (!c->at[i]->over && c->at[i]->away == AWAY_NOT) any |= simt_mbarriers_time_out(c->at[i]);
+        c->at[i]->idle = idle + 1;
+    }
+    return any;
+}
+
+static bool copies_progress(struct cluster *c)
+{
+    bool any = false;
+    for (unsigned i = 0; i < c->size; i++)
+        if (!c->at[i]->over) any |= simt_bulk_progress(c->at[i]);
+    return any;
+}
+
+static bool progress(struct worker *w)
+{
+    return simt_cluster_resolve(w) || copies_progress(w->cluster) || time_out(w->cluster);
+}
+
+/* ---- turns -------------------------------------------------------------------------------------------- */
+
+void simt_turn_begin(struct worker *w)
+{
+    if (w->cluster == NULL) return;
+    pthread_mutex_lock(&w->cluster->lock);
+    wait_for_turn(w);
+    pthread_mutex_unlock(&w->cluster->lock);
+}
+
+void simt_turn_begun(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    if (c == NULL) return;
+    c->begun++;
+    hand_over_and_wait(w, c->begun < c->size ? (int)w->position + 1 : 0);
+}
+
+void simt_turn_end(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    if (c == NULL) return;
+    w->over = true;
+    w->own_clock = c->clock;
+    w->clock = &w->own_clock;
+    const int ready = is_stopping(w) ? NOBODY : next_ready(w);
+    pthread_mutex_lock(&c->lock);
+    hand_over(c, ready != NOBODY ? ready : next_waiting(w));
+    pthread_mutex_unlock(&c->lock);
+}
+
+void simt_turn_yield(struct worker *w)
+{
+    if (w->cluster == NULL) {
+        simt_bulk_progress(w); /* nobody is idle, and nothing may move but this */
+        return;
+    }
+    copies_progress(w->cluster);
+    const int next = is_stopping(w) ? NOBODY : next_ready(w);
+    if (next != NOBODY && next != (int)w->position) hand_over_and_wait(w, next);
+}
+
+enum turn simt_turn_pass(struct worker *w)
+{
+    for (;;) {
+        if (is_stopping(w)) return TURN_STOPPED;
+        const int next = next_ready(w);
+        if (next == (int)w->position) return TURN_GO_ON;
+        if (next != NOBODY) {
+            hand_over_and_wait(w, next);
+            return is_stopping(w) ? TURN_STOPPED : TURN_GO_ON;
+        }
+        if (!progress(w)) return TURN_STUCK;
+    }
+}
+
+void simt_turn_stop(struct worker *w)
+{
+    if (w->cluster != NULL) w->cluster->stopped = true;
+}
+
+enum turn simt_turn_away(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    if (c == NULL) return TURN_GO_ON;
+    w->away = AWAY_YES;
+    int next;
+    while ((next = next_ready(w)) == NOBODY && next_waiting(w) != NOBODY && !is_stopping(w))
+        if (!progress(w)) {
+            w->away = AWAY_NOT;
+            return TURN_STUCK;
+        }
+    pthread_mutex_lock(&c->lock);
+    hand_over(c, next != NOBODY ? next : next_waiting(w));
+    pthread_mutex_unlock(&c->lock);
+    return TURN_GO_ON;
+}
+
+/* Whoever is the first to come back from a barrier of the grid knows that the others can, too. */
+void simt_turn_back(struct worker *w)
+{
+    struct cluster *c = w->cluster;
+    if (c == NULL) return;
+    pthread_mutex_lock(&c->lock);
+    while (c->turn != NOBODY && c->turn != (int)w->position)
+        pthread_cond_wait(&c->turn_of[w->position], &c->lock);
+    c->turn = (int)w->position;
+    for (unsigned i = 0; w->away == AWAY_YES && i < c->size; i++)
+        if (c->at[i] != w && c->at[i]->away == AWAY_YES) c->at[i]->away = AWAY_COMING;
+    w->away = AWAY_NOT;
+    pthread_mutex_unlock(&c->lock);
+}
