@@ -18,8 +18,6 @@
 enum { HANDLES = 8192, OUTPUT_BYTES = 2048, ARGUMENTS = 6, EXIT_PROTOCOL = 1, FINDINGS = 64 };
 _Static_assert(sizeof(struct cudaDeviceProp) <= OUTPUT_BYTES, "an output has room for every kind");
 
-extern pid_t boundary_host;
-
 /* ---- the end of the host process ------------------------------------------------------------------------ */
 
 /* It is told as if there were one process: the same signal, or the same exit code. */

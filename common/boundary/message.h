@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
     MESSAGE_WORDS = 9,
@@ -40,6 +41,10 @@ struct message {
 
 /** @brief The socket, on either side; -1 before boundary_open(). */
 extern int boundary_socket;
+/** @brief The host process, as the device process knows it; 0 in itself, -1 before there is one. */
+extern pid_t boundary_host;
+/** @brief Notes which functions a kernel may call through a pointer (indirect.c); 0, or -1 with errno set. */
+int boundary_learn_functions(void);
 
 /** @brief Sends @p message; 0, or -1 if nobody is there any more. */
 int message_send(const struct message *message);

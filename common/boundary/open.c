@@ -64,6 +64,7 @@ int boundary_open(void)
     const pid_t device = getpid();
     (void)simt_static_shared_bytes("", NULL); /* reads the program's symbols, for both */
     fflush(NULL);
+    if (boundary_learn_functions() != 0) return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return -1;
     boundary_host = fork();
     if (boundary_host < 0) {

@@ -116,6 +116,8 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
 
 /** @brief 1 if @p function is a `__global__` function: one of those that the compiler lists, see SIMT_LISTED. */
 int simt_is_kernel(const void *function);
+/** @brief How many functions have linker names that begin with @p prefix; the addresses of the first @p room. */
+size_t simt_functions_called(const char *prefix, uintptr_t *function, size_t room);
 /** @brief What launch.h's simt_call::run() at an address calls. */
 enum simt_caller {
     SIMT_CALLS_NOTHING, /**< it is none */

@@ -226,6 +226,26 @@ void simt_static_device_bytes(size_t *variables, size_t *constants)
     }
 }
 
+/* What has a dot in its name is a piece of a function that the compiler has taken out: no pointer leads there. */
+static bool is_function_called(const ElfW(Sym) * symbol, const char *prefix)
+{
+    const char *name = strings + symbol->st_name;
+    return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+           strncmp(name, prefix, strlen(prefix)) == 0 && strchr(name, '.') == NULL;
+}
+
+size_t simt_functions_called(const char *prefix, uintptr_t *function, size_t room)
+{
+    size_t count = 0;
+    simt_image_load();
+    for (size_t i = 0; i < all_count; i++) {
+        if (!is_function_called(&all_symbols[i], prefix)) continue;
+        if (count < room) function[count] = all_symbols[i].st_value + simt_image.bias;
+        count++;
+    }
+    return count;
+}
+
 const void *simt_image_record(const char *linker_name)
 {
     for (size_t i = 0; i < all_count; i++)

@@ -239,6 +239,12 @@ static void add_device_flags(struct string_list *command, const struct compiler 
         for (size_t i = 0; i < sizeof(gcc) / sizeof(gcc[0]); i++) list_add(command, gcc[i]);
     }
     list_add(command, landing_pads);
+#if defined(__x86_64__)
+    /* A call through a pointer goes by the device's thunk (machine/thunks.c), where a graded runner looks at the pointer. */
+    list_add(command, compiler->is_clang ? "-mretpoline-external-thunk" : "-mindirect-branch=thunk-extern");
+    list_add(command, compiler->is_clang ? "-mretpoline" : "-mindirect-branch-register");
+    list_add(command, "-fno-jump-tables");
+#endif
     if (cpu_has_half_and_fma()) {
         list_add(command, "-mf16c");
         list_add(command, "-mfma");
