@@ -278,6 +278,20 @@ void simt_clock_gather(struct worker *w, struct clock *to)
     for (unsigned i = 0; i < w->threads; i++) simt_clock_join(w, to, &w->clock_of[i]);
 }
 
+void simt_clocks_meet(struct cluster *c)
+{
+    const uint32_t now = ++c->clock;
+    for (unsigned from = 0; from < c->size; from++) {
+        struct worker *w = c->at[from];
+        simt_clock_gather(w, w->shared_clock);
+        for (unsigned to = 0; to < c->size; to++) {
+            if (to == from) continue;
+            join_across(c->at[to], c->at[to]->block_clock, w, w->shared_clock);
+            peer_of(c->at[to], c->at[to]->block_clock, w->rank)->heard[COLUMN_ALL] = now;
+        }
+    }
+}
+
 /* The lanes of a warp order each other without clocks: of them a fence brings something new every time. */
 static void fence_own_warp(const struct worker *w, struct clock *own)
 {

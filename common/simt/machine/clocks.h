@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cluster;
 struct worker;
 struct warp;
 
@@ -58,6 +59,8 @@ void simt_clock_arrive(struct worker *w);
 void simt_clock_wait(struct worker *w, uint32_t epoch);
 /** @brief What all threads of the block know together goes to @p to. */
 void simt_clock_gather(struct worker *w, struct clock *to);
+/** @brief All threads of all blocks of a cluster have met, at the barrier of the grid. */
+void simt_clocks_meet(struct cluster *c);
 /** @brief Whether the running thread knows what column @p column of the block of @p rank did at @p tick. */
 bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
 /** @brief The same of a clock of @p w's block by itself. */

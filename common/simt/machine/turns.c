@@ -257,6 +257,7 @@ void simt_turn_back(struct worker *w)
     while (c->turn != NOBODY && c->turn != (int)w->position)
         pthread_cond_wait(&c->turn_of[w->position], &c->lock);
     c->turn = (int)w->position;
+    if (w->away == AWAY_YES) simt_clocks_meet(c);
     for (unsigned i = 0; w->away == AWAY_YES && i < c->size; i++)
         if (c->at[i] != w && c->at[i]->away == AWAY_YES) c->at[i]->away = AWAY_COMING;
     w->away = AWAY_NOT;

@@ -120,6 +120,50 @@ static __global__ void ring_kernel(const int *in, int *out)
     if (threadIdx.x == 0) out[blockIdx.x] = passed;
 }
 
+/** Which block is next in the cluster: it says so itself. */
+static __device__ int next_block()
+{
+    __shared__ int own;
+    cg::cluster_group cluster = cg::this_cluster();
+    if (threadIdx.x == 0) own = (int)blockIdx.x;
+    cluster.sync();
+    const int next = *cluster.map_shared_rank(&own, (int)((cluster.block_rank() + 1) % cluster.num_blocks()));
+    cluster.sync();
+    return next;
+}
+
+/** Where the attribute may stand: at a declaration before, at one with C's name, at a template whose arguments are deduced. */
+static __global__ void __cluster_dims__(4) declared_kernel(int *out);
+static __global__ void declared_kernel(int *out)
+{
+    out[blockIdx.x] = next_block();
+}
+extern "C" __global__ void __launch_bounds__(THREADS) __cluster_dims__(2, 1, 1) c_kernel(int *out)
+{
+    out[blockIdx.x] = next_block();
+}
+template <typename T> static __global__ void __cluster_dims__(sizeof(T)) deduced_kernel(T *out)
+{
+    out[blockIdx.x] = next_block();
+}
+
+/** A barrier of the grid is one of each cluster, too. */
+static __global__ void grid_kernel(int *out)
+{
+    __shared__ int value;
+    cg::cluster_group cluster = cg::this_cluster();
+    const int other = (int)(cluster.block_rank() ^ 1), block = (int)blockIdx.x, blocks = (int)gridDim.x;
+    if (threadIdx.x == 0) value = block;
+    cg::this_grid().sync();
+    if (threadIdx.x == 0) out[block] = *cluster.map_shared_rank(&value, other);
+    cg::this_grid().sync();
+    if (threadIdx.x == 0) value = out[(block + 3) % blocks];
+    cluster.sync();
+    const int got = *cluster.map_shared_rank(&value, other);
+    cg::this_grid().sync();
+    if (threadIdx.x == 0) out[block] = got;
+}
+
 /** What the thread's block is in its cluster, in the order of `expected_place()`. */
 static __global__ void place_kernel(int *out)
 {
@@ -222,6 +266,40 @@ static void test_places(dim3 grid, dim3 cluster)
     release(out);
 }
 
+static void check_next(const char *kernel, const int *out, int size)
+{
+    enum { GRID = 8 };
+    int got[GRID];
+    finish_launch(kernel);
+    download(got, out, GRID);
+    for (int i = 0; i < GRID; i++) expect_equal(kernel, (size_t)i, got[i], i / size * size + (i + 1) % size);
+}
+
+static void test_attribute(int *out)
+{
+    declared_kernel<<<8, THREADS>>>(out);
+    check_next("declared_kernel", out, 4);
+    c_kernel<<<8, THREADS>>>(out);
+    check_next("c_kernel", out, 2);
+    deduced_kernel<<<8, THREADS>>>(out);
+    check_next("deduced_kernel", out, 4);
+}
+
+static void test_grid(int *out)
+{
+    enum { GRID = 8 };
+    int got[GRID];
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config = configure(attributes, dim3(GRID), dim3(2));
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+    config.numAttrs = 2;
+    require(cudaLaunchKernelEx(&config, grid_kernel, out), "grid_kernel");
+    finish_launch("grid_kernel");
+    download(got, out, GRID);
+    for (int i = 0; i < GRID; i++) expect_equal("grid", (size_t)i, got[i], (((i ^ 1) + 3) % GRID) ^ 1);
+}
+
 /** What is refused before anything runs. */
 static void test_limits(int *out)
 {
@@ -276,6 +354,8 @@ int main(void)
         expect_equal("passed", (size_t)i, got[i], host[(i + BLOCKS - 1) % BLOCKS]);
     test_places(dim3(4, 6, 2), dim3(2, 2, 2));
     test_places(dim3(3, 4, 1), dim3(1, 4, 1));
+    test_attribute(out);
+    test_grid(out);
     test_limits(out);
     printf("sums %d %d %d\n", expected[0], expected[1], expected[2]);
     release(in);
