@@ -61,6 +61,9 @@ static const struct {
     {"register_tiled_gemm",
      {"time", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %", "L2 hit rate, %",
       "warps resident, %"}},
+    {"int8_gemm",
+     {"time", "load requests", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %",
+      "L2 hit rate, %", "warps resident, %"}},
 };
 
 /* One line of the printout: a metric, or a ratio of two. */

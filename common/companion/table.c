@@ -78,7 +78,8 @@ static void describe_limit(const struct result_row *row, char *text, size_t size
     const struct device_facts *limits = device_measure();
     int half = strstr(row->shape, "f16") != NULL; /* f16 or bf16 */
     double copy = device_fact(limits, "copy_gbps");
-    double product = device_fact(limits, half ? "f16_tflops" : "f32_tflops");
+    int bytes = strstr(row->shape, "int8") != NULL; /* their rate is not among the limits */
+    double product = bytes ? 0 : device_fact(limits, half ? "f16_tflops" : "f32_tflops");
     double memory_us = copy > 0 ? row->min_bytes / copy * 1e-3 : 0;
     double compute_us = product > 0 ? row->flop / product * 1e-6 : 0;
     double least_us = memory_us > compute_us ? memory_us : compute_us;

@@ -43,6 +43,9 @@ sanitized_cases() {
     11) echo half2/keys_331 half2/f32_keys_300 vector/keys_8193 vector/rows_apart device/captured_earlier device/f32_keys_300 \
              device/position_one_too_far prefill/after_1022 prefill/queries_rows_apart mha/queries_33 mha/head_dim_80 \
              flash_2/gqa_7 flash_2/split_mixed flash_2/split_and_short flash_2/position_wrong_split dispatch/mha_f32 ;;
+    13) echo s32/square_128 s32/nt_129_127_131 s32/tn_127_131_129 s32/tt_131_129_127 s32/rows_apart_odd s32/k_900_tt s32/few_sms_nt \
+             s32/tiles_516x132 s32/chunk_ends_within_lines s32/n_tail_rows_aligned dequantised/k_513 dequantised/edge_129_128_127 \
+             dequantised/few_sms_by_bytes dequantised/scales_nan dequantised/to_infinity ;;
     esac
 }
 
@@ -61,6 +64,7 @@ counted_cases() {
     10) echo f32/square_256 f32/nt_129_127_131 f16/edge_129_128_127 ;;
     11) echo half2/qwen3_8b_291 vector/qwen3_8b_291 device/qwen3_8b_291_half2 device/qwen3_8b_291 prefill/qwen3_8b_8_half2 \
              prefill/qwen3_8b_8 mha/qwen3_8b_f32_101 flash_2/qwen3_8b_291 flash_2/split_mixed ;;
+    13) echo s32/square_256 s32/square_256_nt s32/nt_129_127_131 dequantised/square_256_nt ;;
     esac
 }
 
@@ -103,7 +107,7 @@ step_ladder() {
 
 # The solutions' kernels for this device, as many at a time as there are processors: the steps that run them find them built.
 build_solutions() {
-    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11} |
+    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13} |
         xargs -P "$jobs" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only
 }
 
@@ -111,7 +115,7 @@ build_solutions() {
 step_bench() {
     local number wrong=0
     build_solutions
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13}; do
         build/bin/warpwise bench "$number" --solution --device "$device" --record || wrong=1
     done
     cp docs/results/*.csv "$out"
@@ -139,7 +143,7 @@ step_sanitize() {
     local wrong=0 number tool case name
     rm -rf build/sanitizer
     mkdir -p build/sanitizer
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13}; do
         for case in $(sanitized_cases "$number"); do echo "$number $case"; done
     done >build/sanitizer/cases
     export device
@@ -199,7 +203,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13}; do
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software

@@ -14,8 +14,22 @@
 
 #include "gemm_inputs.h"
 
-/* Sets of families: plain, general with f32 storage, general with f16 storage (fewer cases: the same code). */
-enum { P = 1, G = 2, H = 4, ALL = P | G | H, SIZES = P | G, GENERAL = G | H };
+/* Sets of families: plain, general with f32 storage, general with f16 storage (fewer cases: the same code), int8 to int32,
+ * int8 dequantised (fewer cases). F stands before what floats alone have. */
+enum {
+    P = 1,
+    G = 2,
+    H = 4,
+    I = 8,
+    D = 16,
+    ALL = P | G | H | I | D,
+    SIZES = P | G | I,
+    GENERAL = G | H,
+    INT8 = I | D,
+    LAYOUTS = G | H | I,
+    F_ALL = P | G | H,
+    F_SIZES = P | G
+};
 
 enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2, FIRST_BAD_M = 33, FIRST_BAD_N = 35, FIRST_BAD_K = 37 };
 
@@ -96,12 +110,12 @@ static const struct shape_row SHAPES[] = {
     {"tall_8500000",           GROUP_EDGES,    SIZES,    ON_GPU,  8500000,       1,    1,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"broad_8500000",          GROUP_EDGES,    SIZES,    ON_GPU,        1, 8500000,    1,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
 
-    {"transposed_nt",          GROUP_BASIC,    GENERAL,  ANY,          64,      48,   80,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"transposed_tn",          GROUP_BASIC,    GENERAL,  ANY,          48,      80,   64,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"transposed_tt",          GROUP_BASIC,    GENERAL,  ANY,          80,      64,   48,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
-    {"nt_129_127_131",         GROUP_EDGES,    GENERAL,  ANY,         129,     127,  131,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_127_131_129",         GROUP_EDGES,    GENERAL,  ANY,         127,     131,  129,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tt_131_129_127",         GROUP_EDGES,    GENERAL,  ANY,         131,     129,  127,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
+    {"transposed_nt",          GROUP_BASIC,    LAYOUTS,  ANY,          64,      48,   80,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
+    {"transposed_tn",          GROUP_BASIC,    LAYOUTS,  ANY,          48,      80,   64,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
+    {"transposed_tt",          GROUP_BASIC,    LAYOUTS,  ANY,          80,      64,   48,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
+    {"nt_129_127_131",         GROUP_EDGES,    LAYOUTS,  ANY,         129,     127,  131,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
+    {"tn_127_131_129",         GROUP_EDGES,    LAYOUTS,  ANY,         127,     131,  129,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
+    {"tt_131_129_127",         GROUP_EDGES,    LAYOUTS,  ANY,         131,     129,  127,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
     {"nt_rows_apart",          GROUP_EDGES,    GENERAL,  ANY,          40,      50,   60,      3,      5,      7, TB,                               -0.5,        2.0, GEMM_NORMAL},
     {"tn_rows_apart",          GROUP_EDGES,    GENERAL,  ANY,          50,      60,   40,      4,      8,      4, TA,                               -0.5,        2.0, GEMM_NORMAL},
     {"tt_rows_apart",          GROUP_EDGES,    GENERAL,  ANY,          60,      40,   50,      1,      2,      3, TA | TB,                          -0.5,        2.0, GEMM_NORMAL},
@@ -115,23 +129,23 @@ static const struct shape_row SHAPES[] = {
     {"k_0_beta_0",             GROUP_EDGES,    GENERAL,  ANY,          33,      40,    0,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
     {"nan_c_beta",             GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,        0.5, GEMM_NAN_C},
 
-    {"large",                  GROUP_NUMERICS, ALL,      ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_LARGE},
-    {"small",                  GROUP_NUMERICS, ALL,      ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SMALL},
-    {"unlike",                 GROUP_NUMERICS, SIZES,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_UNLIKE},
-    {"cancel",                 GROUP_NUMERICS, ALL,      ANY,          33,      40,  129,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_CANCEL},
-    {"positive_1000",          GROUP_NUMERICS, ALL,      ANY,           8,      16, 1000,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_POSITIVE},
-    {"spread",                 GROUP_NUMERICS, SIZES,    ANY,          33,      40,  130,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SPREAD},
-    {"nan_a",                  GROUP_NUMERICS, ALL,      ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_A},
-    {"nan_b",                  GROUP_NUMERICS, ALL,      ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_B},
-    {"inf_a",                  GROUP_NUMERICS, ALL,      ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
+    {"large",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_LARGE},
+    {"small",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SMALL},
+    {"unlike",                 GROUP_NUMERICS, F_SIZES,  ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_UNLIKE},
+    {"cancel",                 GROUP_NUMERICS, F_ALL,    ANY,          33,      40,  129,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_CANCEL},
+    {"positive_1000",          GROUP_NUMERICS, F_ALL,    ANY,           8,      16, 1000,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_POSITIVE},
+    {"spread",                 GROUP_NUMERICS, F_SIZES,  ANY,          33,      40,  130,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SPREAD},
+    {"nan_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_A},
+    {"nan_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_B},
+    {"inf_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
     /* Three tiles by two of the largest of lesson 10: three that are half a tile apart would not reach the last rows. */
-    {"tiles_516x132",          GROUP_EDGES,    G,        ANY,         516,     132,   20,      0,      0,      0, LAST_CHOICE,                       1.0,        0.0, GEMM_NORMAL},
+    {"tiles_516x132",          GROUP_EDGES,    G | I,    ANY,         516,     132,   20,      0,      0,      0, LAST_CHOICE,                       1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_a",          GROUP_EDGES,    ALL,      ANY,          36,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_b",          GROUP_EDGES,    ALL,      ANY,           8,      24,   36,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_c",          GROUP_EDGES,    ALL,      ANY,          36,      32,    8,      0,      0,      0, FAR_C,                             1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_a_odd",      GROUP_EDGES,    ALL,      ANY,          36,       8,   23,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_b_odd",      GROUP_EDGES,    ALL,      ANY,           8,      23,   36,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
-    {"unused_arguments",       GROUP_EDGES,    ALL,      ANY,          33,      34,   35,      0,      0,      0, UNUSED,                            1.0,        0.0, GEMM_NORMAL},
+    {"unused_arguments",       GROUP_EDGES,    F_ALL | I, ANY,          33,      34,   35,      0,      0,      0, UNUSED,                            1.0,        0.0, GEMM_NORMAL},
     {"k_0_beta_1",             GROUP_EDGES,    GENERAL,  ANY,          33,      40,    0,      0,      0,      3, TB,                                1.0,        1.0, GEMM_NORMAL},
     {"nan_c_alpha_0",          GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      1, 0,                                 0.0,       -1.0, GEMM_NAN_C},
     {"alpha_of_24_bits",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                           1.0003662,        0.0, GEMM_NORMAL},
@@ -140,13 +154,13 @@ static const struct shape_row SHAPES[] = {
     {"sums_beyond_half",       GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                              0x1p-9,        1.0, GEMM_HUGE},
     {"overflow",               GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_HUGE},
     {"subnormal",              GROUP_NUMERICS, P | H,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SUBNORMAL},
-    {"inf_b",                  GROUP_NUMERICS, ALL,      ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
+    {"inf_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
     {"deep_1100",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1100,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"m_129",                  GROUP_EDGES,    SIZES,    ANY,         129,      64,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"n_129",                  GROUP_EDGES,    SIZES,    ANY,          64,     129,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     /* More rows of tiles than kernels work on together, and more than one column. */
     {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,         517,      70,   17,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
-    {"large_tiles_9_by_2",     GROUP_EDGES,    G,        ANY,        2049,     129,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
+    {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2049,     129,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES,    P,        ANY,          64,      64,   64,      0,      0,      0, C_AT_16,                           1.0,        0.0, GEMM_NORMAL},
     {"deep_1025",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1025,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     /* Tiles whose first row begins beyond 2^31 elements: row 128 in f16, 256 in f32. */
@@ -155,31 +169,31 @@ static const struct shape_row SHAPES[] = {
     {"far_tiles_of_b",         GROUP_EDGES,    ALL,      ANY,           8,      24,  272,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_tiles_of_b_odd",     GROUP_EDGES,    ALL,      ANY,           8,      23,  272,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_tiles_of_c",         GROUP_EDGES,    ALL,      ANY,         272,      32,    8,      0,      0,      0, FAR_C,                             1.0,        0.0, GEMM_NORMAL},
-    {"unused_arguments_large", GROUP_EDGES,    ALL,      ANY,          33,      34,   35,      0,      0,      0, UNUSED | UNUSED_LARGE,             1.0,        0.0, GEMM_NORMAL},
+    {"unused_arguments_large", GROUP_EDGES,    F_ALL | I, ANY,          33,      34,   35,      0,      0,      0, UNUSED | UNUSED_LARGE,             1.0,        0.0, GEMM_NORMAL},
     /* Rows of the first tile begin beyond 2^31 elements. */
     {"far_first_rows_of_a",    GROUP_EDGES,    ALL,      ANY,           9,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_b",    GROUP_EDGES,    ALL,      ANY,           8,      24,    9,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_c",    GROUP_EDGES,    ALL,      ANY,           9,      32,    8,      0,      0,      0, FAR_C,                             1.0,        0.0, GEMM_NORMAL},
-    {"far_first_rows_of_a_tn", GROUP_EDGES,    GENERAL,  ANY,          24,       8,    9,      0,      0,      0, TA | FAR_A,                        1.0,        0.0, GEMM_NORMAL},
-    {"far_first_rows_of_b_nt", GROUP_EDGES,    GENERAL,  ANY,           8,       9,   24,      0,      0,      0, TB | FAR_B,                        1.0,        0.0, GEMM_NORMAL},
+    {"far_first_rows_of_a_tn", GROUP_EDGES,    LAYOUTS,  ANY,          24,       8,    9,      0,      0,      0, TA | FAR_A,                        1.0,        0.0, GEMM_NORMAL},
+    {"far_first_rows_of_b_nt", GROUP_EDGES,    LAYOUTS,  ANY,           8,       9,   24,      0,      0,      0, TB | FAR_B,                        1.0,        0.0, GEMM_NORMAL},
     {"alpha_minus_0",          GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                -0.0,        2.0, GEMM_NAN_AB},
     {"beta_minus_0",           GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,       -0.0, GEMM_NORMAL},
     /* A matrix of one row that ends within a vector and begins at a whole one. */
     {"one_row_of_a_tail",      GROUP_EDGES,    ALL,      ANY,           1,      24,   13,      3,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"one_row_of_b_tail",      GROUP_EDGES,    ALL,      ANY,          24,      13,    1,      0,      3,      3, 0,                                 1.0,        0.0, GEMM_NORMAL},
     /* One extent ends within a vector, and rows begin at whole ones: whether vectors can be read depends on the extent that * each layout's rows are as long as. */
-    {"nn_short_m",             GROUP_EDGES,    GENERAL,  ANY,          23,      32,   40,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"nn_short_n",             GROUP_EDGES,    GENERAL,  ANY,          24,      31,   40,      0,      1,      1, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"nn_short_k",             GROUP_EDGES,    GENERAL,  ANY,          24,      32,   39,      1,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"nt_short_n",             GROUP_EDGES,    GENERAL,  ANY,          24,      31,   40,      0,      0,      1, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"nt_short_k",             GROUP_EDGES,    GENERAL,  ANY,          24,      32,   39,      1,      1,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"nt_short_m",             GROUP_EDGES,    GENERAL,  ANY,          23,      32,   40,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_short_k",             GROUP_EDGES,    GENERAL,  ANY,          24,      32,   39,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_short_m",             GROUP_EDGES,    GENERAL,  ANY,          23,      32,   40,      1,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_short_n",             GROUP_EDGES,    GENERAL,  ANY,          24,      31,   40,      0,      1,      1, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tt_short_m",             GROUP_EDGES,    GENERAL,  ANY,          23,      32,   40,      1,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
-    {"tt_short_n",             GROUP_EDGES,    GENERAL,  ANY,          24,      31,   40,      0,      0,      1, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
-    {"tt_short_k",             GROUP_EDGES,    GENERAL,  ANY,          24,      32,   39,      0,      1,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
+    {"nn_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
+    {"nn_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      1,      1, 0,                                 1.0,        0.0, GEMM_NORMAL},
+    {"nn_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      1,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
+    {"nt_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      0,      1, TB,                                1.0,        0.0, GEMM_NORMAL},
+    {"nt_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      1,      1,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
+    {"nt_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
+    {"tn_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
+    {"tn_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      1,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
+    {"tn_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      1,      1, TA,                                1.0,        0.0, GEMM_NORMAL},
+    {"tt_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      1,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
+    {"tt_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      0,      1, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
+    {"tt_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      0,      1,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
 
     {"square_256",             GROUP_SPEED,    SIZES,    ANY,         256,     256,  256,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"odd_191",                GROUP_SPEED,    SIZES,    ANY,         191,     191,  191,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
@@ -189,9 +203,9 @@ static const struct shape_row SHAPES[] = {
     {"square_8192",            GROUP_SPEED,    SIZES,    ON_GPU,     8192,    8192, 8192,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"odd_4095",               GROUP_SPEED,    SIZES,    ON_GPU,     4095,    4095, 4095,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"odd_4097",               GROUP_SPEED,    SIZES,    ON_GPU,     4097,    4097, 4097,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"square_4096_nt",         GROUP_SPEED,    G,        ON_GPU,     4096,    4096, 4096,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"square_4096_tn",         GROUP_SPEED,    G,        ON_GPU,     4096,    4096, 4096,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"square_4096_tt",         GROUP_SPEED,    G,        ON_GPU,     4096,    4096, 4096,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
+    {"square_4096_nt",         GROUP_SPEED,    G | INT8, ON_GPU,     4096,    4096, 4096,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
+    {"square_4096_tn",         GROUP_SPEED,    G | I,    ON_GPU,     4096,    4096, 4096,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
+    {"square_4096_tt",         GROUP_SPEED,    G | I,    ON_GPU,     4096,    4096, 4096,      0,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
     /* clang-format on */
 };
 
@@ -217,7 +231,7 @@ static const struct bad_row BAD[] = {
     {"m_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_M, -1)},
     {"n_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_N, 0)},
     {"n_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_N, -64)},
-    {"k_zero", P, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_K, 0)},
+    {"k_zero", P | INT8, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_K, 0)},
     {"k_negative", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_K, -1)},
     {"lda_short", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDA, FIRST_BAD_K - 1)},
     {"lda_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(GEMM_LDA, 0)},
@@ -238,16 +252,16 @@ static const struct bad_row BAD[] = {
     {"dtype_out_other", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F32)},
     {"trans_a_negative", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_A, -1)},
     {"trans_b_2", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_B, 2)},
-    {"dtype_in_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_BF16)},
-    {"dtype_out_bf16", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_BF16)},
-    {"dtype_in_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, 7)},
-    {"dtype_out_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, -1)},
+    {"dtype_in_bf16", F_ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_BF16)},
+    {"dtype_out_bf16", F_ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_BF16)},
+    {"dtype_in_unknown", F_ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, 7)},
+    {"dtype_out_unknown", F_ALL | D, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, -1)},
     {"misaligned_a", P | H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 1)},
     {"misaligned_b", P | H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 1)},
-    {"misaligned_c", P | G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 2)},
+    {"misaligned_c", P | G | I, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 2)},
     {"misaligned_a", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 2)},
     {"misaligned_b", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 2)},
-    {"misaligned_c", H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 1)},
+    {"misaligned_c", H | D, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 1)},
 };
 
 /**
@@ -264,26 +278,30 @@ static const struct {
     int misaligned; /* buffer that begins one byte further on, -1 for none */
 } BAD_PAIRS[] = {
     {"trans_unknown_and_m_zero", ALL, KERNEL_INVALID_CONFIG, {GEMM_TRANS_A, GEMM_N}, {3, 0}, -1},
-    {"n_zero_and_dtype_unknown", ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_IN}, {0, 7}, -1},
-    {"k_negative_and_misaligned", ALL, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_A},
-    {"dtype_unknown_and_misaligned", ALL, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
-    {"choice_unknown_and_n_zero", ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
+    {"n_zero_and_dtype_unknown", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_IN}, {0, 7}, -1},
+    {"k_negative_and_misaligned", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_A},
+    {"k_negative_and_misaligned", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_C},
+    {"dtype_unknown_and_misaligned", F_ALL | D, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
+    {"choice_unknown_and_n_zero", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
     {"choice_unknown_and_dtype_bf16",
-     ALL,
+     F_ALL,
      KERNEL_UNSUPPORTED_DTYPE,
      {GEMM_DTYPE_IN, GEMM_CHOICE},
      {DTYPE_BF16, 9},
      -1},
-    {"choice_unknown_and_misaligned", ALL, KERNEL_ALIGNMENT_ERROR, {GEMM_CHOICE}, {9}, GEMM_B},
+    {"choice_unknown_and_misaligned", F_ALL, KERNEL_ALIGNMENT_ERROR, {GEMM_CHOICE}, {9}, GEMM_B},
     {"dtype_bf16_and_misaligned", GENERAL, KERNEL_ALIGNMENT_ERROR, {GEMM_DTYPE_IN}, {DTYPE_BF16}, GEMM_B},
+    {"n_zero_and_dtype_unknown", D, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_OUT}, {0, 7}, -1},
+    {"k_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {131072, 131072}, -1},
+    {"k_far_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {1 << 30, 1 << 30}, -1},
     {"lda_short_transposed",
-     GENERAL,
+     GENERAL | INT8,
      KERNEL_INVALID_DIMENSION,
      {GEMM_M, GEMM_TRANS_A, GEMM_LDA},
      {50, 1, 49},
      -1},
     {"ldb_short_transposed",
-     GENERAL,
+     GENERAL | INT8,
      KERNEL_INVALID_DIMENSION,
      {GEMM_TRANS_B, GEMM_LDB},
      {1, FIRST_BAD_K - 1},
@@ -305,9 +323,12 @@ static const struct {
     unsigned families;
     double alpha, beta;
 } BAD_FACTOR[] = {
-    {"alpha_nan", ALL, (double)NAN, 0.0}, {"alpha_infinite", ALL, (double)INFINITY, 0.0},
-    {"beta_nan", ALL, 1.0, (double)NAN},  {"beta_infinite", GENERAL, 1.0, (double)-INFINITY},
-    {"alpha_not_1", P, 2.0, 0.0},         {"alpha_0", P, 0.0, 0.0},
+    {"alpha_nan", F_ALL, (double)NAN, 0.0},
+    {"alpha_infinite", F_ALL, (double)INFINITY, 0.0},
+    {"beta_nan", F_ALL, 1.0, (double)NAN},
+    {"beta_infinite", GENERAL, 1.0, (double)-INFINITY},
+    {"alpha_not_1", P, 2.0, 0.0},
+    {"alpha_0", P, 0.0, 0.0},
     {"beta_not_0", P, 1.0, 1.0},
 };
 
@@ -315,6 +336,7 @@ static const struct {
 
 static unsigned family_bit(const int *extent)
 {
+    if (extent[GEMM_EX_FLAGS] & GEMM_INT8) return extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED ? D : I;
     if (!(extent[GEMM_EX_FLAGS] & GEMM_GENERAL)) return P;
     return extent[GEMM_DTYPE_IN] == DTYPE_F32 ? G : H;
 }
@@ -325,11 +347,11 @@ static void settle(struct lesson_case *item, const struct gemm_family *family, c
     item->part = family->part;
     extent[GEMM_DTYPE_IN] = (int)family->dtype_in;
     extent[GEMM_DTYPE_OUT] = (int)family->dtype_out;
-    extent[GEMM_EX_FLAGS] = (family->general ? GEMM_GENERAL : 0) |
-                            (family->tensor_cores ? GEMM_TENSOR_CORES : 0) |
-                            (family->choice == GEMM_STAGES ? GEMM_CHOOSES_STAGES : 0) |
-                            (family->choice == GEMM_TILE ? GEMM_CHOOSES_TILE : 0) |
-                            (family->same_layouts ? GEMM_SAME_LAYOUTS : 0);
+    extent[GEMM_EX_FLAGS] =
+        (family->general ? GEMM_GENERAL : 0) | (family->tensor_cores ? GEMM_TENSOR_CORES : 0) |
+        (family->choice == GEMM_STAGES ? GEMM_CHOOSES_STAGES : 0) |
+        (family->choice == GEMM_TILE ? GEMM_CHOOSES_TILE : 0) | (family->int8 ? GEMM_INT8 : 0) |
+        (family->dequantised ? GEMM_DEQUANTISED : 0) | (family->same_layouts ? GEMM_SAME_LAYOUTS : 0);
     if (family->choice != GEMM_NO_CHOICE)
         extent[GEMM_EX_CHOICES] = family->first_choice * 256 + family->last_choice;
     for (int i = 0; i <= GEMM_DTYPE_OUT; i++) item->value[i] = extent[i];
@@ -389,6 +411,14 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
         if (row->flags & (unsigned)(FAR_A << buffer)) set_apart(item, buffer);
     }
     if (row->flags & C_AT_16) item->start[GEMM_C] = 16 / (int)storage_bytes(gemm_storage(item, GEMM_C));
+}
+
+void gemm_store(struct lesson_case *item, int trans_a, int trans_b, int more_a, int more_b, int more_c)
+{
+    item->extent[GEMM_TRANS_A] = trans_a;
+    item->extent[GEMM_TRANS_B] = trans_b;
+    set_leading(item->extent, more_a, more_b, more_c);
+    for (int i = 0; i <= GEMM_LDC; i++) item->value[i] = item->extent[i];
 }
 
 struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
@@ -515,7 +545,7 @@ static int property_cases(const struct gemm_family *family, struct lesson_case *
     int chooses = family->choice != GEMM_NO_CHOICE, layouts = family->same_layouts;
     const struct property_row rows[] = {
         {"property_any_size", ANY_SIZE, 1, 100, 0},
-        {"property_transposes", TRANSPOSES, family->general, 100, layouts},
+        {"property_transposes", TRANSPOSES, family->general || family->int8, 100, layouts},
         {"property_same_bits", SAME_BITS, chooses || layouts, layouts ? 102 : 120, 1},
         {"property_alignment", ALIGNMENT, 1, ALIGNMENTS, layouts},
         {"property_bad_input", BAD_INPUT, 1, 100, 0},
@@ -641,15 +671,15 @@ static struct alignment alignment_of(int index)
 static void vary_alignment(struct lesson_case *item, int index)
 {
     struct alignment alignment = alignment_of(index);
-    int general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL;
-    item->extent[GEMM_M] = general ? 40 : 64;
+    int general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL, bytes = item->extent[GEMM_EX_FLAGS] & GEMM_INT8;
+    item->extent[GEMM_M] = general ? 40 : bytes ? 48 : 64;
     item->extent[GEMM_N] = general ? 48 : 64;
-    item->extent[GEMM_K] = general ? 24 : 72;
-    if (general) {
+    item->extent[GEMM_K] = general ? 24 : bytes ? 80 : 72;
+    if (general || bytes) {
         item->extent[GEMM_TRANS_A] = index / 2 % 2;
         item->extent[GEMM_TRANS_B] = index % 2;
-        item->real[GEMM_BETA] = 0.5;
     }
+    if (general) item->real[GEMM_BETA] = 0.5;
     set_leading(item->extent, alignment.more[GEMM_A], alignment.more[GEMM_B], alignment.more[GEMM_C]);
     memcpy(item->start, alignment.start, sizeof alignment.start);
 }
@@ -669,6 +699,7 @@ static void vary_product(struct lesson_case *item, enum property property, int i
 {
     struct rng set = {rng_mix(item->seed, (uint64_t)(index / together))};
     int number = index / together, general = item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL;
+    int transposes = general || item->extent[GEMM_EX_FLAGS] & GEMM_INT8;
     /* The software device is slow. */
     int most = item->devices == ON_GPU ? 300 : number % 8 == 0 ? 150 : 40;
     item->seed = rng_mix(set.state, 7);
@@ -684,7 +715,7 @@ static void vary_product(struct lesson_case *item, enum property property, int i
         item->extent[GEMM_TRANS_B] = index % 2;
         set_leading(item->extent, 0, 0, 0);
     } else {
-        random_layout(item, general, property == SAME_BITS && !layouts ? &set : rng);
+        random_layout(item, transposes, property == SAME_BITS && !layouts ? &set : rng);
     }
 }
 

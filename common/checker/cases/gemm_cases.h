@@ -24,6 +24,8 @@ enum gemm_family_flags {
     GEMM_CHOOSES_STAGES = 4,
     GEMM_CHOOSES_TILE = 8,
     GEMM_SAME_LAYOUTS = 16,  /* struct gemm_family's same_layouts */
+    GEMM_INT8 = 32,          /* A and B are bytes, sums are whole numbers: int8_cases.h */
+    GEMM_DEQUANTISED = 64,   /* with it: sums are scaled, and stored as dtype_out */
     GEMM_PROPERTY_SHIFT = 8, /* bits from here on: which property a case is, see gemm_cases.c */
 };
 
@@ -49,6 +51,8 @@ struct gemm_family {
                                          turns; other values have to be refused as ::KERNEL_INVALID_CONFIG */
     int first_choice, last_choice;
     int tensor_cores; /**< 1: sums are made on tensor cores, or may be */
+    int int8;         /**< 1: A and B are bytes; nothing is general, but any layout is right (int8_cases.h) */
+    int dequantised;  /**< with it, 1: C is of dtype_out; 0: C is int32 */
     int same_layouts; /**< 1: the same bits whatever the layout, the distance of rows and the alignment as well */
 };
 
@@ -62,6 +66,9 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
  */
 struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
                              unsigned devices, int m, int n, int k);
+
+/** @brief Stores the matrices of such a case otherwise: transposed, and with elements between rows. */
+void gemm_store(struct lesson_case *item, int trans_a, int trans_b, int more_a, int more_b, int more_c);
 
 void gemm_vary(struct lesson_case *item, int index, struct rng *rng);
 int gemm_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);

@@ -247,7 +247,7 @@ int gemm_trait(const struct lesson_case *item, int index, const char **message)
         item->real[GEMM_ALPHA] != 1.0,
         item->real[GEMM_BETA] != 0.0,
         k == 0,
-        item->distribution >= GEMM_NAN_A,
+        item->distribution >= GEMM_NAN_A && item->distribution < GEMM_DISTRIBUTIONS,
         (k > 0 && extent[GEMM_LDA] > a_cols) || (k > 0 && extent[GEMM_LDB] > b_cols) || extent[GEMM_LDC] > n,
         k % 8 != 0,
         k % 16 != 0,

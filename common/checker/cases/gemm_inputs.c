@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "gemm_cases.h"
+#include "int8_cases.h"
 #include "base/parallel.h"
 
 enum { ELEMS_A_PIECE = 1 << 16 };
@@ -17,8 +18,11 @@ enum { ELEMS_A_PIECE = 1 << 16 };
 
 enum storage gemm_storage(const struct lesson_case *item, int index)
 {
+    int flags = item->extent[GEMM_EX_FLAGS];
+    if (flags & GEMM_INT8 && index != GEMM_C) return STORAGE_S8;
+    if (flags & GEMM_INT8 && !(flags & GEMM_DEQUANTISED)) return STORAGE_I32;
     int dtype = item->extent[index == GEMM_C ? GEMM_DTYPE_OUT : GEMM_DTYPE_IN];
-    return dtype == DTYPE_F16 ? STORAGE_F16 : STORAGE_F32;
+    return dtype == DTYPE_BF16 ? STORAGE_BF16 : dtype == DTYPE_F16 ? STORAGE_F16 : STORAGE_F32;
 }
 
 struct ref_gemm_shape gemm_shape(const struct lesson_case *item)
@@ -137,8 +141,19 @@ struct filling {
     float *data;
 };
 
+/* What lies between rows of bytes, where no NaN can, is a number that changes any sum. */
+static double int8_value_at(const struct filling *f, size_t row, size_t col)
+{
+    if (col >= (size_t)f->matrix.cols || row >= (size_t)f->matrix.rows) return 113.0;
+    int swapped = (f->index == GEMM_B) != f->matrix.transposed;
+    int line = (int)(swapped ? col : row), p = (int)(swapped ? row : col);
+    struct rng rng = {f->seed + rng_mix((uint64_t)line, (uint64_t)p)};
+    return int8_element(f->item, f->index, p, rng_next(&rng));
+}
+
 static double value_at(const struct filling *f, size_t row, size_t col)
 {
+    if (f->item->extent[GEMM_EX_FLAGS] & GEMM_INT8 && f->index != GEMM_C) return int8_value_at(f, row, col);
     /* What lies between rows is a NaN if it is only read, and a number if it must be kept. */
     if (col >= (size_t)f->matrix.cols || row >= (size_t)f->matrix.rows)
         return f->index == GEMM_C ? 1e4 * noise_at(f->seed, (int)row, (int)col) : (double)NAN;
@@ -173,7 +188,7 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size)
     int out = value[GEMM_DTYPE_OUT] >= 0 && value[GEMM_DTYPE_OUT] <= DTYPE_BF16;
     int used = snprintf(text, size, "m %lld, n %lld, k %lld", (long long)value[GEMM_M],
                         (long long)value[GEMM_N], (long long)value[GEMM_K]);
-    if (item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL)
+    if (item->extent[GEMM_EX_FLAGS] & (GEMM_GENERAL | GEMM_INT8))
         used += snprintf(text + used, size - (size_t)used, ", %c%c", value[GEMM_TRANS_A] ? 'T' : 'N',
                          value[GEMM_TRANS_B] ? 'T' : 'N');
     int a_cols = item->extent[item->extent[GEMM_TRANS_A] ? GEMM_M : GEMM_K];
@@ -194,6 +209,12 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size)
             used += snprintf(text + used, size - (size_t)used, "%s %s+%d", begun++ ? "" : ", at",
                              names[buffer], item->start[buffer]);
     if (item->flags & CASE_SMALL_DEVICE) used += snprintf(text + used, size - (size_t)used, ", few SMs");
+    if (item->extent[GEMM_EX_FLAGS] & GEMM_INT8) {
+        int dequantised = item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED;
+        const char *stored = !dequantised ? "int32" : out ? dtypes[value[GEMM_DTYPE_OUT]] : "other dtype";
+        snprintf(text + used, size - (size_t)used, ", int8 -> %s", stored);
+        return;
+    }
     snprintf(text + used, size - (size_t)used, ", %s -> %s",
              in ? dtypes[value[GEMM_DTYPE_IN]] : "other dtype",
              out ? dtypes[value[GEMM_DTYPE_OUT]] : "other dtype");

@@ -172,6 +172,7 @@ struct lesson_cost {
     double extra_bytes; /**< workspace by contract */
     double oracle_ops;  /**< operations of the oracle for the whole item */
     int tensor_cores; /**< 1: the device's limit for products of halves is what counts, not that of floats */
+    int int8;         /**< 1: products of bytes, which tensor cores do twice as fast as those of halves */
     double kernels;   /**< that follow each other, if a time for each is worth telling; else 0 */
 };
 

@@ -180,6 +180,16 @@ static inline double bound_share(enum storage storage, double reference, double 
     return error <= stored ? 0.0 : (error - stored) / (bound - stored);
 }
 
+/**
+ * @brief How far float arithmetic may be off from an exact whole number that is scaled, @p product, plus @p bias, before the
+ *        result is stored: four roundings, each of at most u times what has been reached: the conversion to float, two
+ *        products and the addition. Twice that is allowed.
+ */
+static inline double bound_scaled(double product, double bias)
+{
+    return 2.0 * BOUND_U_F32 * (4.0 * fabs(product) + fabs(bias)) + BOUND_TINY;
+}
+
 /** @brief What no bound may exceed on data of size 1. */
 static inline double bound_unit(enum storage storage)
 {

@@ -59,6 +59,7 @@ static void doubt(const struct check *check, const struct wire_result *result, s
 {
     double peak_gbps = limit_of(check, "peak_gbps");
     double peak_tflops = limit_of(check, m->cost.tensor_cores ? "peak_f16_tflops" : "peak_tflops");
+    if (m->cost.int8) peak_tflops *= 2.0;
     if (!(m->median_us > 0.0)) {
         m->refused = "no time passed on the stream that was given: was the work launched on another one?";
     } else if (peak_gbps > 0.0 && m->cost.min_bytes / m->median_us * 1e-3 > peak_gbps) {
@@ -189,6 +190,7 @@ static void tell_limits(const struct check *check, const struct measurement *m)
     double gbps = m->cost.min_bytes / m->median_us * 1e-3, tflops = m->cost.flop / m->median_us * 1e-6;
     double copy = limit_of(check, "copy_gbps");
     double product = limit_of(check, m->cost.tensor_cores ? "f16_tflops" : "f32_tflops");
+    if (m->cost.int8) product = 0.0; /* what cuBLAS does with bytes is not among the limits */
     double memory_share = copy > 0.0 ? gbps / copy : 0.0;
     double compute_share = product > 0.0 ? tflops / product : 0.0;
     if (copy > 0.0)

@@ -1,0 +1,60 @@
+/**
+ * @file int8_cases.h
+ * @brief Products of 8-bit integers: the cases of every product (gemm_cases.h), and what exact sums and scales add to them.
+ *
+ * Sums are compared with all of their 32 bits: one that is off by 1 is wrong.
+ */
+#ifndef WARPWISE_CHECKER_INT8_CASES_H
+#define WARPWISE_CHECKER_INT8_CASES_H
+
+#include "gemm_cases.h"
+#include "protocol/int8_items.h"
+
+/** @brief lesson_case.distribution; GEMM_NORMAL stands for all bytes alike often and scales of 1/128 or so. */
+enum int8_distribution {
+    INT8_LOWEST = GEMM_DISTRIBUTIONS, /* -128 times -128: the largest sums */
+    INT8_OPPOSITE,                    /* -128 times 127: the smallest */
+    INT8_RETURNING,                   /* the first half of k adds up, the other takes it away again */
+    INT8_POSITIVE,                    /* from 64 to 127: sums beyond 2^24, which a float rounds */
+    INT8_SCALES_NEGATIVE,             /* of some rows and some columns */
+    INT8_SCALES_ZERO,
+    INT8_SCALES_NAN,
+    INT8_SCALES_INFINITE,
+    INT8_BIAS_NAN,
+    INT8_BIAS_LARGE,   /* beside it, products are small */
+    INT8_TO_INFINITY,  /* some results are beyond 65504, the largest half */
+    INT8_TO_SUBNORMAL, /* results are subnormal halves */
+    INT8_DISTRIBUTIONS
+};
+
+/** @brief lesson_case.extent: 1 if there is a bias. A product of bytes has no choices. */
+enum { INT8_EX_BIAS = GEMM_EX_CHOICES };
+
+/** @brief Element at @p p along k of matrix @p index: @p random is its own random number. */
+double int8_element(const struct lesson_case *item, int index, int p, uint64_t random);
+
+/** @brief Appends the cases of a part: gemm_cases() and those that only bytes have. */
+int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity);
+
+/** @brief The callbacks of struct lesson of the same names; for others those of every product serve. */
+void int8_vary(struct lesson_case *item, int index, struct rng *rng);
+int int8_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void int8_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+void int8_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                 struct lesson_expectation *expectation);
+int int8_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
+                  const double *allowed, uint64_t seed, char *reason, size_t size);
+int int8_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+               double *value, char *message, size_t size);
+const char *int8_purpose(const struct lesson_case *item);
+void int8_cost(const struct lesson_case *item, struct lesson_cost *cost);
+void int8_describe(const struct lesson_case *item, char *text, size_t size);
+
+/** @brief The members of struct lesson that a lesson of such products has. */
+#define INT8_CALLBACKS                                                                                       \
+    .vary = int8_vary, .buffers = int8_buffers, .fill = int8_fill, .units = gemm_units,                      \
+    .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
+    .trait = gemm_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .describe = int8_describe, .purpose = int8_purpose, .distributions = INT8_DISTRIBUTIONS
+
+#endif

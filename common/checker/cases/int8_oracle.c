@@ -1,0 +1,218 @@
+/**
+ * @file int8_oracle.c
+ * @brief Scales, oracle and bounds of products of bytes.
+ *
+ * A sum of up to 131,071 products of bytes is below 2^31, so the oracle of every product, which adds in float64, is exact
+ * here. Unscaled it is right or wrong. Scaled, element (i, j) is S * row_scales[i] * column_scales[j] + bias[j] and may be
+ * off by
+ *
+ *     u_out |ref| + bound_scaled(S * row_scales[i] * column_scales[j], bias[j])
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checker/numbers/bound.h"
+#include "gemm.h"
+#include "int8_cases.h"
+
+enum { TURNS = 3, LARGEST_WEIGHT = 512 };
+
+/* Hoeffding, as in gemm_oracle.c. */
+#define DEVIATIONS 8.0
+
+static int is_scaled(const struct lesson_case *item)
+{
+    return (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED) != 0;
+}
+
+/* ---- scales ---------------------------------------------------------------------------------------------- */
+
+int int8_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
+{
+    int count = gemm_buffers(item, buffers);
+    if (!is_scaled(item)) return count;
+    size_t m = (size_t)item->extent[GEMM_M], n = (size_t)item->extent[GEMM_N];
+    buffers[INT8_ROW_SCALES] = (struct lesson_buffer){"row_scales", WIRE_IN, 1, {m}, {0}, STORAGE_F32};
+    buffers[INT8_COLUMN_SCALES] = (struct lesson_buffer){"column_scales", WIRE_IN, 1, {n}, {0}, STORAGE_F32};
+    buffers[INT8_BIAS] = (struct lesson_buffer){"bias", WIRE_IN, 1, {n}, {0}, STORAGE_F32};
+    return item->extent[INT8_EX_BIAS] ? INT8_BUFFERS : INT8_BIAS;
+}
+
+/* Around 1/128, so that a sum of some thousand products of bytes becomes a number of size 1 to 100. */
+static double scale_at(const struct lesson_case *item, int index, size_t at, double random)
+{
+    int row = index == INT8_ROW_SCALES, special = row ? at % 5 == 2 : at % 7 == 3;
+    double scale = (0.5 + random) * 0x1p-7;
+    switch (item->distribution) {
+    case INT8_SCALES_NEGATIVE:
+        return special || at % 3 == 0 ? -scale : scale;
+    case INT8_SCALES_ZERO:
+        return special ? 0.0 : scale;
+    case INT8_SCALES_NAN:
+        return special ? (double)NAN : scale;
+    case INT8_SCALES_INFINITE:
+        return special ? (at % 2 ? -(double)INFINITY : (double)INFINITY) : scale;
+    case INT8_TO_INFINITY:
+        return row && at % 3 == 0 ? scale * 0x1p16 : scale;
+    case INT8_TO_SUBNORMAL:
+        return row ? scale * 0x1p-14 : scale * 0x1p-2;
+    case INT8_BIAS_LARGE:
+        return scale * 0x1p-4;
+    default:
+        return scale;
+    }
+}
+
+static double bias_at(const struct lesson_case *item, size_t at, double random)
+{
+    if (item->distribution == INT8_BIAS_NAN && at % 7 == 3) return (double)NAN;
+    return (item->distribution == INT8_BIAS_LARGE ? 1000.0 : 2.0) * (random - 0.5) * 2.0;
+}
+
+void int8_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    if (index < GEMM_BUFFERS) {
+        gemm_fill(item, index, elems, rng, data);
+        return;
+    }
+    for (size_t at = 0; at < elems; at++) {
+        double random = (double)(rng_next(rng) >> 11) * 0x1p-53;
+        data[at] =
+            (float)(index == INT8_BIAS ? bias_at(item, at, random) : scale_at(item, index, at, random));
+    }
+}
+
+/* ---- one row of C ---------------------------------------------------------------------------------------- */
+
+/* What is too large for the storage type becomes infinite: rounded to nearest as IEEE 754 says. */
+static double stored(enum storage storage, double value)
+{
+    double limit = storage == STORAGE_F16 ? 65520.0 : storage == STORAGE_BF16 ? 0x1.ffp127 : 0x1.ffffffp127;
+    return fabs(value) >= limit ? copysign((double)INFINITY, value) : value;
+}
+
+/* The row's sums, in span->expected, become what is stored of them. */
+static void scale_row(const struct lesson_case *item, const float *const *data, size_t i,
+                      struct lesson_span *span)
+{
+    enum storage storage = gemm_storage(item, GEMM_C);
+    double row_scale = (double)data[INT8_ROW_SCALES][i];
+    for (size_t j = 0; j < span->count; j++) {
+        double scale = (double)data[INT8_COLUMN_SCALES][j], sum = span->expected[j];
+        double bias = item->extent[INT8_EX_BIAS] ? (double)data[INT8_BIAS][j] : 0.0;
+        double product = sum * row_scale * scale, exact = product + bias;
+        float plain = (float)sum * (float)row_scale * (float)scale + (float)bias;
+        span->expected[j] = stored(storage, exact);
+        span->plain[j] = (double)storage_round(storage, plain);
+        span->bound[j] =
+            isfinite(exact) ? bound_stored_as(storage, exact) + bound_scaled(product, bias) : 0.0;
+        span->floor[j] = span->bound[j];
+    }
+}
+
+void int8_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                 struct lesson_expectation *e)
+{
+    struct ref_gemm_shape shape = gemm_shape(item);
+    struct lesson_span *span = &e->span[0];
+    e->span_count = 1;
+    span->buffer = GEMM_C;
+    span->first = unit * (size_t)shape.ldc;
+    span->count = (size_t)shape.n;
+    ref_gemm_row(&shape, (int)unit, data[GEMM_A], data[GEMM_B], NULL, span->expected, NULL);
+    if (is_scaled(item)) {
+        scale_row(item, data, unit, span);
+        return;
+    }
+    for (size_t j = 0; j < span->count; j++) {
+        span->plain[j] = span->expected[j];
+        span->bound[j] = span->floor[j] = bound_stored_as(STORAGE_I32, span->expected[j]);
+    }
+}
+
+/* ---- all elements at once -------------------------------------------------------------------------------- */
+
+/** What Freivalds' identity is about: C x against op(A) (op(B) w), where w is x times the scales of the columns. */
+struct freivalds {
+    struct ref_gemm_shape shape;
+    const float *const *data;
+    double *x, *w, *y; /* [n], [n], [k] */
+    double bias;       /* of C x */
+};
+
+static void choose_weights(const struct lesson_case *item, struct freivalds *f, uint64_t seed)
+{
+    struct rng rng = {seed};
+    f->bias = 0.0;
+    for (int j = 0; j < f->shape.n; j++) {
+        f->x[j] = (double)(int)(rng_next(&rng) % (2 * LARGEST_WEIGHT)) - LARGEST_WEIGHT;
+        f->w[j] = f->x[j] * (is_scaled(item) ? (double)f->data[INT8_COLUMN_SCALES][j] : 1.0);
+        if (item->extent[INT8_EX_BIAS]) f->bias += f->x[j] * (double)f->data[INT8_BIAS][j];
+    }
+    memset(f->y, 0, (size_t)f->shape.k * sizeof *f->y);
+    size_t ldb = (size_t)f->shape.ldb;
+    for (size_t p = 0; p < (size_t)f->shape.k && !f->shape.transpose_b; p++)
+        for (size_t j = 0; j < (size_t)f->shape.n; j++)
+            f->y[p] += (double)f->data[GEMM_B][p * ldb + j] * f->w[j];
+    for (size_t j = 0; j < (size_t)f->shape.n && f->shape.transpose_b; j++)
+        for (size_t p = 0; p < (size_t)f->shape.k; p++)
+            f->y[p] += (double)f->data[GEMM_B][j * ldb + p] * f->w[j];
+}
+
+/* How far row i of C x is from what it should be. Where nothing is scaled all of these are whole numbers below 2^53. */
+static double residual(const struct lesson_case *item, const struct freivalds *f, const float *c, size_t i)
+{
+    size_t lda = (size_t)f->shape.lda;
+    double right = 0.0, claimed = 0.0;
+    for (size_t p = 0; p < (size_t)f->shape.k; p++)
+        right += (double)f->data[GEMM_A][f->shape.transpose_a ? p * lda + i : i * lda + p] * f->y[p];
+    for (size_t j = 0; j < (size_t)f->shape.n; j++)
+        claimed += (double)c[i * (size_t)f->shape.ldc + j] * f->x[j];
+    if (is_scaled(item)) right = right * (double)f->data[INT8_ROW_SCALES][i] + f->bias;
+    return fabs(claimed - right);
+}
+
+/*
+ * C x = A (B x), for three x from [-512, 512)^n that nobody can foresee. Unscaled both sides are whole numbers, and any
+ * wrong element shows but for one time in 1024 in each turn. Sums of such data, which are random and of both signs, stay
+ * below 2^24, so the floats that C comes in are exact.
+ */
+int int8_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
+                  const double *allowed, uint64_t seed, char *reason, size_t size)
+{
+    struct freivalds f = {.shape = gemm_shape(item), .data = data};
+    size_t n = (size_t)f.shape.n, wrong = 0, first = 0;
+    double *memory = calloc(2 * n + (size_t)f.shape.k, sizeof *memory);
+    double limit = is_scaled(item) ? DEVIATIONS * allowed[GEMM_C] * sqrt((double)n) * LARGEST_WEIGHT : 0.0;
+    if (memory == NULL) {
+        snprintf(reason, size, "no memory for Freivalds' identity");
+        return 0;
+    }
+    f.x = memory, f.w = memory + n, f.y = memory + 2 * n;
+    for (int turn = 0; turn < TURNS && wrong == 0; turn++) {
+        choose_weights(item, &f, rng_mix(seed, (uint64_t)turn));
+        for (size_t i = 0; i < (size_t)f.shape.m; i++) {
+            if (residual(item, &f, got[GEMM_C], i) <= limit) continue;
+            if (wrong++ == 0) first = i;
+        }
+    }
+    if (wrong > 0)
+        snprintf(reason, size,
+                 "C x is not A (B x) for a random x: off in row %zu; %zu of %d rows are wrong (Freivalds' "
+                 "identity)",
+                 first, wrong, f.shape.m);
+    free(memory);
+    return wrong == 0;
+}
+
+void int8_cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    gemm_cost(item, cost);
+    double m = item->extent[GEMM_M], n = item->extent[GEMM_N], k = item->extent[GEMM_K];
+    cost->oracle_ops = 2.0 * m * n * k;
+    cost->tensor_cores = cost->int8 = 1;
+    if (is_scaled(item)) cost->min_bytes += 4.0 * (m + n * (item->extent[INT8_EX_BIAS] ? 2.0 : 1.0));
+}
