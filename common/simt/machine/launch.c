@@ -101,13 +101,14 @@ static struct worker *worker_at(int i)
 
 static void start_threads(int wanted)
 {
+    static const int own[] = {SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of watch.c and trap.c */
     sigset_t all, before;
     pthread_attr_t attributes;
     if (simt_pool.started >= wanted) return;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);         /* the program's signals are the business of its own threads, */
-    sigdelset(&all, SIGPROF); /* but watch.c asks these where they are */
+    sigfillset(&all); /* the program's signals are the business of its own threads */
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&all, own[i]);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     while (simt_pool.started < wanted) {
         pthread_t thread;

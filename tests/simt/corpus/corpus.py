@@ -228,6 +228,7 @@ def read_command():
     parser.add_argument("--stage", choices=["nvcc", "build", "run"], default="run", help="the last stage")
     parser.add_argument("--table", action="store_true", help="print the table, and do nothing else")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--lists", type=pathlib.Path, default=HERE, help="the folder of arguments.txt and judged.txt")
     parser.add_argument("--simtcc", default=str(HERE.parents[2] / "build/bin/simtcc"))
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     return parser.parse_args()
@@ -240,11 +241,11 @@ def main():
     programs = [Program(path, top, results, command.headers) for top in tops for path in take(programs_of(top), command.sample)]
     if command.only:
         programs = [p for p in programs if command.only in p.name]
-    judged = judged_of(HERE / "judged.txt")
+    judged = judged_of(command.lists / "judged.txt")
     if command.table:
         table(tops, programs, judged)
         return 0
-    arguments = arguments_of(HERE / "arguments.txt")
+    arguments = arguments_of(command.lists / "arguments.txt")
     for number, program in enumerate(programs):
         if command.again == "failed":
             if not program.result.get("built") or not program.result.get("right"):

@@ -129,8 +129,31 @@ static void check_compare_and_swap(void)
     release(device_tickets);
 }
 
+/* nvcc's built-in functions, which CUDA 12.8 brought. */
+static __global__ void built_in_kernel(unsigned *sum, unsigned *greatest)
+{
+    __nv_atomic_fetch_add(sum, threadIdx.x, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+    __nv_atomic_fetch_max(greatest, threadIdx.x, __NV_ATOMIC_RELAXED);
+    __syncthreads();
+    if (threadIdx.x == 0 && __nv_atomic_load_n(sum, __NV_ATOMIC_ACQUIRE) == blockDim.x * (blockDim.x - 1) / 2)
+        __nv_atomic_store_n(sum, 7u, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+}
+
+static void check_built_in(void)
+{
+    unsigned *both = device_array<unsigned>(2), got[2];
+    require(cudaMemset(both, 0, 2 * sizeof *both), "cudaMemset");
+    built_in_kernel<<<1, 64>>>(both, both + 1);
+    finish_launch("built_in_kernel");
+    download(got, both, 2);
+    expect_equal("__nv_atomic", 0, got[0], 7);
+    expect_equal("__nv_atomic", 1, got[1], 63);
+    release(both);
+}
+
 int main(void)
 {
+    check_built_in();
     struct totals host[BLOCKS];
     begin(host);
     struct totals *one = upload(host, 1), *many = device_array<struct totals>(BLOCKS);

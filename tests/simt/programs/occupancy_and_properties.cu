@@ -92,8 +92,29 @@ static void check_kernel_attributes(const cudaDeviceProp *properties)
                  (long long)properties->sharedMemPerBlockOptin);
 }
 
+/* Its linker name is not mangled. */
+extern "C" __global__ void unmangled_kernel(int *out)
+{
+    __shared__ int tile[10 << 10];
+    tile[threadIdx.x] = (int)threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+}
+
+/* 40 KB of each block's own: the shared memory of a multiprocessor decides. */
+static void check_unmangled(void)
+{
+    int blocks, per_multiprocessor, reserved;
+    require(cudaDeviceGetAttribute(&per_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0),
+            "attribute");
+    require(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, 0), "attribute");
+    require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, unmangled_kernel, 32, 0), "occupancy");
+    expect_equal("blocks of an extern C kernel", 0, blocks, per_multiprocessor / ((40 << 10) + reserved));
+}
+
 int main(void)
 {
+    check_unmangled();
     cudaDeviceProp properties;
     int count = 0, driver = 0, runtime = 0, host[64];
     require(cudaGetDeviceCount(&count), "cudaGetDeviceCount");

@@ -99,4 +99,29 @@ SIMT_STORE(__stcg)
 SIMT_STORE(__stcs)
 SIMT_STORE(__stwt)
 
+/* ---- nvcc's built-in atomics, of integers: the order of memory is the strongest whatever is asked for ---- */
+
+#define __NV_ATOMIC_RELAXED 0
+#define __NV_ATOMIC_CONSUME 1
+#define __NV_ATOMIC_ACQUIRE 2
+#define __NV_ATOMIC_RELEASE 3
+#define __NV_ATOMIC_ACQ_REL 4
+#define __NV_ATOMIC_SEQ_CST 5
+#define __NV_THREAD_SCOPE_THREAD 0
+#define __NV_THREAD_SCOPE_BLOCK 1
+#define __NV_THREAD_SCOPE_CLUSTER 2
+#define __NV_THREAD_SCOPE_DEVICE 3
+#define __NV_THREAD_SCOPE_SYSTEM 4
+
+#define __nv_atomic_load_n(address, ...) atomicOr(address, 0)
+#define __nv_atomic_store_n(address, value, ...) ((void)atomicExch(address, value))
+#define __nv_atomic_exchange_n(address, value, ...) atomicExch(address, value)
+#define __nv_atomic_fetch_add(address, value, ...) atomicAdd(address, value)
+#define __nv_atomic_fetch_sub(address, value, ...) atomicSub(address, value)
+#define __nv_atomic_fetch_and(address, value, ...) atomicAnd(address, value)
+#define __nv_atomic_fetch_or(address, value, ...) atomicOr(address, value)
+#define __nv_atomic_fetch_xor(address, value, ...) atomicXor(address, value)
+#define __nv_atomic_fetch_min(address, value, ...) atomicMin(address, value)
+#define __nv_atomic_fetch_max(address, value, ...) atomicMax(address, value)
+
 #endif
