@@ -100,6 +100,11 @@ static void store(struct run *run, const struct op *op)
 static struct simt_bulk between_of(const struct run *run, const struct op *op)
 {
     demand_device(op);
+    if (!simt_cluster_place().is_explicit) /* measured; one block is enough of a cluster */
+        simt_stop(&op->site, "unsupported",
+                  "%s in a kernel that was not launched in clusters; an H200 ends it with "
+                  "cudaErrorIllegalInstruction",
+                  op->site.what);
     const size_t bytes = ptx_u32(run, op, 2);
     return (struct simt_bulk){.shared = shared(run, op, 1, 1, bytes, SIMT_READ),
                               .global = simt_cluster_checked(ptx_word(run, op, 0) + (uint64_t)op->offset[0],

@@ -551,6 +551,32 @@ static __global__ void bytes_of_range(const int *in, int *out, const __grid_cons
     out[threadIdx.x] = tile[0][threadIdx.x];
 }
 
+/** A bulk copy within shared memory needs a launch in clusters, if only of one block. */
+// pair: no_cluster is unsupported
+template <bool RIGHT>
+static __global__ void no_cluster(const int *in, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    if (threadIdx.x == 0) {
+        load_tile(tile[1], in, &full[1]);
+        mbarrier_wait(&full[1], 0);
+        mbarrier_arrive_expect(&full[0], BYTES);
+        if (RIGHT)
+            bulk_load(tile[0], in, BYTES, &full[0]);
+        else
+            asm volatile( // here: no_cluster
+                "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                :
+                : "r"(shared_address(tile[0])), "r"(shared_address(tile[1])), "r"(BYTES),
+                  "r"(shared_address(&full[0]))
+                : "memory");
+    }
+    mbarrier_wait(&full[0], 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
 /** Something that is no tensor map. */
 // pair: no_map is unsupported
 template <bool RIGHT>
@@ -626,6 +652,7 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(box_off_by_64)                                                                                         \
     X(row_off_by_8)                                                                                          \
     X(bytes_of_range)                                                                                        \
+    X(no_cluster)                                                                                            \
     X(no_map)                                                                                                \
     X(source_unwritten)
 PAIRS(LAUNCHERS)

@@ -60,7 +60,7 @@ static void check_pipeline(void)
 }
 
 /** Blocks add their numbers to one array; maxima of signed ones; copies within shared memory, and sums there. */
-static __global__ void reduce_kernel(unsigned *sums, int *maxima, unsigned *copies)
+static __global__ void __cluster_dims__(1, 1, 1) reduce_kernel(unsigned *sums, int *maxima, unsigned *copies)
 {
     __shared__ __align__(16) unsigned from[ELEMS], to[ELEMS];
     __shared__ __align__(16) int numbers[ELEMS];

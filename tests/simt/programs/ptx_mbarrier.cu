@@ -126,7 +126,16 @@ static __global__ void count_kernel(uint32_t *out)
                  :
                  : "r"(shared_address(barrier))
                  : "memory");
-    out[4] = mbarrier_try_wait(&barrier[0], 0);
+    /* Not try_wait: on an H200 it was seen to be true here, before the statement that completes the phase. */
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(count)
+                 : "r"(shared_address(barrier))
+                 : "memory");
+    out[4] = count;
     asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], 8;"
                  :
                  : "r"(shared_address(barrier))
