@@ -10,7 +10,6 @@
 #include "attention_rows.h"
 #include "kernel_launch.h"
 #include "query_row.h" // the query, keys and values of a block of flash_1 and mha
-#include "vector_elements.h"
 #include "warp_step.h" // flash_2: a warp over the keys of a step, and a block's shared memory
 
 enum {
@@ -19,9 +18,7 @@ enum {
     DECODE_TILE = 256,   // keys of a tile in decode
     PREFILL_TILE = 1024, // and in prefill
     MOST_SCORES = 8192,  // kept in shared memory at once: 32 KiB
-    TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS,
-    BLOCKS_PER_SM = 1, // of flash_2
-    MERGE_GROUPS = 8   // a block merges so many splits at a time
+    TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS
 };
 
 // In the order of their calls: what the entry points launch, and what blocks do.
@@ -267,7 +264,7 @@ static int count_splits(const struct decode_args *args)
 
 /** One block: some keys of one sequence, for up to four query heads of one K/V head. */
 template <int HEAD_DIM>
-__global__ void __launch_bounds__(SPLIT_THREADS, BLOCKS_PER_SM)
+__global__ void __launch_bounds__(SPLIT_THREADS)
     split_kernel(struct decode_args args, int splits, float scale)
 {
     // [student: split_kernel]
@@ -292,8 +289,7 @@ __device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struc
 }
 
 /** One block, one query head: merges what its splits found, MERGE_GROUPS of them at a time, a thread per column. */
-__global__ void __launch_bounds__(TILE_THREADS *MERGE_GROUPS)
-    merge_kernel(struct decode_args args, int splits)
+__global__ void __launch_bounds__(MERGE_THREADS) merge_kernel(struct decode_args args, int splits)
 {
     // [student: flash_2_merge]
     // TODO (student): wait_for_kernel_before(); each group merges every MERGE_GROUPS-th of the splits that have keys, by

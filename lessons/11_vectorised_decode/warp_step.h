@@ -12,6 +12,7 @@
 #include "decode_args.h"
 #include "kernel_launch.h"
 #include "vector_elements.h"
+#include "warp_reduce.h"
 
 /** @brief Sizes of a block of flash_2 and of a warp's step. */
 enum {
@@ -24,6 +25,10 @@ enum {
     KEY_ROWS = WARP / KEY_LANES,          /**< keys that a warp loads at once */
     KEYS_PER_LANE = 2,                    /**< keys of a lane in a step: KEY_ROWS apart */
     STEP_KEYS = KEY_ROWS * KEYS_PER_LANE, /**< keys that a warp takes at a time */
+    BLOCKS_PER_SM = 1,                    /**< as many as registers suffice for */
+    MERGE_COLUMNS = 128, /**< of the output, at most: threads of a group that merges splits */
+    MERGE_GROUPS = 8,    /**< of a block that merges them */
+    MERGE_THREADS = MERGE_GROUPS * MERGE_COLUMNS,
     SPLIT_KEYS_LEAST =
         SPLIT_WARPS * STEP_KEYS /**< a split has as many keys as its block takes at a time, or more */
 };
@@ -199,6 +204,22 @@ __device__ inline float merge_warps(const struct split_memory<HEAD_DIM> *memory,
     float sum = 0.0f, shift = shift_of(all->m);
     for (int w = 0; w < SPLIT_WARPS; w++) sum += memory->sum[w][h][d] * expf(memory->pair[w][h].m - shift);
     return sum;
+}
+
+/**
+ * @brief Adds up what the groups of a block have: in group 0, *sum is then that of column threadIdx.x, and *l that of all.
+ *        All threads must call it: it has a barrier.
+ */
+__device__ inline void add_groups(float *sum, float *l)
+{
+    __shared__ float sums[MERGE_GROUPS][MERGE_COLUMNS], ls[MERGE_GROUPS];
+    sums[threadIdx.y][threadIdx.x] = *sum;
+    if (threadIdx.x == 0) ls[threadIdx.y] = *l;
+    __syncthreads();
+    for (int g = 1; g < MERGE_GROUPS && threadIdx.y == 0; g++) {
+        *sum += sums[g][threadIdx.x];
+        *l += ls[g];
+    }
 }
 
 /** @brief Partial sums in the workspace: [batch, heads, splits, head_dim]. */

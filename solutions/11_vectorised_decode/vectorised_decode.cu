@@ -18,7 +18,6 @@
 #include "attention_rows.h"
 #include "kernel_launch.h"
 #include "query_row.h" // the query, keys and values of a block of flash_1 and mha
-#include "vector_elements.h"
 #include "warp_step.h" // flash_2: a warp over the keys of a step, and a block's shared memory
 
 enum {
@@ -27,9 +26,7 @@ enum {
     DECODE_TILE = 256,   // keys of a tile in decode
     PREFILL_TILE = 1024, // and in prefill
     MOST_SCORES = 8192,  // kept in shared memory at once: 32 KiB
-    TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS,
-    BLOCKS_PER_SM = 1, // of flash_2
-    MERGE_GROUPS = 8   // a block merges so many splits at a time
+    TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS
 };
 
 // In the order of their calls: what the entry points launch, and what blocks do.
@@ -339,8 +336,7 @@ enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t s
     float scale = decode_scale(args);
     if (args->head_dim == 64) split_kernel<64><<<grid, SPLIT_THREADS, 0, stream>>>(*args, splits, scale);
     if (args->head_dim == 128) split_kernel<128><<<grid, SPLIT_THREADS, 0, stream>>>(*args, splits, scale);
-    status = launch_status();
-    if (status != KERNEL_OK || splits == 1) return status;
+    if ((status = launch_status()) != KERNEL_OK || splits == 1) return status;
     return launch_early(merge_kernel, rows, dim3(args->head_dim, MERGE_GROUPS), stream, *args, splits);
     // [/student]
 }
@@ -359,7 +355,7 @@ static int count_splits(const struct decode_args *args)
 
 /** One block: some keys of one sequence, for up to four query heads of one K/V head. */
 template <int HEAD_DIM>
-__global__ void __launch_bounds__(SPLIT_THREADS, BLOCKS_PER_SM)
+__global__ void __launch_bounds__(SPLIT_THREADS)
     split_kernel(struct decode_args args, int splits, float scale)
 {
     // [student: split_kernel]
@@ -430,31 +426,25 @@ __device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struc
 }
 
 /** One block, one query head: merges what its splits found, MERGE_GROUPS of them at a time, a thread per column. */
-__global__ void __launch_bounds__(TILE_THREADS *MERGE_GROUPS)
-    merge_kernel(struct decode_args args, int splits)
+__global__ void __launch_bounds__(MERGE_THREADS) merge_kernel(struct decode_args args, int splits)
 {
     // [student: flash_2_merge]
-    __shared__ float sums[MERGE_GROUPS][TILE_THREADS], ls[MERGE_GROUPS];
-    int group = (int)threadIdx.y, d = (int)threadIdx.x, lane = d % WARP;
+    int group = (int)threadIdx.y, d = (int)threadIdx.x;
     int keys = count_keys(args), used = divide_up(keys, keys_per_split(keys, splits));
     size_t row = (size_t)blockIdx.z * args.heads + blockIdx.x, first = row * splits; // partial result
     const float *partial = partial_sums(args) + first * args.head_dim + d;           // of column d
     const struct softmax_pair *pairs = partial_pairs(args, splits) + first;          // [splits]
     float most = -INFINITY, l = 0.0f, sum = 0.0f;
     wait_for_kernel_before(); // the launch may be early, what the splits found is not
-    for (int i = lane; i < used; i += WARP) most = fmaxf(most, pairs[i].m);
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
+    for (int i = d % WARP; i < used; i += WARP) most = fmaxf(most, pairs[i].m);
+    warp_max<1>(&most);
 #pragma unroll 4
     for (int i = group; i < used; i += MERGE_GROUPS) {
         float weight = expf(pairs[i].m - shift_of(most));
         l += pairs[i].l * weight;
         sum += partial[(size_t)i * args.head_dim] * weight;
     }
-    sums[group][d] = sum;
-    if (d == 0) ls[group] = l;
-    __syncthreads(); // all groups have left what they found
-    for (int g = 1; g < MERGE_GROUPS && group == 0; g++) l += ls[g], sum += sums[g][d];
+    add_groups(&sum, &l);
     if (group == 0 && used > 0) from_float((__half *)args.out + row * args.head_dim + d, sum * factor_of(l));
     // [/student]
 }
