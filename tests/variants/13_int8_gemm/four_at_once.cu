@@ -43,6 +43,6 @@ __global__ void gemm_kernel(struct plain p)
 static enum kernel_status plain_launch(const struct plain &p, cudaStream_t stream)
 {
     long long tiles = ((long long)(p.args.m - 1) / TILE + 1) * ((p.args.n - 1) / TILE + 1);
-    gemm_kernel<<<(unsigned)(tiles < MOST_BLOCKS ? tiles : MOST_BLOCKS), TILE * 8, 0, stream>>>(p);
+    gemm_kernel<<<(unsigned)(tiles < MOST_BLOCKS ? tiles : (long long)MOST_BLOCKS), TILE * 8, 0, stream>>>(p);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }

@@ -47,6 +47,6 @@ __global__ void gemm_kernel(struct plain p)
 static enum kernel_status plain_launch(const struct plain &p, cudaStream_t stream)
 {
     long long tiles = ((long long)(p.args.m - 1) / ROWS + 1) * ((p.args.n - 1) / COLUMNS + 1);
-    gemm_kernel<<<(unsigned)(tiles < MOST_BLOCKS ? tiles : MOST_BLOCKS), LANES, 0, stream>>>(p);
+    gemm_kernel<<<(unsigned)(tiles < MOST_BLOCKS ? tiles : (long long)MOST_BLOCKS), LANES, 0, stream>>>(p);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }

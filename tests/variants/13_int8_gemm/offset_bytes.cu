@@ -26,6 +26,6 @@ __global__ void gemm_kernel(struct plain p)
 
 static enum kernel_status plain_launch(const struct plain &p, cudaStream_t stream)
 {
-    gemm_kernel<<<(unsigned)(p.args.m < MOST_BLOCKS ? p.args.m : MOST_BLOCKS), THREADS, 0, stream>>>(p);
+    gemm_kernel<<<(unsigned)(p.args.m < MOST_BLOCKS ? p.args.m : (int)MOST_BLOCKS), THREADS, 0, stream>>>(p);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }

@@ -21,6 +21,6 @@ __global__ void gemm_kernel(struct plain p)
 static enum kernel_status plain_launch(const struct plain &p, cudaStream_t stream)
 {
     size_t blocks = ((size_t)p.args.m * (size_t)p.args.n - 1) / THREADS + 1;
-    gemm_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0, stream>>>(p);
+    gemm_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (size_t)MOST_BLOCKS), THREADS, 0, stream>>>(p);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
