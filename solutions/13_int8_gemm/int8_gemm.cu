@@ -392,10 +392,9 @@ __device__ inline void write_sums(const struct product &p, int m, int n,
 /** The factors of four columns, 0 where there is no bias. */
 __device__ inline struct columns load_columns(const struct product &p, int column)
 {
-    struct columns columns = {column, p.args.n - column};
+    struct columns columns = {column, p.args.n - column, {}, {}};
 #pragma unroll
     for (int y = 0; y < 4; y++) {
-        columns.scale[y] = columns.bias[y] = 0.0f;
         if (!p.dequantised || y >= columns.count) continue;
         columns.scale[y] = p.args.column_scales[column + y];
         if (p.args.bias != NULL) columns.bias[y] = p.args.bias[column + y];

@@ -26,6 +26,7 @@ __global__ void gemm_kernel(struct plain p)
 static enum kernel_status plain_launch(const struct plain &p, cudaStream_t stream)
 {
     long long strips = ((long long)(p.args.m - 1) / ROWS + 1) * ((p.args.n - 1) / THREADS + 1);
-    gemm_kernel<<<(unsigned)(strips < MOST_BLOCKS ? strips : (long long)MOST_BLOCKS), THREADS, 0, stream>>>(p);
+    gemm_kernel<<<(unsigned)(strips < MOST_BLOCKS ? strips : (long long)MOST_BLOCKS), THREADS, 0, stream>>>(
+        p);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
