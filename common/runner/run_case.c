@@ -66,8 +66,18 @@ static int run_both_at_once(struct device_case *run)
     return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
 }
 
+/* The same inputs come no second time: nothing that a kernel remembers of them is of use to it. */
+static int run_once(struct device_case *run)
+{
+    run->item->result.status[1] = KERNEL_OK;
+    if (prepare_outputs(run, 0, 0, 1) != 0 || call(run, 0, 0) != 0 || finish(run) != 0) return -1;
+    run->item->result.status[1] = run->item->result.status[0];
+    return copy_back(run, 0, 0) != 0 || copy_back(run, 0, 1) != 0 ? -1 : 0;
+}
+
 static int run_one_by_one(struct device_case *run)
 {
+    if (run->item->flags & WIRE_ONE_CALL) return run_once(run);
     for (int index = 0; index < 2; index++) {
         int set = run->sets == 2 ? index : 0;
         if (prepare_outputs(run, set, index, 1) != 0) return -1;

@@ -117,18 +117,9 @@ static int read_counters(char *line, uint64_t value[SUMS])
     return found == SUMS;
 }
 
-/* Whether both counted calls did the same work, row by row of @p sectors: then a half of all is what one call costs. A kernel
- * that works in the first call and copies its answer in the second pays for both together. */
-static int calls_are_alike(const uint64_t *sectors, size_t rows)
-{
-    uint64_t half[2] = {0, 0};
-    for (size_t i = 0; i < rows; i++) half[i >= rows / 2] += sectors[i];
-    uint64_t more = half[0] > half[1] ? half[0] : half[1], less = half[0] + half[1] - more;
-    return rows % CALLS_COUNTED == 0 && more - less <= more / 50;
-}
-
-/* Adds up the rows of one call: the device wrote those of both. An untrusted kernel could read by atomics what it does not want
- * to be seen reading, so each counts as a sector for every lane. */
+/* Adds up the rows of one call: the device wrote those of both, and a half of all is what one costs. An untrusted kernel's calls
+ * have different inputs, so that each does its own work (check.c). It could read by atomics what it does not want to be seen
+ * reading, so each counts as a sector for every lane. */
 static void take_counters(const char *path, int untrusted, struct measurement *m)
 {
     enum { LOADED = 1, STORED = 3, ATOMICS = 7 };
@@ -143,26 +134,19 @@ static void take_counters(const char *path, int untrusted, struct measurement *m
                                   &m->bank_conflicts,
                                   &m->atomics,
                                   &m->barriers};
-    uint64_t value[SUMS], *sectors = NULL;
-    size_t rows = 0, room = 0;
+    uint64_t value[SUMS];
+    size_t rows = 0;
     if (file == NULL) return;
     while (fgets(line, sizeof line, file) != NULL) {
         if (!read_counters(line, value)) continue;
         if (untrusted) value[LOADED] += WARP_SECTORS * value[ATOMICS];
-        if (rows == room) {
-            uint64_t *larger = realloc(sectors, (room = 2 * room + 64) * sizeof *sectors);
-            if (larger == NULL) break; /* what was not counted is not believed either */
-            sectors = larger;
-        }
-        sectors[rows++] = value[LOADED] + value[STORED];
+        rows++;
         for (int i = 0; i < SUMS; i++) *sums[i] += value[i];
     }
     fclose(file);
-    uint64_t calls = !untrusted || calls_are_alike(sectors, rows) ? CALLS_COUNTED : 1;
-    for (int i = 0; i < SUMS; i++) *sums[i] /= calls;
+    for (int i = 0; i < SUMS; i++) *sums[i] /= CALLS_COUNTED;
     m->launches = rows / CALLS_COUNTED;
     m->counted = rows > 0;
-    free(sectors);
 }
 
 void bench_item(struct session *session, int index)

@@ -127,7 +127,7 @@ static void store_input(struct session *session, struct item *item, int buffer, 
 
 uint32_t session_poison(const struct item *item, int buffer, int run)
 {
-    return storage_poison(item->buffer[buffer].storage, run, item->poison_secret);
+    return storage_poison(item->buffer[buffer].storage, item->one_call ? 0 : run, item->poison_secret);
 }
 
 static void choose_secrets(struct item *item)
@@ -266,6 +266,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
     if (item->settled.flags & CASE_REFUSE_LAUNCHES) wire->flags |= WIRE_REFUSE_LAUNCHES;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
+    if (item->one_call) wire->flags |= WIRE_ONE_CALL;
     /* The software device tells reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);
     if (session->timed > 0) {

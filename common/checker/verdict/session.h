@@ -20,6 +20,7 @@ struct item {
     struct lesson_buffer buffer[WIRE_BUFFERS];
     enum item_end end;
     int exit_code, signal; /**< of the runner that crashed on it */
+    int one_call;          /**< 1: called once, not twice with the same inputs */
     int judged;            /**< 1: on_answer() has judged it while the runner was still there */
     int finding;           /**< 1: the software device printed a finding while it ran */
     double host_seconds;
