@@ -31,6 +31,8 @@ static double trend(const struct decode_token *token)
         return -20000.0 / BELOW_QUERY;
     case NAN_WEIGHTLESS:
         return t == WEIGHTLESS_TOKEN ? -1000.0 : 0.0;
+    case NAN_OVERTAKEN:
+        return t == length - length / 4 - 1 ? 1000.0 : 0.0;
     default:
         return 0.0;
     }
@@ -62,6 +64,7 @@ double decode_element(const struct decode_token *token, int d, double noise)
         if (key) return d == 0 ? trend(token) * root : 0.25 * noise;
         return t == length - length / 4 - 1 ? 0.0 : 8192.0 * noise;
     case NAN_WEIGHTLESS:
+    case NAN_OVERTAKEN:
         if (!key && hit) return (double)NAN;
         return key && d == 0 ? trend(token) * root : noise;
     case RISING:
@@ -90,7 +93,8 @@ void decode_fill_cheaply(float *row, size_t count, struct rng *rng)
 void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
                        float *data)
 {
-    static const enum distribution trends[] = {RISING, FALLING, DOMINANT, BELOW, FAINT, NAN_WEIGHTLESS};
+    static const enum distribution trends[] = {RISING, FALLING,        DOMINANT,     BELOW,
+                                               FAINT,  NAN_WEIGHTLESS, NAN_OVERTAKEN};
     int trended = 0;
     for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++) trended |= distribution == trends[i];
     float first = distribution == BELOW ? (float)BELOW_QUERY : 1.0f;
@@ -115,6 +119,9 @@ const char *decode_purpose(enum distribution distribution)
                "out";
     case NAN_WEIGHTLESS:
         return "a value is NaN whose weight is 0: 0 * NaN is NaN";
+    case NAN_OVERTAKEN:
+        return "a value is NaN whose weight becomes 0 when a later key lies far above: a sum that is NaN "
+               "stays NaN if it is multiplied by 0";
     case INFINITE_KEY:
         return "a key holds -infinity: its score is -infinity, or +infinity where the query is negative";
     case INFINITE_VALUE:

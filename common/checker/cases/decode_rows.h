@@ -22,6 +22,7 @@ enum distribution {
     NAN_KEY,
     NAN_VALUE,
     NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
+    NAN_OVERTAKEN,  /* a NaN in a value whose weight becomes 0 when a later key lies far above all others */
     INFINITE_KEY,
     INFINITE_VALUE, /* infinities of either sign in the value of one token, in every place of a vector */
     LARGE_VALUES,   /* near the largest half, of either sign: what is not divided yet is beyond it */

@@ -148,7 +148,7 @@ static double int8_value_at(const struct filling *f, size_t row, size_t col)
     int swapped = (f->index == GEMM_B) != f->matrix.transposed;
     int line = (int)(swapped ? col : row), p = (int)(swapped ? row : col);
     struct rng rng = {f->seed + rng_mix((uint64_t)line, (uint64_t)p)};
-    return int8_element(f->item, f->index, p, rng_next(&rng));
+    return int8_element(f->item, f->index, line, p, rng_next(&rng));
 }
 
 static double value_at(const struct filling *f, size_t row, size_t col)

@@ -29,10 +29,10 @@ struct int8_row {
 static const struct int8_row ROWS[] = {
     /* clang-format off */
     /* name                    group           parts   devices   m    n       k  layout a  b  c  few distribution */
-    {"edge_of_overflow",       GROUP_NUMERICS, SUMS,   ANY,      2,   3, 131071, NT,    1, 1, 0, 0,  INT8_LOWEST},
-    {"edge_of_overflow_nn",    GROUP_NUMERICS, SUMS,   ON_GPU,   2,   3, 131071, NN,    0, 0, 0, 0,  INT8_LOWEST},
+    {"edge_of_overflow",       GROUP_NUMERICS, SUMS,   ANY,      2,   3, 131071, NT,    1, 1, 0, 0,  INT8_EXTREMES},
+    {"edge_of_overflow_nn",    GROUP_NUMERICS, SUMS,   ON_GPU,   2,   3, 131071, NN,    0, 0, 0, 0,  INT8_EXTREMES},
     {"most_negative",          GROUP_NUMERICS, SUMS,   ON_GPU,   3,   2, 131071, NT,    1, 1, 0, 0,  INT8_OPPOSITE},
-    {"edge_of_overflow",       GROUP_NUMERICS, SCALED, ON_GPU,   2,   3, 131071, NT,    1, 1, 0, 0,  INT8_LOWEST},
+    {"edge_of_overflow",       GROUP_NUMERICS, SCALED, ON_GPU,   2,   3, 131071, NT,    1, 1, 0, 0,  INT8_EXTREMES},
     {"lowest_tn",              GROUP_NUMERICS, SUMS,   ANY,     33,  40,    200, TN,    0, 0, 0, 0,  INT8_LOWEST},
     {"opposite",               GROUP_NUMERICS, BOTH,   ANY,     33,  40,    200, NN,    0, 0, 0, 0,  INT8_OPPOSITE},
     {"returning",              GROUP_NUMERICS, BOTH,   ANY,     20,  24,   4096, NT,    0, 0, 0, 0,  INT8_RETURNING},
@@ -53,6 +53,9 @@ static const struct int8_row ROWS[] = {
     {"only_a_by_bytes",        GROUP_EDGES,    SUMS,   ANY,     48,  64,    160, NT,    1, 0, 0, 0,  GEMM_NORMAL},
     {"only_b_by_bytes",        GROUP_EDGES,    SUMS,   ANY,     48,  64,    160, NT,    0, 1, 0, 0,  GEMM_NORMAL},
     {"rows_apart_8_nt",        GROUP_EDGES,    SUMS,   ANY,     48,  64,    160, NT,    8, 8, 4, 0,  GEMM_NORMAL},
+
+    {"tiles_2_by_9",           GROUP_EDGES,    SUMS,   ANY,     70, 520,     17, NN,    0, 8, 0, 0,  GEMM_NORMAL},
+    {"tiles_11_by_2",          GROUP_EDGES,    SUMS,   ANY,    641,  70,     17, TT,    3, 3, 0, 0,  GEMM_NORMAL},
 
     {"few_sms_nt",             GROUP_EDGES,    BOTH,   ANY,    140, 300,    300, NT,    4, 4, 0, 1,  GEMM_NORMAL},
     {"few_sms_nn",             GROUP_EDGES,    SUMS,   ANY,    129, 272,    200, NN,    8, 0, 0, 1,  GEMM_NORMAL},
@@ -152,8 +155,8 @@ static void choose_output(struct lesson_case *item, int turn)
     int distribution = item->distribution, bias = turn / DTYPES % 2;
     enum dtype dtype = STORED_AS[turn % DTYPES];
     if (distribution == INT8_TO_INFINITY || distribution == INT8_TO_SUBNORMAL) dtype = DTYPE_F16;
-    if (distribution == INT8_LOWEST || distribution == INT8_POSITIVE) dtype = DTYPE_F32;
-    if (distribution == INT8_BIAS_NAN || distribution == INT8_BIAS_LARGE) bias = 1;
+    if (distribution == INT8_EXTREMES || distribution == INT8_POSITIVE) dtype = DTYPE_F32;
+    if (distribution >= INT8_BIAS_NAN && distribution <= INT8_TO_INFINITY) bias = 1;
     if (distribution == INT8_TO_SUBNORMAL) bias = 0;
     if (item->apart[GEMM_C] != 0) dtype = DTYPE_F16; /* by which the rows' distance was chosen */
     if (item->group == GROUP_SPEED) dtype = DTYPE_F16, bias = 1;
@@ -209,15 +212,19 @@ const char *int8_purpose(const struct lesson_case *item)
     static const char *const purposes[] = {
         "-128 times -128 throughout: the largest sums there are",
         "-128 times 127 throughout: the smallest sums",
+        "the largest and the smallest sums there are, beside each other",
         "sums grow to a large number and return: every step is exact",
         "sums beyond 2^24: a float has no room for all of their bits",
         "some scales are negative",
         "some scales are 0",
         "some scales are NaN: they must come out in their rows and columns and nowhere else",
-        "some scales are infinite: they must come out in their rows and columns and nowhere else",
+        "some scales are infinite: they must come out in their rows and columns and nowhere else; times a "
+        "scale or a sum of 0 "
+        "they make NaN",
         "some elements of the bias are NaN: they must come out in their columns and nowhere else",
         "the bias is large beside the products",
-        "some results are beyond 65504, the largest half: they become infinite",
+        "some results are beyond 65504, the largest half: from 65520 on they become infinite, what is less "
+        "is rounded to it",
         "results are subnormal halves: they are not 0",
     };
     if (item->distribution >= INT8_LOWEST) return purposes[item->distribution - INT8_LOWEST];

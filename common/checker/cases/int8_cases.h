@@ -14,15 +14,16 @@
 enum int8_distribution {
     INT8_LOWEST = GEMM_DISTRIBUTIONS, /* -128 times -128: the largest sums */
     INT8_OPPOSITE,                    /* -128 times 127: the smallest */
-    INT8_RETURNING,                   /* the first half of k adds up, the other takes it away again */
-    INT8_POSITIVE,                    /* from 64 to 127: sums beyond 2^24, which a float rounds */
-    INT8_SCALES_NEGATIVE,             /* of some rows and some columns */
+    INT8_EXTREMES, /* lines of -128 and of 127 in turn: the largest sums and the smallest beside each other */
+    INT8_RETURNING,       /* the first half of k adds up, the other takes it away again */
+    INT8_POSITIVE,        /* from 64 to 127: sums beyond 2^24, which a float rounds */
+    INT8_SCALES_NEGATIVE, /* of some rows and some columns */
     INT8_SCALES_ZERO,
     INT8_SCALES_NAN,
     INT8_SCALES_INFINITE,
     INT8_BIAS_NAN,
-    INT8_BIAS_LARGE,   /* beside it, products are small */
-    INT8_TO_INFINITY,  /* some results are beyond 65504, the largest half */
+    INT8_BIAS_LARGE, /* beside it, products are small */
+    INT8_TO_INFINITY, /* some results are beyond 65504, the largest half, others so little that they are rounded to it */
     INT8_TO_SUBNORMAL, /* results are subnormal halves */
     INT8_DISTRIBUTIONS
 };
@@ -30,8 +31,10 @@ enum int8_distribution {
 /** @brief lesson_case.extent: 1 if there is a bias. A product of bytes has no choices. */
 enum { INT8_EX_BIAS = GEMM_EX_CHOICES };
 
-/** @brief Element at @p p along k of matrix @p index: @p random is its own random number. */
-double int8_element(const struct lesson_case *item, int index, int p, uint64_t random);
+/**
+ * @brief Element at @p p along k of row @p line of op(A), or of column @p line of op(B): @p random is its own random number.
+ */
+double int8_element(const struct lesson_case *item, int index, int line, int p, uint64_t random);
 
 /** @brief Appends the cases of a part: gemm_cases() and those that only bytes have. */
 int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity);

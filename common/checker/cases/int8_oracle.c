@@ -41,6 +41,12 @@ int int8_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
     return item->extent[INT8_EX_BIAS] ? INT8_BUFFERS : INT8_BIAS;
 }
 
+/* Columns whose bias lies between the largest half and the numbers that become infinite: results lie there, too. */
+static int near_limit(const struct lesson_case *item, int index, size_t at)
+{
+    return item->distribution == INT8_TO_INFINITY && index != INT8_ROW_SCALES && at % 7 == 5;
+}
+
 /* Around 1/128, so that a sum of some thousand products of bytes becomes a number of size 1 to 100. */
 static double scale_at(const struct lesson_case *item, int index, size_t at, double random)
 {
@@ -54,9 +60,10 @@ static double scale_at(const struct lesson_case *item, int index, size_t at, dou
     case INT8_SCALES_NAN:
         return special ? (double)NAN : scale;
     case INT8_SCALES_INFINITE:
+        if (row ? at % 5 == 4 : at % 7 == 6) return 0.0;
         return special ? (at % 2 ? -(double)INFINITY : (double)INFINITY) : scale;
     case INT8_TO_INFINITY:
-        return row && at % 3 == 0 ? scale * 0x1p16 : scale;
+        return row && at % 3 == 0 ? scale * 0x1p16 : near_limit(item, index, at) ? scale * 0x1p-4 : scale;
     case INT8_TO_SUBNORMAL:
         return row ? scale * 0x1p-14 : scale * 0x1p-2;
     case INT8_BIAS_LARGE:
@@ -69,6 +76,7 @@ static double scale_at(const struct lesson_case *item, int index, size_t at, dou
 static double bias_at(const struct lesson_case *item, size_t at, double random)
 {
     if (item->distribution == INT8_BIAS_NAN && at % 7 == 3) return (double)NAN;
+    if (near_limit(item, INT8_BIAS, at)) return at % 2 ? 65512.0 : -65512.0;
     return (item->distribution == INT8_BIAS_LARGE ? 1000.0 : 2.0) * (random - 0.5) * 2.0;
 }
 
