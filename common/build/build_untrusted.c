@@ -449,6 +449,7 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     text_append(&build->log, "", 0);
     text_append(&build->errors, "", 0);
     if (recipe_prepare(lesson, kernel, device, BUILD_FULL, &recipe) != EXIT_PASS) return;
+    recipe_watch_locals(&recipe);
     /* What was built with less isolation than there is now is built anew: its compiler may have been deceived. */
     const char *isolation =
         sandbox_is_whole(places.source_dir) ? "whole" : sandbox_describe(places.source_dir);

@@ -19,6 +19,7 @@
 #include "phases.h"
 #include "products.h"
 #include "settings.h"
+#include "sizes.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -32,6 +33,9 @@ static const char *const NEEDS_ALIGNMENT = "an access of N bytes needs an addres
 static const char *const BEYOND_MATRIX = "the matrix that a descriptor of wgmma describes goes on outside of "
                                          "its shared memory: are its leading and "
                                          "stride offsets right?";
+static const char *const OTHERS_LOCAL =
+    "this is local memory of another thread, and only its own thread can reach that: pass values by shared "
+    "memory or shuffles";
 static const char *const LOCAL_NEEDS_ALIGNMENT =
     "in local memory, an array that is read or written 16 bytes at a time, as float4, needs alignas(16)";
 
@@ -282,6 +286,13 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
     look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
+/* The page in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
+static bool is_of_another_thread(const struct worker *w, uintptr_t address)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return address - (w->local_base - page) >= STACK_BYTES + page;
+}
+
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
                                                       bool aligned, const void *pc)
 {
@@ -293,6 +304,8 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
     }
     if (address - w->stack_base <
         w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
+        if (w->checking && is_of_another_thread(w, address))
+            simt_refuse(w, "out-of-bounds", address, bytes, access, pc, OTHERS_LOCAL);
         if (aligned && w->checking && (address & (bytes - 1)) != 0)
             simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
         if (w->local_bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
@@ -319,7 +332,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
 static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    return w != NULL && (uintptr_t)pointer - w->stack_base < w->local_bytes &&
+    return w != NULL && (uintptr_t)pointer - w->local_base < w->local_bytes &&
            ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 

@@ -81,6 +81,12 @@ static int next_lane(const struct worker *w)
         if (ready >> w->lane_order[i] & 1) return w->lane_order[i];
 }
 
+static void set_local(struct worker *w, const struct thread *t)
+{
+    w->local_base = (uintptr_t)t->fiber->stack;
+    w->local_bytes = t->watched ? 0 : STACK_BYTES;
+}
+
 /* Makes a lane the running one; a fresh one begins here. */
 static void enter_lane(struct worker *w, unsigned lane)
 {
@@ -102,7 +108,7 @@ static void enter_lane(struct worker *w, unsigned lane)
     warp->ready &= ~(1u << lane);
     w->current = t;
     w->thread_index = (unsigned)(t - w->thread);
-    w->local_bytes = t->watched ? 0 : w->stack_bytes;
+    if (t->fiber != NULL) set_local(w, t);
     simt_tls_self = &t->identity;
     simt_thread_index = t->identity.thread;
 }
@@ -117,6 +123,7 @@ static void *next_context(struct worker *w)
     if (!(w->warp->fresh >> lane & 1)) return t->context;
     w->warp->fresh &= ~(1u << lane);
     t->fiber = take_fiber(w);
+    set_local(w, t);
     return t->fiber->context;
 }
 
@@ -148,6 +155,7 @@ static void fiber_main(void)
             enter_lane(w, (unsigned)lane);
             w->warp->fresh &= ~(1u << lane);
             w->current->fiber = fiber;
+            set_local(w, w->current);
             continue;
         }
         give_fiber(w, fiber);

@@ -7,7 +7,7 @@
  *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
  *     turns.c                          the blocks of a cluster take turns
- *     atomics.c copies.c heap.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
+ *     atomics.c copies.c heap.c local.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
@@ -179,10 +179,10 @@ enum away { AWAY_NOT, AWAY_YES, AWAY_COMING };
 
 struct worker {
     /* read at every access */
-    uintptr_t stack_base;
+    uintptr_t stack_base; /**< of all threads' stacks */
     size_t stack_bytes;
-    size_t
-        local_bytes; /**< of the stacks as far as nobody need look: all, or none for a thread that is watched */
+    uintptr_t local_base; /**< of the running thread's own stack */
+    size_t local_bytes;   /**< of it as far as nobody need look: all, or none for a thread that is watched */
     struct space space[PLACE_COUNT]; /**< those of global memory are bounds only */
     struct pages pages;              /**< of global memory */
     struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
