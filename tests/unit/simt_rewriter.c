@@ -14,6 +14,7 @@ struct rewriting {
 };
 
 #define SITE(name) "simt_site{__FILE__, __LINE__, \"" name "\", nullptr}"
+#define HOST " SIMT_HOST_FUNCTION;"
 #define SHARED "SIMT_RED_ZONE; SIMT_SHARED "
 #define SHARED_ARRAY(type) "SIMT_RED_ZONE; alignas(simt_array_alignment<" type ">()) SIMT_SHARED "
 
@@ -93,9 +94,9 @@ static const struct rewriting launches[] = {
 
 static const struct rewriting variables[] = {
     {"shared array", "void f() { __shared__ float a[32][33]; }",
-     "void f() { " SHARED_ARRAY("float ") "  float a[32][33]; SIMT_SHAPE(a); }"},
+     "void f() {" HOST " " SHARED_ARRAY("float ") "  float a[32][33]; SIMT_SHAPE(a); }"},
     {"two declarators", "void f() { __shared__ T<a, b> *x, y[2]; }",
-     "void f() { " SHARED
+     "void f() {" HOST " " SHARED
      "  T<a, b> *x; SIMT_SHAPE(x); " SHARED_ARRAY("T < a , b > ") "T < a , b >  y[2]; SIMT_SHAPE(y); }"},
     {"static and volatile", "{ static __shared__ volatile int a; }",
      "{ " SHARED "    volatile int a; SIMT_SHAPE(a); }"},
@@ -111,18 +112,20 @@ static const struct rewriting variables[] = {
     {"at file scope", "namespace n {\n__shared__ int a;\n}",
      "namespace n {\n" SHARED "  int a; SIMT_SHAPE(a);\n}"},
     {"dynamic", "void f() { extern __shared__ float4 s[]; }",
-     "void f() {     float4 *const s = (float4 *)simt_dynamic_shared(\"s\", sizeof(float4 )); }"},
+     "void f() {" HOST "     float4 *const s = (float4 *)simt_dynamic_shared(\"s\", sizeof(float4 )); }"},
     {"dynamic, aligned", "void f() { extern __shared__ __align__(16) unsigned char s[]; }",
-     "void f() {          unsigned char *const s = (unsigned char *)simt_dynamic_shared(\"s\", "
+     "void f() {" HOST "          unsigned char *const s = (unsigned char *)simt_dynamic_shared(\"s\", "
      "sizeof(unsigned char )); }"},
     {"dynamic, of rows", "void f() { extern __shared__ float s[][33]; }",
-     "void f() {     float (*const s)[33] = (float (*)[33])simt_dynamic_shared(\"s\", sizeof(float [33])); "
+     "void f() {" HOST
+     "     float (*const s)[33] = (float (*)[33])simt_dynamic_shared(\"s\", sizeof(float [33])); "
      "}"},
     {"dynamic, at file scope", "extern \"C\" { extern __shared__ int s[]; }",
      "extern \"C\" {       __attribute__((unused)) static const simt_dynamic_array<int > s{\"s\"}; }"},
     {"file scope after branches that open one brace",
      "#if A\nvoid f(int) {\n#else\nvoid f() {\n#endif\n}\nextern __shared__ int s[];",
-     "#if A\nvoid f(int) {\n#else\nvoid f() {\n#endif\n}\n      __attribute__((unused)) static const "
+     "#if A\nvoid f(int) {" HOST "\n#else\nvoid f() {" HOST
+     "\n#endif\n}\n      __attribute__((unused)) static const "
      "simt_dynamic_array<int > s{\"s\"};"},
     {"device variable", "__device__ int a; static __device__ float b[3] = {1};",
      "simt_device_variable int a; static simt_device_variable float b[3] = {1};"},
@@ -156,7 +159,7 @@ static const struct rewriting variables[] = {
      "#define LANE(x) simt_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %%laneid;\") ,  simt_out(\"=r\", (x)))\nint "
      "x;"},
     {"inline PTX in a lambda", "void g() { h([] __device__(int i) { asm(\"trap;\"); }); }",
-     "void g() { h([] __device__(int i) { simt_ptx_at(SIMT_PTX_SITE(0, \"trap;\")); }); }"},
+     "void g() {" HOST " h([] __device__(int i) { simt_ptx_at(SIMT_PTX_SITE(0, \"trap;\")); }); }"},
     {"text and constraints of macros", "#define F(D, I, L) asm(I \" %0, %1;\" : \"=\" L(D) : _L_(D))\nint x;",
      "#define F(D, I, L) simt_ptx_at(SIMT_PTX_SITE(0, I \" %0, %1;\") ,  simt_out(\"=\" L, (D)) ,  "
      "simt_in(_L_, (D)))\nint x;"},
@@ -166,11 +169,42 @@ static const struct rewriting variables[] = {
      "asm(\"mov %1, %0\" : \"=r\"(x) : \"r\"(y)); asm goto(\"jmp %l0\" : : : : out); }\n"
      "__host__ void g() { asm volatile(NOPS); }\n"
      "__host__ __device__ void h() { asm(\"nop\"); }\nasm(\".globl x\");",
-     NULL},
+     "void f() {" HOST
+     " asm volatile(\"cpuid\" : \"=a\"(x) : \"0\"(y)); asm(\"pause\"); asm volatile(\"\" ::: "
+     "\"memory\");\n"
+     "asm(\"mov %1, %0\" : \"=r\"(x) : \"r\"(y)); asm goto(\"jmp %l0\" : : : : out); }\n"
+     "__host__ void g() {" HOST " asm volatile(NOPS); }\n"
+     "__host__ __device__ void h() { asm(\"nop\"); }\nasm(\".globl x\");"},
     {"PTX of both sides", "__host__ __device__ void h() { asm(\"{ mov.b32 %0, 1; }\" : \"=r\"(x)); }",
      "__host__ __device__ void h() { simt_ptx_at(SIMT_PTX_SITE(0, \"{ mov.b32 %0, 1; }\") ,  "
      "simt_out(\"=r\", (x))); }"},
     {"names in assembly", "int f() __asm__(\"g\");", NULL},
+};
+
+/* Functions that are the host's alone, and what only looks like one. */
+static const struct rewriting functions[] = {
+    {"a function", "static inline float f(float x)\n{\n    return x;\n}",
+     "static inline float f(float x)\n{" HOST "\n    return x;\n}"},
+    {"a template in a namespace", "namespace n { template <class T> T *f(T *x) noexcept { return x; } }",
+     "namespace n { template <class T> T *f(T *x) noexcept {" HOST " return x; } }"},
+    {"members",
+     "struct alignas(16) S : B<(3 > 2)> { public: S() : a(3) {} ~S() {} int f() const { return a; } bool "
+     "operator()(int) {} bool operator<(S) const {} auto g() -> decltype(a) {} };\nint S::h() {}",
+     "struct alignas(16) S : B<(3 > 2)> { public: S() : a(3) {" HOST "} ~S() {" HOST "} int f() const {" HOST
+     " return a; } bool operator()(int) {" HOST "} bool operator<(S) const {" HOST
+     "} auto g() -> decltype(a) {" HOST "} };\nint S::h() {" HOST "}"},
+    {"of C", "extern \"C\" { struct s f(void) {} }\nextern \"C\" int g(int x) { if (x) { } }",
+     "extern \"C\" { struct s f(void) {" HOST "} }\nextern \"C\" int g(int x) {" HOST " if (x) { } }"},
+    {"not the host's alone",
+     "__device__ int f() {} __global__ void k() {} template <int N> __host__ __device__ int g() {} constexpr "
+     "int c() {} float *HD h() {} struct S { __device__ S() : a(3) {} S(int) : a{3} {} S(S &) = default; };",
+     NULL},
+    {"no functions",
+     "int a[] = {f(3)}; int main() { struct L { int f() { return 3; } }; for (;;) { } auto g = [](int) { }; "
+     "}\n"
+     "enum class E : decltype(f(3)) { A }; struct ATTRIBUTE(x) S { int a; };\nauto l = [](int i) { };\n"
+     "#define F(x) int x() { }\n",
+     NULL},
 };
 
 static char *include_header(void *context, const char *name)
@@ -242,7 +276,7 @@ int main(void)
 {
     int failures = run(launches, sizeof(launches) / sizeof(launches[0])) +
                    run(variables, sizeof(variables) / sizeof(variables[0])) + shared_initializer() +
-                   includes();
+                   run(functions, sizeof(functions) / sizeof(functions[0])) + includes();
     printf("simt_rewriter: %d failures\n", failures);
     return failures != 0;
 }

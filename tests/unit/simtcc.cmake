@@ -202,6 +202,130 @@ file(WRITE "${WORKDIR}/undeclared.cu" "#include \"include/undeclared.cuh\"\n")
 file(WRITE "${WORKDIR}/include/undeclared.cuh" "\n__device__ int counter;\nstatic __device__ int f() { return nothing; }\n")
 expect("an error in a header that is rewritten" 1 "include/undeclared.cuh:3:.*nothing" -c undeclared.cu)
 
+# ---- host functions called from device code ----------------------------------------------------------------------
+# One file, wrong and right: lines that end in `// here` are refused with -DWRONG, one each, and there is nothing to refuse without.
+# nvcc refuses the same lines, and takes the rest (with --extended-lambda --expt-relaxed-constexpr).
+file(WRITE "${WORKDIR}/include/halve.h" "inline float halve(float x) { return x / 2; }\n")
+file(WRITE "${WORKDIR}/sides.cu" [=[
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include "include/halve.h"
+#ifdef WRONG
+#define DEVICE
+#define BOTH
+#else
+#define DEVICE __device__
+#define BOTH __host__ __device__
+#endif
+#define BOTH_SIDES __host__ __device__
+float scale(float x) { return 2 * x; }
+DEVICE float triple(float x) { return 3 * x; }
+template <typename T> BOTH T twice(T x) { return x + x; }
+constexpr float four(float x) { return 4 * x; }
+BOTH_SIDES float mixed(float x) { return scale(x); } // nvcc warns
+namespace inner {
+static inline float *BOTH_SIDES first(float *p) { return p; }
+static inline float second(const float *p) noexcept { return p[1]; }
+}
+struct vector {
+    float x;
+    vector() = default;
+    __device__ vector(float *p) : x(p[0]) {}
+    DEVICE float length() const { return x; }
+    float squared() const { return x * x; }
+    template <typename T> __device__ T larger(T y) { return y < x ? x : y; }
+};
+struct tidy {
+    BOTH ~tidy() {}
+};
+struct functor {
+    DEVICE float operator()(float x) const { return x; }
+};
+__device__ float of_device(float x)
+{
+#ifdef WRONG
+    x += scale(x); // here
+#endif
+    return x;
+}
+__global__ void kernel(float *p)
+{
+    float x = triple(p[0]); // here
+    x += twice(p[1]); // here
+    x += vector(p).length(); // here
+    auto deep = [&](float y) {
+        return y + triple(y); // here
+    };
+    x += four(x) + mixed(x) + *inner::first(p) + of_device(x) + deep(x) + std::max(p[0], p[1]) + vector(p).larger(x);
+    x += sqrtf(x) + std::sin(x) + fabs(x) + abs((int)x) + clock();
+    void *m = malloc(8);
+    memset(m, 0, 8);
+    memcpy(m, p, 4);
+    free(m);
+    assert(x == x);
+    printf("%f\n", x);
+#ifdef WRONG
+    x += inner::second(p); // here
+    x += vector(p).squared(); // here
+    x += halve(x); // here
+    x += rand(); // here
+    std::cout << x; // here
+#endif
+    p[threadIdx.x] = x;
+}
+__global__ void tidy_kernel()
+{
+    tidy unused; (void)unused; } // here
+template <typename F> __global__ void apply(F f, float *p)
+{
+    p[0] = f(p[0]); // here
+}
+int main()
+{
+    float host[2] = {1, 2}, *p = nullptr;
+    vector v;
+    v.x = 3;
+    if (scale(halve(inner::second(host))) + v.squared() + rand() < 0) kernel<<<1, 1>>>(p);
+    if (p) tidy_kernel<<<1, 1>>>();
+    if (p) apply<<<1, 1>>>(functor(), p);
+    if (p)
+        apply<<<1, 1>>>([=] __device__(float x) {
+            return twice(x); // here
+        }, p);
+}
+]=])
+if(NOT "$ENV{CXX}" MATCHES "clang")
+    expect("what device code may call" 0 "^$" -c sides.cu)
+    foreach(level -O0 -O2)
+        execute_process(COMMAND "${SIMTCC}" -DWRONG ${level} -c sides.cu -o wrong.o WORKING_DIRECTORY "${WORKDIR}"
+                        RESULT_VARIABLE code ERROR_VARIABLE errors)
+        string(REGEX MATCHALL "[0-9]+: error: [^\n]* is a host function, and the (kernel|device function) " refused "${errors}")
+        list(TRANSFORM refused REPLACE ":.*" "")
+        list(SORT refused COMPARE NATURAL)
+        set(expected "")
+        set(number 0)
+        file(READ "${WORKDIR}/sides.cu" text)
+        string(REGEX REPLACE "[][;\\\\]" "_" text "${text}")
+        string(REPLACE "\n" ";" text "${text}")
+        foreach(line IN LISTS text)
+            math(EXPR number "${number} + 1")
+            if(line MATCHES "// here$")
+                list(APPEND expected ${number})
+            endif()
+        endforeach()
+        if(NOT code STREQUAL "1" OR NOT "${refused}" STREQUAL "${expected}" OR EXISTS "${WORKDIR}/wrong.o")
+            message(SEND_ERROR "host functions in device code, ${level}: ends with ${code}, lines ${refused}, not ${expected}:\n${errors}")
+        endif()
+    endforeach()
+    expect("of a file that was preprocessed before" 0 "" -DWRONG -E sides.cu -o sides.ii)
+    expect("it is refused, too" 1 "sides.cu:[0-9]+: error: scale is a host function.*write __device__" -c sides.ii -o wrong.o)
+endif()
+
 # ---- the machine ------------------------------------------------------------------------------------------------
 set(saved_compiler "$ENV{CXX}")
 set(ENV{CXX} "/nonexistent/g++")

@@ -17,6 +17,7 @@
 #include "sizes.h"
 #include "worker.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,15 @@ static void prepare(struct fiber *fiber)
     fiber->context = simt_fiber_prepare(fiber->stack + STACK_BYTES - 128 * fiber->colour, fiber_main);
 }
 
+/* A page below a stack, so that a full stack is a fault. Each costs two mappings, of which Linux gives a process 65,530:
+ * a large cooperative grid does without, or nothing else in the process could have memory any more. */
+static void set_guard(char *guard, size_t page)
+{
+    enum { GUARDS = 16 * MAX_THREADS };
+    static atomic_uint guards;
+    if (atomic_fetch_add(&guards, 1) < GUARDS) mprotect(guard, page, PROT_NONE);
+}
+
 static struct fiber *take_fiber(struct worker *w)
 {
     struct fiber *fiber = w->free_fibers;
@@ -41,7 +51,7 @@ static struct fiber *take_fiber(struct worker *w)
     }
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *guard = (char *)w->stack_base + w->fiber_count * (STACK_BYTES + page);
-    mprotect(guard, page, PROT_NONE); /* if there are too many mappings, then without */
+    set_guard(guard, page);
     fiber = &w->fiber[w->fiber_count];
     fiber->stack = guard + page;
     fiber->colour = w->fiber_count % 24;

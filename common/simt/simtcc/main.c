@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "options.h"
 #include "prelude.h"
 #include "project.h"
@@ -293,6 +294,23 @@ static int run_compiler(struct string_list *command, int verbose)
     return status;
 }
 
+/** Runs g++ on device code, or another compiler; the error is ours where device code calls the host's functions. */
+static int run_device_compiler(struct string_list *command, const struct compiler *compiler, int verbose,
+                               const char *object)
+{
+    if (compiler->is_clang) return run_compiler(command, verbose);
+    char *functions = format_string("%s/functions", folder);
+    list_add(command, calls_option(functions));
+    list_add(&temporary_files, functions);
+    int status = run_compiler(command, verbose);
+    if (status == 0 && calls_refused(functions) > 0) {
+        (void)unlink(object);
+        status = 1;
+    }
+    (void)unlink(functions);
+    return status;
+}
+
 /* ---- compiling ----------------------------------------------------------------------------------------- */
 
 static int has_suffix(const char *name, const char *suffix)
@@ -436,7 +454,7 @@ static int compile_preprocessed_file(const struct job *job, const char *source, 
     add_kernel_flags(job, &command, level);
     const char *const last[] = {"-x", "c++-cpp-output", "-c", source, "-o", object};
     for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++) list_add(&command, last[i]);
-    int status = run(&command, job->options->verbose);
+    int status = run_device_compiler(&command, job->compiler, job->options->verbose, object);
     if (status == 0 && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     return status;
 }
@@ -468,7 +486,8 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
     if (preprocess && !job->compiler->is_clang) list_add(&command, "-fpch-preprocess");
     const char *const last[] = {preprocess ? "-E" : "-c", copy, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
-    int status = run_compiler(&command, job->options->verbose);
+    int status = preprocess ? run_compiler(&command, job->options->verbose)
+                            : run_device_compiler(&command, job->compiler, job->options->verbose, object);
     if (status == 0 && preprocess) status = translate_markers(&project, object);
     if (status == 0 && !preprocess && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);

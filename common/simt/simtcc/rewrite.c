@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hosts.h"
 #include "rewriter.h"
 
 /* ---- scopes -------------------------------------------------------------------------------------------- */
@@ -13,6 +14,7 @@
 struct scopes {
     struct scope {
         char transparent; /**< 1 for a namespace or extern "C" */
+        char declares;    /**< 1 for a namespace or a class, and not in a function */
         enum side side;
     } * list; /**< of each open brace */
     size_t count, capacity;
@@ -23,7 +25,8 @@ struct scopes {
 static int opens_namespace(const struct tokens *t, size_t brace)
 {
     for (size_t i = declaration_start(t, brace); i < brace; i++)
-        if (token_is(t, i, "namespace") || (token_is(t, i, "extern") && t->list[i + 1].kind == TOKEN_LITERAL))
+        if (token_is(t, i, "namespace") ||
+            (token_is(t, i, "extern") && t->list[i + 1].kind == TOKEN_LITERAL && i + 2 == brace))
             return 1;
     return 0;
 }
@@ -73,11 +76,19 @@ static enum side side_of(const struct scopes *s, const struct tokens *t, size_t 
     return side_around(s);
 }
 
+/** 1 if functions are defined in the braces around: those of other functions do not count. */
+static int declares_functions(const struct scopes *s)
+{
+    return s->count == 0 || s->list[s->count - 1].declares;
+}
+
 static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
 {
     if (token_is(t, i, "{")) {
         s->list = array_grow(s->list, &s->capacity, s->count, sizeof *s->list);
-        const struct scope scope = {(char)opens_namespace(t, i), side_of(s, t, i)};
+        const int transparent = opens_namespace(t, i);
+        const int declares = declares_functions(s) && (transparent || is_class_body(t, i));
+        const struct scope scope = {(char)transparent, (char)declares, side_of(s, t, i)};
         s->list[s->count++] = scope;
     } else if (token_is(t, i, "}") && s->count > 0) {
         s->count--;
@@ -154,7 +165,7 @@ struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, 
 {
     struct rewriter r = {.tokens = tokens, .kernels = kernels};
     struct scopes scopes = {0};
-    size_t includes = 0, shared_end = 0;
+    size_t includes = 0, shared_end = 0, host_functions = 0;
     int in_define = 0;
     for (size_t i = 0; i < tokens->count; i++) {
         enum token_kind kind = tokens->list[i].kind;
@@ -169,11 +180,16 @@ struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, 
             size_t last = rewrite_word(&r, i);
             if (last > i) shared_end = last + 1;
         } else if (kind == TOKEN_PUNCTUATION) {
+            if (!in_define && token_is(tokens, i, "{") && declares_functions(&scopes) &&
+                is_host_function_body(tokens, i)) {
+                if (include != NULL) edit_insert(&r, token_end(tokens, i), " SIMT_HOST_FUNCTION;");
+                host_functions++;
+            }
             if (!in_define) follow_braces(&scopes, tokens, i);
             if (token_is(tokens, i, "<<<")) rewrite_launch(&r, i);
         }
     }
-    *changed = r.edit_count - includes;
+    *changed = r.edit_count - includes + (include == NULL ? host_functions : 0);
     struct text out = apply_edits(&r, tokens->list[tokens->count - 1].start);
     for (size_t i = 0; i < r.edit_count; i++) free(r.edits[i].text);
     free(r.edits);

@@ -12,6 +12,7 @@
  * | `__cluster_dims__(2, 1, 1)` | a record in the kernel's body that says so |
  * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
  * | `asm volatile(...)` that is PTX | a call that runs it: assembly.c says which those are |
+ * | `float f(float x) {` of the host | the same with a mark in the body: hosts.c says which functions are the host's alone |
  * | `cudaLaunchKernel((void *)k, ...)` | the call without the cast, so that k's parameter types are known |
  *
  * Macro bodies are rewritten like other code. Nothing is ever moved to another line.

@@ -26,8 +26,16 @@
 /* Everything a kernel calls becomes part of it, as with nvcc; and the compiler does not report a struct that is read
  * from memory only to be handed to a function. */
 #define __global__ __attribute__((noinline, flatten, SIMT_LISTED(1, 0)))
+/* What g++ keeps of these words, and does nothing about: simtcc reads whose function it is (simtcc/calls.c). */
+#if defined(__clang__)
 #define __device__
 #define __host__
+#else
+#define __device__ __attribute__((no_profile_instrument_function))
+#define __host__ __attribute__((unused))
+#endif
+/** @brief Put by the rewriter into the body of a function that is the host's alone. */
+#define SIMT_HOST_FUNCTION char simt_host_function __attribute__((unused))
 #define __constant__ __attribute__((used, section("simt_constant")))
 #define __shared__ static thread_local
 #define __managed__ _Pragma("GCC error \"managed memory is not supported on the software device\"")

@@ -1,0 +1,16 @@
+/**
+ * @file calls.h
+ * @brief Calls of host functions from device code, which nvcc refuses: found in what the compiler made of the source.
+ *
+ * g++ writes down every function it has, before it inlines any (`-fdump-tree-cfg`): overloads are chosen, templates
+ * instantiated, macros gone. There, `__global__` and `__device__` are attributes, and host functions have the rewriter's mark.
+ */
+#ifndef WARPWISE_SIMTCC_CALLS_H
+#define WARPWISE_SIMTCC_CALLS_H
+
+/** @brief The option of g++ that writes the functions to the file @p path. */
+char *calls_option(const char *path);
+/** @brief An error on stderr for each call of a host function from device code in the file @p path; how many there are. */
+int calls_refused(const char *path);
+
+#endif
