@@ -110,6 +110,33 @@ static __global__ void not_initialised(const int *, int *out, const __grid_const
     out[0] = 1;
 }
 
+/** The second thread does not wait until the first one has initialised the mbarrier. */
+// pair: init_not_awaited is barrier-phase
+template <bool RIGHT>
+static __global__ void init_not_awaited(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    __shared__ __align__(8) uint64_t barrier;
+    if (threadIdx.x == WARP) mbarrier_init(&barrier, THREADS); // here: init_not_awaited
+    if (RIGHT) __syncthreads();
+    mbarrier_arrive(&barrier); // here: init_not_awaited
+    mbarrier_wait(&barrier, 0);
+    out[threadIdx.x] = 1;
+}
+
+/** An mbarrier is invalidated by the first warp that is done with it. */
+// pair: inval_in_use is shared-race
+template <bool RIGHT>
+static __global__ void inval_in_use(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_BARRIERS;
+    init_all(full, empty, THREADS);
+    mbarrier_arrive(&empty[0]);
+    mbarrier_wait(&empty[0], 0); // here: inval_in_use
+    if (RIGHT) __syncthreads();
+    if (threadIdx.x == 0) mbarrier_inval(&empty[0]); // here: inval_in_use
+    out[threadIdx.x] = 1;
+}
+
 /** All threads arrive in a phase of one, while bytes are missing. */
 // pair: arrival_too_many is barrier-phase
 template <bool RIGHT>
@@ -287,6 +314,25 @@ static __global__ void stage_in_use(const int *in, int *out, const __grid_consta
     }
 }
 
+/** A consumer is not counted in `empty`: the producer goes on when all others have given the stage back. */
+// pair: consumer_not_counted is shared-race
+template <bool RIGHT>
+static __global__ void consumer_not_counted(const int *in, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, RIGHT ? WARP : WARP - 1);
+    for (uint32_t step = 0; step < 4 && threadIdx.x == 0; step++) {
+        if (step >= 2) mbarrier_wait(&empty[step % 2], 0);
+        load_tile(tile[step % 2], in, &full[step % 2]); // here: consumer_not_counted
+    }
+    for (uint32_t step = 0; step < 4 && threadIdx.x >= WARP; step++) {
+        mbarrier_wait(&full[step % 2], step / 2);
+        out[WARP * step + threadIdx.x] = tile[step % 2][threadIdx.x]; // here: consumer_not_counted
+        mbarrier_arrive(&empty[step % 2]);
+    }
+}
+
 /* ---- the two proxies -------------------------------------------------------------------------------------- */
 
 /** A tile is written by threads and stored by a bulk copy, with a barrier between but no fence. */
@@ -417,6 +463,24 @@ static __global__ void other_thread_waits(const int *, int *out, const __grid_co
     if (threadIdx.x == (RIGHT ? 0 : WARP)) bulk_wait_read<0>();
     __syncthreads();
     tile[0][threadIdx.x] = 3; // here: other_thread_waits
+    if (threadIdx.x == 0) bulk_wait<0>();
+}
+
+/** The thread that issued the store waits for its reads, and the others do not wait for that thread. */
+// pair: leader_waits_alone is bulk-group
+template <bool RIGHT>
+static __global__ void leader_waits_alone(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    fill(tile[0], 0);
+    if (threadIdx.x == 0) {
+        bulk_store(out, tile[0], BYTES); // here: leader_waits_alone
+        bulk_commit();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) bulk_wait_read<0>();
+    if (RIGHT) __syncthreads();
+    if (threadIdx.x >= WARP) tile[0][threadIdx.x] = 3; // here: leader_waits_alone
     if (threadIdx.x == 0) bulk_wait<0>();
 }
 
@@ -628,6 +692,10 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(after_inval)                                                                                           \
     X(not_initialised)                                                                                       \
     X(arrival_too_many)                                                                                      \
+    X(init_not_awaited)                                                                                      \
+    X(inval_in_use)                                                                                          \
+    X(consumer_not_counted)                                                                                  \
+    X(leader_waits_alone)                                                                                    \
     X(overwritten)                                                                                           \
     X(barrier_instead)                                                                                       \
     X(one_waits)                                                                                             \
