@@ -241,11 +241,13 @@ static bool waits_for(const struct worker *w, const struct thread *t, const stru
     return t->wait == WAIT_MBARRIER && &w->mbarrier[t->mbarrier] == b;
 }
 
-static void wake(struct worker *w, unsigned thread, bool complete)
+/* Who waits for a phase comes after the arrivals in it, and not after those of a later phase that is over when it goes on. */
+static void wake(struct worker *w, unsigned thread, const struct mbarrier *complete)
 {
     struct thread *t = &w->thread[thread];
+    if (complete != NULL && !t->mbarrier_relaxed) simt_clock_acquire(w, thread, &complete->done);
     t->wait = WAIT_NONE;
-    t->predicate = complete;
+    t->predicate = complete != NULL;
     w->warp_of[thread / WARP_LANES].ready |= 1u << thread % WARP_LANES;
 }
 
@@ -273,7 +275,7 @@ static void complete_phase(struct worker *w, struct mbarrier *b)
     b->pending = b->count;
     b->expected = b->came = 0;
     for (unsigned i = 0; i < w->threads; i++)
-        if (waits_for(w, &w->thread[i], b)) wake(w, i, true);
+        if (waits_for(w, &w->thread[i], b)) wake(w, i, b);
 }
 
 static void expect(struct worker *w, struct mbarrier *b, int64_t bytes)
@@ -400,6 +402,8 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
     struct thread *t = w->current;
     uint32_t phase;
     bool complete = is_complete(w, b, pc, state, (how & SIMT_MBARRIER_PARITY) != 0, &phase);
+    const bool relaxed = (how & SIMT_MBARRIER_RELAXED) != 0;
+    if (complete && !relaxed) simt_clock_acquire(w, w->thread_index, &b->done);
     if (!complete) {
         const uint64_t asked = (uint64_t)(b - w->mbarrier + 1) << 32 | phase;
         if (t->polled != asked && !simt_settings.early) {
@@ -412,13 +416,11 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         t->mask = 0;
         t->mbarrier = (unsigned)(b - w->mbarrier);
         t->mbarrier_phase = phase;
+        t->mbarrier_relaxed = relaxed;
         simt_suspend(w);
         complete = t->predicate != 0;
     }
-    if (complete && !(how & SIMT_MBARRIER_RELAXED)) {
-        simt_clock_acquire(w, w->thread_index, &b->done);
-        if (b->distant) simt_note_atomic(w);
-    }
+    if (complete && !relaxed && b->distant) simt_note_atomic(w);
     return complete;
 }
 
@@ -435,7 +437,7 @@ bool simt_mbarriers_time_out(struct worker *w)
     if (w->mbarriers == 0 || ++w->idle > IDLE_ROUNDS) return false;
     for (unsigned i = 0; i < w->threads; i++) {
         if (w->thread[i].wait != WAIT_MBARRIER) continue;
-        wake(w, i, false);
+        wake(w, i, NULL);
         any = true;
     }
     return any;

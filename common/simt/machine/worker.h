@@ -118,6 +118,7 @@ struct thread {
     unsigned named_id, named_threads; /**< which barrier of named.c, and for how many */
     unsigned mbarrier;                /**< index of the one that it waits for (mbarrier.c) */
     uint32_t mbarrier_phase;          /**< and the phase */
+    bool mbarrier_relaxed;            /**< and whether without acquiring */
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */

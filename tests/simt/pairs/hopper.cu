@@ -116,7 +116,7 @@ template <bool RIGHT>
 static __global__ void init_not_awaited(const int *, int *out, const __grid_constant__ CUtensorMap)
 {
     __shared__ __align__(8) uint64_t barrier;
-    if (threadIdx.x == WARP) mbarrier_init(&barrier, THREADS); // here: init_not_awaited
+    if (threadIdx.x == WARP) mbarrier_init(&barrier, THREADS);
     if (RIGHT) __syncthreads();
     mbarrier_arrive(&barrier); // here: init_not_awaited
     mbarrier_wait(&barrier, 0);
