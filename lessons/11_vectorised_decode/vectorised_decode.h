@@ -9,9 +9,9 @@
  *     mha       the same with the scores in device memory
  *     flash_2   the keys of a sequence are split over blocks, and a block serves up to four query heads of a group
  *
- * Entry points may be captured into a graph: they launch on @c stream and do nothing else. Where positions lie in
- * device memory, nothing that the host decides depends on @c position: a graph replayed later reads the positions of
- * then.
+ * Entry points may be captured into a graph: they launch on @c stream and do nothing else. The same arguments give the
+ * same bits every time. Where positions lie in device memory, nothing that the host decides depends on @c position: a
+ * graph replayed later reads the positions of then.
  * @see Dao 2023, section 3; Milakov and Gimelshein 2018, section 3; oracle: ref_paged_attention_row()
  */
 #ifndef WARPWISE_VECTORISED_DECODE_H

@@ -112,6 +112,7 @@ static const struct table_row TABLE[] = {
     {"f32_floats",           GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   270, NAN_REST,       {.loads = 4}},
     {"scale_explicit",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = 0.25}},
     {"scale_negative",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = -0.5}},
+    {"scale_tiny",           GROUP_EDGES,    H | D | M | F, F16, 2, 2, 1,   64,   1,    50, NORMAL,         {.scale = 1e-8}},
     {"two_streams",          GROUP_EDGES,    ALL,   F16,   3,    4,    2,   64,   1,   150, NORMAL,         {.two_streams = 1}},
     {"captured",             GROUP_EDGES,    ALL,   F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
     {"captured_f32",         GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
@@ -412,6 +413,8 @@ static const struct short_row SHORT[] = {
     {"mha_workspace_null", PART_DISPATCH, DECODE_MHA, KERNEL_OUT_OF_MEMORY, DC_WORKSPACE, 0, 0, 0},
     {"mha_workspace_short", PART_DISPATCH, DECODE_MHA, KERNEL_OUT_OF_MEMORY, NONE, 0, 4, 0},
     {"mha_half2_misaligned", PART_DISPATCH, DECODE_MHA, KERNEL_ALIGNMENT_ERROR, NONE, 128, 0, 0},
+    {"auto_workspace_null", PART_DISPATCH, DECODE_AUTO, KERNEL_OUT_OF_MEMORY, DC_WORKSPACE, 0, 0, 1},
+    {"auto_workspace_short", PART_DISPATCH, DECODE_AUTO, KERNEL_OUT_OF_MEMORY, NONE, 0, 1, 1},
     {"workspace_null", PART_FLASH_2, DECODE_FLASH_2, KERNEL_OUT_OF_MEMORY, DC_WORKSPACE, 0, 0, 1},
     {"workspace_short", PART_FLASH_2, DECODE_FLASH_2, KERNEL_OUT_OF_MEMORY, NONE, 0, 1, 1},
     {"workspace_misaligned", PART_FLASH_2, DECODE_FLASH_2, KERNEL_ALIGNMENT_ERROR, NONE, 128, 0, 1},
@@ -587,10 +590,19 @@ static const char *purpose(const struct lesson_case *item)
     return decode_purpose((enum distribution)item->distribution);
 }
 
-/* Of flash_2 the contract gives a limit, not the size; without valid extents nothing is asked for. */
+/* Whether loads and variant have a meaning. */
+static int choices_known(const struct lesson_case *item)
+{
+    int64_t loads = item->value[DC_LOADS], variant = item->value[DC_VARIANT];
+    return (loads == DECODE_LOADS_4_BYTES || loads == DECODE_LOADS_16_BYTES) && variant >= DECODE_AUTO &&
+           variant <= DECODE_FLASH_2;
+}
+
+/* Of flash_2 the contract gives a limit, not the size; nothing is asked for without valid extents and choices. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
     if (item->expected == KERNEL_INVALID_DIMENSION || item->value[DC_NULL_ARGS]) return 0;
+    if (!choices_known(item)) return 0;
     if (item->expected != KERNEL_OK && item->expected != KERNEL_OUT_OF_MEMORY) return SIZE_MAX;
     return decode_variant_of(item) == DECODE_FLASH_2 ? SIZE_MAX : decode_contract_workspace(item);
 }

@@ -44,7 +44,9 @@ static enum kernel_status call_dispatch(const struct wire_case *item, const stru
     enum kernel_status status =
         decode_attention(args, (enum decode_variant)item->value[DC_VARIANT], loads, stream);
     if (status != KERNEL_OK || args == NULL) return status;
-    int chosen = (int)decode_choose_variant(args, loads);
+    /* All that the choice is said to look at. */
+    const struct decode_args seen = {.dtype = args->dtype, .q_len = args->q_len, .head_dim = args->head_dim};
+    int chosen = (int)decode_choose_variant(&seen, loads);
     marshalling_may_look(1);
     if (cudaMemcpyAsync(buffers[DC_CHOSEN], &chosen, sizeof chosen, cudaMemcpyHostToDevice, stream) !=
         cudaSuccess)
@@ -101,6 +103,8 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
         [PART_PREFILL] = DECODE_FLASH_1, [PART_MHA] = DECODE_MHA,        [PART_FLASH_2] = DECODE_FLASH_2};
     struct decode_args args;
     args_of(item, none, &args);
+    /* Of another position than the call's, where it is one: the size is said not to depend on it. */
+    if (args.position > 0 && args.position <= args.max_len - args.q_len) args.position = 0;
     const struct decode_args *given = item->value[DC_NULL_ARGS] ? NULL : &args;
     enum decode_variant variant =
         item->part == PART_DISPATCH ? (enum decode_variant)item->value[DC_VARIANT] : of_part[item->part];
