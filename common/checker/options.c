@@ -5,6 +5,8 @@
 #include "options.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,7 @@ void options_usage(FILE *file)
         "disk\n"
         "  --time-limit S       seconds a case may take\n"
         "  --total-limit S      seconds all cases together may take; what is left is not tried then\n"
+        "  --most-inputs N      of the hundred and more random inputs of a property, the first N\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
         "  --fail-fast          stop at the first case that does not pass; cheap cases first\n"
         "  --isolated           the runner is untrusted: as another user, in bubblewrap where it works\n"
@@ -153,6 +156,13 @@ static int read_value(struct options *options, const char *name, const char *val
         options->time_limit_given = 1;
         if (read_number(value, &options->time_limit) == 0 && options->time_limit > 0.0) return 0;
         return complain("not a number of seconds", value);
+    }
+    if (strcmp(name, "--most-inputs") == 0) {
+        double most;
+        if (read_number(value, &most) != 0 || most < 1.0 || most > INT_MAX || most != floor(most))
+            return complain("not a number of inputs", value);
+        options->inputs_most = (int)most;
+        return 0;
     }
     if (strcmp(name, "--total-limit") == 0) {
         if (read_number(value, &options->total_limit) == 0 && options->total_limit > 0.0) return 0;

@@ -22,6 +22,9 @@ expect(2 "lesson" ${CHECKER} --lesson 99_nothing --device simt --list)
 expect(2 "device" ${CHECKER} --lesson 01_naive_attention --device toaster --list)
 expect(2 "--sed" ${CHECKER} --lesson 01_naive_attention --device simt --sed 5)
 expect(2 "number" ${CHECKER} --lesson 01_naive_attention --device simt --runner x --time-limit soon)
+foreach(most IN ITEMS 0 2.5 few)
+    expect(2 "not a number of inputs: ${most}" ${CHECKER} --lesson 01_naive_attention --device simt --runner x --most-inputs ${most})
+endforeach()
 expect(2 "No such file" ${CHECKER} --lesson 01_naive_attention --device simt --runner ${WORKDIR}/none)
 expect(2 "No such file|cannot be read" ${CHECKER} --lesson 01_naive_attention --device simt --runner x
        --secret-seed-file ${WORKDIR}/none)
@@ -119,7 +122,8 @@ set(solution ${SOURCE}/solutions/01_naive_attention/naive_attention.cu)
 set(kernel ${WORKDIR}/only_256_keys/naive_attention.cu)
 file(MAKE_DIRECTORY ${WORKDIR}/only_256_keys)
 apply_mutant(${SOURCE}/tests/mutants/01_naive_attention/only_256_keys.mutant ${solution} ${kernel})
-expect(1 "attention +FAIL [^\n]*; they count half until every value is right\n" ${WARPWISE} check 01 --device simt --kernel ${kernel})
+expect(1 "attention +FAIL [^\n]*; they count half until every value is right\n" ${WARPWISE} check 01 --device simt --kernel ${kernel}
+       --most-inputs 1)
 foreach(part IN ITEMS output attention)
     points_of(${part})
     if(points GREATER 125 OR points LESS 100)
@@ -144,6 +148,15 @@ expect(1 "attention +FAIL" ${WARPWISE} check 01 --device simt --kernel ${WORKDIR
 if(output MATCHES "they count half")
     message(SEND_ERROR "a missing refusal costs half of a part:\n${output}")
 endif()
+
+# ---- --most-inputs: fewer of the hundred random inputs of a property, but all of what enumerates --------------------------
+string(REPLACE "// [student: scores_launch]" "static int calls; if (++calls > 30) return KERNEL_CUDA_ERROR;" few "${text}")
+file(MAKE_DIRECTORY ${WORKDIR}/thirty_calls)
+file(WRITE ${WORKDIR}/thirty_calls/naive_attention.cu "${few}")
+set(check ${WARPWISE} check 01 --device simt --kernel ${WORKDIR}/thirty_calls/naive_attention.cu)
+expect(1 "FAIL" ${check} --case scores/property_random_shapes)
+expect(0 "PASS" ${check} --case scores/property_random_shapes --most-inputs 5)
+expect(1 "FAIL" ${check} --case scores/alignments --most-inputs 5)
 
 # ---- mistakes over pages have names, in storage of halves too ---------------------------------------------------------
 function(expect_pattern mutant text)
@@ -188,4 +201,5 @@ expect(1 "simt: global-race: scores.0,0,0,0. .4 bytes." ${WARPWISE} check 01 --d
        --kernel ${WORKDIR}/one_score/naive_attention.cu --case scores/tiny)
 
 # ---- cases with buffers of gigabytes, in the order of their costs: none may lack memory because of those before it --------------
+unset(ENV{WARPWISE_SIMT_OPTIMISE}) # as solution.10 builds it
 expect(0 "f16 +PASS" ${WARPWISE} check 10 --device simt --solution --fail-fast --group edges)

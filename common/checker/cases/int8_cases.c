@@ -171,7 +171,10 @@ int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     for (int i = first; i < count; i++) {
         cases[i].flags &= ~(unsigned)CASE_UNIT_SCALE; /* a bound of its own for every element */
         if (!family->dequantised) continue;
-        if (cases[i].repeat == ALIGNMENTS) cases[i].repeat = DTYPES * ALIGNMENTS;
+        if (cases[i].repeat == ALIGNMENTS) {
+            cases[i].repeat = DTYPES * ALIGNMENTS;
+            cases[i].flags |= CASE_ENUMERATES;
+        }
         if (cases[i].expected == KERNEL_OK) choose_output(&cases[i], i - first);
     }
     return own_bad_input(family, cases, count, capacity);

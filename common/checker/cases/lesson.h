@@ -63,9 +63,11 @@ enum case_flags {
         128, /* the runtime refuses whatever is launched: an entry point has to say so, and to read
                               the error */
     CASE_OLD_DEVICE = 256, /* the software device says that it is an sm_75 */
+    CASE_ENUMERATES =
+        512, /* a hundred inputs or more, none of them at random: each is another thing to try */
     CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
-                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE | CASE_REFUSE_LAUNCHES |
-                     CASE_OLD_DEVICE /* whoever adds one adds it here */
+                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE | CASE_REFUSE_LAUNCHES | CASE_OLD_DEVICE |
+                     CASE_ENUMERATES /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */

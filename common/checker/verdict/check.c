@@ -18,6 +18,9 @@
 /* The most of a session on the software device, and on a GPU: there each start of a runner waits for the driver. */
 enum { SIMT_ITEMS = 128, GPU_ITEMS = 512, FIRST_ITEMS = 8, COUNTED_AGAIN = 2 };
 
+/* A property that draws its inputs at random has so many or more. */
+enum { RANDOM_INPUTS = 100 };
+
 /* Larger groups would only hold more memory; a case above this goes alone. */
 #define SESSION_BYTES (UINT64_C(256) << 20)
 #define GPU_BYTES (UINT64_C(2) << 30)
@@ -158,6 +161,16 @@ static void settle_not_started(struct check *check)
     }
 }
 
+/* How many inputs of a case are tried. Fewer random ones will do where a sample is asked for; what enumerates stays whole,
+ * and so do refusals, which cost nothing. */
+static int inputs_of(const struct check *check, int index)
+{
+    const struct lesson_case *item = &check->cases[index];
+    const int most = check->options.inputs_most;
+    if (most == 0 || most > item->repeat || item->expected != KERNEL_OK) return item->repeat;
+    return item->repeat < RANDOM_INPUTS || (item->flags & CASE_ENUMERATES) ? item->repeat : most;
+}
+
 /** @brief A case and what it is likely to cost, in no unit. */
 struct priced {
     int index;
@@ -169,7 +182,7 @@ static double price_of(const struct check *check, int index, struct item *item)
 {
     const double simt_over_oracle = 100.0;
     double sum = 0.0;
-    for (int n = 0; n < check->cases[index].repeat; n++) {
+    for (int n = 0; n < inputs_of(check, index); n++) {
         struct lesson_cost cost = {0};
         make_item(check, index, n, item);
         for (int b = 0; b < item->buffer_count; b++) sum += (double)lesson_bytes(&item->buffer[b]);
@@ -234,7 +247,7 @@ void check_run(struct check *check)
     start_session(check, &session, items);
     for (int at = 0; at < check->case_count && check->broken[0] == '\0' && !check->stopped; at++) {
         int i = order[at].index;
-        for (int n = 0; check->chosen[i] && n < check->cases[i].repeat && !check->stopped; n++) {
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i) && !check->stopped; n++) {
             make_item(check, i, n, item);
             if (!fits(check, &session, bytes, item, most)) {
                 run_session(check, &session);
