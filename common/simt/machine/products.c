@@ -1,6 +1,6 @@
 /**
  * @file products.c
- * @brief Products of a warpgroup in flight, from wgmma.mma_async to wgmma.wait_group.
+ * @brief Warpgroup matrix multiplies in flight, from wgmma.mma_async to wgmma.wait_group.
  *
  * The products of a warpgroup stand in a queue in the order in which its warps issue them; the k-th of one warp must be the k-th
  * of the others. A product is computed when the first of its warps waits for it, which then needs the others to have issued it.

@@ -1,6 +1,6 @@
 /**
  * @file products.h
- * @brief Products of a warpgroup that are in flight (wgmma.mma_async): who has issued them, and what they will write.
+ * @brief Warpgroup matrix multiplies in flight (wgmma.mma_async): who has issued them, and what they will write.
  *
  * Four warps, the first of which has a number divisible by four, issue a product together. On hardware it may read its operands
  * and write its accumulators at any time until a wgmma.wait_group that covers it. Here it does so at that wait, as late as it

@@ -1,6 +1,6 @@
 /**
  * @file warpgroup.c
- * @brief Products of a warpgroup: wgmma.mma_async, its fence, its groups; what a matrix descriptor says.
+ * @brief Warpgroup matrix multiply: wgmma.mma_async, its fence, its groups; what a matrix descriptor says.
  *
  * Of D, 64 x N, warp i of the four has rows 16i to 16i + 15. With g = lane / 4 and t = lane % 4, its registers are those of
  * mma.sync's C for each eight columns: row g, columns 2t and 2t + 1, then row g + 8; a fragment of A lies as mma.sync's A.
