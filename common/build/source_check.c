@@ -424,7 +424,8 @@ static const char *const harmless_attributes[] = {"noinline",
                                                   "const",
                                                   "cold",
                                                   "hot",
-                                                  "flatten",
+                                                  "flatten",                        /* __global__ */
+                                                  "no_profile_instrument_function", /* __device__ */
                                                   "packed",
                                                   "warn_unused_result",
                                                   "may_alias",
