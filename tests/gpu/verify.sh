@@ -43,6 +43,8 @@ sanitized_cases() {
     11) echo half2/keys_331 half2/f32_keys_300 vector/keys_8193 vector/rows_apart device/captured_earlier device/f32_keys_300 \
              device/position_one_too_far prefill/after_1022 prefill/queries_rows_apart mha/queries_33 mha/head_dim_80 \
              flash_2/gqa_7 flash_2/split_mixed flash_2/split_and_short flash_2/position_wrong_split dispatch/mha_f32 ;;
+    12) echo f16/two_tiles_causal_130 f16/blind_tile_causal f16/head_dim_128_causal f16/head_dim_256_tail f16/nan_behind_mask_128 \
+             f16/enormous_logits bf16/heads_and_tiles_64 bf16/head_dim_256_gqa_3 bf16/two_tiles_65x129 ;;
     13) echo s32/square_128 s32/nt_129_127_131 s32/tn_127_131_129 s32/tt_131_129_127 s32/rows_apart_odd s32/k_900_tt s32/few_sms_nt \
              s32/tiles_516x132 s32/chunk_ends_within_lines s32/n_tail_rows_aligned dequantised/k_513 dequantised/edge_129_128_127 \
              dequantised/few_sms_by_bytes dequantised/scales_nan dequantised/to_infinity ;;
@@ -64,6 +66,7 @@ counted_cases() {
     10) echo f32/square_256 f32/nt_129_127_131 f16/edge_129_128_127 ;;
     11) echo half2/qwen3_8b_291 vector/qwen3_8b_291 device/qwen3_8b_291_half2 device/qwen3_8b_291 prefill/qwen3_8b_8_half2 \
              prefill/qwen3_8b_8 mha/qwen3_8b_f32_101 flash_2/qwen3_8b_291 flash_2/split_mixed ;;
+    12) echo f16/qwen3_8b_prefill_8 f16/two_tiles_causal_130 f16/head_dim_256_tail ;;
     13) echo s32/square_256 s32/square_256_nt s32/nt_129_127_131 dequantised/square_256_nt ;;
     esac
 }
@@ -97,17 +100,26 @@ step_programs() {
     return "$wrong"
 }
 
-# The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run; built for this device only, which takes a minute.
+# The steps of lesson 10 and its sizes of tiles beside cuBLAS, all in one run; then those of lesson 12 beside PyTorch's attention,
+# where there is PyTorch. Built for this device only, which takes a minute each.
 step_ladder() {
+    local wrong=0
     mkdir -p build/nvcc
     nvcc -O3 -std=c++17 -arch=native -DWARPWISE_HAVE_CUBLAS -Icommon/contracts -Ilessons/10_register_tiled_gemm \
         solutions/10_register_tiled_gemm/steps/ladder.cu -lcublas -o build/nvcc/ladder &&
-        build/nvcc/ladder 1024 1280 1536 1792 2048 4096 4095 4097 8192 | tee "$out/ladder.csv"
+        build/nvcc/ladder 1024 1280 1536 1792 2048 4096 4095 4097 8192 | tee "$out/ladder.csv" || wrong=1
+    nvcc -O3 -std=c++17 -arch=native -Icommon/contracts -Ilessons/12_tensor_core_attention \
+        solutions/12_tensor_core_attention/steps/ladder.cu -o build/nvcc/ladder_12 &&
+        build/nvcc/ladder_12 2048 8192 | tee "$out/ladder_12.csv" || wrong=1
+    if python3 -c 'import torch' 2>/dev/null; then
+        python3 tests/gpu/time_attention.py | tee "$out/peers_12.csv" || wrong=1
+    fi
+    return "$wrong"
 }
 
 # The solutions' kernels for this device, as many at a time as there are processors: the steps that run them find them built.
 build_solutions() {
-    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13} |
+    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13} |
         xargs -P "$jobs" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only
 }
 
@@ -115,7 +127,7 @@ build_solutions() {
 step_bench() {
     local number wrong=0
     build_solutions
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13}; do
         build/bin/warpwise bench "$number" --solution --device "$device" --record || wrong=1
     done
     cp docs/results/*.csv "$out"
@@ -143,7 +155,7 @@ step_sanitize() {
     local wrong=0 number tool case name
     rm -rf build/sanitizer
     mkdir -p build/sanitizer
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13}; do
         for case in $(sanitized_cases "$number"); do echo "$number $case"; done
     done >build/sanitizer/cases
     export device
@@ -203,7 +215,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 13}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13}; do
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software

@@ -18,12 +18,15 @@ enum {
     O = 1 << ATTENTION_OUTPUT,
     W = 1 << ATTENTION_WHOLE,
     T = 1 << ATTENTION_KINDS,
-    H = 2 << ATTENTION_KINDS
+    H = 2 << ATTENTION_KINDS,
+    C = 4 << ATTENTION_KINDS, /* on tensor cores, in f16 */
+    B = 8 << ATTENTION_KINDS  /* and in bf16 */
 };
 enum {
     ANY_SIZE = S | M | O | W,
     PRODUCTS = S | O | W,
-    TILED = T | H,
+    CORES = C | B,
+    TILED = T | H | CORES,
     WHOLE = W | TILED,
     ALL = ANY_SIZE | TILED
 };
@@ -163,7 +166,7 @@ static const struct shape_row SHAPES[] = {
     {"falling_scores",           GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_FALLING},
     {"large_negative_scale",     GROUP_NUMERICS, S | W,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                      -0.25, DIST_LARGE},
     {"low_logits_causal",        GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     1,    70,     81,   16, CAUSAL,                     0, DIST_LOW},
-    {"extreme_logits",           GROUP_NUMERICS, M | W | T,        ON_ANY,  1,     2,     2,     9,     65,   32, 0,                        1.0, DIST_EXTREME},
+    {"extreme_logits",           GROUP_NUMERICS, M | W | T | B,    ON_ANY,  1,     2,     2,     9,     65,   32, 0,                        1.0, DIST_EXTREME},
     {"rising_2500",              GROUP_NUMERICS, M | W,            ON_ANY,  1,     1,     1,     2,   2500,    8, 0,                          0, DIST_RISING},
     {"faint_weights",            GROUP_NUMERICS, M | O | W,        ON_ANY,  1,     2,     2,    16,    130,   32, 0,                          0, DIST_FAINT},
     {"nan_sees_one_key",         GROUP_NUMERICS, S | M | W,        ON_ANY,  1,     2,     2,    12,     10,   16, CAUSAL,                     0, DIST_NAN_Q},
@@ -172,7 +175,7 @@ static const struct shape_row SHAPES[] = {
     {"large_negative_scale",     GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    17,     65,   64, 0,                     -0.125, DIST_LARGE},
     {"low_logits_causal",        GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     1,    21,    140,   32, CAUSAL,                     0, DIST_LOW},
     {"lowest_logits",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     1,     9,    140,   64, CAUSAL,                 100.0, DIST_LOW},
-    {"extreme_logits",           GROUP_NUMERICS, H,                ON_ANY,  1,     2,     2,     9,     65,   32, 0,                    0x1p100, DIST_EXTREME},
+    {"extreme_logits",           GROUP_NUMERICS, H | C,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                    0x1p100, DIST_EXTREME},
     {"faint_weights",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    16,    140,   32, 0,                          0, DIST_FAINT},
     {"faint_weights_128",        GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,     70,  128, 0,                          0, DIST_FAINT},
     {"nan_v_of_weight_0",        GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    140,   64, 0,                          0, DIST_NAN_WEIGHTLESS},
@@ -187,7 +190,7 @@ static const struct shape_row SHAPES[] = {
     {"nan_behind_mask_21",       GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,    19,     21,   32, CAUSAL,                     0, DIST_NAN_HIDDEN},
     /* The largest score of a row is beyond key 65536. */
     {"rising_66000",             GROUP_NUMERICS, M,                ON_ANY,  1,     1,     1,     1,  66000,    1, 0,                          0, DIST_RISING},
-    {"rising_70001",             GROUP_NUMERICS, W | T,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_RISING},
+    {"rising_70001",             GROUP_NUMERICS, W | T | C,        ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_RISING},
     /* A single query, for which a kernel may have code of its own. */
     {"decode_large_logits",      GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,     1,     65,   64, 0,                          0, DIST_LARGE},
     {"decode_low_logits",        GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     1,     1,    140,   32, CAUSAL,                     0, DIST_LOW},
@@ -240,9 +243,9 @@ static const struct bad_row BAD[] = {
     {"head_dim_zero", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, 0)},
     {"head_dim_negative", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_HEAD_DIM, -64)},
     {"heads_not_divisible", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_HEADS, 3)},
-    {"dtype_f16", ANY_SIZE | T, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F16)},
-    {"dtype_f32", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F32)},
-    {"dtype_bf16", TILED, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_BF16)},
+    {"dtype_f16", ANY_SIZE | T | B, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F16)},
+    {"dtype_f32", H | CORES, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_F32)},
+    {"dtype_bf16", T | H | C, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, DTYPE_BF16)},
     {"dtype_unknown", ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(AT_DTYPE, 7)},
     {"causal_unknown", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_CAUSAL, 2)},
     {"misaligned_q", ANY_SIZE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_Q, 2)},
@@ -271,9 +274,10 @@ static const struct bad_row BAD[] = {
     {"dtype_f16_and_misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 2, DTYPE_F16},
     {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0,
      DTYPE_F16},
-    {"dtype_bf16_and_misaligned_q", TILED, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 8, DTYPE_BF16},
+    {"dtype_bf16_and_misaligned_q", T | H | C, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 8, DTYPE_BF16},
     {"head_dim_16_and_misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, AT_HEAD_DIM, 16, -1, ATTENTION_V, 8, 0},
-    {"head_dim_16_and_dtype_bf16", TILED, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0, DTYPE_BF16},
+    {"head_dim_16_and_dtype_bf16", T | H | C, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0,
+     DTYPE_BF16},
     {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0,
      0},
 };
@@ -296,6 +300,7 @@ static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "out
 static unsigned kind_bit(int kind, int tiled, int dtype)
 {
     if (kind != ATTENTION_WHOLE || !tiled) return 1u << kind;
+    if (tiled == ATTENTION_TENSOR_TILES) return dtype == DTYPE_F16 ? C : B;
     return dtype == DTYPE_F16 ? H : T;
 }
 
@@ -305,7 +310,9 @@ static void settle(struct lesson_case *item, enum attention_kind kind, const str
     item->extent[EX_KIND] = (int)kind;
     item->extent[EX_WORKSPACE] = (int)family->workspace;
     item->extent[EX_DTYPE] = (int)family->dtype;
-    item->extent[EX_TILED] = family->tiled;
+    item->extent[EX_TILED] = (int)family->tiled;
+    if (family->tiled == ATTENTION_TENSOR_TILES && item->extent[AT_HEAD_DIM] == 32)
+        item->extent[AT_HEAD_DIM] = 64;
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     item->value[AT_KIND] = (int)kind;
     item->value[AT_DTYPE] = (int)family->dtype;
@@ -377,7 +384,7 @@ static void bad_case(struct lesson_case *item, const struct bad_row *row, enum a
                                  .devices = ON_ANY,
                                  .extent = {1, 4, 2, 5, 7, 8},
                                  .distribution = DIST_NORMAL};
-    if (family->tiled) item->extent[AT_HEAD_DIM] = 32;
+    if (family->tiled) item->extent[AT_HEAD_DIM] = 32; /* for tensor cores 64 */
     settle(item, kind, family);
     name_case(item, kind, family, row->name);
     spoil(item, row);
@@ -420,14 +427,15 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
         const char *name;
         double scale;
     } odd_scale[] = {{"scale_nan", (double)NAN}, {"scale_infinite", (double)INFINITY}};
-    static const int untiled[] = {1, 16, 48, 96, 256};
+    static const int refused[][5] = {
+        [ATTENTION_TILES] = {1, 16, 48, 96, 256}, [ATTENTION_TENSOR_TILES] = {1, 32, 96, 192, 512}};
     for (int i = 0; i < 2 && count < capacity; i++, count++) {
         bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
         name_case(&cases[count], ATTENTION_WHOLE, family, odd_scale[i].name);
         cases[count].real[AT_SCALE] = odd_scale[i].scale;
     }
     for (int i = 0; family->tiled && i < 5 && count < capacity; i++)
-        head_dim_case(&cases[count++], "head_dim_", untiled[i], 0, family);
+        head_dim_case(&cases[count++], "head_dim_", refused[family->tiled][i], 0, family);
     if (!family->tiled && family->max_head_dim > 0 && count + 1 < capacity) {
         head_dim_case(&cases[count++], "head_dim_above_", family->max_head_dim, 1, family);
         struct lesson_case *both = &cases[count++]; /* of two faults the first that the contract names */
@@ -505,11 +513,11 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
     spoil(item, row);
 }
 
-/* Mostly 32: the software device is slow. */
-static int tiled_head_dim(struct rng *rng, int large)
+/* Mostly the smallest: the software device is slow. */
+static int tiled_head_dim(struct rng *rng, int large, int tiled)
 {
-    int die = rng_between(rng, 1, large ? 3 : 16);
-    return die == 1 ? 64 : die == 2 ? 128 : 32;
+    int die = rng_between(rng, 1, large ? 3 : 16), least = tiled == ATTENTION_TENSOR_TILES ? 64 : 32;
+    return die == 1 ? 2 * least : die == 2 ? 4 * least : least;
 }
 
 /** The longest that an item's extents may be. */
@@ -526,6 +534,7 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2};
     if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
+    if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
     return longest;
 }
 
@@ -576,7 +585,7 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     if (!large) longest.rows = longest.rows / (item->extent[AT_BATCH] * item->extent[AT_HEADS]);
     item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, longest.rows > 2 ? longest.rows : 2);
     item->extent[AT_KV_LEN] = rng_between(&shape, pairs ? 2 : 1, longest.keys);
-    item->extent[AT_HEAD_DIM] = item->extent[EX_TILED] ? tiled_head_dim(&shape, large)
+    item->extent[AT_HEAD_DIM] = item->extent[EX_TILED] ? tiled_head_dim(&shape, large, item->extent[EX_TILED])
                                                        : rng_between(&shape, 1, at_most(128, longest.keys));
     if (bad) {
         item->extent[AT_KV_HEADS] = 2;

@@ -26,6 +26,14 @@ enum attention_workspace {
     WORKSPACE_STATISTICS_OUT /**< 2 + head_dim: l, m and the output before it is rounded */
 };
 
+/** @brief Which head_dim a family takes: any, or those of its tiles, all else refused; q, k, v and out are then aligned to
+ *         16 bytes. */
+enum attention_tiles {
+    NOT_TILED,
+    ATTENTION_TILES, /**< head_dim 32, 64 or 128 */
+    ATTENTION_TENSOR_TILES /**< head_dim 64, 128 or 256, P rounded to the storage type, nothing on a GPU before sm_80 */
+};
+
 /**
  * @brief What makes one attention lesson differ from another.
  *
@@ -37,10 +45,10 @@ struct attention_family {
     enum attention_workspace workspace;
     const char *name; /**< of the part that is ATTENTION_WHOLE, NULL for "attention" */
     enum dtype dtype; /**< how q, k, v and out are stored */
-    int tiled;        /**< 1: head_dim 32, 64 or 128, and q, k, v and out aligned to 16 bytes; else refused */
+    enum attention_tiles tiled;
 };
 
-/** @brief 1 if a tiled family takes @p head_dim. */
+/** @brief 1 if a family of ATTENTION_TILES takes @p head_dim. */
 static inline int attention_tiled_head_dim(int64_t head_dim)
 {
     return head_dim == 32 || head_dim == 64 || head_dim == 128;

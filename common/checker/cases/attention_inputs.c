@@ -12,7 +12,14 @@
 
 enum storage attention_storage(const struct lesson_case *item)
 {
-    return item->extent[EX_DTYPE] == DTYPE_F16 ? STORAGE_F16 : STORAGE_F32;
+    static const enum storage storage[] = {
+        [DTYPE_F32] = STORAGE_F32, [DTYPE_F16] = STORAGE_F16, [DTYPE_BF16] = STORAGE_BF16};
+    return storage[item->extent[EX_DTYPE]];
+}
+
+enum storage attention_storage_of_p(const struct lesson_case *item)
+{
+    return item->extent[EX_TILED] == ATTENTION_TENSOR_TILES ? attention_storage(item) : STORAGE_F32;
 }
 
 size_t attention_workspace_row(int workspace, int kv_len, int head_dim)
@@ -83,6 +90,13 @@ int attention_hidden_from(const struct lesson_case *item)
     return kv_len - (shorter + 1) / 2;
 }
 
+/* Of the tail that is drawn anew. Where rows share a fragment, its scores are far above all others: a row must not care whether
+ * its neighbours had to raise their maximum. */
+static double tail_size(const struct lesson_case *item, int index)
+{
+    return index == ATTENTION_K && item->extent[EX_TILED] == ATTENTION_TENSOR_TILES ? 8.0 : 1.0;
+}
+
 static int visible_keys(const struct lesson_case *item, int row)
 {
     int kv_len = item->extent[AT_KV_LEN];
@@ -102,6 +116,8 @@ static int dominant_key(const struct lesson_case *item)
 static double faintness(const struct lesson_case *item, int i)
 {
     if (item->distribution == DIST_NAN_WEIGHTLESS) return 300.0;
+    /* Where P is rounded to half: exp(-11) is still among what it has. */
+    if (attention_storage_of_p(item) == STORAGE_F16) return 9.0 + 0.25 * (i % 8);
     return attention_storage(item) == STORAGE_F16 ? 21.0 + 0.5 * (i % 8) : 22.0 + 6.0 * (i % 8);
 }
 
@@ -221,7 +237,7 @@ static void fill_rows(const struct lesson_case *item, int index, struct rng *rng
                 double noise = rng_normal(rng);
                 if (item->distribution == DIST_OTHER_TAIL && index != ATTENTION_Q &&
                     row >= attention_hidden_from(item))
-                    noise = rng_normal(&other);
+                    noise = rng_normal(&other) * tail_size(item, index);
                 *data++ = (float)element(item, index, head, row, column, noise);
             }
 }
@@ -304,7 +320,8 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
     snprintf(text + used, size - (size_t)used, ", q_len %lld, kv_len %lld, head_dim %lld%s, %s",
              (long long)item->value[AT_Q_LEN], (long long)item->value[AT_KV_LEN],
              (long long)item->value[AT_HEAD_DIM], item->value[AT_CAUSAL] ? ", causal" : "",
-             item->value[AT_DTYPE] == DTYPE_F32   ? "f32"
-             : item->value[AT_DTYPE] == DTYPE_F16 ? "f16"
-                                                  : "other dtype");
+             item->value[AT_DTYPE] == DTYPE_F32    ? "f32"
+             : item->value[AT_DTYPE] == DTYPE_F16  ? "f16"
+             : item->value[AT_DTYPE] == DTYPE_BF16 ? "bf16"
+                                                   : "other dtype");
 }

@@ -34,6 +34,9 @@ enum attention_distribution {
 /** @brief How q, k, v and out of @p item are stored. */
 enum storage attention_storage(const struct lesson_case *item);
 
+/** @brief How a kernel keeps its probabilities while it multiplies them with V. */
+enum storage attention_storage_of_p(const struct lesson_case *item);
+
 /** @brief Floats of workspace for one query row; @p workspace is an enum attention_workspace. */
 size_t attention_workspace_row(int workspace, int kv_len, int head_dim);
 

@@ -31,6 +31,7 @@ struct row {
     const float *k, *v; /* [kv_len, head_dim] of its head */
     double scale;
     enum storage storage; /* of the output */
+    enum storage of_p;    /* of the probabilities that are multiplied with V */
 };
 
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, struct row *row)
@@ -57,6 +58,7 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
     row->v = data[ATTENTION_V] + kv_row * head_dim;
     row->scale = ref_attention_scale(&row->shape);
     row->storage = attention_storage(item);
+    row->of_p = attention_storage_of_p(item);
 }
 
 /* The problem of a single row and a single head, in which every key is visible. */
@@ -272,6 +274,20 @@ WIDE static void add_pull(double p, double rooted, double flat, const float *v, 
     }
 }
 
+/* What is lost where each weight is rounded before it is multiplied with V; @p d is the column. */
+static struct bound_rounded round_weights(const struct row *row, size_t d, double magnitude, double size,
+                                          const double *probs)
+{
+    if (row->of_p == STORAGE_F32) return (struct bound_rounded){0.0, 0.0};
+    double squares = 0.0, values = 0.0;
+    for (int j = 0; j < row->visible; j++) {
+        double v = (double)row->v[(size_t)j * (size_t)row->shape.head_dim + d];
+        squares += probs[j] * v * probs[j] * v;
+        values += fabs(v);
+    }
+    return bound_rounded_weights(row->of_p, magnitude, squares, size, row_max(probs, row->visible) * values);
+}
+
 /* The span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
 static void bound_whole(const struct row *row, const double *magnitude, const struct bound_weights *weights,
                         const struct bound_columns *columns, struct lesson_expectation *e)
@@ -288,9 +304,10 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
         double size = fabs(span->expected[d]);
         double alike = bound_columns_alike(columns, (int)d) + size * bound_weights_alike(weights);
         double running = bound_columns_running(columns, (int)d) + size * bound_weights_running(weights);
+        struct bound_rounded rounded = round_weights(row, d, m, size, probs);
         set_stored(span, d, row->storage, span->expected[d],
-                   bound_sum(row->visible, m) + bound_floor(from_rooted) + alike,
-                   bound_floor(from_flat) + fmax(bound_floor(m), running) + alike);
+                   bound_sum(row->visible, m) + bound_floor(from_rooted) + alike + rounded.most,
+                   bound_floor(from_flat) + fmax(bound_floor(m), running) + alike + rounded.likely);
     }
 }
 

@@ -38,6 +38,17 @@
  * (Blanchard, Higham and Higham 2021, Accurately computing the log-sum-exp and softmax functions, give n u for such a
  * sum). A kernel that divides after every key computes o * l * (1 / l) over and over while l stays as it is: four
  * roundings. These terms are in both bounds.
+ *
+ * **Weights that are rounded before they are multiplied.** Tensor cores take P in 16 bits: w_j = exp(s_j - m) becomes
+ * w_j (1 + d_j) with |d_j| <= u_P, that of the storage type, or is off by half its smallest number, t_P, where it is less
+ * than normal. Products and sums stay f32. l sums the w_j as they were, so that
+ *
+ *     out  moves by  sum_j d_j p_j v_j  +  sum_j t_P / l * |v_j|,      1 / l = the largest p, if m is the largest score
+ *
+ * A kernel may keep an older m, that is smaller: then w_j is larger, and t_P counts for less. The first term is no more than
+ * u_P sum |p_j v_j|, whatever the d_j are: that is the bound of every element. It is nearly never reached: d_j that are
+ * independent and evenly spread over +- u_P give a standard deviation of u_P sqrt(sum (p_j v_j)^2 / 3). Eight of those, and
+ * u_P |out| for what all d_j have in common, are the floor, if that is less.
  */
 #ifndef WARPWISE_CHECKER_BOUND_H
 #define WARPWISE_CHECKER_BOUND_H
@@ -166,6 +177,21 @@ static inline double bound_stored_as(enum storage storage, double reference)
     if (storage == STORAGE_I32 || storage == STORAGE_S8) return 0.0;
     if (storage == STORAGE_BF16) return BOUND_U_BF16 * fabs(reference) + BOUND_TINY;
     return storage == STORAGE_F16 ? BOUND_U_F16 * fabs(reference) + BOUND_TINY_F16 : bound_stored(reference);
+}
+
+/** @brief What rounding the weights may move an output by: at most, and likely. */
+struct bound_rounded {
+    double most, likely;
+};
+
+/** @brief @p magnitude is sum |p v|, @p squares sum (p v)^2, @p size |out|, @p tiny the largest p times sum |v|. */
+static inline struct bound_rounded bound_rounded_weights(enum storage storage, double magnitude,
+                                                         double squares, double size, double tiny)
+{
+    int half = storage == STORAGE_F16;
+    double u = half ? BOUND_U_F16 : BOUND_U_BF16, lost = (half ? BOUND_TINY_F16 : BOUND_TINY) * tiny;
+    double most = u * magnitude, spread = BOUND_C * u * sqrt(squares / 3.0) + u * size;
+    return (struct bound_rounded){most + lost, fmin(most, spread) + lost};
 }
 
 /**

@@ -1,0 +1,29 @@
+// Step 2: chunk c of row r lies at column c ^ r % 8. The loads of K have no bank conflict any more.
+#include "steps.h"
+
+/** One block, 64 queries of a head. */
+template <int HEAD_DIM>
+static __global__ void __launch_bounds__(STEP_THREADS) swizzle_kernel(struct problem x)
+{
+    __shared__ alignas(128) __half k[STEP_KEYS * HEAD_DIM], v[STEP_KEYS * HEAD_DIM];
+    struct lane_rows<HEAD_DIM> rows;
+    begin_rows<HEAD_DIM>(&rows, x);
+    const __half *k_head = x.k + kv_row(x) * HEAD_DIM, *v_head = x.v + kv_row(x) * HEAD_DIM;
+    for (int key = 0; key < x.length; key += STEP_KEYS) {
+        copy_tile<HEAD_DIM, 1>(k, k_head + (size_t)key * HEAD_DIM);
+        copy_tile<HEAD_DIM, 1>(v, v_head + (size_t)key * HEAD_DIM);
+        __syncthreads(); // both tiles are complete before anybody multiplies
+        float s[STEP_KEYS / 8][4];
+        score_by_pairs<HEAD_DIM, 1>(s, rows, k);
+        weigh<HEAD_DIM>(s, &rows);
+        add_by_elements<HEAD_DIM, 1>(&rows, s, v);
+        __syncthreads(); // everybody is done with them before the next ones take their place
+    }
+    end_rows<HEAD_DIM>(rows, x);
+}
+
+void step_swizzle(struct problem x)
+{
+    if (x.head_dim == 64) swizzle_kernel<64><<<blocks_of(x), STEP_THREADS>>>(x);
+    if (x.head_dim == 128) swizzle_kernel<128><<<blocks_of(x), STEP_THREADS>>>(x);
+}

@@ -1,0 +1,26 @@
+/** The maximum of a row is found first, in a pass of its own: nothing is ever corrected. Keys come last to first. */
+#include "fragments.h"
+
+template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct attention_args args, float scale)
+{
+    struct warp_rows<T, HEAD_DIM> w;
+    begin(&w, args, scale, (int)blockIdx.x);
+    float s[2][4];
+    for (int first = 0; first < w.any; first += KEYS) {
+        score(w, args, first, s);
+        for (int h = 0; h < 2; h++) w.m[h] = fmaxf(w.m[h], largest(s, h));
+    }
+    for (int first = divide_up(w.any, KEYS) * KEYS - KEYS; first >= 0; first -= KEYS) {
+        score(w, args, first, s);
+        add(&w, args, first, s);
+    }
+    finish(&w, args);
+}
+
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    int warps = args->batch * args->heads * divide_up(args->q_len, 16);
+    attention_kernel<T, HEAD_DIM><<<(unsigned)warps, WARP_LANES, 0, stream>>>(*args, attention_scale(args));
+    return launch_status();
+}
