@@ -30,10 +30,11 @@ __device__ inline void load_two_transposed(unsigned (&x)[2], const half *row)
 // c += a b
 __device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 __device__ inline void halves_of(unsigned x, int *two)
@@ -63,8 +64,10 @@ __global__ void ask_sums(struct held *held)
 {
     __shared__ __align__(16) half a_tile[M][K], b_tile[K][N];
     int lane = (int)threadIdx.x;
-    for (int i = lane; i < M * K; i += LANES) a_tile[i / K][i % K] = __int2half_rn(i % K == 0 ? i / K : i % K == 1);
-    for (int i = lane; i < K * N; i += LANES) b_tile[i / N][i % N] = __int2half_rn(i / N == 0 ? N : i / N == 1 ? i % N : 0);
+    for (int i = lane; i < M * K; i += LANES)
+        a_tile[i / K][i % K] = __int2half_rn(i % K == 0 ? i / K : i % K == 1);
+    for (int i = lane; i < K * N; i += LANES)
+        b_tile[i / N][i % N] = __int2half_rn(i / N == 0 ? N : i / N == 1 ? i % N : 0);
     __syncwarp();
     unsigned a[4], b[2];
     float c[C_FLOATS] = {0.0f, 0.0f, 0.0f, 0.0f};
