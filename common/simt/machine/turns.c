@@ -59,6 +59,7 @@ static void begin_next(struct cluster *c)
         c->at[i]->away = AWAY_NOT;
     }
     for (c->grain = 1; c->size * c->at[0]->threads / c->grain > FOREIGN_ACTORS;) c->grain *= 2;
+    if (!c->taken) return; /* each worker goes on by its own clock */
     set_clock(c);
     set_known(c);
 }
