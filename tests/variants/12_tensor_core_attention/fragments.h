@@ -92,8 +92,7 @@ __device__ inline void refer_to(struct warp_rows<T, HEAD_DIM> *w, int h, float m
 
 /** Adds the weights of 16 keys to l, and their values, times the weights, to O. */
 template <typename T, int HEAD_DIM>
-__device__ inline void add(struct warp_rows<T, HEAD_DIM> *w, const struct attention_args &args, int first,
-                           float s[2][4])
+__device__ inline void add(struct warp_rows<T, HEAD_DIM> *w, int first, float s[2][4])
 {
     int lane = (int)threadIdx.x % WARP_LANES, g = lane / 4, t = lane % 4 * 2;
     uint32_t a[4];

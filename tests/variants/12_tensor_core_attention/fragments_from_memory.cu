@@ -9,7 +9,7 @@ template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct atte
         float s[2][4];
         score(w, args, first, s);
         for (int h = 0; h < 2; h++) refer_to(&w, h, fmaxf(w.m[h], largest(s, h)));
-        add(&w, args, first, s);
+        add(&w, first, s);
     }
     finish(&w, args);
 }

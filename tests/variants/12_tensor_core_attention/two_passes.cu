@@ -12,7 +12,7 @@ template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct atte
     }
     for (int first = divide_up(w.any, KEYS) * KEYS - KEYS; first >= 0; first -= KEYS) {
         score(w, args, first, s);
-        add(&w, args, first, s);
+        add(&w, first, s);
     }
     finish(&w, args);
 }
