@@ -5,8 +5,9 @@
  * Entry points never print, exit, allocate or synchronise: they check their arguments, launch, and say how
  * that went. A status other than ::KERNEL_OK means that nothing was launched and no output was touched.
  *
- * The same arguments give the same bits every time, on every stream and in whatever order blocks run: an atomic may find
- * a maximum or count, but atomicAdd of floats adds in another order each time, and so rounds otherwise.
+ * Unless its contract says otherwise, the same arguments give the same bits every time, on every stream and in whatever
+ * order blocks run: an atomic may find a maximum or count, but atomicAdd of floats adds in another order each time, and so
+ * rounds otherwise.
  */
 #ifndef WARPWISE_KERNEL_STATUS_H
 #define WARPWISE_KERNEL_STATUS_H

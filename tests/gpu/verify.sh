@@ -48,6 +48,8 @@ sanitized_cases() {
     13) echo s32/square_128 s32/nt_129_127_131 s32/tn_127_131_129 s32/tt_131_129_127 s32/rows_apart_odd s32/k_900_tt s32/few_sms_nt \
              s32/tiles_516x132 s32/chunk_ends_within_lines s32/n_tail_rows_aligned dequantised/k_513 dequantised/edge_129_128_127 \
              dequantised/few_sms_by_bytes dequantised/scales_nan dequantised/to_infinity ;;
+    14) echo f32/causal_blind_rows f32/gqa_3 tensor/prime_97x131_f16 tensor/head_dim_128_tail_bf16 \
+        deterministic/slices_3_f16 deterministic/slices_unseen_f32 ;;
     esac
 }
 
@@ -68,6 +70,7 @@ counted_cases() {
              prefill/qwen3_8b_8 mha/qwen3_8b_f32_101 flash_2/qwen3_8b_291 flash_2/split_mixed ;;
     12) echo f16/qwen3_8b_prefill_8 f16/two_tiles_causal_130 f16/head_dim_256_tail ;;
     13) echo s32/square_256 s32/square_256_nt s32/nt_129_127_131 dequantised/square_256_nt ;;
+    14) echo f32/heads_2_len_128 tensor/heads_2_len_128_f16 deterministic/heads_2_len_128_f16 ;;
     esac
 }
 
@@ -119,7 +122,7 @@ step_ladder() {
 
 # The solutions' kernels for this device, as many at a time as there are processors: the steps that run them find them built.
 build_solutions() {
-    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13} |
+    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14} |
         xargs -P "$jobs" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only
 }
 
@@ -127,7 +130,7 @@ build_solutions() {
 step_bench() {
     local number wrong=0
     build_solutions
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14}; do
         build/bin/warpwise bench "$number" --solution --device "$device" --record || wrong=1
     done
     cp docs/results/*.csv "$out"
@@ -155,7 +158,7 @@ step_sanitize() {
     local wrong=0 number tool case name
     rm -rf build/sanitizer
     mkdir -p build/sanitizer
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14}; do
         for case in $(sanitized_cases "$number"); do echo "$number $case"; done
     done >build/sanitizer/cases
     export device
@@ -215,7 +218,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14}; do
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software

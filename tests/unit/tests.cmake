@@ -2,6 +2,7 @@
 set(unit ${CMAKE_CURRENT_LIST_DIR})
 add_unit_test(reference SOURCES ${unit}/reference.c LIBRARIES reference)
 add_unit_test(reference_decode SOURCES ${unit}/reference_decode.c LIBRARIES reference)
+add_unit_test(reference_backward SOURCES ${unit}/reference_backward.c LIBRARIES reference)
 set(places ${PROJECT_BINARY_DIR}/generated/places.c)
 add_unit_test(course SOURCES ${unit}/course.c ${places} LIBRARIES judging)
 add_unit_test(companion SOURCES ${unit}/companion.c ${places} LIBRARIES companion)

@@ -92,6 +92,9 @@ struct lesson_case {
         [LESSON_STARTS]; /**< elements from row to row of buffer 0, 1, ... on the device, where that is far more than
                                    anybody wants to fill or to compare; 0: as lesson_buffer says */
     unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
+    unsigned
+        order_free; /**< set of 1 << buffer: outputs that the contract lets blocks add to in any order: their bits may
+                              differ from run to run, and the values of both runs are compared */
     enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
     int repeat;                  /**< number of items, 1 unless a property */
     int property;                /**< which of the lesson's properties it is, for its vary() */

@@ -1,0 +1,61 @@
+/**
+ * @file backward_cases.h
+ * @brief Inputs, oracle and bounds of attention's backward pass: what checker/lessons/14_attention_backward.c makes its cases
+ *        of.
+ *
+ * The output and the logsumexp that a kernel is given are those of the forward pass in float64, rounded to their storage
+ * types. Where a problem is so large that this would take minutes, keys and values repeat themselves: key j is key
+ * j % period, and everything is known from `period` keys.
+ */
+#ifndef WARPWISE_CHECKER_BACKWARD_CASES_H
+#define WARPWISE_CHECKER_BACKWARD_CASES_H
+
+#include "attention_gradients.h"
+#include "lesson.h"
+#include "protocol/backward_items.h"
+
+/* lesson_case.extent, behind the first six. */
+enum { EX_STORED_AS = 6, EX_PERIOD };
+
+/** @brief What the data are like. */
+enum backward_distribution {
+    NORMAL,
+    LARGE,          /* scores of magnitude 1e4 */
+    DOMINANT,       /* one key takes nearly all the weight */
+    EQUAL,          /* all scores of a row are equal */
+    LOW,            /* every score far below zero, and so is the logsumexp */
+    FAINT,          /* one key takes so much that the weights of all others are about exp(-22) */
+    LARGE_GRADIENT, /* dO of magnitude 500 */
+    SMALL_GRADIENT, /* dO of magnitude 2^-12: in f16, dS is among the subnormals */
+    NAN_Q,          /* in a query of one head */
+    NAN_K,          /* in a key of one head */
+    NAN_V,
+    NAN_DOUT,
+    BACKWARD_DISTRIBUTIONS
+};
+
+/** @brief How all buffers but lse are stored. */
+enum storage backward_storage(const struct lesson_case *item);
+
+/** @brief The problem as the oracle takes it, with the keys that are not repetitions. */
+struct ref_attention_shape backward_shape(const struct lesson_case *item);
+
+/** @brief How many keys query @p i of a head sees, repetitions too; into @p copies how often each of the others. Returns how
+ *         many of these there are. */
+int backward_copies(const struct lesson_case *item, int i, double *copies);
+
+/** @brief Bytes that the contract allows as workspace. */
+size_t backward_contract_workspace(const struct lesson_case *item);
+
+/** @brief The callbacks of struct lesson of the same names. */
+int backward_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void backward_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+size_t backward_units(const struct lesson_case *item);
+size_t backward_unit_elems(const struct lesson_case *item);
+void backward_expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                     struct lesson_expectation *expectation);
+void backward_cost(const struct lesson_case *item, struct lesson_cost *cost);
+int backward_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                   double *value, char *message, size_t size);
+
+#endif

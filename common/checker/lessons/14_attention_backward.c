@@ -1,0 +1,508 @@
+/**
+ * @file 14_attention_backward.c
+ * @brief Lesson 14: the gradients of attention, in f32 with atomics, on tensor cores with atomics, and with the same bits every
+ *        time.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "checker/cases/backward_cases.h"
+#include "checker/cases/case_table.h"
+#include "contracts/attention_backward_args.h"
+
+/* What a row of the table is tried with: each is a part's case of its own. */
+enum {
+    F = 1,
+    H = 2,
+    B = 4,
+    DF = 8,
+    DH = 16,
+    DB = 32,
+    KINDS = 6,
+    HB = H | B,
+    FH = F | H,
+    DD = DF | DH | DB,
+    EVERY = F | HB | DD
+};
+
+static const struct {
+    enum backward_part part;
+    enum dtype dtype;
+    const char *suffix;
+} KIND[KINDS] = {{PART_F32, DTYPE_F32, ""},
+                 {PART_TENSOR, DTYPE_F16, "_f16"},
+                 {PART_TENSOR, DTYPE_BF16, "_bf16"},
+                 {PART_DETERMINISTIC, DTYPE_F32, "_f32"},
+                 {PART_DETERMINISTIC, DTYPE_F16, "_f16"},
+                 {PART_DETERMINISTIC, DTYPE_BF16, "_bf16"}};
+
+static const char *const PART_NAME[BACKWARD_PARTS] = {"f32", "tensor", "deterministic"};
+
+enum { CAUSAL = 1, TWO_STREAMS = 2, GPU_ONLY = 4, NO_DQ = 8, NO_DK = 16, NO_DV = 32, PERIODIC = 64 };
+
+/** One line: the same shape and data for every kind in the set. */
+struct table_row {
+    const char *name;
+    enum case_group group;
+    int kinds;
+    int batch, heads, kv_heads, q_len, kv_len, head_dim;
+    int flags;
+    double scale;
+    enum backward_distribution distribution;
+};
+
+static const struct table_row TABLE[] = {
+    /* clang-format off */
+    /* name                  group           kinds   b   h  kv  q_len kv_len  dim flags             scale data */
+    {"one",                  GROUP_BASIC,    EVERY,  1,  1,  1,     1,     1,  32, 0,                    0, NORMAL},
+    {"one_key",              GROUP_BASIC,    FH,     1,  1,  1,     5,     1,  32, 0,                    0, NORMAL},
+    {"one_query",            GROUP_BASIC,    FH,     1,  2,  2,     1,    40,  64, 0,                    0, NORMAL},
+    {"square_32",            GROUP_BASIC,    EVERY,  1,  1,  1,    32,    32,  64, 0,                    0, NORMAL},
+    {"square_64",            GROUP_BASIC,    F | HB, 1,  1,  1,    64,    64,  64, 0,                    0, NORMAL},
+    {"heads_2",              GROUP_BASIC,    EVERY,  1,  2,  2,    40,    40,  32, 0,                    0, NORMAL},
+    {"head_dim_32",          GROUP_BASIC,    F | HB, 1,  1,  1,    64,   128,  32, 0,                    0, NORMAL},
+    {"head_dim_128",         GROUP_BASIC,    F | H,  1,  1,  1,    64,   128, 128, 0,                    0, NORMAL},
+    {"two_q_tiles",          GROUP_BASIC,    FH,     1,  1,  1,   128,    64,  32, 0,                    0, NORMAL},
+    {"two_kv_tiles",         GROUP_BASIC,    EVERY,  1,  1,  1,    64,   256,  32, 0,                    0, NORMAL},
+    {"causal_64",            GROUP_BASIC,    F | HB, 1,  1,  1,    64,    64,  64, CAUSAL,               0, NORMAL},
+    {"gqa_2",                GROUP_BASIC,    FH | B | DF | DH, 1, 4, 2, 32, 64, 32, 0,                   0, NORMAL},
+    {"batch_3",              GROUP_BASIC,    FH,     3,  2,  2,    17,    24,  32, 0,                    0, NORMAL},
+
+    {"tail_31x33",           GROUP_EDGES,    F | HB, 1,  1,  1,    31,    33,  32, 0,                    0, NORMAL},
+    {"tail_33x31",           GROUP_EDGES,    F | B,  1,  1,  1,    33,    31,  64, 0,                    0, NORMAL},
+    {"tail_63x65",           GROUP_EDGES,    FH,     1,  1,  1,    63,    65, 128, 0,                    0, NORMAL},
+    {"tail_65x63",           GROUP_EDGES,    F|HB|DH, 1, 1,  1,    65,    63,  32, 0,                    0, NORMAL},
+    {"tail_127x129",         GROUP_EDGES,    F|H|DB, 1,  1,  1,   127,   129,  32, 0,                    0, NORMAL},
+    {"tail_129x127",         GROUP_EDGES,    F | H,  1,  1,  1,   129,   127,  32, CAUSAL,               0, NORMAL},
+    {"prime_97x131",         GROUP_EDGES,    F | H,  1,  1,  1,    97,   131,  64, CAUSAL,               0, NORMAL},
+    {"head_dim_128_tail",    GROUP_EDGES,    F|B|DH, 1,  1,  1,    66,   131, 128, CAUSAL,               0, NORMAL},
+    {"causal_130",           GROUP_EDGES,    F|HB|DF, 1, 1,  1,   130,   130,  32, CAUSAL,               0, NORMAL},
+    {"causal_260",           GROUP_EDGES,    H | DH, 1,  1,  1,   260,   260,  32, CAUSAL,               0, NORMAL},
+    {"causal_more_keys",     GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,   197,  32, CAUSAL,               0, NORMAL},
+    {"causal_blind_rows",    GROUP_EDGES,    F|HB|DF|DH, 1, 1, 1, 100,    33,  32, CAUSAL,               0, NORMAL},
+    {"causal_blind_tile",    GROUP_EDGES,    F|H|DB, 1,  1,  1,   200,    70,  32, CAUSAL,               0, NORMAL},
+    {"causal_blind_128",     GROUP_EDGES,    FH,     1,  1,  1,    70,     5, 128, CAUSAL,               0, NORMAL},
+    {"causal_one_query",     GROUP_EDGES,    FH,     2,  2,  1,     1,    97,  32, CAUSAL,               0, NORMAL},
+    {"causal_one_key",       GROUP_EDGES,    FH,     1,  2,  2,    70,     1,  32, CAUSAL,               0, NORMAL},
+    {"gqa_3",                GROUP_EDGES,    F|H|DH, 2,  6,  2,    17,    40,  32, CAUSAL,               0, NORMAL},
+    {"gqa_7",                GROUP_EDGES,    F | B,  1,  7,  1,     9,    33,  32, CAUSAL,               0, NORMAL},
+    {"gqa_4_tiles",          GROUP_EDGES,    F | H,  1,  4,  1,    70,    20,  32, 0,                    0, NORMAL},
+    {"slices_3",             GROUP_EDGES,    DD,     1,  2,  1,    70,   300,  32, CAUSAL,               0, NORMAL},
+    {"slices_of_several",    GROUP_EDGES,    DH,     1,  1,  1,     3,  4300,  32, CAUSAL,               0, NORMAL},
+    {"slices_unseen",        GROUP_EDGES,    DF|DH,  1,  1,  1,   270,   270,  32, CAUSAL,               0, NORMAL},
+    {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
+    {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
+    {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},
+    {"two_streams",          GROUP_EDGES,    EVERY,  1,  2,  1,    20,    40,  32, CAUSAL | TWO_STREAMS, 0, NORMAL},
+    {"dq_alone",             GROUP_EDGES,    F|HB|DH, 1, 2,  1,    40,    70,  32, NO_DK | NO_DV,        0, NORMAL},
+    {"dk_alone",             GROUP_EDGES,    F|HB|DF, 1, 2,  1,    40,    70,  32, NO_DQ | NO_DV,        0, NORMAL},
+    {"dv_alone",             GROUP_EDGES,    FH,     1,  2,  1,    40,    70,  32, NO_DQ | NO_DK,        0, NORMAL},
+    {"without_dq",           GROUP_EDGES,    F|HB|DF|DH, 1, 2, 1,  70,    70,  32, CAUSAL | NO_DQ,       0, NORMAL},
+    {"without_dk",           GROUP_EDGES,    F | B,  1,  2,  1,    40,    70,  32, NO_DK,                0, NORMAL},
+    {"without_dv",           GROUP_EDGES,    F | H,  1,  2,  1,    40,    70,  32, NO_DV,                0, NORMAL},
+    {"heads_40000",          GROUP_EDGES,    FH|DH,  1, 40000, 40000, 2,   3,  32, GPU_ONLY,             0, NORMAL},
+    {"queries_70001",        GROUP_EDGES,    FH|DH,  1,  1,  1, 70001,     3,  32, GPU_ONLY,             0, NORMAL},
+    {"keys_70001",           GROUP_EDGES,    FH|DH,  1,  1,  1,     3, 70001,  32, GPU_ONLY,             0, NORMAL},
+
+    {"large_logits",         GROUP_NUMERICS, F|HB|DH, 1, 1,  1,    33,    65,  32, 0,                    0, LARGE},
+    {"low_logits",           GROUP_NUMERICS, F|HB|DF|DB, 1, 1, 1,  17,    65,  32, 0,                    0, LOW},
+    {"low_logits_causal",    GROUP_NUMERICS, F | HB, 1,  1,  1,    17,   141,  32, CAUSAL,               0, LOW},
+    {"low_logits_128",       GROUP_NUMERICS, B,      1,  1,  1,    17,    65, 128, CAUSAL,               0, LOW},
+    {"dominant_key",         GROUP_NUMERICS, F | HB, 1,  1,  1,    17,   130,  32, 0,                    0, DOMINANT},
+    {"equal_scores",         GROUP_NUMERICS, F | HB, 1,  1,  1,    17,   300,  32, 0,                    0, EQUAL},
+    {"faint_weights",        GROUP_NUMERICS, F | B,  1,  2,  2,    17,    70,  32, 0,                    0, FAINT},
+    {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
+    {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
+    {"nan_q",                GROUP_NUMERICS, F | HB, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
+    {"nan_k",                GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_K},
+    {"nan_v",                GROUP_NUMERICS, F | H,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_V},
+    {"nan_dout",             GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_DOUT},
+    {"nan_in_a_group",       GROUP_NUMERICS, F | H,  1,  6,  3,    20,    40,  32, 0,                    0, NAN_Q},
+
+    {"heads_2_len_128",      GROUP_SPEED,    F|H|DF|DH, 1, 2, 2,  128,   128,  64, 0,                    0, NORMAL},
+    {"heads_1_len_256_causal", GROUP_SPEED,  H,      1,  1,  1,   256,   256, 128, CAUSAL,               0, NORMAL},
+    {"heads_16_len_2048",    GROUP_SPEED,    F|H|DF|DH, 1, 16, 16, 2048, 2048, 64, GPU_ONLY | PERIODIC,  0, NORMAL},
+    {"heads_16_len_8192",    GROUP_SPEED,    HB|DH,  1, 16, 16, 8192,   8192,  64, GPU_ONLY | PERIODIC,  0, NORMAL},
+    {"heads_16_len_8192_causal", GROUP_SPEED, H | DH, 1, 16, 16, 8192,  8192,  64, CAUSAL | GPU_ONLY | PERIODIC, 0, NORMAL},
+    {"heads_16_len_8192_128", GROUP_SPEED,   HB|DH,  1, 16, 16, 8192,   8192, 128, GPU_ONLY | PERIODIC,  0, NORMAL},
+    {"heads_16_len_8192_128_causal", GROUP_SPEED, H | DH, 1, 16, 16, 8192, 8192, 128, CAUSAL | GPU_ONLY | PERIODIC, 0, NORMAL},
+    {"heads_16_len_8192_128_no_dq", GROUP_SPEED, H, 1, 16, 16, 8192,    8192, 128, NO_DQ | GPU_ONLY | PERIODIC, 0, NORMAL},
+    {"qwen3_8b_2048",        GROUP_SPEED,    B | DB, 1, 32,  8,  2048,  2048, 128, CAUSAL | GPU_ONLY | PERIODIC, 0, NORMAL},
+    /* clang-format on */
+};
+
+static void settle(struct lesson_case *item, int kind)
+{
+    item->part = KIND[kind].part;
+    item->extent[EX_STORED_AS] = (int)KIND[kind].dtype;
+    for (int i = 0; i <= BW_HEAD_DIM; i++) item->value[i] = item->extent[i];
+    item->value[BW_DTYPE] = item->value[BW_ENTRY] = (int)KIND[kind].dtype;
+    item->value[BW_IS_DETERMINISTIC] = KIND[kind].part == PART_DETERMINISTIC;
+    item->order_free = KIND[kind].part == PART_DETERMINISTIC ? 0 : 1u << BW_DQ | 1u << BW_DK | 1u << BW_DV;
+    item->null_buffer = item->misaligned_buffer = -1;
+    item->expected = KERNEL_OK;
+    item->repeat = 1;
+}
+
+static void omit(struct lesson_case *item, int flags)
+{
+    static const int omits[][2] = {{NO_DQ, BW_DQ}, {NO_DK, BW_DK}, {NO_DV, BW_DV}};
+    for (int i = 0; i < 3; i++)
+        if (flags & omits[i][0]) item->untouched |= 1u << omits[i][1];
+    item->value[BW_OMITTED] = item->untouched;
+}
+
+static void good_case(struct lesson_case *item, const struct table_row *row, int kind)
+{
+    enum { DISTINCT_KEYS = 29 }; /* prime: two tiles never hold the same keys in the same places */
+    *item = (struct lesson_case){
+        .group = row->group,
+        .weight = 2,
+        .devices = row->flags & GPU_ONLY ? ON_GPU : ON_ANY,
+        .extent = {row->batch, row->heads, row->kv_heads, row->q_len, row->kv_len, row->head_dim},
+        .real = {row->scale},
+        .distribution = row->distribution};
+    settle(item, kind);
+    snprintf(item->name, sizeof item->name, "%s/%s%s", PART_NAME[KIND[kind].part], row->name,
+             KIND[kind].suffix);
+    item->value[BW_CAUSAL] = (row->flags & CAUSAL) != 0;
+    item->extent[EX_PERIOD] = row->flags & PERIODIC ? DISTINCT_KEYS : 0;
+    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
+    if (row->distribution == NORMAL && row->scale == 0.0) item->flags |= CASE_UNIT_SCALE;
+    omit(item, row->flags);
+}
+
+/* ---- what has to be refused --------------------------------------------------------------------------------- */
+
+/** A wrong argument: one value, one null pointer or one misaligned pointer; or two, of which the first decides. */
+struct bad_row {
+    const char *name;
+    int kinds;
+    enum kernel_status expected;
+    int at; /* lesson_case.value[at] = value; -1 for none */
+    int64_t value;
+    int null_buffer, misaligned_buffer, misalignment;
+    int dtype; /* this storage type as well; -1 for the entry point's own */
+};
+
+#define VALUE(at, value) (at), (value), -1, -1, 0, -1
+#define NULL_POINTER(buffer) -1, 0, (buffer), -1, 0, -1
+#define ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), -1
+
+static const struct bad_row BAD[] = {
+    /* clang-format off */
+    {"null_args",             EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_NULL_ARGS, 1)},
+    {"null_q",                FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_Q)},
+    {"null_k",                FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_K)},
+    {"null_v",                FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_V)},
+    {"null_out",              FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_OUT)},
+    {"null_dout",             F|HB,  KERNEL_INVALID_CONFIG, NULL_POINTER(BW_DOUT)},
+    {"null_lse",              F|HB,  KERNEL_INVALID_CONFIG, NULL_POINTER(BW_LSE)},
+    {"no_gradient_wanted",    EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_OMITTED, 1 << BW_DQ | 1 << BW_DK | 1 << BW_DV)},
+    {"causal_unknown",        FH,    KERNEL_INVALID_CONFIG, VALUE(BW_CAUSAL, 2)},
+    {"deterministic_unknown", EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_IS_DETERMINISTIC, 2)},
+    {"deterministic_negative", FH,   KERNEL_INVALID_CONFIG, VALUE(BW_IS_DETERMINISTIC, -1)},
+    {"batch_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_BATCH, 0)},
+    {"heads_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_HEADS, 0)},
+    {"kv_heads_zero",         FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 0)},
+    {"heads_not_divisible",   EVERY, KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 3)},
+    {"q_len_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_Q_LEN, 0)},
+    {"q_len_negative",        FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_Q_LEN, -3)},
+    {"kv_len_zero",           FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_LEN, 0)},
+    {"kv_len_negative",       FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_LEN, -1)},
+    {"head_dim_zero",         FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 0)},
+    {"head_dim_16",           EVERY, KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 16)},
+    {"head_dim_48",           F|HB,  KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 48)},
+    {"head_dim_96",           F|HB,  KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 96)},
+    {"head_dim_256",          F|HB,  KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 256)},
+    {"rows_overflow",         FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_LEN, 1 << 30)},
+    {"batch_overflow",        FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_BATCH, 1 << 30)},
+    {"dtype_f32",             HB|DH|DB, KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, DTYPE_F32)},
+    {"dtype_f16",             F|B|DF|DB, KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, DTYPE_F16)},
+    {"dtype_bf16",            F|H|DF|DH, KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, DTYPE_BF16)},
+    {"dtype_unknown",         F|HB,  KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, 7)},
+    {"misaligned_q",          F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_Q, 8)},
+    {"misaligned_k",          F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_K, 8)},
+    {"misaligned_v",          F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_V, 4)},
+    {"misaligned_out",        F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_OUT, 8)},
+    {"misaligned_dout",       F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DOUT, 8)},
+    {"misaligned_lse",        F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_LSE, 2)},
+    {"misaligned_dq",         F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DQ, 8)},
+    {"misaligned_dk",         F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DK, 8)},
+    {"misaligned_dv",         F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DV, 4)},
+
+    {"null_dout_and_no_keys", FH,    KERNEL_INVALID_CONFIG, BW_KV_LEN, 0, BW_DOUT, -1, 0, -1},
+    {"null_lse_and_dtype",    FH,    KERNEL_INVALID_CONFIG, -1, 0, BW_LSE, -1, 0, 7},
+    {"no_keys_and_misaligned_dv", FH, KERNEL_INVALID_DIMENSION, BW_KV_LEN, 0, -1, BW_DV, 8, -1},
+    {"no_queries_and_dtype",  FH,    KERNEL_INVALID_DIMENSION, BW_Q_LEN, 0, -1, -1, 0, 7},
+    {"dtype_and_misaligned_dq", FH,  KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, BW_DQ, 8, 7},
+    {"head_dim_16_and_misaligned_k", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_K, 8, -1},
+    /* What is found out last. The workspace has to be there only for a kernel that wants one. */
+    {"workspace_null",        EVERY, KERNEL_OUT_OF_MEMORY, NULL_POINTER(BW_WORKSPACE)},
+    {"workspace_short",       EVERY, KERNEL_OUT_OF_MEMORY, VALUE(BW_WORKSPACE_SHORTAGE, 1)},
+    {"workspace_misaligned",  F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_WORKSPACE, 128)},
+    {"workspace_null_and_head_dim_16", FH, KERNEL_INVALID_DIMENSION, BW_HEAD_DIM, 16, BW_WORKSPACE, -1, 0, -1},
+    /* clang-format on */
+};
+enum { BAD_COUNT = sizeof BAD / sizeof BAD[0] };
+
+static const struct table_row BAD_SHAPE = {"", GROUP_BAD_INPUT, EVERY, 1, 4, 2, 5, 7, 32, 0, 0, NORMAL};
+
+static void spoil(struct lesson_case *item, const struct bad_row *row)
+{
+    item->group = GROUP_BAD_INPUT;
+    item->weight = 1;
+    item->expected = row->expected;
+    item->null_buffer = row->null_buffer;
+    item->misaligned_buffer = row->misaligned_buffer;
+    item->misalignment = row->misalignment;
+    if (row->at >= 0) item->value[row->at] = row->value;
+    if (row->dtype >= 0) item->value[BW_DTYPE] = row->dtype;
+    int of_workspace = row->null_buffer == BW_WORKSPACE || row->misaligned_buffer == BW_WORKSPACE ||
+                       row->at == BW_WORKSPACE_SHORTAGE;
+    if (of_workspace && row->at != BW_HEAD_DIM) item->flags |= CASE_IF_WORKSPACE;
+}
+
+static int bad_cases(struct lesson_case *cases, int count, int capacity, int kind)
+{
+    for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
+        if (!(BAD[i].kinds >> kind & 1)) continue;
+        struct lesson_case *item = &cases[count++];
+        good_case(item, &BAD_SHAPE, kind);
+        item->flags = 0;
+        spoil(item, &BAD[i]);
+        snprintf(item->name, sizeof item->name, "%s/%s%s", PART_NAME[KIND[kind].part], BAD[i].name,
+                 KIND[kind].suffix);
+    }
+    return count;
+}
+
+/* Scales that are no number; a device without the instructions of tensor cores. */
+static int odd_cases(struct lesson_case *cases, int count, int capacity, int kind)
+{
+    static const struct bad_row scale = {"", EVERY, KERNEL_INVALID_CONFIG, VALUE(-1, 0)};
+    static const struct bad_row old = {"", EVERY, KERNEL_UNSUPPORTED_ARCHITECTURE, VALUE(-1, 0)};
+    for (int i = 0; i < 3 && count < capacity; i++) {
+        if (i == 2 && KIND[kind].dtype == DTYPE_F32) break;
+        struct lesson_case *item = &cases[count++];
+        static const char *const name[] = {"scale_nan", "scale_infinite", "old_device"};
+        good_case(item, &BAD_SHAPE, kind);
+        item->flags = i == 2 ? CASE_OLD_DEVICE : 0;
+        spoil(item, i == 2 ? &old : &scale);
+        if (i < 2) item->real[0] = i == 0 ? (double)NAN : (double)INFINITY;
+        if (i == 2) item->devices = ON_SIMT;
+        snprintf(item->name, sizeof item->name, "%s/%s%s", PART_NAME[KIND[kind].part], name[i],
+                 KIND[kind].suffix);
+    }
+    return count;
+}
+
+/* ---- properties --------------------------------------------------------------------------------------------- */
+
+enum property { ANY_SHAPE, SAME_BITS, ANY_PLACE, BAD_ARGUMENT, PROPERTIES };
+
+static int property_cases(struct lesson_case *cases, int count, int capacity, int kind)
+{
+    static const struct table_row rows[PROPERTIES] = {
+        /* clang-format off */
+        {"property_random_shapes", GROUP_PROPERTIES, F|HB,  1, 1, 1,  1,   1, 32, 0,      0, NORMAL},
+        {"property_same_bits",     GROUP_PROPERTIES, DD,    1, 1, 1,  1,   1, 32, 0,      0, NORMAL},
+        {"alignments",             GROUP_PROPERTIES, FH,    1, 1, 1,  5,   9, 32, CAUSAL, 0, NORMAL},
+        {"property_bad_input",     GROUP_PROPERTIES, FH,    1, 4, 2,  5,   7, 32, 0,      0, NORMAL},
+        /* clang-format on */
+    };
+    static const int repeat[PROPERTIES] = {24, 16, 18, 100}, repeat_f32[PROPERTIES] = {48, 16, 18, 100};
+    for (int i = 0; i < PROPERTIES && count < capacity; i++) {
+        if (!(rows[i].kinds >> kind & 1)) continue;
+        struct lesson_case *item = &cases[count++];
+        good_case(item, &rows[i], kind);
+        item->group = GROUP_PROPERTIES;
+        item->property = i;
+        item->repeat = KIND[kind].dtype == DTYPE_F32 ? repeat_f32[i] : repeat[i];
+        if (i == BAD_ARGUMENT) item->expected = KERNEL_INVALID_DIMENSION;
+    }
+    return count;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    int count = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const struct lesson_case *simplest = &cases[count];
+        char name[LESSON_NAME];
+        for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
+            if (TABLE[i].kinds >> kind & 1) good_case(&cases[count++], &TABLE[i], kind);
+        snprintf(name, sizeof name, "launch_refused%s", KIND[kind].suffix);
+        count = case_table_add_refused(cases, count, capacity, simplest, name);
+        count = bad_cases(cases, count, capacity, kind);
+        count = odd_cases(cases, count, capacity, kind);
+        count = property_cases(cases, count, capacity, kind);
+    }
+    return count;
+}
+
+static int kind_of(const struct lesson_case *item)
+{
+    int kind = 0;
+    while ((int)KIND[kind].part != item->part || (int)KIND[kind].dtype != item->extent[EX_STORED_AS]) kind++;
+    return kind;
+}
+
+/** The most that an item's extents may be. */
+struct extents {
+    int batch, kv_heads, group, rows, keys;
+};
+
+/* The software device is slow in tiles, of which each head has one at least: most items have few heads, and one of 16 has
+ * more than one tile of either side. */
+static struct extents longest_extents(const struct lesson_case *item, int index)
+{
+    if (item->devices == ON_GPU) return (struct extents){2, 2, 4, 200, 400};
+    if (index % 16 == 5) return (struct extents){1, 1, 1, 100, 200};
+    if (index % 8 == 0) return (struct extents){1, 1, 5, 20, 40};
+    return (struct extents){index % 4 == 1 ? 2 : 1, index % 4 == 2 ? 2 : 1, index % 4 == 3 ? 3 : 1, 20, 40};
+}
+
+static void vary_shape(struct lesson_case *item, int index, struct rng *shape)
+{
+    int large = item->devices == ON_GPU;
+    struct extents longest = longest_extents(item, index);
+    item->extent[BW_BATCH] = rng_between(shape, 1, longest.batch);
+    item->extent[BW_KV_HEADS] = rng_between(shape, 1, longest.kv_heads);
+    item->extent[BW_HEADS] = item->extent[BW_KV_HEADS] * rng_between(shape, 1, longest.group);
+    item->extent[BW_Q_LEN] = rng_between(shape, 1, longest.rows);
+    item->extent[BW_KV_LEN] = rng_between(shape, 1, longest.keys);
+    int die = rng_between(shape, 1, large ? 3 : 16);
+    item->extent[BW_HEAD_DIM] = die == 1 ? 64 : die == 2 ? 128 : 32;
+    settle(item, kind_of(item));
+    item->value[BW_CAUSAL] = rng_between(shape, 0, 1);
+    die = rng_between(shape, 0, 9);
+    if (die < 2) item->real[0] = (die == 0 ? -1.0 : 1.0) * (0.05 + 0.4 * rng_uniform(shape));
+    if (die >= 7) omit(item, die == 7 ? NO_DQ : die == 8 ? NO_DK : NO_DV);
+    if (die < 2) item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+}
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS];
+    if (item->property == ANY_PLACE) {
+        case_table_place(item, index, buffer, backward_buffers(item, buffer));
+        return;
+    }
+    if (item->property == BAD_ARGUMENT) {
+        int at = rng_between(rng, 0, BAD_COUNT - 1), kind = kind_of(item);
+        while (!(BAD[at].kinds >> kind & 1)) at = (at + 1) % BAD_COUNT;
+        item->flags = 0;
+        spoil(item, &BAD[at]);
+        item->group = GROUP_PROPERTIES;
+        return;
+    }
+    /* Items 2n and 2n + 1 of the property are one problem. */
+    int pairs = item->property == SAME_BITS;
+    struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
+    item->seed = rng_mix(shape.state, 7);
+    vary_shape(item, pairs ? index / 2 : index, &shape);
+    if (pairs && index % 2 == 1) item->flags |= CASE_SAME_BITS;
+}
+
+/* ---- what a report says ------------------------------------------------------------------------------------- */
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only causal cases fail",
+        "only groups of several query heads fail: dK and dV of a K/V head are sums over all query heads that "
+        "read it",
+        "only several tiles of queries fail",
+        "only several tiles of keys fail: is dQ a sum over all of them?",
+        "only rows that see nothing fail: their logsumexp is -infinity, their gradient 0",
+        "only gradients that are not all wanted fail: dq, dk and dv may each be NULL",
+        "only head_dim 128 fails",
+        "only bf16 fails",
+        "only an explicit scale fails: it multiplies dQ and dK, too",
+        "only lengths that are no multiple of a tile fail",
+        "only NaN fails"};
+    const int *extent = item->extent;
+    int q_len = extent[BW_Q_LEN], kv_len = extent[BW_KV_LEN], causal = item->value[BW_CAUSAL] == 1;
+    const int has[] = {causal,
+                       extent[BW_HEADS] > extent[BW_KV_HEADS],
+                       q_len > 64,
+                       kv_len > 128,
+                       causal && q_len > kv_len,
+                       item->value[BW_OMITTED] != 0,
+                       extent[BW_HEAD_DIM] == 128,
+                       extent[EX_STORED_AS] == DTYPE_BF16,
+                       item->real[0] != 0.0,
+                       q_len % 64 != 0 || kv_len % 32 != 0,
+                       item->distribution >= NAN_Q};
+    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
+    *message = messages[index];
+    return has[index];
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    if (item->value[BW_OMITTED] != 0 && item->expected == KERNEL_OK)
+        return "a gradient that is not wanted is given as NULL, and the others are right without it";
+    if (item->flags & CASE_OLD_DEVICE)
+        return "the device says that it is an sm_75: the kernel's instructions are not there";
+    switch (item->distribution) {
+    case LARGE:
+        return "scores of magnitude 1e4: P is exp(S - lse), not exp(S) / exp(lse)";
+    case LOW:
+        return "every score is near -300, and so is the logsumexp: what a tile holds past the last key has "
+               "the score 0, and "
+               "exp(0 - lse) overflows";
+    case FAINT:
+        return "one key takes nearly all the weight: gradients of the others are small, and right";
+    case SMALL_GRADIENT:
+        return "in f16, dS is among the subnormal numbers";
+    default:
+        return item->distribution >= NAN_Q
+                   ? "one NaN in one head: it comes out where it belongs and nowhere else"
+                   : NULL;
+    }
+}
+
+/* Of a workspace the contract gives a limit, not the size. */
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return SIZE_MAX;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    const int64_t *value = item->value;
+    static const char *const storage[] = {"f32", "f16", "bf16"};
+    snprintf(text, size, "batch %lld, heads %lld/%lld, q_len %lld, kv_len %lld, head_dim %lld%s, %s%s%s%s%s",
+             (long long)value[BW_BATCH], (long long)value[BW_HEADS], (long long)value[BW_KV_HEADS],
+             (long long)value[BW_Q_LEN], (long long)value[BW_KV_LEN], (long long)value[BW_HEAD_DIM],
+             value[BW_CAUSAL] ? ", causal" : "",
+             value[BW_DTYPE] >= 0 && value[BW_DTYPE] < 3 ? storage[value[BW_DTYPE]] : "other dtype",
+             value[BW_IS_DETERMINISTIC] ? ", deterministic" : "",
+             value[BW_OMITTED] >> BW_DQ & 1 ? ", no dq" : "", value[BW_OMITTED] >> BW_DK & 1 ? ", no dk" : "",
+             value[BW_OMITTED] >> BW_DV & 1 ? ", no dv" : "");
+}
+
+const struct lesson lesson_14_attention_backward = {
+    .number = 14,
+    .topic = "attention_backward",
+    .title = "gradients from a saved logsumexp",
+    .part_count = BACKWARD_PARTS,
+    .part = {{"f32", 35}, {"tensor", 40}, {"deterministic", 25}},
+    .distributions = BACKWARD_DISTRIBUTIONS,
+    .cases = cases,
+    .vary = vary,
+    .buffers = backward_buffers,
+    .fill = backward_fill,
+    .units = backward_units,
+    .unit_elems = backward_unit_elems,
+    .expect = backward_expect,
+    .guess = backward_guess,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = backward_cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+};
