@@ -19,7 +19,7 @@ enum kernel_status {
     KERNEL_UNSUPPORTED_DTYPE, /**< the storage type is not one this kernel is written for */
     KERNEL_ALIGNMENT_ERROR,   /**< a pointer is not aligned as the contract asks */
     KERNEL_OUT_OF_MEMORY,     /**< the workspace is missing or smaller than `..._workspace_bytes` says */
-    KERNEL_CUDA_ERROR,        /**< the CUDA runtime refused a launch; cudaGetLastError() has been read */
+    KERNEL_CUDA_ERROR,        /**< the CUDA runtime refused a launch, or another call */
     KERNEL_INVALID_CONFIG,    /**< a null pointer, or an option with no meaning */
     KERNEL_INVALID_BLOCK_TABLE,     /**< a block table entry is outside the cache */
     KERNEL_NOT_STARTED,             /**< the skeleton's own answer: nothing has been written here yet */

@@ -35,7 +35,7 @@ file(REMOVE_RECURSE ${WORK})
 if(WHOLE)
     file(COPY ${SOURCE_DIR}/common ${SOURCE_DIR}/reference ${SOURCE_DIR}/lessons ${SOURCE_DIR}/solutions ${SOURCE_DIR}/tests
               ${SOURCE_DIR}/docs ${SOURCE_DIR}/CMakeLists.txt ${SOURCE_DIR}/CMakePresets.json ${SOURCE_DIR}/README.md
-              ${SOURCE_DIR}/LICENSE ${SOURCE_DIR}/.clang-format DESTINATION ${root})
+              ${SOURCE_DIR}/LICENSE ${SOURCE_DIR}/.clang-format ${SOURCE_DIR}/.devcontainer DESTINATION ${root})
     run(${CMAKE_COMMAND} -S ${root} -B ${build} -DWARPWISE_DEVICES=simt -DCMAKE_C_COMPILER=${C_COMPILER}
         -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
     run(${CMAKE_COMMAND} --build ${build} --target warpwise -j 2)

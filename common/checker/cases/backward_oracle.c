@@ -245,12 +245,15 @@ static void add_head(struct head *h, const float *const *data, size_t bh, size_t
 /* Rounding when stored, and no more than is allowed on data of size 1. */
 static void finish_span(const struct head *h, struct lesson_span *span)
 {
+    /* Gradients of such data are up to a few units; those of a key are sums over the queries, of weights of 1 / kv_len or so. */
+    double queries = (double)h->shape.q_len * h->shape.heads / h->shape.kv_heads;
+    double unit = span->buffer == BW_DQ ? 1.0 : fmax(1.0, sqrt(queries) / h->item->extent[BW_KV_LEN]);
     for (size_t i = 0; i < span->count; i++) {
         double stored = bound_stored_as(h->storage, span->expected[i]);
         span->plain[i] = (double)storage_round(h->storage, (float)span->plain[i]);
         span->bound[i] += stored;
         span->floor[i] = stored + fmin(span->floor[i], span->bound[i]);
-        double size = fmax(1.0, fabs(span->expected[i])); /* gradients of such data are up to a few units */
+        double size = fmax(unit, fabs(span->expected[i]));
         if (h->item->flags & CASE_UNIT_SCALE)
             span->bound[i] = fmin(span->bound[i], bound_unit(h->storage) * size);
     }

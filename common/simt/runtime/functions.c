@@ -439,6 +439,7 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function
 {
     RETURN_IF_LOST();
     if (!is_config(size, function, config)) return runtime_result(cudaErrorInvalidValue);
+    if (cluster_blocks(function, config) == 0) return runtime_result(cudaErrorInvalidClusterSize);
     size_t most = look_up(function).non_portable ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
     if (device_limits()->capability < 90) most = 1;
     const size_t fits = resident_of(function, config) * SMS_OF_GPC;

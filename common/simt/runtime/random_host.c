@@ -261,14 +261,17 @@ static curandStatus_t generate(curandGenerator_t g, enum kind kind, size_t bytes
                                double mean, double deviation)
 {
     if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
-    if (kind >= NORMAL && count % 2 != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
     if (count == 0) return CURAND_STATUS_SUCCESS;
     if (curandGenerateSeeds(g) != CURAND_STATUS_SUCCESS) return CURAND_STATUS_ALLOCATION_FAILED;
-    void *numbers = g->on_host ? out : malloc(bytes * count);
+    const size_t whole = count + (kind >= NORMAL ? count % 2 : 0); /* normal ones are made two at a time */
+    void *numbers = malloc(bytes * whole);
     if (numbers == NULL) return CURAND_STATUS_ALLOCATION_FAILED;
-    fill(g, kind, numbers, count, mean, deviation);
-    if (g->on_host) return CURAND_STATUS_SUCCESS;
-    const cudaError_t error = cudaMemcpyAsync(out, numbers, bytes * count, cudaMemcpyHostToDevice, g->stream);
+    fill(g, kind, numbers, whole, mean, deviation);
+    cudaError_t error = cudaSuccess;
+    if (g->on_host)
+        memcpy(out, numbers, bytes * count);
+    else
+        error = cudaMemcpyAsync(out, numbers, bytes * count, cudaMemcpyHostToDevice, g->stream);
     free(numbers);
     return error == cudaSuccess ? CURAND_STATUS_SUCCESS : CURAND_STATUS_LAUNCH_FAILURE;
 }

@@ -313,10 +313,14 @@ static void test_limits(int *out)
                  1);
     (void)cudaGetLastError();
     int size = 0, clusters = 0;
+    expect_equal("of a cluster too large no size is told", 0,
+                 cudaOccupancyMaxPotentialClusterSize(&size, place_kernel, &config),
+                 cudaErrorInvalidClusterSize);
+    (void)cudaGetLastError();
+    config = configure(&attribute, dim3(16), dim3(4));
     require(cudaOccupancyMaxPotentialClusterSize(&size, place_kernel, &config),
             "cudaOccupancyMaxPotentialClusterSize");
     expect_equal("portable size", 0, size, 8);
-    config = configure(&attribute, dim3(16), dim3(4));
     require(cudaOccupancyMaxActiveClusters(&clusters, place_kernel, &config),
             "cudaOccupancyMaxActiveClusters");
     expect_equal("some clusters are active", 0, clusters > 0, 1);
