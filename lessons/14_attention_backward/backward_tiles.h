@@ -162,11 +162,11 @@ __device__ inline void copy_rows(T *tile, const void *from, size_t first_row, in
 {
     constexpr int COLUMNS = HEAD_DIM / 8; // of 16 bytes
     const T *first = (const T *)from + first_row * HEAD_DIM;
-    unsigned to = shared_address(tile);
 #pragma unroll
     for (int i = (int)threadIdx.x; i < ROWS * COLUMNS; i += THREADS) {
         int row = i / COLUMNS, column = i % COLUMNS, is_there = row < there;
-        copy_async(to + tile_offset<HEAD_DIM * 2>(row, column), first + (is_there ? i * 8 : 0), is_there);
+        copy_16_bytes((char *)tile + tile_offset<HEAD_DIM * 2>(row, column), first + (is_there ? i * 8 : 0),
+                      is_there);
     }
 }
 
@@ -183,8 +183,7 @@ __device__ inline void load_queries(const struct attention_backward_args &args,
     copy_rows<T, HEAD_DIM, TILE_Q, size::THREADS>(tiles->q[stage], args.q, row, args.q_len - first);
     copy_rows<T, HEAD_DIM, TILE_Q, size::THREADS>(tiles->dout[stage], args.dout, row, args.q_len - first);
     int lane = (int)threadIdx.x; // 16 bytes hold the terms of two rows
-    if (lane < TILE_Q / 2)
-        copy_async(shared_address(&tiles->terms[stage][2 * lane]), plan.terms + padded + 2 * lane, 1);
+    if (lane < TILE_Q / 2) copy_16_bytes(&tiles->terms[stage][2 * lane], plan.terms + padded + 2 * lane, 1);
     commit_copies();
 }
 

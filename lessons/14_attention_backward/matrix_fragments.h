@@ -1,6 +1,7 @@
 /**
  * @file matrix_fragments.h
- * @brief What lesson 14 gives of tensor cores: tiles of 16-bit elements in shared memory, fragments of them, one product.
+ * @brief What lesson 14 gives of tensor cores: tiles of 16-bit elements in shared memory, fragments of them, one product. The
+ *        instructions themselves are those of warp_matrix.h.
  *
  * `mma.sync` m16n8k16 multiplies A [16 x 16] by B [16 x 8] and adds to C [16 x 8]. With g = lane / 4 and t = lane % 4:
  *
@@ -16,8 +17,7 @@
 #ifndef WARPWISE_MATRIX_FRAGMENTS_H
 #define WARPWISE_MATRIX_FRAGMENTS_H
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include "warp_matrix.h"
 
 /** @brief 1 in code for devices that have these instructions; kernels for others are left empty and never launched. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -52,16 +52,9 @@ __device__ inline float element_to_float(__nv_bfloat16 x)
 }
 
 /** @brief Two floats, rounded, in the order in which they lie in memory. */
-__device__ inline unsigned pack(float low, float high, __half)
+template <typename T> __device__ inline unsigned pack(float low, float high, T)
 {
-    __half2 both = __floats2half2_rn(low, high);
-    return *(unsigned *)&both;
-}
-/** @overload */
-__device__ inline unsigned pack(float low, float high, __nv_bfloat16)
-{
-    __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    return *(unsigned *)&both;
+    return pack_elements<T>(low, high);
 }
 
 /** @brief Stores two floats as two elements that follow each other, in one instruction. */
@@ -75,14 +68,6 @@ __device__ inline void store_pair(float *to, float low, float high)
     *(float2 *)to = make_float2(low, high);
 }
 
-/** @brief 2^x, with an error of at most 2 ulp; subnormal results become 0. */
-__device__ inline float exp2_approx(float x)
-{
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
 /** @brief Where the 16-byte column @p column of row @p row lies in a tile, in bytes. */
 template <int ROW_BYTES> __device__ inline unsigned tile_offset(int row, int column)
 {
@@ -91,33 +76,12 @@ template <int ROW_BYTES> __device__ inline unsigned tile_offset(int row, int col
     return (unsigned)(row * ROW_BYTES + (column ^ swizzle) * 16);
 }
 
-/** @brief The address in shared memory as instructions take it. */
-__device__ inline unsigned shared_address(const void *pointer)
-{
-    return (unsigned)__cvta_generic_to_shared(pointer);
-}
-
-/** @brief Four 8 x 8 matrices: lane 8i + r gives the address of row r of matrix i. If TRANSPOSED, of its columns. */
-template <int TRANSPOSED> __device__ inline void load_matrices(unsigned x[4], unsigned address)
-{
-    if (TRANSPOSED)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                     : "r"(address)
-                     : "memory");
-    else
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-                     : "r"(address)
-                     : "memory");
-}
-
 /** @brief A = rows @p row ... + 15, 16-byte columns @p column and the next, of the tile at @p tile. */
 template <int ROW_BYTES> __device__ inline struct fragment_a load_a(unsigned tile, int row, int column)
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_a a;
-    load_matrices<0>(a.x, tile + tile_offset<ROW_BYTES>(row + lane % 16, column + lane / 16));
+    load_matrices(a.x, tile + tile_offset<ROW_BYTES>(row + lane % 16, column + lane / 16));
     return a;
 }
 
@@ -127,8 +91,8 @@ __device__ inline struct fragment_a load_a_transposed(unsigned tile, int row, in
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_a a;
-    load_matrices<1>(a.x,
-                     tile + tile_offset<ROW_BYTES>(row + lane / 16 * 8 + lane % 8, column + lane / 8 % 2));
+    load_matrices_transposed(
+        a.x, tile + tile_offset<ROW_BYTES>(row + lane / 16 * 8 + lane % 8, column + lane / 8 % 2));
     return a;
 }
 
@@ -137,7 +101,7 @@ template <int ROW_BYTES> __device__ inline struct fragment_b load_b(unsigned til
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_b b;
-    load_matrices<1>(b.x, tile + tile_offset<ROW_BYTES>(row + lane % 16, column + lane / 16));
+    load_matrices_transposed(b.x, tile + tile_offset<ROW_BYTES>(row + lane % 16, column + lane / 16));
     return b;
 }
 
@@ -147,37 +111,16 @@ __device__ inline struct fragment_b load_b_transposed(unsigned tile, int row, in
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_b b;
-    load_matrices<0>(b.x,
-                     tile + tile_offset<ROW_BYTES>(row + lane / 16 * 8 + lane % 8, column + lane / 8 % 2));
+    load_matrices(b.x, tile + tile_offset<ROW_BYTES>(row + lane / 16 * 8 + lane % 8, column + lane / 8 % 2));
     return b;
 }
 
 /** @brief C += A times columns 8 * @p half ... of B. */
+template <typename T>
 __device__ inline void multiply_add(float c[4], const struct fragment_a &a, const struct fragment_b &b,
-                                    int half, __half)
+                                    int half, T)
 {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b.x[2 * half]), "r"(b.x[2 * half + 1]));
-}
-/** @overload */
-__device__ inline void multiply_add(float c[4], const struct fragment_a &a, const struct fragment_b &b,
-                                    int half, __nv_bfloat16)
-{
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b.x[2 * half]), "r"(b.x[2 * half + 1]));
-}
-
-/** @brief Begins to copy 16 bytes to shared memory, past the L1 cache; zeros if not @p there. */
-__device__ inline void copy_async(unsigned to, const void *from, int there)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :
-                 : "r"(to), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
-                 : "memory");
+    multiply_add<T>(c, a.x, b.x[2 * half], b.x[2 * half + 1]);
 }
 
 /** @brief Closes the group of the copies begun so far. */

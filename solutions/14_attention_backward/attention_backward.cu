@@ -340,7 +340,7 @@ __device__ inline void weigh(const struct attention_backward_args &args, const s
             int seen = masked ? keys_seen(args, first_query + query) : INT_MAX;
             for (int m = 0; m < size::M_TILES; m++)
                 for (int y = x; y < 4; y += 2) {
-                    float p = exp2_approx(s[m][n][y] * (scale * LOG2_E) - row.lse);
+                    float p = exp2_fast(s[m][n][y] * (scale * LOG2_E) - row.lse);
                     int hidden = key + m * 16 + y / 2 * 8 >= seen;
                     s[m][n][y] = hidden ? 0.0f : p;
                     dp[m][n][y] = hidden ? 0.0f : p * (dp[m][n][y] - row.d);
