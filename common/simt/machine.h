@@ -232,6 +232,12 @@ void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counte
 
 /** @brief fence.proxy.async: what the running thread did and knows is visible to the asynchronous proxy. */
 void simt_proxy_fence(void);
+/** @brief fence.mbarrier_init.release.cluster: the mbarriers that the running thread has initialised are there for the asynchronous
+ *         proxy, and for whoever waits at the cluster's barrier, to which the thread may arrive relaxed. */
+void simt_mbarrier_init_fence(void);
+/** @brief fence.acq_rel.cluster, or of a wider scope: what the running thread did before is there for whoever waits at the cluster's
+ *         barrier, to which it may arrive relaxed. */
+void simt_cluster_fence(void);
 
 /** @brief `__syncwarp`: orders memory among the lanes of @p mask. */
 void simt_warp_barrier(const struct simt_site *site, unsigned mask);

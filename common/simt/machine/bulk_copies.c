@@ -363,6 +363,13 @@ static void take_map(struct worker *w, const struct simt_site *site, struct bulk
     for (unsigned axis = 1; axis < b->map.rank; axis++) b->what.bytes *= taken(&b->map, axis);
 }
 
+/* What a bulk copy reports to. */
+static void take_mbarrier(struct worker *w, struct bulk *b)
+{
+    b->mbarrier = simt_mbarrier_at(w, b->what.mbarrier, b->what.pc);
+    simt_mbarrier_check_init(w, b->mbarrier, b->what.pc);
+}
+
 /* @p w has the copy in its list, and its mbarrier: the running block or, as @p b's target does, another one of its cluster. */
 static void issue_to(struct worker *w, struct bulk *b)
 {
@@ -420,7 +427,7 @@ static void multicast(struct worker *w, const struct simt_site *site, const stru
             one.what.shared = moved(named, rank, b->what.shared);
             one.what.mbarrier = moved(named, rank, b->what.mbarrier);
         }
-        one.mbarrier = simt_mbarrier_at(w, one.what.mbarrier, one.what.pc);
+        take_mbarrier(w, &one);
         issue_to(to, &one);
         first = false;
     }
@@ -440,7 +447,7 @@ void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what)
         multicast(w, site, &b);
         return;
     }
-    b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
+    take_mbarrier(w, &b);
     issue(receiver(w, site, what->shared, what->mbarrier), &b);
 }
 
@@ -468,7 +475,7 @@ void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *wha
     simt_clocks_open(w);
     demand(w, what->shared, what->bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
     demand(w, what->global, what->bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
-    b.mbarrier = simt_mbarrier_at(w, what->mbarrier, what->pc);
+    take_mbarrier(w, &b);
     issue(receiver(w, site, what->global, what->mbarrier), &b);
 }
 

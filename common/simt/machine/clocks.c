@@ -167,7 +167,7 @@ static void join_known(struct worker *w, struct clock *const *known, const struc
 }
 
 /* All threads arrive sooner or later, each with what it did itself: what they know of each other by barriers need not be said. */
-void simt_clock_arrive(struct worker *w)
+void simt_clock_arrive(struct worker *w, uint32_t tick)
 {
     struct cluster *c = w->cluster;
     struct clock *const *known = c->known[(c->phase + 1) % EPOCHS_KEPT];
@@ -179,7 +179,7 @@ void simt_clock_arrive(struct worker *w)
     for (unsigned i = 0; w->named_used && i < w->threads; i++)
         if (i / WARP_LANES != mine && w->warp->heard[i / WARP_LANES] > heard[i])
             heard[i] = w->warp->heard[i / WARP_LANES];
-    heard[w->thread_index] = w->tick;
+    if (tick > heard[w->thread_index]) heard[w->thread_index] = tick;
     if (c->joined[w->rank] != w->last_barrier) {
         c->joined[w->rank] = w->last_barrier;
         join_known(w, known, w->block_clock);
@@ -198,7 +198,7 @@ void simt_clock_wait(struct worker *w, uint32_t epoch)
     w->warp->news.unfenced |= 1u << w->thread_index % WARP_LANES;
 }
 
-static uint32_t epoch_of(const struct worker *w)
+uint32_t simt_clock_epoch(const struct worker *w)
 {
     const uint32_t own = w->clock_of[w->thread_index].epoch, block = w->block_clock->epoch;
     return own > block ? own : block;
@@ -232,7 +232,7 @@ bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, ui
     if (!w->clocks) return false;
     return has_heard(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
            has_heard(known_of(w, w->block_clock, rank), column, tick) ||
-           has_heard(known_by_epoch(w, epoch_of(w), rank), column, tick);
+           has_heard(known_by_epoch(w, simt_clock_epoch(w), rank), column, tick);
 }
 
 bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
@@ -240,14 +240,14 @@ bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned colu
     if (!w->clocks) return false;
     return has_fenced(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
            has_fenced(known_of(w, w->block_clock, rank), column, tick) ||
-           has_fenced(known_by_epoch(w, epoch_of(w), rank), column, tick);
+           has_fenced(known_by_epoch(w, simt_clock_epoch(w), rank), column, tick);
 }
 
 bool simt_clock_knows_begin(const struct worker *w, unsigned rank)
 {
     const struct clock *own = w->clock_of[w->thread_index].peer[rank], *block = w->block_clock->peer[rank];
     const uint32_t start = w->cluster->block[rank]->block_start;
-    return epoch_of(w) > 0 || (own != NULL && own->heard[COLUMN_ALL] >= start) ||
+    return simt_clock_epoch(w) > 0 || (own != NULL && own->heard[COLUMN_ALL] >= start) ||
            (block != NULL && block->heard[COLUMN_ALL] >= start);
 }
 
@@ -308,7 +308,7 @@ static void fence_own_warp(const struct worker *w, struct clock *own)
 static void fence_peers(struct worker *w, struct clock *own)
 {
     const struct cluster *c = w->cluster;
-    const uint32_t epoch = epoch_of(w);
+    const uint32_t epoch = simt_clock_epoch(w);
     for (unsigned rank = 0; rank < c->size; rank++) {
         if (epoch == 0 && own->peer[rank] == NULL && w->block_clock->peer[rank] == NULL) continue;
         struct clock *peer = peer_of(w, own, rank);

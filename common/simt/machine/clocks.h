@@ -53,8 +53,11 @@ void simt_clock_join(struct worker *w, struct clock *to, const struct clock *fro
 void simt_clock_clear(const struct worker *w, struct clock *clock);
 /** @brief What the running thread did and knows so far goes to @p to, a clock of @p owner's block; what it does next does not. */
 void simt_clock_release(struct worker *w, struct worker *owner, struct clock *to);
-/** @brief The running thread arrives at the cluster's barrier: the same for the clocks of all who will have waited for this phase. */
-void simt_clock_arrive(struct worker *w);
+/** @brief The running thread arrives at the cluster's barrier: the same for the clocks of all who will have waited for this phase.
+ *         They know what it did until @p tick. */
+void simt_clock_arrive(struct worker *w, uint32_t tick);
+/** @brief For how many phases of the cluster's barrier the running thread, or one that it knows of, has waited. */
+uint32_t simt_clock_epoch(const struct worker *w);
 /** @brief The running thread has waited for @p epoch phases of the cluster's barrier. */
 void simt_clock_wait(struct worker *w, uint32_t epoch);
 /** @brief What all threads of the block know together goes to @p to. */

@@ -11,6 +11,7 @@
 #include "cluster.h"
 #include "lanes.h"
 #include "machine.h"
+#include "mbarrier.h"
 #include "phases.h"
 #include "tools.h"
 #include "worker.h"
@@ -107,9 +108,11 @@ void simt_cluster_arrive(const struct simt_site *site, int release)
                   site->what);
     t->cluster_arrived = true;
     t->cluster_phase = w->cluster_phase;
-    if (release && w->cluster != NULL)
-        simt_clock_arrive(w);
-    else if (release)
+    const bool tells = !release && simt_mbarriers_tell(w, w->cluster_phase + 1);
+    const bool fenced = t->cluster_fence != 0;
+    if (w->cluster != NULL && (release || fenced))
+        simt_clock_arrive(w, release ? w->tick : t->cluster_fence);
+    else if (w->cluster == NULL && (release || fenced || tells))
         simt_clock_release(w, w, clock_of_phase(w, w->cluster_phase));
     w->cluster_arrivals++;
     if (is_complete(w)) end_phase(w);
@@ -156,6 +159,9 @@ void simt_cluster_begin(struct worker *w)
 {
     w->cluster_phase = 0;
     w->cluster_arrivals = 0;
-    for (unsigned i = 0; i < w->threads; i++) w->thread[i].cluster_arrived = false;
+    for (unsigned i = 0; i < w->threads; i++) {
+        w->thread[i].cluster_arrived = false;
+        w->thread[i].cluster_fence = 0;
+    }
     if (w->cluster_clock != NULL) memset(w->cluster_clock, 0, 2 * sizeof *w->cluster_clock);
 }

@@ -282,26 +282,46 @@ static void note_visit(const struct distant *now)
                        (uint8_t)now->place,   now->offset};
 }
 
+/* The block is there: it has begun, and not ended. False: it has ended. */
+static bool check_there(struct distant *now)
+{
+    if (now->owner->over)
+        found(now, "cluster-exit", HAS_LEFT);
+    else if (!simt_clock_knows_begin(now->w, now->owner->rank))
+        found(now, "shared-race", NOT_BEGUN);
+    return !now->owner->over;
+}
+
+static struct distant distant_of(struct worker *w, struct worker *owner, uintptr_t address, size_t bytes,
+                                 int access, const void *pc)
+{
+    const enum place place = address - owner->space[PLACE_SHARED].base < owner->space[PLACE_SHARED].bytes
+                                 ? PLACE_SHARED
+                                 : PLACE_DYNAMIC;
+    return (struct distant){w,     owner,  place, address, address - owner->space[place].base,
+                            bytes, access, pc,    false};
+}
+
 bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     struct worker *owner = simt_owner_of(w, address);
     if (owner == NULL || owner == w) return false;
-    const enum place place = address - owner->space[PLACE_SHARED].base < owner->space[PLACE_SHARED].bytes
-                                 ? PLACE_SHARED
-                                 : PLACE_DYNAMIC;
-    struct distant now = {w,     owner,  place, address, address - owner->space[place].base,
-                          bytes, access, pc,    false};
+    struct distant now = distant_of(w, owner, address, bytes, access, pc);
     if (!w->checking) return true;
     if (w->doubt.open) simt_settle(w);
     check_bounds(&now);
-    if (owner->over)
-        found(&now, "cluster-exit", HAS_LEFT);
-    else if (!simt_clock_knows_begin(w, owner->rank))
-        found(&now, "shared-race", NOT_BEGUN);
-    if (owner->over) return true;
-    simt_cells_each(owner, place, now.offset, bytes, access_cell, &now);
+    if (!check_there(&now)) return true;
+    simt_cells_each(owner, now.place, now.offset, bytes, access_cell, &now);
     note_visit(&now);
     return true;
+}
+
+void simt_distant_visit(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    struct worker *owner = simt_owner_of(w, address);
+    if (owner == NULL || owner == w || !w->checking) return;
+    struct distant now = distant_of(w, owner, address, bytes, access, pc);
+    if (check_there(&now)) note_visit(&now);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */

@@ -18,6 +18,8 @@ struct worker;
  *        Returns false if it is not; ends the block if hardware would refuse it.
  */
 bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
+/** @brief The same of an access that is known to be ordered: the block must be there, and is not to end before it. */
+void simt_distant_visit(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
 /** @brief A block of a cluster begins; all its threads have ended. */
 void simt_distant_begin(struct worker *w);
 void simt_distant_end(struct worker *w);

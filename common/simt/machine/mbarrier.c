@@ -158,6 +158,81 @@ static struct mbarrier *known(struct worker *w, void *address)
     return NULL;
 }
 
+/* ---- whether it is known that an mbarrier is initialised ------------------------------------------------- */
+
+static void note_initialiser(struct worker *w, struct mbarrier *b, const void *pc)
+{
+    b->initialiser = w->thread_index;
+    b->init_tick = w->tick;
+    b->init_at = pc;
+    b->init_fence = b->init_epoch = 0;
+    b->init_found = false;
+}
+
+void simt_mbarrier_init_fence(void)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return;
+    for (unsigned i = 0; i < w->mbarriers; i++) {
+        struct mbarrier *b = &w->mbarrier[i];
+        if (b->live && b->initialiser == w->thread_index && b->init_fence == 0) b->init_fence = w->tick;
+    }
+}
+
+bool simt_mbarriers_tell(struct worker *w, uint32_t epoch)
+{
+    bool any = false;
+    for (unsigned i = 0; i < w->mbarriers; i++) {
+        struct mbarrier *b = &w->mbarrier[i];
+        if (!b->live || b->initialiser != w->thread_index || b->init_fence == 0 || b->init_epoch != 0)
+            continue;
+        b->init_epoch = epoch;
+        any = true;
+    }
+    return any;
+}
+
+/* By fence.mbarrier_init and the cluster's barrier, at which nobody need have released anything. */
+static bool is_told(const struct worker *w, const struct mbarrier *b)
+{
+    return b->init_epoch != 0 && w->clocks && simt_clock_epoch(w) >= b->init_epoch;
+}
+
+/* Whether the running thread comes after what the initialiser did at @p tick; after its fence.proxy.async. */
+static bool knows_of(const struct worker *w, const struct worker *owner, const struct mbarrier *b,
+                     uint32_t tick)
+{
+    return owner == w ? simt_is_ordered(w, tick, b->initialiser)
+                      : simt_clock_knows(w, owner->rank, b->initialiser, tick);
+}
+static bool knows_fence_of(const struct worker *w, const struct worker *owner, const struct mbarrier *b)
+{
+    return owner == w ? simt_is_fenced(w, b->init_tick, b->initialiser)
+                      : simt_clock_knows_fence(w, owner->rank, b->initialiser, b->init_tick);
+}
+
+/* A block by itself gets by without the fence on hardware, and public kernels leave it out. */
+void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc)
+{
+    const struct worker *owner = owner_of(w, b->address);
+    if (!w->checking || b->init_found || (w->cluster == NULL && !simt_settings.all)) return;
+    if (b->init_fence != 0 && (knows_of(w, owner, b, b->init_fence) || is_told(w, b))) return;
+    if (knows_fence_of(w, owner, b)) return;
+    struct finding f = finding_at(w, b->address, "missing-proxy-fence", pc);
+    f.actor[1] = f.actor[0];
+    f.actor[0] =
+        (struct actor){owner->block, simt_pack_pc(b->init_at), (uint16_t)b->initialiser, SIMT_WRITE, NULL};
+    if (owner != w) f.detail = simt_distant_text(owner);
+    f.remark =
+        "the copy reports to an mbarrier through the asynchronous proxy, which need not know yet that it is "
+        "initialised: a fence.mbarrier_init.release.cluster (or fence.proxy.async) by the thread that "
+        "initialised it, then a barrier, must be between";
+    b->init_found = true;
+    simt_found(w, &f);
+}
+
+/* ---- where it is ------------------------------------------------------------------------------------- */
+
 /* Of another block of the cluster, too: *@p owner is who it belongs to. */
 static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner)
 {
@@ -166,7 +241,10 @@ static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void 
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
         simt_refuse(w, "misaligned", (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
                     "an mbarrier needs an address that is a multiple of 8");
-    if (b != NULL || o != w) touch(w, address, SIMT_READ, pc);
+    if (b != NULL && is_told(w, b))
+        simt_distant_visit(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
+    else if (b != NULL || o != w)
+        touch(w, address, SIMT_READ, pc);
     if (b != NULL) return b;
     b = known(o, address);
     refuse(w, (uintptr_t)address, pc,
@@ -216,6 +294,7 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     b->in_flight = 0;
     b->distant = false;
     b->at = NULL;
+    note_initialiser(w, b, pc);
     const uint64_t word = word_of(w, b);
     memcpy(address, &word, sizeof word);
     w->idle = 0;

@@ -25,8 +25,15 @@ struct mbarrier {
     unsigned in_flight;      /**< asynchronous operations that will report here */
     unsigned issuer;         /**< thread that began the last one, or simt_foreign_actor(), */
     const void *issued_at;   /**< there */
-    unsigned last;           /**< thread that arrived last, the same, */
-    const void *at;          /**< there; NULL: none has */
+    unsigned initialiser;    /**< thread of this block that initialised it, */
+    uint32_t init_tick;      /**< then, */
+    const void *init_at;     /**< there; */
+    uint32_t init_fence;     /**< its fence.mbarrier_init after that, or 0; */
+    uint32_t
+        init_epoch; /**< whoever has waited for so many phases of the cluster's barrier comes after that fence; 0: nobody */
+    bool init_found; /**< that a fence is missing has been said */
+    unsigned last;   /**< thread that arrived last, the same, */
+    const void *at;  /**< there; NULL: none has */
     struct clock arrived,
         done; /**< what its arrivals know, in this phase and until the last one that is complete */
 };
@@ -49,6 +56,11 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f);
 /** @brief A finding about an mbarrier, with what @p format says on a line of its own. */
 void simt_mbarrier_found(struct worker *w, uintptr_t address, const char *kind, const void *pc,
                          const char *remark, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/** @brief The running thread begins a copy that reports to @p b: the asynchronous proxy must know that it is initialised. */
+void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc);
+/** @brief The running thread arrives relaxed at the cluster's barrier, whose phase it is that ends as number @p epoch. Returns whether
+ *         that tells others of mbarriers. */
+bool simt_mbarriers_tell(struct worker *w, uint32_t epoch);
 /** @brief A block begins. */
 void simt_mbarriers_begin(struct worker *w);
 

@@ -6,6 +6,7 @@
  * (between.c).
  */
 #include "phases.h"
+#include "clocks.h"
 #include "finding.h"
 #include "machine.h"
 #include "tools.h"
@@ -23,6 +24,18 @@ void simt_new_phase(struct worker *w)
     if (w->warp != NULL) w->warp_quiet = w->warp->quiet;
 }
 
+/* Of what the thread does from here on, a relaxed arrival says nothing. */
+static void fence_cluster(struct worker *w)
+{
+    w->current->cluster_fence = w->tick;
+    if (w->cluster != NULL) simt_new_tick(w, w->warp);
+}
+
+void simt_cluster_fence(void)
+{
+    if (simt_tls_worker != NULL) fence_cluster(simt_tls_worker);
+}
+
 void simt_fence(void)
 {
     struct worker *w = simt_tls_worker;
@@ -36,6 +49,7 @@ void simt_fence(void)
                                        .barrier = w->last_barrier,
                                        .tick = w->tick,
                                        .thread = (uint16_t)w->thread_index};
+    fence_cluster(w);
 }
 
 /* A fence holds for its own thread, and for those that wait for it at a barrier before their atomic. */

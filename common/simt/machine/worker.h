@@ -11,9 +11,9 @@
  *     window.c                         ... and shared memory as PTX addresses it
  *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
  *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
+ *     cluster_barrier.c                ... the barrier of a cluster
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
  *     distant.c                        ... shared memory of other blocks of the cluster
- *     cluster_barrier.c                ... the barrier of a cluster
  *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
  *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
@@ -130,6 +130,7 @@ struct thread {
     bool
         cluster_arrived; /**< at the cluster's barrier, and has not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;
+    uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence, */
     bool watched;           /**< since when its local accesses are looked at: */
     uint8_t *touched;       /**< a bit a word of its stack: accessed since its last wgmma.fence */

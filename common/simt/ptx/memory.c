@@ -224,6 +224,16 @@ static void fence_of_device(struct run *run, const struct op *op)
     (void)run, (void)op;
     simt_fence();
 }
+static void fence_of_cluster(struct run *run, const struct op *op)
+{
+    (void)run, (void)op;
+    simt_cluster_fence();
+}
+static void mbarrier_init_fence(struct run *run, const struct op *op)
+{
+    (void)run, (void)op;
+    simt_mbarrier_init_fence();
+}
 /* Within a block only barriers order memory for the race detector. */
 static void nothing(struct run *run, const struct op *op)
 {
@@ -305,14 +315,14 @@ static const struct row rows[] = {
     {"membar cta", "", nothing, 0, 14, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] (gpu|sys)", "", fence_of_device, 70, 60, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] cta", "", nothing, 70, 60, TOUCHES_MEMORY, NULL},
-    {"fence [sc|acq_rel] cluster", "", nothing, 90, 78, TOUCHES_MEMORY, NULL},
+    {"fence [sc|acq_rel] cluster", "", fence_of_cluster, 90, 78, TOUCHES_MEMORY, NULL},
     {"fence proxy async [global|shared::cta|shared::cluster]", "", proxy_fence, 90, 80, TOUCHES_MEMORY, NULL},
     {"fence proxy alias", "", nothing, 70, 75, TOUCHES_MEMORY, NULL},
     {"fence proxy tensormap::generic release (cta|cluster|gpu|sys)", "", nothing, 90, 83, TOUCHES_MEMORY,
      NULL},
     {"fence proxy tensormap::generic acquire (cta|cluster|gpu|sys)", "A I", nothing, 90, 83, TOUCHES_MEMORY,
      NULL},
-    {"fence mbarrier_init release cluster", "", nothing, 90, 80, TOUCHES_MEMORY, NULL},
+    {"fence mbarrier_init release cluster", "", mbarrier_init_fence, 90, 80, TOUCHES_MEMORY, NULL},
     {"prefetch [global|local] (L1|L2|L2::evict_last|L2::evict_normal)", "A", nothing, 0, 20, 0, NULL},
     {"prefetchu L1", "A", nothing, 0, 20, 0, NULL},
     {"createpolicy fractional (L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged) b64",

@@ -259,23 +259,36 @@ static __global__ void __cluster_dims__(2, 1, 1) arrives_at_nobody(const int *, 
     if (RIGHT) cluster_sync();
 }
 
-/** A barrier of the block says to its own threads only that its mbarriers are there. */
+/** Whoever arrives relaxed must have fenced the mbarriers that it initialised. */
 // pair: init_unknown is shared-race
 template <bool RIGHT> static __global__ void __cluster_dims__(2, 1, 1) init_unknown(const int *, int *out)
 {
     __shared__ __align__(8) uint64_t empty;
-    cluster_sync();
-    if (threadIdx.x == 0 && cluster_rank() == 0) {
-        mbarrier_init(&empty, 1); // here: init_unknown
-        mbarrier_init_fence();
-    }
-    if (RIGHT)
-        cluster_sync();
-    else
-        cluster_arrive_relaxed();
-    if (!RIGHT) cluster_wait();
+    if (threadIdx.x == 0) mbarrier_init(&empty, 1); // here: init_unknown
+    if (RIGHT && threadIdx.x == 0) mbarrier_init_fence();
+    cluster_arrive_relaxed();
+    cluster_wait();
     if (threadIdx.x == 0 && cluster_rank() == 1) mbarrier_arrive_at(&empty, 0); // here: init_unknown
+    if (RIGHT && cluster_rank() == 0) mbarrier_wait(&empty, 0);
     out[blockIdx.x * THREADS + threadIdx.x] = 1;
+    cluster_sync();
+}
+
+/** A fence of the cluster's scope before a relaxed arrival holds for what comes before it. */
+// pair: relaxed_after_fence is shared-race
+template <bool RIGHT>
+static __global__ void __cluster_dims__(2, 1, 1) relaxed_after_fence(const int *, int *out)
+{
+    __shared__ int value[THREADS];
+    const int i = (int)threadIdx.x;
+    if (RIGHT) value[i] = i;
+    asm volatile("fence.acq_rel.cluster;" : : : "memory");
+    if (!RIGHT) value[i] = i; // here: relaxed_after_fence
+    cluster_arrive_relaxed();
+    cluster_wait();
+    const uint32_t other = cluster_rank() ^ 1;
+    out[blockIdx.x * THREADS + i] =
+        (int)load_from_cluster(address_in(&value[i], other)); // here: relaxed_after_fence
     cluster_sync();
 }
 
@@ -293,6 +306,64 @@ static __global__ void __cluster_dims__(2, 1, 1) multicast_unexpected(const int 
     cluster_sync();
     if (threadIdx.x == 0 && cluster_rank() == 0) bulk_multicast(tile, in, BYTES, &full, 3);
     mbarrier_wait(&full, 0); // here: multicast_unexpected
+    out[blockIdx.x * THREADS + threadIdx.x] = tile[threadIdx.x];
+    cluster_sync();
+}
+
+/** One block sends to the mbarriers of both, which a barrier orders for the threads' own proxy only. */
+// pair: init_unfenced is missing-proxy-fence
+template <bool RIGHT> static __global__ void __cluster_dims__(2, 1, 1) init_unfenced(const int *in, int *out)
+{
+    SHARED_TILE;
+    __shared__ __align__(8) uint64_t full;
+    if (threadIdx.x == 0) {
+        mbarrier_init(&full, 1); // here: init_unfenced
+        if (RIGHT || cluster_rank() == 0) mbarrier_init_fence();
+        mbarrier_arrive_expect(&full, BYTES);
+    }
+    cluster_sync();
+    if (threadIdx.x == 0 && cluster_rank() == 0)
+        bulk_multicast(tile, in, BYTES, &full, 3); // here: init_unfenced
+    mbarrier_wait(&full, 0);
+    out[blockIdx.x * THREADS + threadIdx.x] = tile[threadIdx.x];
+    cluster_sync();
+}
+
+/** A fence after the barrier comes too late for the other block. */
+// pair: init_fenced_late is missing-proxy-fence
+template <bool RIGHT>
+static __global__ void __cluster_dims__(2, 1, 1) init_fenced_late(const int *in, int *out)
+{
+    SHARED_TILE;
+    __shared__ __align__(8) uint64_t full;
+    if (threadIdx.x == 0) mbarrier_init(&full, 1); // here: init_fenced_late
+    if (threadIdx.x == 0 && (RIGHT || cluster_rank() == 0)) mbarrier_init_fence();
+    cluster_arrive();
+    cluster_wait();
+    if (!RIGHT && threadIdx.x == 0 && cluster_rank() == 1) mbarrier_init_fence();
+    if (threadIdx.x == 0) mbarrier_arrive_expect(&full, BYTES);
+    if (threadIdx.x == 0 && cluster_rank() == 0)
+        bulk_multicast(tile, in, BYTES, &full, 3); // here: init_fenced_late
+    mbarrier_wait(&full, 0);
+    out[blockIdx.x * THREADS + threadIdx.x] = tile[threadIdx.x];
+    cluster_sync();
+}
+
+/** Its own block's mbarrier, too; the other fence will do. */
+// pair: init_unfenced_own is missing-proxy-fence
+template <bool RIGHT>
+static __global__ void __cluster_dims__(2, 1, 1) init_unfenced_own(const int *in, int *out)
+{
+    SHARED_TILE;
+    __shared__ __align__(8) uint64_t full;
+    if (threadIdx.x == 0) mbarrier_init(&full, 1); // here: init_unfenced_own
+    if (RIGHT && threadIdx.x == 0) proxy_fence();
+    cluster_sync();
+    if (threadIdx.x == 32) {
+        mbarrier_arrive_expect(&full, BYTES);
+        bulk_load(tile, in, BYTES, &full); // here: init_unfenced_own
+    }
+    mbarrier_wait(&full, 0);
     out[blockIdx.x * THREADS + threadIdx.x] = tile[threadIdx.x];
     cluster_sync();
 }
@@ -453,6 +524,10 @@ typedef void launcher(const int *in, int *out);
     X(arrives_too_early)                                                                                     \
     X(arrives_at_nobody)                                                                                     \
     X(init_unknown)                                                                                          \
+    X(relaxed_after_fence)                                                                                   \
+    X(init_unfenced)                                                                                         \
+    X(init_fenced_late)                                                                                      \
+    X(init_unfenced_own)                                                                                     \
     X(multicast_unexpected)                                                                                  \
     X(mask_too_wide)                                                                                         \
     X(wait_of_other)                                                                                         \

@@ -123,6 +123,24 @@ static __global__ void init_not_awaited(const int *, int *out, const __grid_cons
     out[threadIdx.x] = 1;
 }
 
+/** A bulk copy may report to an mbarrier of which its proxy has not heard, though the block gets by on hardware. */
+// pair: init_unfenced is missing-proxy-fence, all
+template <bool RIGHT>
+static __global__ void init_unfenced(const int *in, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    __shared__ __align__(8) uint64_t barrier;
+    if (threadIdx.x == 0) mbarrier_init(&barrier, 1); // here: init_unfenced
+    if (RIGHT && threadIdx.x == 0) mbarrier_init_fence();
+    __syncthreads();
+    if (threadIdx.x == WARP) {
+        mbarrier_arrive_expect(&barrier, BYTES);
+        bulk_load(tile[0], in, BYTES, &barrier); // here: init_unfenced
+    }
+    mbarrier_wait(&barrier, 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
 /** An mbarrier is invalidated by the first warp that is done with it. */
 // pair: inval_in_use is shared-race
 template <bool RIGHT>
@@ -693,6 +711,7 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(not_initialised)                                                                                       \
     X(arrival_too_many)                                                                                      \
     X(init_not_awaited)                                                                                      \
+    X(init_unfenced)                                                                                         \
     X(inval_in_use)                                                                                          \
     X(consumer_not_counted)                                                                                  \
     X(leader_waits_alone)                                                                                    \
