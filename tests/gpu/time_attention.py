@@ -9,6 +9,7 @@ held against float64. Run it in the same sitting as `warpwise bench 12` and the 
 days, do not compare.
 """
 import datetime
+import os
 import sys
 
 WARM_UP, COUNTED, FLUSH = 2, 11, 128 << 20
@@ -43,16 +44,56 @@ def worst_error(torch, q, k, v, out, causal):
     return worst
 
 
+def backends():
+    """PyTorch's ways to compute attention, and what they are called in the results."""
+    from torch.nn.attention import SDPBackend
+
+    return (SDPBackend.FLASH_ATTENTION, "PyTorch FlashAttention-2"), (SDPBackend.CUDNN_ATTENTION, "cuDNN")
+
+
+def dtype_name(torch, dtype):
+    """As cases are named."""
+    return {torch.float16: "f16", torch.bfloat16: "bf16"}[dtype]
+
+
+def seen_pairs(length, causal):
+    """How many pairs of a query and a key one head has."""
+    return length * (length + 1) / 2 if causal else length * length
+
+
+def print_rows(torch, lesson, title, case, operations, ms):
+    """Two rows of a result, the rate and the time."""
+    script = os.path.basename(sys.argv[0])
+    key = (f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d},{torch.cuda.get_device_name()},"
+           f"CUDA {torch.version.cuda},{lesson},{title},{case}")
+    print(f"{key},tflops,{operations / ms * 1e-9:.4g},TFLOP/s,{script}")
+    print(f"{key},time,{ms * 1e3:.6g},us,{script}", flush=True)
+
+
+def run(usage, lesson, shapes, measure):
+    """Calls measure(torch, *shape, dtype) for the shapes on the command line, or else for `shapes`, in both storage types."""
+    words, size = sys.argv[1:], len(shapes[0])
+    if len(words) % size != 0 or not all(word.isdecimal() for word in words):
+        sys.exit(usage)
+    import torch
+
+    if not torch.cuda.is_available():
+        sys.exit("no GPU that PyTorch can use")
+    numbers = [int(word) for word in words]
+    torch.manual_seed(lesson)
+    for dtype in (torch.float16, torch.bfloat16):
+        for shape in [tuple(numbers[i : i + size]) for i in range(0, len(numbers), size)] or shapes:
+            measure(torch, *shape, dtype)
+
+
 def measure(torch, heads, head_dim, length, causal, dtype):
     """Prints two rows for each of the two backends that takes this shape."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.attention import sdpa_kernel
 
     make = lambda: torch.randn(1, heads, length, head_dim, device="cuda", dtype=dtype)
     q, k, v = make(), make(), make()
-    pairs = length * (length + 1) / 2 if causal else length * length
-    name = {torch.float16: "f16", torch.bfloat16: "bf16"}[dtype]
-    case = f"{name}/heads_{heads}_len_{length}_d{head_dim}{'_causal' if causal else ''}"
-    for backend, title in ((SDPBackend.FLASH_ATTENTION, "PyTorch FlashAttention-2"), (SDPBackend.CUDNN_ATTENTION, "cuDNN")):
+    case = f"{dtype_name(torch, dtype)}/heads_{heads}_len_{length}_d{head_dim}{'_causal' if causal else ''}"
+    for backend, title in backends():
         attend = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal))
         with sdpa_kernel(backend):
             try:
@@ -64,26 +105,8 @@ def measure(torch, heads, head_dim, length, causal, dtype):
             if not error < 0.02:
                 sys.exit(f"{title} is off by {error} at {case}")
             ms = median_ms(torch, attend)
-        key = (f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d},{torch.cuda.get_device_name()},"
-               f"CUDA {torch.version.cuda},12,{title},{case}")
-        print(f"{key},tflops,{4 * heads * pairs * head_dim / ms * 1e-9:.4g},TFLOP/s,time_attention.py")
-        print(f"{key},time,{ms * 1e3:.6g},us,time_attention.py", flush=True)
-
-
-def main():
-    numbers = [int(word) for word in sys.argv[1:]]
-    if len(numbers) % 4 != 0:
-        sys.exit(__doc__)
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("no GPU that PyTorch can use")
-    shapes = [tuple(numbers[i : i + 4]) for i in range(0, len(numbers), 4)] or SHAPES
-    torch.manual_seed(12)
-    for dtype in (torch.float16, torch.bfloat16):
-        for shape in shapes:
-            measure(torch, *shape, dtype)
+        print_rows(torch, 12, title, case, 4 * heads * seen_pairs(length, causal) * head_dim, ms)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, 12, SHAPES, measure)

@@ -7,27 +7,11 @@ Each is called 13 times with the L2 cache flushed before, the last 11 count, and
 have it. Only the backward pass is timed, the forward pass has run before. Two rows of dQ and of dV are held against float64
 first. Run it in the same sitting as `warpwise bench 14`: times of two machines, or of two days, do not compare.
 """
-import datetime
 import sys
 
-WARM_UP, COUNTED, FLUSH = 2, 11, 128 << 20
+from time_attention import backends, dtype_name, median_ms, print_rows, run, seen_pairs
+
 SHAPES = [(16, 16, 64, 2048, 0)] + [(16, 16, d, 8192, causal) for d in (64, 128) for causal in (0, 1)] + [(32, 8, 128, 2048, 1)]
-
-
-def median_ms(torch, call):
-    """Milliseconds of one call."""
-    flush = torch.empty(FLUSH, dtype=torch.uint8, device="cuda")
-    times = []
-    for i in range(WARM_UP + COUNTED):
-        flush.zero_()
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        stop.record()
-        stop.synchronize()
-        if i >= WARM_UP:
-            times.append(start.elapsed_time(stop))
-    return sorted(times)[COUNTED // 2]
 
 
 def expected_dq(torch, q, k, v, dout, head, row, causal):
@@ -70,14 +54,13 @@ def worst_error(torch, q, k, v, dout, gradients, causal):
 
 def measure(torch, heads, kv_heads, head_dim, length, causal, dtype):
     """Prints two rows for each of the two backends that takes this shape."""
-    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.attention import sdpa_kernel
 
     make = lambda h: torch.randn(1, h, length, head_dim, device="cuda", dtype=dtype)
     q, k, v, dout = make(heads).requires_grad_(), make(kv_heads).requires_grad_(), make(kv_heads).requires_grad_(), make(heads)
-    pairs = length * (length + 1) / 2 if causal else length * length
-    name = {torch.float16: "f16", torch.bfloat16: "bf16"}[dtype]
-    case = f"tensor/heads_{heads}_{kv_heads}_len_{length}_d{head_dim}{'_causal' if causal else ''}_{name}"
-    for backend, title in ((SDPBackend.FLASH_ATTENTION, "PyTorch FlashAttention-2"), (SDPBackend.CUDNN_ATTENTION, "cuDNN")):
+    mask = "_causal" if causal else ""
+    case = f"tensor/heads_{heads}_{kv_heads}_len_{length}_d{head_dim}{mask}_{dtype_name(torch, dtype)}"
+    for backend, title in backends():
         with sdpa_kernel(backend):
             try:
                 out = torch.nn.functional.scaled_dot_product_attention(
@@ -92,26 +75,8 @@ def measure(torch, heads, kv_heads, head_dim, length, causal, dtype):
             if not error < 0.05:
                 sys.exit(f"{title} is off by {error} of the largest element at {case}")
             ms = median_ms(torch, backward)
-        key = (f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d},{torch.cuda.get_device_name()},"
-               f"CUDA {torch.version.cuda},14,{title},{case}")
-        print(f"{key},tflops,{10 * heads * pairs * head_dim / ms * 1e-9:.4g},TFLOP/s,time_attention_backward.py")
-        print(f"{key},time,{ms * 1e3:.6g},us,time_attention_backward.py", flush=True)
-
-
-def main():
-    numbers = [int(word) for word in sys.argv[1:]]
-    if len(numbers) % 5 != 0:
-        sys.exit(__doc__)
-    import torch
-
-    if not torch.cuda.is_available():
-        sys.exit("no GPU that PyTorch can use")
-    shapes = [tuple(numbers[i : i + 5]) for i in range(0, len(numbers), 5)] or SHAPES
-    torch.manual_seed(14)
-    for dtype in (torch.float16, torch.bfloat16):
-        for shape in shapes:
-            measure(torch, *shape, dtype)
+        print_rows(torch, 14, title, case, 10 * heads * seen_pairs(length, causal) * head_dim, ms)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, 14, SHAPES, measure)
