@@ -27,7 +27,14 @@
 #include "judging/judging.h"
 #include "judging/results.h"
 
-enum { MEASURING_TRIES = 3, LESSON_SECONDS = 600, STUDENT_SECONDS = 3600, MANY_TIMES = 10 };
+enum {
+    MEASURING_TRIES = 3,
+    LESSON_SECONDS = 600,
+    STUDENT_SECONDS = 3600,
+    MANY_TIMES = 10,
+    RANDOM_INPUTS =
+        36 /* of a property on the software device: its shapes repeat after 32; a student's own check has more */
+};
 
 /* ---- what a verdict depends on ------------------------------------------------------------------------- */
 
@@ -145,6 +152,9 @@ static void add_arguments(const struct grade_plan *plan, int untrusted, struct j
     request->submission = untrusted ? plan->submissions : NULL;
     argument_add(&request->checker_arguments, "--secret-seed-file");
     argument_add(&request->checker_arguments, plan->seed_file);
+    if (request->device != DEVICE_SIMT) return;
+    argument_add(&request->checker_arguments, "--most-inputs");
+    argument_add(&request->checker_arguments, format_string("%d", RANDOM_INPUTS));
 }
 
 /* ---- time ---------------------------------------------------------------------------------------------- */

@@ -5,22 +5,20 @@
 #include "call.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #ifdef __GLIBC__ /* known only behind its other headers */
 #include <malloc.h>
 #endif
 
+#include "image_view.h"
 #include "runner.h"
 #include "simt_only.h"
 
 /* While untrusted code runs, the image (inputs, poison, nonce) is out of its reach, and so are copies
  * that would bring device memory to the host. */
-static void hide_image(const struct device_case *run, int hide)
+static void hide_image(int hide)
 {
     if (!runner_is_locked()) return;
-    static size_t bytes; /* known only while the image can be read */
-    if (hide) bytes = run->image->image_bytes;
-    if (mprotect(run->image, bytes, hide ? PROT_NONE : PROT_READ | PROT_WRITE) != 0) abort();
+    image_view_hide(hide);
     forbid_copies_to_host(hide);
 }
 
@@ -80,7 +78,7 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     }
     told.nonce[0] = told.nonce[1] = told.guard_seed = 0;
     kernel_pointers(run, set, pointers);
-    hide_image(run, 1);
+    hide_image(1);
     describe_launches(described);
     promises = ALL_PROMISES;
     entry_point_is_given(stream);
@@ -96,6 +94,6 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
         described->launches_eager = after.launches - before.launches;
         described->graph_launches = after.graph_launches - before.graph_launches;
     }
-    hide_image(run, 0);
+    hide_image(0);
     return status;
 }

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "image_view.h"
 #include "lock.h"
 #include "run_case.h"
 #include "runner.h"
@@ -125,6 +126,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
     struct wire_message message;
     while (receive(control, &message) == 0 && message.kind == WIRE_RUN && message.index < image->case_count) {
         struct wire_case *item = wire_case_at(image, message.index);
+        if (locked) image_view_open(image, message.index);
         watch(item->patience);
         run_case(image, item);
         watch(0.0);

@@ -1,10 +1,9 @@
 /**
  * @file sandbox.c
- * @brief Starting a program in the sandbox, listening to it, watching its memory, and its end.
+ * @brief Starting a program in the sandbox, listening to it, and its end.
  */
 #include "sandbox.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +19,7 @@
 
 #include "sandbox_inside.h"
 
-enum { LOOK_MS = 20, TREE_DEPTH = 64, ENVIRONMENT_MOST = 64 };
+enum { LOOK_MS = 20, ENVIRONMENT_MOST = 64 };
 
 static double now_seconds(void)
 {
@@ -97,7 +96,7 @@ int sandbox_start(const struct sandbox *sandbox, struct sandboxed *child)
     return 0;
 }
 
-/* ---- listening and watching ---------------------------------------------------------------------------- */
+/* ---- listening ----------------------------------------------------------------------------------------- */
 
 /* What does not fit is thrown away, so that a flood neither blocks nor fills memory. */
 void sandbox_collect(struct sandboxed *child)
@@ -119,44 +118,6 @@ int sandbox_has_ended(const struct sandboxed *child)
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)child->keeper, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == child->keeper;
-}
-
-/* Memory of its own and shared memory, which a program may take just as well; files and libraries do not
- * count. */
-static uint64_t resident_of(long pid)
-{
-    char path[64], line[128];
-    unsigned long long kilobytes, sum = 0;
-    snprintf(path, sizeof path, "/proc/%ld/status", pid);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "RssAnon: %llu", &kilobytes) == 1 || sscanf(line, "RssShmem: %llu", &kilobytes) == 1)
-            sum += kilobytes;
-    if (file != NULL) fclose(file);
-    return (uint64_t)sum << 10;
-}
-
-static uint64_t resident_below(long pid, int depth)
-{
-    char path[64], task[400];
-    uint64_t sum = 0;
-    snprintf(path, sizeof path, "/proc/%ld/task", pid);
-    DIR *tasks = depth < TREE_DEPTH ? opendir(path) : NULL;
-    for (struct dirent *entry; tasks != NULL && (entry = readdir(tasks)) != NULL;) {
-        long below;
-        snprintf(task, sizeof task, "%s/%s/children", path, entry->d_name);
-        FILE *children = entry->d_name[0] != '.' ? fopen(task, "re") : NULL;
-        while (children != NULL && fscanf(children, "%ld", &below) == 1)
-            sum += resident_of(below) + resident_below(below, depth + 1);
-        if (children != NULL) fclose(children);
-    }
-    if (tasks != NULL) closedir(tasks);
-    return sum;
-}
-
-int sandbox_is_greedy(const struct sandboxed *child)
-{
-    return child->resident_bytes > 0 && resident_below(child->keeper, 0) > child->resident_bytes;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
@@ -200,15 +161,18 @@ enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int 
                              struct sandboxed *child)
 {
     if (sandbox_start(sandbox, child) != 0) return SANDBOX_NOT_STARTED;
-    double until = now_seconds() + seconds;
+    struct sandbox_clock watch;
     enum sandbox_end end = SANDBOX_DONE;
+    sandbox_clock_start(child, &watch);
     while (!sandbox_has_ended(child) && end == SANDBOX_DONE) {
         struct pollfd wait = {child->output, POLLIN, 0};
         if (child->output >= 0) poll(&wait, 1, LOOK_MS);
         if (child->output < 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
         sandbox_collect(child);
+        if (interrupted != NULL && interrupted()) end = SANDBOX_LATE;
+        if (now_seconds() < watch.looked + LOOK_MS * 1e-3) continue;
         if (sandbox_is_greedy(child)) end = SANDBOX_GREEDY;
-        if (now_seconds() > until || (interrupted != NULL && interrupted())) end = SANDBOX_LATE;
+        if (sandbox_clock_look(child, &watch) > seconds) end = SANDBOX_LATE;
     }
     sandbox_finish(child, 0.0);
     return end;

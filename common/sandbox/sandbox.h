@@ -91,11 +91,32 @@ int sandbox_has_ended(const struct sandboxed *child);
 /** @brief 1 if it uses more memory than it may. */
 int sandbox_is_greedy(const struct sandboxed *child);
 
+/** @brief A clock that stands still while the program is ready to run and others have the processor. */
+struct sandbox_clock {
+    double begin, looked;    /**< when it was started and last looked at */
+    double running, waiting; /**< of all threads, then */
+    double seconds;          /**< what it shows */
+};
+
+/** @brief By this factor real time may be ahead of a program's clock: so nothing goes on for ever. */
+#define SANDBOX_PATIENCE 10.0
+
+/** @brief Starts the clock of @p child at 0. */
+void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *watch);
+
+/**
+ * @brief Seconds that @p child would have taken since then with the machine to itself: it ran, or slept by its own choice.
+ *
+ * To be looked at some times a second: in between, what it got of the processor is taken to be evenly spread. Never less than
+ * real time divided by ::SANDBOX_PATIENCE. Where the kernel does not say how long a thread waited (schedstat), it is real time.
+ */
+double sandbox_clock_look(const struct sandboxed *child, struct sandbox_clock *watch);
+
 /** @brief Waits up to @p seconds for its end, then kills it and all it started, and reaps. Fills exit_code
  *         and signal. */
 void sandbox_finish(struct sandboxed *child, double seconds);
 
-/** @brief Starts the program and waits at most @p seconds; whatever comes, nothing of it is left on return.
+/** @brief Starts the program and waits at most @p seconds of its clock; whatever comes, nothing of it is left on return.
  *         @p interrupted, if not NULL, is asked now and then whether to stop (then SANDBOX_LATE). */
 enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int (*interrupted)(void),
                              struct sandboxed *child);

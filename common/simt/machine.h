@@ -406,8 +406,8 @@ void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t 
 int simt_device_freed(const void *pointer);
 void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
 /**
- * @brief From now on (1), until 0, the host is kept from device memory: copies to the host are findings, and whatever
- *        host code reads or writes there by itself faults, as it does on hardware. For code that is not trusted.
+ * @brief From now on (1), until 0, copies to the host are findings. For code that is not trusted; where it has a process of its
+ *        own, device memory is sealed there (simt_arena_seal()).
  */
 void simt_forbid_copies_to_host(int forbid);
 /** @brief What an entry point promises whoever calls it. */

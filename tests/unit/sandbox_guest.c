@@ -207,6 +207,15 @@ static int try_signal(const char *argument)
     return raise(atoi(argument)) == 0;
 }
 
+/* So many seconds of processor time. */
+static int try_busy(const char *argument)
+{
+    struct timespec used = {0};
+    while ((double)used.tv_sec + (double)used.tv_nsec * 1e-9 < atof(argument))
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return 1;
+}
+
 static int try_hang(const char *argument)
 {
     (void)argument;
@@ -246,6 +255,7 @@ int main(int argc, char **argv)
                  {"memory", try_memory},
                  {"flood", try_flood},
                  {"signal", try_signal},
+                 {"busy", try_busy},
                  {"hang", try_hang}};
     for (size_t i = 0; argc == 3 && i < sizeof table / sizeof table[0]; i++)
         if (strcmp(argv[1], table[i].name) == 0) return !table[i].function(argv[2]);

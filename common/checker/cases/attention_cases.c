@@ -338,6 +338,15 @@ static void give_other_workspace(struct lesson_case *item, enum attention_kind k
         item->value[AT_STRAY_WORKSPACE] = 1;
 }
 
+/* Whether two calls give the same bits, in whatever order the threads run, and whether the second is given anything by the
+ * first, does not hang on where a tile ends or what the data are: the basic cases and the properties, whose shapes are of all
+ * kinds, show it of each part. A tiled kernel has paths for its edges, and is called twice in each. */
+static int is_called_once(const struct shape_row *row, const struct attention_family *family)
+{
+    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) &&
+           !(row->flags & TWO_STREAMS);
+}
+
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
                        const struct attention_family *family)
 {
@@ -362,6 +371,7 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->flags |= CASE_LAUNCH_ONLY;
     }
     if (row->flags & OTHER_WORKSPACE) give_other_workspace(item, kind, family);
+    if (is_called_once(row, family)) item->flags |= CASE_ONE_CALL;
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
 

@@ -40,6 +40,7 @@ static void make_item(const struct check *check, int case_index, int item_index,
         (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
     item->settled.seed = rng_mix_text(rng_mix(check->seed, (uint64_t)lesson->number), from->name);
     item->settled.devices = 1u << check->options.device;
+    item->one_call = check->options.device == DEVICE_SIMT && (from->flags & CASE_ONE_CALL) != 0;
     if (from->repeat > 1) {
         struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
         lesson->vary(&item->settled, item_index, &rng);

@@ -97,7 +97,8 @@ static int collect_reply(struct child *child, uint32_t kind, uint32_t index)
 
 enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds)
 {
-    double until = now_seconds() + seconds, look = 0.0;
+    struct sandbox_clock watch = {0};
+    double look = now_seconds() + LOOK_MS * 1e-3; /* most cases are done by then */
     int closed = 0;
     for (;;) {
         int ended = sandbox_has_ended(&child->box); /* before reading, so that a last reply is not missed */
@@ -106,14 +107,13 @@ enum child_event child_await(struct child *child, uint32_t kind, uint32_t index,
         if (reply > 0) return CHILD_REPLY;
         if (ended) return CHILD_ENDED;
         closed = reply < 0;
-        double left = until - now_seconds();
-        if (left <= 0.0) return CHILD_LATE;
         struct pollfd wait[2] = {{closed ? -1 : child->replies, POLLIN, 0}, {child->box.output, POLLIN, 0}};
         /* An end without a closed pipe (a child of it may hold the pipe) wakes nobody, nor does memory. */
-        poll(wait, 2, left * 1000.0 < LOOK_MS ? (int)(left * 1000.0) + 1 : LOOK_MS);
-        if (look == 0.0) look = now_seconds() + LOOK_MS * 1e-3; /* most cases are done by then */
+        poll(wait, 2, LOOK_MS);
         if (now_seconds() < look) continue;
         if (sandbox_is_greedy(&child->box)) return CHILD_GREEDY;
+        if (watch.begin == 0.0) sandbox_clock_start(&child->box, &watch);
+        if (sandbox_clock_look(&child->box, &watch) > seconds) return CHILD_LATE;
         look = now_seconds() + LOOK_MS * 1e-3;
     }
 }

@@ -36,8 +36,8 @@ int child_start(struct child *child, const struct child_start *start);
 /** @brief Sends a message; 0 or -1. A runner that is gone is no error here: the wait will tell. */
 int child_send(struct child *child, uint32_t kind, uint32_t index);
 
-/** @brief Waits for a message of @p kind and @p index, at most @p seconds; meanwhile collects output and
- *         watches how much memory is used. */
+/** @brief Waits for a message of @p kind and @p index, at most @p seconds of the runner's clock (sandbox_clock_look());
+ *         meanwhile collects output and watches how much memory is used. */
 enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds);
 
 /** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left

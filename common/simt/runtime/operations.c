@@ -163,7 +163,6 @@ static int host_kept_out;
 void simt_forbid_copies_to_host(int forbid)
 {
     host_kept_out = forbid;
-    simt_arena_seal(forbid);
 }
 
 int runtime_host_is_kept_out(void)
@@ -201,9 +200,7 @@ cudaError_t runtime_perform(const struct operation *operation)
     launches += operation->kind == OPERATION_LAUNCH;
     graph_launches += operation->kind == OPERATION_GRAPH;
     promises_see(operation);
-    if (host_kept_out) simt_arena_seal(0);
     if (!launches_only || operation->kind != OPERATION_LAUNCH) carry_out(operation);
-    if (host_kept_out) simt_arena_seal(1);
     pthread_mutex_unlock(&device_lock);
     return cudaSuccess;
 }
