@@ -21,7 +21,7 @@ static const char *const simt_finding_kinds[] = {
     "input-written",    "padding-written", "leak",
     "unsupported",      "endless",         "assert",
     "barrier-phase",    "bulk-group",      "missing-proxy-fence",
-    "missing-fence",    "cluster-exit",
+    "missing-fence",    "cluster-exit",    "tensor-map",
 };
 
 /** @brief The kind of the finding that begins at @p line, or NULL if none does. */

@@ -218,6 +218,15 @@ struct simt_bulk {
 void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what);
 void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what);
 void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *what);
+/** @brief A parameter of the running kernel that can hold a tensor map, in the thread's own memory. */
+struct simt_parameter {
+    const struct simt_parameter *next;
+    const void *address;
+    size_t bytes;
+    int constant; /**< __grid_constant__ */
+};
+/** @brief Adds it to the running thread's list, in which it stays until the thread ends. */
+void simt_note_parameter(struct simt_parameter *parameter, const void *address, size_t bytes, int constant);
 /** @brief st.async: @p bytes (up to 16) at @p data go to @p to, and are reported to @p mbarrier of the same block. */
 void simt_async_store(const struct simt_site *site, void *to, const void *data, size_t bytes, void *mbarrier,
                       void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction),

@@ -140,6 +140,15 @@ static const struct rewriting variables[] = {
      NULL},
     {"noinline", "__device__ __noinline__ int f(); __attribute__((__noinline__)) int g();",
      "__device__ /* may be inlined */ int f(); __attribute__((__noinline__)) int g();"},
+    {"parameters of classes",
+     "__global__ void k(const __grid_constant__ M a, M b, MACRO const N::S<2, 3> c, int d, T *e, S f[2], U) "
+     "{}",
+     "__global__ void k(const __grid_constant__ M a, M b, MACRO const N::S<2, 3> c, int d, T *e, S f[2], U) "
+     "{ "
+     "SIMT_PARAMETER(a, 1); SIMT_PARAMETER(b, 0); SIMT_PARAMETER(c, 1);}"},
+    {"parameters that say nothing",
+     "__global__ void k(M a, PARAMETER(b)) {} template <typename... A> __global__ void k(A... a) {}", NULL},
+    {"declared only", "__global__ void k(const __grid_constant__ M a);", NULL},
     {"inline PTX", "__device__ void f() { asm volatile(\"bar.sync %0;\" : : \"r\"(a) : \"memory\"); }",
      "__device__ void f() { simt_ptx_at  (SIMT_PTX_SITE(1, \"bar.sync %0;\")  ,  simt_in(\"r\", (a)) , "
      "simt_clobbers( \"memory\")); }"},

@@ -25,6 +25,7 @@
 #include "simt/launch.h"
 #include "simt/math.h"
 #include "simt/ptx.h"
+#include "simt/rounding.h"
 #include "simt/warp.h"
 #include "vector_functions.h"
 

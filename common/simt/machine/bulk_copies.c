@@ -340,13 +340,48 @@ static void check_sides(struct worker *w, const struct bulk *b)
     w->counting = counting;
 }
 
+void simt_note_parameter(struct simt_parameter *parameter, const void *address, size_t bytes, int constant)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return;
+    *parameter = (struct simt_parameter){w->current->parameters, address, bytes, constant};
+    w->current->parameters = parameter;
+}
+
+/* A tensor map is read by hardware of its own, which knows parameters, constant and global memory. Of a kernel whose parameters
+ * nobody has listed, every address in a thread's own memory may be a parameter's. */
+static void check_map(struct worker *w, const struct bulk *b)
+{
+    const uintptr_t map = (uintptr_t)b->what.map;
+    const enum place place = simt_place_of(w, map);
+    const char *remark =
+        "a tensor map must lie in global or constant memory, or in a parameter that is const "
+        "__grid_constant__; this one lies in shared memory";
+    if (simt_tls_watch == NULL) return;
+    if (map - w->stack_base >= w->stack_bytes) {
+        if (place == PLACE_ARENA || place == PLACE_OTHER)
+            check_pieces(b, (char *)map, sizeof b->map, SIMT_READ | ACCESS_COPY);
+        if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
+    } else {
+        const struct simt_parameter *p = w->current->parameters;
+        while (p != NULL && map - (uintptr_t)p->address >= p->bytes) p = p->next;
+        if (w->current->parameters == NULL || (p != NULL && p->constant)) return;
+        remark = p != NULL
+                     ? "the kernel's parameter is not __grid_constant__, so that its address is that of a "
+                       "copy in local memory, where no tensor copy can read it: write const "
+                       "__grid_constant__ CUtensorMap"
+                     : "a tensor map must lie in global or constant memory, or in a parameter that is const "
+                       "__grid_constant__; this one is a copy in local memory";
+    }
+    simt_refuse(w, "tensor-map", map, sizeof b->map, SIMT_READ, b->what.pc, remark);
+}
+
 /* Copies the tensor map, which may lie in any memory, and holds the instruction against it. */
 static void take_map(struct worker *w, const struct simt_site *site, struct bulk *b)
 {
     const struct tensor_map *map = b->what.map;
     if (map == NULL) return;
-    if (simt_tls_watch != NULL && simt_place_of(w, (uintptr_t)map) == PLACE_ARENA)
-        check_pieces(b, (char *)(uintptr_t)map, sizeof *map, SIMT_READ | ACCESS_COPY);
+    check_map(w, b);
     memcpy(&b->map, map, sizeof b->map);
     if (b->map.mark != TENSOR_MAP_MARK)
         simt_stop(

@@ -156,6 +156,7 @@ static void fiber_main(void)
     for (;;) {
         struct thread *t = w->current;
         struct fiber *fiber = t->fiber;
+        t->parameters = NULL;
         w->launch->entry(w->launch->args);
         simt_settle(w);
         t->fiber = NULL;

@@ -121,12 +121,13 @@ struct thread {
     bool mbarrier_relaxed;            /**< and whether without acquiring */
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
-    unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
-    bool grids_waited;      /**< for the launch in front (early.c) */
-    struct fence fence;     /**< its last one that no atomic has followed yet */
-    struct vector copies;   /**< asynchronous copies that have not landed (copies.c) */
-    uint32_t copy_group;    /**< number of the group that is open */
-    unsigned prior;         /**< groups of products that it does not wait for (products.c) */
+    const struct simt_parameter *parameters; /**< of its kernel, that can hold tensor maps */
+    unsigned spins, pauses;                  /**< atomics in a row: a sign of a lock */
+    bool grids_waited;                       /**< for the launch in front (early.c) */
+    struct fence fence;                      /**< its last one that no atomic has followed yet */
+    struct vector copies;                    /**< asynchronous copies that have not landed (copies.c) */
+    uint32_t copy_group;                     /**< number of the group that is open */
+    unsigned prior;                          /**< groups of products that it does not wait for (products.c) */
     bool
         cluster_arrived; /**< at the cluster's barrier, and has not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;

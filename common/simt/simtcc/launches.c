@@ -190,6 +190,7 @@ void rewrite_kernel(struct rewriter *r, size_t i)
     if (cluster != NULL)
         edit_add(r, token_end(t, body), 0, format_string(" SIMT_CLUSTER_DIMS(%s);", cluster));
     free(own);
+    rewrite_parameters(r, name + 1, body);
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
  * | `__device__ int table[4];` | the variable in the section of device variables |
  * | `__cluster_dims__(2, 1, 1)` | a record in the kernel's body that says so |
+ * | `const __grid_constant__ T p` of a kernel | the same with a mark in the body, as for any parameter of a class: parameters.c |
  * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
  * | `asm volatile(...)` that is PTX | a call that runs it: assembly.c says which those are |
  * | `float f(float x) {` of the host | the same with a mark in the body: hosts.c says which functions are the host's alone |

@@ -58,5 +58,7 @@ void rewrite_device_variable(struct rewriter *r, size_t i);
 void rewrite_constant(struct rewriter *r, size_t i);
 void rewrite_assembly(struct rewriter *r, size_t i);
 void rewrite_kernel(struct rewriter *r, size_t i);
+/** @brief Says in the kernel's body, which begins at token @p body, of which parameters behind @p open a tensor copy can take the address. */
+void rewrite_parameters(struct rewriter *r, size_t open, size_t body);
 
 #endif

@@ -681,6 +681,82 @@ static __global__ void no_map(const int *in, int *out, const __grid_constant__ C
     out[threadIdx.x] = tile[0][threadIdx.x];
 }
 
+/** A copy of the map in a local variable. */
+// pair: local_map is tensor-map
+template <bool RIGHT>
+static __global__ void local_map(const int *, int *out, const __grid_constant__ CUtensorMap map)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    const CUtensorMap copy = map;
+    if (threadIdx.x == 0) {
+        mbarrier_arrive_expect(&full[0], BYTES);
+        tensor_load(tile[0], RIGHT ? &map : &copy, 0, 0, &full[0]); // here: local_map
+    }
+    mbarrier_wait(&full[0], 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
+/** And one in shared memory, from where a kernel could change it. */
+// pair: shared_map is tensor-map
+template <bool RIGHT>
+static __global__ void shared_map(const int *, int *out, const __grid_constant__ CUtensorMap map)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    __shared__ __align__(64) uint64_t copy[sizeof map / 8];
+    for (unsigned i = threadIdx.x; i < sizeof map / 8; i += THREADS) copy[i] = ((const uint64_t *)&map)[i];
+    init_all(full, empty, 1);
+    if (threadIdx.x == 0) {
+        mbarrier_arrive_expect(&full[0], BYTES);
+        tensor_load(tile[0], RIGHT ? &map : (const CUtensorMap *)copy, 0, 0, &full[0]); // here: shared_map
+    }
+    mbarrier_wait(&full[0], 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
+struct maps_and_more {
+    int more;
+    CUtensorMap map;
+};
+
+static __device__ __forceinline__ void load_by(const CUtensorMap *map, int *out)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    if (threadIdx.x == 0) {
+        mbarrier_arrive_expect(&full[0], BYTES);
+        tensor_load(tile[0], map, 0, 0, &full[0]); // here: plain_map, plain_structure
+    }
+    mbarrier_wait(&full[0], 0);
+    out[threadIdx.x] = tile[0][threadIdx.x];
+}
+
+/** The address of a parameter that is not __grid_constant__ is that of a copy in local memory. */
+// pair: plain_map is tensor-map
+static __global__ void plain_map_kernel(int *out, CUtensorMap map)
+{
+    load_by(&map, out);
+}
+static __global__ void constant_map_kernel(int *out, const __grid_constant__ CUtensorMap map)
+{
+    load_by(&map, out);
+}
+
+/** The same where the map is a part of the parameter. */
+// pair: plain_structure is tensor-map
+static __global__ void plain_structure_kernel(const struct maps_and_more maps, int *out)
+{
+    load_by(&maps.map, out);
+}
+#define MADE_BY_A_MACRO __grid_constant__
+static __global__ void constant_structure_kernel(MADE_BY_A_MACRO const struct maps_and_more maps, int *out)
+{
+    load_by(&maps.map, out);
+}
+
 // pair: source_unwritten is uninitialized-read
 template <bool RIGHT>
 static __global__ void source_unwritten(const int *, int *out, const __grid_constant__ CUtensorMap)
@@ -741,14 +817,26 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(bytes_of_range)                                                                                        \
     X(no_cluster)                                                                                            \
     X(no_map)                                                                                                \
+    X(local_map)                                                                                             \
+    X(shared_map)                                                                                            \
     X(source_unwritten)
 PAIRS(LAUNCHERS)
+
+template <bool RIGHT> static void launch_plain_map(const int *, int *out, CUtensorMap map)
+{
+    (RIGHT ? constant_map_kernel : plain_map_kernel)<<<1, THREADS>>>(out, map);
+}
+template <bool RIGHT> static void launch_plain_structure(const int *, int *out, CUtensorMap map)
+{
+    const struct maps_and_more maps = {0, map};
+    (RIGHT ? constant_structure_kernel : plain_structure_kernel)<<<1, THREADS>>>(maps, out);
+}
 
 #define ROW(name) {#name, launch_##name<true>, launch_##name<false>},
 static const struct {
     const char *name;
     launcher *right, *wrong;
-} pairs[] = {PAIRS(ROW)};
+} pairs[] = {PAIRS(ROW) ROW(plain_map) ROW(plain_structure)};
 
 int main(int arguments, char **argument)
 {

@@ -54,6 +54,20 @@ constexpr simt_extent simt_cluster_of(unsigned int x, unsigned int y = 1, unsign
     return simt_extent{x, y, z};
 }
 #define __grid_constant__
+/** @brief Put by the rewriter at the beginning of a kernel's body, for a parameter of a class: one that can hold a tensor map is listed. */
+#define SIMT_PARAMETER(name, constant)                                                                       \
+    const simt_parameter_mark<(sizeof(name) >= 128 && alignof(decltype(name)) >= 64)> simt_mark_of_##name(   \
+        __builtin_addressof(name), sizeof(name), constant)
+template <bool LISTED> struct simt_parameter_mark {
+    __attribute__((always_inline)) simt_parameter_mark(const volatile void *, size_t, int) {}
+};
+template <> struct simt_parameter_mark<true> {
+    simt_parameter parameter;
+    __attribute__((always_inline)) simt_parameter_mark(const volatile void *address, size_t bytes, int constant)
+    {
+        simt_note_parameter(&parameter, const_cast<const void *>(address), bytes, constant);
+    }
+};
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))

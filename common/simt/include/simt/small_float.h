@@ -13,6 +13,7 @@
 
 #include "language.h"
 #include "math.h"
+#include "rounding.h"
 
 enum simt_rounding { SIMT_ROUND_NEAREST, SIMT_ROUND_ZERO, SIMT_ROUND_UP, SIMT_ROUND_DOWN };
 

@@ -28,7 +28,7 @@ struct __attribute__((aligned(2))) SIMT_F {
 
 /** Rounds to nearest in, towards zero out. */
 #define SIMT_CONVERTIBLE(T)                                                                                  \
-    SIMT_F(T x) : __x(SIMT_FORMAT::narrow((double)x, SIMT_ROUND_NEAREST)) {}                                 \
+    SIMT_F(T x) : __x(SIMT_FORMAT::narrow(simt_marked(x), SIMT_ROUND_NEAREST)) {}                                 \
     operator T() const { return simt_saturate<T>(trunc((double)SIMT_FORMAT::widen(__x))); }
     SIMT_CONVERTIBLE(short)
     SIMT_CONVERTIBLE(unsigned short)
@@ -90,11 +90,19 @@ SIMT_INLINE SIMT_F SIMT_JOIN(__double2, SIMT_NAME, )(double x)
 #define SIMT_INTEGER(word, T)                                                                                \
     SIMT_INLINE SIMT_F SIMT_JOIN(__##word##2, SIMT_NAME, _rn)(T x)                                           \
     {                                                                                                        \
-        return SIMT_BITS(SIMT_FORMAT::narrow((double)x, SIMT_ROUND_NEAREST));                                \
+        return SIMT_BITS(SIMT_FORMAT::narrow(simt_marked(x), SIMT_ROUND_NEAREST));                           \
     }                                                                                                        \
     SIMT_INLINE SIMT_F SIMT_JOIN(__##word##2, SIMT_NAME, _rz)(T x)                                           \
     {                                                                                                        \
-        return SIMT_BITS(SIMT_FORMAT::narrow((double)x, SIMT_ROUND_ZERO));                                   \
+        return SIMT_BITS(SIMT_FORMAT::narrow(simt_marked(x), SIMT_ROUND_ZERO));                              \
+    }                                                                                                        \
+    SIMT_INLINE SIMT_F SIMT_JOIN(__##word##2, SIMT_NAME, _ru)(T x)                                           \
+    {                                                                                                        \
+        return SIMT_BITS(SIMT_FORMAT::narrow(simt_marked(x), SIMT_ROUND_UP));                                \
+    }                                                                                                        \
+    SIMT_INLINE SIMT_F SIMT_JOIN(__##word##2, SIMT_NAME, _rd)(T x)                                           \
+    {                                                                                                        \
+        return SIMT_BITS(SIMT_FORMAT::narrow(simt_marked(x), SIMT_ROUND_DOWN));                              \
     }                                                                                                        \
     SIMT_INLINE T SIMT_JOIN(__, SIMT_NAME, 2##word##_rn)(SIMT_F a)                                           \
     {                                                                                                        \
@@ -119,6 +127,14 @@ SIMT_INTEGER(uint, unsigned int)
 SIMT_INTEGER(ll, long long)
 SIMT_INTEGER(ull, unsigned long long)
 #undef SIMT_INTEGER
+SIMT_INLINE signed char SIMT_JOIN(__, SIMT_NAME, 2char_rz)(SIMT_F a)
+{
+    return simt_saturate<signed char>(trunc((double)SIMT_FLOAT(a)));
+}
+SIMT_INLINE unsigned char SIMT_JOIN(__, SIMT_NAME, 2uchar_rz)(SIMT_F a)
+{
+    return simt_saturate<unsigned char>(trunc((double)SIMT_FLOAT(a)));
+}
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
