@@ -551,28 +551,36 @@ void simt_bulk_commit(void)
     if (simt_tls_worker != NULL) simt_tls_worker->current->bulk_group++;
 }
 
+/* The running thread's stores in groups before @p end, group by group. Within a group no order is promised: the last one comes first,
+ * so that a sum that depends on the order is another one than with SIMT_ASYNC=early. -1: none is left. */
+static ptrdiff_t next_store(const struct worker *w, uint32_t end, bool unread_only)
+{
+    const struct bulk *list = w->bulks.data;
+    ptrdiff_t next = -1;
+    for (size_t i = 0; i < w->bulks.count; i++) {
+        const struct bulk *b = &list[i];
+        if (b->kind != STORE || b->thread != w->thread_index || b->group >= end) continue;
+        if (unread_only && b->awaited) continue;
+        if (next < 0 || b->group <= list[next].group) next = (ptrdiff_t)i;
+    }
+    return next;
+}
+
 void simt_bulk_wait(size_t prior, int reads_only)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL || w->current->bulk_group <= prior) return;
     const uint32_t end = w->current->bulk_group - (uint32_t)prior;
-    for (size_t i = 0; i < w->bulks.count;) {
+    for (ptrdiff_t i; (i = next_store(w, end, reads_only != 0)) >= 0;) {
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         enum place place;
-        if (b->kind != STORE || b->thread != w->thread_index || b->group >= end) {
-            i++;
-            continue;
-        }
         const uintptr_t offset = offset_of(w, b->what.shared, &place);
         if (w->checking) simt_cells_read_done(w, place, offset, b->what.bytes, b->begun);
         read_source(b);
         b->awaited = true;
-        if (reads_only) {
-            i++;
-            continue;
-        }
+        if (reads_only) continue;
         happen(w, b);
-        forget(w, i);
+        forget(w, (size_t)i);
     }
 }
 

@@ -4,6 +4,8 @@
  */
 #include "../hopper.h"
 
+#include <string.h>
+
 enum { WARP = 32, STAGES = 4, ELEMS = 256, TILES = 11, CONSUMERS = 128, THREADS = WARP + CONSUMERS };
 
 /** A warp loads tiles, the others double them in place, and one of their threads stores them. */
@@ -216,10 +218,53 @@ static void check_arrivals(void)
     release(out);
 }
 
+/** Sums of floats whose order is not promised: 1 + 1e8 - 1e8 is 0, but 1 if the first comes last. */
+static __global__ void order_kernel(float *sums)
+{
+    __shared__ __align__(16) float from[3][4];
+    if (threadIdx.x < 4) {
+        from[0][threadIdx.x] = 1;
+        from[1][threadIdx.x] = 1e8f;
+        from[2][threadIdx.x] = -1e8f;
+    }
+    proxy_fence();
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+    for (int i = 0; i < 3; i++)
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], 16;"
+                     :
+                     : "l"(sums), "r"(shared_address(from[i]))
+                     : "memory");
+    bulk_commit();
+    bulk_wait<0>();
+}
+
+/** The software device takes them as late as may be in one order, and as early in the other. */
+static void check_order(void)
+{
+    float sums[4] = {0};
+    const char *async = getenv("SIMT_ASYNC");
+    float *device_sums = upload(sums, 4);
+    order_kernel<<<1, WARP>>>(device_sums);
+    finish_launch("order_kernel");
+    download(sums, device_sums, 4);
+    for (int i = 0; i < 4; i++) {
+#if defined(__SIMT__)
+        const bool good = sums[i] == (async != NULL && strcmp(async, "early") == 0 ? 0 : 1);
+#else
+        const bool good = async == NULL && (sums[i] == 0 || sums[i] == 1);
+#endif
+        if (!good) printf("sum of floats %d: %g\n", i, sums[i]);
+        g_failures += !good;
+    }
+    release(device_sums);
+}
+
 int main(void)
 {
     check_pipeline();
     check_reductions();
+    check_order();
     check_forms();
     check_arrivals();
     return finish("ptx_bulk");

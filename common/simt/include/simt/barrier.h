@@ -13,17 +13,10 @@
 #include <utility>
 
 #include "../cooperative_groups/memcpy_async.h"
+#include "thread_scope.h"
 
 namespace cuda
 {
-
-enum thread_scope {
-    thread_scope_system = 0,
-    thread_scope_device = 1,
-    thread_scope_block = 2,
-    thread_scope_cluster = 3,
-    thread_scope_thread = 10
-};
 
 namespace details
 {
@@ -72,7 +65,7 @@ struct no_completion {};
 
 template <thread_scope Scope, typename Completion = details::no_completion> class barrier
 {
-    static_assert(std::is_same<Completion, details::no_completion>::value,
+    static_assert(::std::is_same<Completion, details::no_completion>::value,
                   "cuda::barrier: a completion function is not supported on the software device");
 
   public:
@@ -82,17 +75,17 @@ template <thread_scope Scope, typename Completion = details::no_completion> clas
         uint64_t simt_state;
     };
     barrier() = default;
-    explicit barrier(std::ptrdiff_t expected, SIMT_WHERE)
+    explicit barrier(::std::ptrdiff_t expected, SIMT_WHERE)
     {
         details::barrier_init(at.of("cuda::barrier"), &word, (unsigned int)expected);
     }
     barrier(const barrier &) = delete;
     barrier &operator=(const barrier &) = delete;
-    friend void init(barrier *b, std::ptrdiff_t expected, SIMT_WHERE)
+    friend void init(barrier *b, ::std::ptrdiff_t expected, SIMT_WHERE)
     {
         details::barrier_init(at.of("cuda::barrier, init"), &b->word, (unsigned int)expected);
     }
-    arrival_token arrive(std::ptrdiff_t update = 1, SIMT_WHERE)
+    arrival_token arrive(::std::ptrdiff_t update = 1, SIMT_WHERE)
     {
         return arrival_token{
             details::barrier_arrive(at.of("cuda::barrier::arrive"), &word, (unsigned int)update, 0, 0)};
@@ -114,7 +107,7 @@ template <thread_scope Scope, typename Completion = details::no_completion> clas
         return details::barrier_is_over(at.of("cuda::barrier::try_wait_parity"), &word, parity, SIMT_MBARRIER_PARITY) != 0;
     }
     template <typename Rep, typename Period>
-    bool try_wait_for(arrival_token &&token, const std::chrono::duration<Rep, Period> &, SIMT_WHERE) const
+    bool try_wait_for(arrival_token &&token, const ::std::chrono::duration<Rep, Period> &, SIMT_WHERE) const
     {
         return try_wait(static_cast<arrival_token &&>(token), at);
     }
@@ -127,7 +120,7 @@ template <thread_scope Scope, typename Completion = details::no_completion> clas
     {
         (void)details::barrier_arrive(at.of("cuda::barrier::arrive_and_drop"), &word, 1, 0, SIMT_MBARRIER_DROP);
     }
-    static constexpr std::ptrdiff_t max() { return (1 << 20) - 1; }
+    static constexpr ::std::ptrdiff_t max() { return (1 << 20) - 1; }
 
     uint64_t *simt_word() { return &word; }
 
@@ -139,13 +132,13 @@ namespace device
 {
 template <thread_scope Scope> SIMT_INLINE uint64_t *barrier_native_handle(barrier<Scope> &b) { return b.simt_word(); }
 template <thread_scope Scope>
-SIMT_INLINE typename barrier<Scope>::arrival_token barrier_arrive_tx(barrier<Scope> &b, std::ptrdiff_t count,
-                                                                     std::ptrdiff_t bytes, SIMT_WHERE)
+SIMT_INLINE typename barrier<Scope>::arrival_token barrier_arrive_tx(barrier<Scope> &b, ::std::ptrdiff_t count,
+                                                                     ::std::ptrdiff_t bytes, SIMT_WHERE)
 {
     return {details::barrier_arrive(at.of("cuda::device::barrier_arrive_tx"), b.simt_word(), (unsigned int)count,
                                     (unsigned int)bytes, 0)};
 }
-template <thread_scope Scope> SIMT_INLINE void barrier_expect_tx(barrier<Scope> &b, std::ptrdiff_t bytes, SIMT_WHERE)
+template <thread_scope Scope> SIMT_INLINE void barrier_expect_tx(barrier<Scope> &b, ::std::ptrdiff_t bytes, SIMT_WHERE)
 {
     details::barrier_expect(at.of("cuda::device::barrier_expect_tx"), b.simt_word(), (unsigned int)bytes);
 }

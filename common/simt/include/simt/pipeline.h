@@ -15,7 +15,7 @@ namespace cuda
 enum class pipeline_role { producer, consumer };
 
 /** @brief Of each stage: filled by the producers, and free again. */
-template <thread_scope Scope, std::uint8_t Stages> class pipeline_shared_state
+template <thread_scope Scope, ::std::uint8_t Stages> class pipeline_shared_state
 {
   public:
     pipeline_shared_state() = default;
@@ -94,7 +94,7 @@ SIMT_INLINE pipeline<thread_scope_thread> make_pipeline() { return pipeline<thre
 
 namespace details
 {
-template <typename Group, thread_scope Scope, std::uint8_t Stages>
+template <typename Group, thread_scope Scope, ::std::uint8_t Stages>
 SIMT_INLINE pipeline<Scope> begin_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
                                            unsigned int producers, unsigned int consumers, place at)
 {
@@ -109,20 +109,20 @@ SIMT_INLINE pipeline<Scope> begin_pipeline(const Group &group, pipeline_shared_s
 } // namespace details
 
 /** @brief Every thread of the group fills and empties. */
-template <typename Group, thread_scope Scope, std::uint8_t Stages>
+template <typename Group, thread_scope Scope, ::std::uint8_t Stages>
 SIMT_INLINE pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state, SIMT_WHERE)
 {
     const unsigned int all = (unsigned int)group.size();
     return details::begin_pipeline(group, state, all, all, at);
 }
-template <typename Group, thread_scope Scope, std::uint8_t Stages>
+template <typename Group, thread_scope Scope, ::std::uint8_t Stages>
 SIMT_INLINE pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
                                           size_t producers, SIMT_WHERE)
 {
     const unsigned int all = (unsigned int)group.size();
     return details::begin_pipeline(group, state, (unsigned int)producers, all - (unsigned int)producers, at);
 }
-template <typename Group, thread_scope Scope, std::uint8_t Stages>
+template <typename Group, thread_scope Scope, ::std::uint8_t Stages>
 SIMT_INLINE pipeline<Scope> make_pipeline(const Group &group, pipeline_shared_state<Scope, Stages> *state,
                                           pipeline_role role, SIMT_WHERE)
 {
@@ -142,7 +142,7 @@ SIMT_INLINE void memcpy_async(const Group &group, void *to, const void *from, Si
 }
 
 /** @brief Until all stages but the last @p Prior that the thread committed are there. */
-template <std::uint8_t Prior> SIMT_INLINE void pipeline_consumer_wait_prior(pipeline<thread_scope_thread> &)
+template < ::std::uint8_t Prior> SIMT_INLINE void pipeline_consumer_wait_prior(pipeline<thread_scope_thread> &)
 {
     __pipeline_wait_prior(Prior);
 }

@@ -102,13 +102,13 @@ constexpr char simt_ptx_letter(const char *constraint)
 template <char LETTER, typename T> constexpr bool simt_ptx_fits()
 {
     constexpr bool integer =
-        std::is_integral<T>::value || std::is_enum<T>::value || std::is_pointer<T>::value;
+        ::std::is_integral<T>::value || ::std::is_enum<T>::value || ::std::is_pointer<T>::value;
     return LETTER == 'h'   ? integer && sizeof(T) == 2
            : LETTER == 'r' ? integer && sizeof(T) == 4
            : LETTER == 'l' ? integer && sizeof(T) == 8
-           : LETTER == 'q' ? sizeof(T) == 16 && !std::is_class<T>::value && !std::is_floating_point<T>::value
-           : LETTER == 'f' ? std::is_same<T, float>::value
-           : LETTER == 'd' ? std::is_same<T, double>::value
+           : LETTER == 'q' ? sizeof(T) == 16 && !::std::is_class<T>::value && !::std::is_floating_point<T>::value
+           : LETTER == 'f' ? ::std::is_same<T, float>::value
+           : LETTER == 'd' ? ::std::is_same<T, double>::value
                            : LETTER == 'n' || LETTER == 'C';
 }
 
@@ -125,9 +125,9 @@ template <char LETTER, typename T> struct simt_ptx_class {
 
 /** @brief An input is read when the statement takes it. VARIABLE: it is one, and no temporary. */
 template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
-    using value_type = std::decay_t<T>;
+    using value_type = ::std::decay_t<T>;
     enum { slots = simt_ptx_class<LETTER, value_type>::slots };
-    std::conditional_t<VARIABLE, const T *, T> from;
+    ::std::conditional_t<VARIABLE, const T *, T> from;
     static constexpr struct simt_ptx_operand what = {LETTER == 'n'   ? SIMT_PTX_CONSTANT
                                                      : LETTER == 'C' ? SIMT_PTX_TEXT
                                                                      : SIMT_PTX_IN,
@@ -151,7 +151,7 @@ template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
     SIMT_INLINE void give_late(const simt_ptx_input &self, uint64_t *word, void **place)
     {
         place[0] = nullptr;
-        if constexpr (VARIABLE && LETTER == 'r' && !std::is_array<T>::value)
+        if constexpr (VARIABLE && LETTER == 'r' && !::std::is_array<T>::value)
             place[0] = (void *)self.from;
         else
             give(self, word);
@@ -159,7 +159,7 @@ template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
 };
 
 template <char LETTER, bool READ, typename T> struct simt_ptx_output {
-    enum { slots = simt_ptx_class<LETTER, std::remove_cv_t<T>>::slots };
+    enum { slots = simt_ptx_class<LETTER, ::std::remove_cv_t<T>>::slots };
     static_assert(LETTER != 'n' && LETTER != 'C', "asm: a constant cannot be an output");
     T *to;
     static constexpr struct simt_ptx_operand what = {READ ? SIMT_PTX_IN_OUT : SIMT_PTX_OUT, LETTER, slots};
@@ -168,14 +168,14 @@ template <char LETTER, bool READ, typename T> struct simt_ptx_output {
         if constexpr (READ && slots == 2)
             __builtin_memcpy(word, self.to, 16);
         else if constexpr (READ)
-            word[0] = simt_to_word<std::remove_cv_t<T>>(*self.to);
+            word[0] = simt_to_word< ::std::remove_cv_t<T>>(*self.to);
     }
     SIMT_INLINE void take(const simt_ptx_output &self, const uint64_t *word)
     {
         if constexpr (slots == 2)
             __builtin_memcpy(self.to, word, 16);
         else
-            *self.to = simt_from_word<std::remove_cv_t<T>>(word[0]);
+            *self.to = simt_from_word< ::std::remove_cv_t<T>>(word[0]);
     }
     SIMT_INLINE void give_late(const simt_ptx_output &self, uint64_t *, void **place)
     {
@@ -213,7 +213,7 @@ template <char LETTER> struct simt_ptx_in<LETTER, false> {
 #define simt_out(constraint, operand)                                                                        \
     simt_ptx_out<simt_ptx_letter(constraint), (constraint)[0] == '+'>(operand)
 #define simt_in(constraint, operand)                                                                         \
-    simt_ptx_in<simt_ptx_letter(constraint), std::is_lvalue_reference<decltype((operand))>::value>::of(operand)
+    simt_ptx_in<simt_ptx_letter(constraint), ::std::is_lvalue_reference<decltype((operand))>::value>::of(operand)
 /** @brief For the constraint n, whose operand must be a constant expression. */
 #define simt_constant(constraint, operand)                                                                   \
     simt_ptx_in<simt_ptx_letter(constraint), false>::of(__extension__({                                      \
