@@ -1,5 +1,5 @@
 # Builds one program of tests/simt/programs (or counters) for the software device and runs it in three orders
-# of threads, each on one worker and on two:
+# of threads, on one worker and on two:
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
@@ -37,13 +37,13 @@ function(run_program order workers)
     endif()
 endfunction()
 
+# The number of workers and the order of threads do not depend on each other: each is tried, not each with each.
+run_program(forward 1)
+run_program(forward 2)
 if(NOT DEFINED ORDERS)
-    set(ORDERS forward reverse random:7)
+    run_program(reverse 2)
+    run_program(random:7 1)
 endif()
-foreach(order IN LISTS ORDERS)
-    run_program(${order} 1)
-    run_program(${order} 2)
-endforeach()
 file(STRINGS "${SOURCE}" hopper REGEX "hopper[.]h|wgmma" LIMIT_COUNT 1)
 if(NOT hopper STREQUAL "")
     set(ENV{SIMT_ASYNC} early)
