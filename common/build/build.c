@@ -75,10 +75,13 @@ static void add_files(struct sha256 *hash, const char *folder, const char *patte
 
 /* ---- the two compilers -------------------------------------------------------------------------------- */
 
-/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. */
-static char *code_for_this_gpu(void)
+/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. Lessons 15 and 16 use what
+ * sm_90a alone has, of which later GPUs take no PTX. */
+static char *code_for_this_gpu(const char *lesson)
 {
     int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
+    if (arch == 90 && strstr(lesson, "_hopper_") != NULL)
+        return format_string("-gencode=arch=compute_90a,code=sm_90a");
     const char *list = places.cuda_architectures;
     for (char *word; (word = next_word(&list, ';')); free(word)) {
         int value = atoi(word);
@@ -102,9 +105,9 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
     }
     if (recipe->device == DEVICE_GPU) {
         const char *less = getenv("WARPWISE_GPU_OPTIMISE"); /* likewise: nvcc's flags instead of these */
-        argument_add_words(list, "-std=c++17 -cudart static");
+        argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
         argument_add_words(list, less && *less ? less : "-O3 -lineinfo");
-        argument_add(list, code_for_this_gpu());
+        argument_add(list, code_for_this_gpu(recipe->lesson->name));
         if (*places.cuda_host) {
             argument_add(list, "-ccbin");
             argument_add(list, places.cuda_host);

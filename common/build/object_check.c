@@ -14,7 +14,7 @@
 #include "course/device.h"
 #include "object_file.h"
 
-enum { CONSTANT_BYTES = 64 << 10 };
+enum { CONSTANT_BYTES = 64 << 10, VARIABLE_BYTES = 64 << 10 /* as on the software device */ };
 
 /* ---- the lists ----------------------------------------------------------------------------------------- */
 
@@ -330,6 +330,10 @@ static int check_sections(const struct object *object, const struct object_rules
         const char *name = object_section_name(object, section);
         int starts =
             section->sh_type == SHT_INIT_ARRAY || begins(name, ".init_array") || begins(name, ".ctors");
+        if (strcmp(name, ".nv_fatbin") == 0 && object_holds(object, section->sh_offset, section->sh_size) &&
+            object_device_bytes(object->data + section->sh_offset, section->sh_size) > VARIABLE_BYTES)
+            return refuse(finding, NULL,
+                          "has more than 64 KB of __device__ variables, room for more than tables", "");
         if (strcmp(name, "simt_constant") == 0) constant_bytes += section->sh_size;
         if (constant_bytes > CONSTANT_BYTES)
             return refuse(finding, NULL, "has more than 64 KB of __constant__ variables, which no GPU has",

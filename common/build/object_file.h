@@ -29,5 +29,8 @@ int object_holds(const struct object *object, uint64_t offset, uint64_t bytes);
 /** @brief Names, "" where there is none. */
 const char *object_symbol_name(const struct object *object, const Elf64_Sym *symbol);
 const char *object_section_name(const struct object *object, const Elf64_Shdr *section);
+/** @brief Of the @p length bytes of a section .nv_fatbin: what the variables of its largest machine code take, constants
+ *         aside. 0 where there is none, or none that is not compressed. */
+uint64_t object_device_bytes(const unsigned char *bytes, size_t length);
 
 #endif

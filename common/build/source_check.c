@@ -303,29 +303,20 @@ static const char *const forbidden_attributes[] = {"constructor",
                                                    NULL};
 
 /* Copies are not among them: as built-ins they would pass unseen by the software device. */
-static const char *const harmless_builtins[] = {"inff",         "inf",
-                                                "nanf",         "nan",
-                                                "nansf",        "huge_val",
-                                                "huge_valf",    "expect",
-                                                "unreachable",  "constant_p",
-                                                "popcount",     "popcountl",
-                                                "popcountll",   "clz",
-                                                "clzl",         "clzll",
-                                                "ctz",          "ctzl",
-                                                "ctzll",        "ffs",
-                                                "ffsl",         "ffsll",
-                                                "offsetof",     "assume_aligned",
-                                                "prefetch",     "isnan",
-                                                "isinf",        "isfinite",
-                                                "signbit",      "fabsf",
-                                                "fabs",         "sqrtf",
-                                                "sqrt",         "bswap32",
-                                                "bswap64",      "is_constant_evaluated",
-                                                "bit_cast",     "addressof",
-                                                "trap",         "types_compatible_p",
-                                                "choose_expr",  "add_overflow",
-                                                "sub_overflow", "mul_overflow",
-                                                "assume",       NULL};
+static const char *const harmless_builtins[] = {
+    "inff",        "inf",          "nanf",         "nan",
+    "nansf",       "huge_val",     "huge_valf",    "expect",
+    "unreachable", "constant_p",   "popcount",     "popcountl",
+    "popcountll",  "clz",          "clzl",         "clzll",
+    "ctz",         "ctzl",         "ctzll",        "ffs",
+    "ffsl",        "ffsll",        "offsetof",     "assume_aligned",
+    "prefetch",    "isnan",        "isinf",        "isfinite",
+    "signbit",     "fabsf",        "fabs",         "sqrtf",
+    "sqrt",        "bswap32",      "bswap64",      "is_constant_evaluated",
+    "bit_cast",    "addressof",    "trap",         "types_compatible_p",
+    "choose_expr", "add_overflow", "sub_overflow", "mul_overflow",
+    "assume",      "FILE",         "LINE",         "FUNCTION",
+    NULL};
 
 static int check_builtin(struct check *check, const struct word *token)
 {

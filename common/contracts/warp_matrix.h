@@ -20,18 +20,14 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "shared_address.h"
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 /** @brief 1 where these instructions exist; not for those who include this file. */
 #define WARP_MATRIX 1
 #else
 #define WARP_MATRIX 0 /* a translation for a GPU on which the kernel is never launched */
 #endif
-
-/** @brief The address of @p pointer within shared memory, as instructions with `.shared` take it. */
-__device__ inline uint32_t shared_address(const void *pointer)
-{
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
 
 /**
  * @brief Starts to copy 16 bytes from device to shared memory; @p there 0: 16 zero bytes, and @p from is not read.

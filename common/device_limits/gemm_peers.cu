@@ -37,6 +37,9 @@ static const struct peer_shape {
     {"f16/square_1024", 1024, 0, 0, CUDA_R_16F, CUDA_R_16F},
     {"f16/square_2048", 2048, 0, 0, CUDA_R_16F, CUDA_R_16F},
     {"f16/square_4096", 4096, 0, 0, CUDA_R_16F, CUDA_R_16F},
+    {"f16/square_4096_nt", 4096, 0, 1, CUDA_R_16F, CUDA_R_16F},
+    {"f16/square_8192", 8192, 0, 0, CUDA_R_16F, CUDA_R_16F},
+    {"f16/square_8192_nt", 8192, 0, 1, CUDA_R_16F, CUDA_R_16F},
     {"s32/square_4096_nt", 4096, 0, 1, CUDA_R_8I, CUDA_R_32I},
     {"s32/square_8192_nt", 8192, 0, 1, CUDA_R_8I, CUDA_R_32I},
 };

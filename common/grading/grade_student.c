@@ -58,6 +58,8 @@ static void put_finding(const char *log, const struct grade_row *row, struct tex
     text_free(&lines);
 }
 
+#define AGAIN "  - again: `build/bin/warpwise "
+
 /* The commands use the public seed: other numbers of the same kind, which nearly always show the same
  * mistake. */
 static void put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
@@ -79,8 +81,8 @@ static void put_failures(const struct grade_lesson *lesson, const struct grade_r
             put_markdown(out, row->pattern);
             text_print(out, "\n");
         }
-        text_print(out, "  - again: `build/bin/warpwise check %s --case %s --device %s`\n", lesson->number,
-                   row->test_case, device_name(result->device));
+        text_print(out, AGAIN "check %s --case %s --device %s`\n", lesson->number, row->test_case,
+                   device_name(result->device));
     }
     if (failed > CASES_TOLD) text_print(out, "- and %zu more\n", failed - CASES_TOLD);
     if (failed) text_print(out, "\n");
@@ -135,6 +137,7 @@ static void put_lesson(const struct grade_lesson *lesson, const struct grade_sco
 
 void grade_student_report(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
 {
+    const size_t start = out->length;
     text_print(out, "# ");
     put_markdown(out, sheet->student);
     text_print(out, "\n\n");
@@ -149,9 +152,10 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
         text_print(out, "\n\n");
     }
     for (size_t i = 0; i < book->lesson_count; i++) put_lesson(&book->lessons[i], &sheet->scores[i], out);
-    text_print(out,
-               "Graded with inputs that are not public; the commands above use the public ones, which are of "
-               "the same kind.\n");
+    text_print(out, "Graded with inputs that are not public%s.\n",
+               strstr(out->data + start, AGAIN) == NULL
+                   ? ""
+                   : "; the commands above use the public ones, which are of the same kind");
     if (!book->whole) {
         text_print(out, "\n");
         put_markdown(out, grade_isolation_note(book));

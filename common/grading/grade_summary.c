@@ -334,6 +334,26 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
     if (count) text_print(out, "</ul>\n");
 }
 
+/* The first thing that the compiler or the linker did not like. */
+static void put_first_error(const struct grade_result *result, struct text *out)
+{
+    static const char *const words[] = {"error:", "undefined reference", "multiple definition"};
+    for (const char *line = result->log, *end; *line != '\0'; line = *end != '\0' ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        char *text = format_string("%.*s", (int)(end - line), line);
+        int is_error = 0;
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            is_error |= strstr(text, words[i]) != NULL;
+        if (is_error) {
+            text_print(out, ": <code>");
+            put_xml(out, text + strspn(text, " \t"));
+            text_print(out, "</code>");
+        }
+        free(text);
+        if (is_error) return;
+    }
+}
+
 /* Why a lesson came to nothing before it was run: what the student will ask about, with the log that answers. */
 static void put_reasons(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
@@ -357,6 +377,7 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
             put_xml(out, sheets[s].shown);
             text_print(out, "</th><td>%s</td><td>%s</td><td>", book->lessons[i].name, score->state);
             put_xml(out, result->sentence);
+            if (strcmp(score->state, "BUILD_ERROR") == 0) put_first_error(result, out);
             text_print(out, " (<a href=\"students/%s/log.txt\">log</a>)</td></tr>\n", sheets[s].folder);
         }
     }

@@ -58,6 +58,13 @@ static int open_device(struct wire_header *image)
     return 0;
 }
 
+/* As on the software device: what kernels take with malloc() outlives a launch, and is no place for a result. */
+static void limit_heap(void)
+{
+    cudaDeviceSetLimit(cudaLimitMallocHeapSize, WIRE_OWN_BYTES);
+    cudaGetLastError(); /* a device that has it no smaller keeps what it has */
+}
+
 /* What a driver puts off until it is asked for, it is asked for now: memory, a stream, an event, a launch of
  * its own. Once the runner is locked it would be refused what it needs for the first of each. */
 static void warm_up_driver(void)
@@ -118,6 +125,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
     int gpu = simt_lines_prepare == NULL;
     if (locked && !gpu) simt_lines_prepare();
     int failed = open_device(image) != 0;
+    if (locked && gpu && !failed) limit_heap();
     if (locked && gpu && !failed) warm_up_driver();
     if (locked) lock_runner(gpu);
     if (boundary_open != NULL && simt_seal_settings != NULL) simt_seal_settings();

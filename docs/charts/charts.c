@@ -84,7 +84,10 @@ static int draw_ladder(const struct records *records, const char *folder)
     for (int i = 0; i < count; i++) {
         double top = y.to + 34.0 * i + 6, ms = steps[i]->value / 1e3;
         int f16 = strcmp(steps[i]->kernel, "f16") == 0;
-        svg_text(&svg, 100, top + 15, 13, SVG_END, "ink", "%s%s", steps[i]->lesson, f16 ? " in f16" : "");
+        svg_text(&svg, 100, top + 15, 13, SVG_END, "ink", "%s%s", steps[i]->lesson,
+                 f16                                     ? " in f16"
+                 : strcmp(steps[i]->kernel, "bf16") == 0 ? " in bf16"
+                                                         : "");
         svg_rect(&svg, x.from, top, axis_place(&x, ms) - x.from, 22, f16 ? "b" : "a", "none");
         svg_text(&svg, axis_place(&x, ms) + 7, top + 15, 12.5, SVG_START, "ink",
                  ms < 10 ? "%.2f ms, %.1f×" : "%.1f ms, %.1f×", ms, steps[0]->value / steps[i]->value);
@@ -319,40 +322,57 @@ static int draw_sweep(const struct records *records, const struct sweep *sweep, 
     return svg_write(&svg, path, sweep->title);
 }
 
-/* ---- the steps to lesson 10's product ---------------------------------------------------------------------------------- */
+/* ---- the steps to a lesson's kernel, beside what a library takes ---------------------------------------------------- */
 
-static int draw_steps(const struct records *records, const char *folder)
+static const struct steps {
+    const char *file, *lesson, *problem, *title;
+} STEPS[] = {
+    {"product_steps", "10", "square_4096", "4096³ in f32, step by step"},
+    {"attention_steps", "12", "heads_32_len_8192_d128", "8192 tokens, 32 heads of 128, in f16, step by step"},
+    {"hopper_steps", "15", "square_8192_nt", "8192³ in f16, step by step"},
+    {"hopper_attention_64_steps", "16", "heads_64_len_8192_d64",
+     "8192 tokens, 64 heads of 64, in f16, step by step"},
+    {"hopper_attention_128_steps", "16", "heads_32_len_8192_d128",
+     "8192 tokens, 32 heads of 128, in f16, step by step"},
+};
+
+/* Of a step, or of a library; the part of the case does not matter but that it is f16's, where there are others. */
+static int is_of_steps(const struct record *record, const struct steps *steps)
 {
-    static const char SIZE[] = "square_4096";
+    int library = strcmp(record->kernel, "cuDNN") == 0 || strncmp(record->kernel, "PyTorch", 7) == 0;
+    return strcmp(record->lesson, steps->lesson) == 0 && strcmp(record->metric, "tflops") == 0 &&
+           strncmp(record->case_name, "bf16/", 5) != 0 && strcmp(problem(record), steps->problem) == 0 &&
+           (is_step(record, "step ") || library);
+}
+
+static int draw_steps(const struct records *records, const struct steps *steps, const char *folder)
+{
     const struct record *bars[32];
     int count = 0;
     double most = 0;
     for (size_t i = 0; i < records->count && count < 32; i++) {
-        const struct record *record = &records->at[i];
-        if (!is_step(record, "step ") || strcmp(record->metric, "tflops") != 0 ||
-            strcmp(problem(record), SIZE) != 0)
-            continue;
-        bars[count++] = record;
-        most = fmax(most, record->value);
+        if (!is_of_steps(&records->at[i], steps)) continue;
+        bars[count++] = &records->at[i];
+        most = fmax(most, records->at[i].value);
     }
-    if (count == 0) return 0;
+    if (count == 0) return 0; // not measured yet
     struct svg svg = {.width = 760, .height = 78 + 30.0 * count};
-    struct axis x = {0, most * 1.12, 170, 720, 0};
-    svg_title(&svg, 16, 24, 15, SVG_START, "4096³ in f32, step by step, on an %s", device_of(records));
+    struct axis x = {0, most * 1.12, 190, 720, 0};
+    svg_title(&svg, 16, 24, 15, SVG_START, "%s, on an %s", steps->title, device_of(records));
     svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "TFLOP/s: longer is faster");
-    for (int i = 0; i < count;
-         i++) { // names are "step 1 naive": as they are sorted in the file, so in the chart
+    for (int i = 0; i < count; i++) { // "step 1 naive": as they are sorted in the file, so in the chart
         double top = 56 + 30.0 * i;
-        int vendor = strstr(bars[i]->kernel, "cuBLAS") != NULL;
-        svg_text(&svg, 160, top + 15, 13, SVG_END, "ink", "%s", bars[i]->kernel + strlen("step "));
-        svg_rect(&svg, x.from, top, fmax(axis_place(&x, bars[i]->value) - x.from, 1), 21, vendor ? "b" : "a",
+        const char *name = bars[i]->kernel;
+        int step = strncmp(name, "step ", 5) == 0, library = !step || strstr(name, "cuBLAS") != NULL;
+        svg_text(&svg, 180, top + 15, 13, SVG_END, "ink", "%s", step ? name + strlen("step ") : name);
+        svg_rect(&svg, x.from, top, fmax(axis_place(&x, bars[i]->value) - x.from, 1), 21, library ? "b" : "a",
                  "none");
         svg_text(&svg, axis_place(&x, bars[i]->value) + 7, top + 15, 12.5, SVG_START, "ink", "%.1f",
                  bars[i]->value);
     }
     char path[1024];
-    path_of(path, sizeof path, folder, "product_steps");
-    return svg_write(&svg, path, "Speed of each step of lesson 10");
+    path_of(path, sizeof path, folder, steps->file);
+    return svg_write(&svg, path, steps->title);
 }
 
 /* ---- decode: bytes a second, beside a copy ---------------------------------------------------------------------------- */
@@ -398,8 +418,10 @@ int main(int count, char **arguments)
     char *there = read_whole(arguments[2]);
     if (there != NULL) simt = read_records(arguments[2]);
     free(there);
-    int status = draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) |
-                 draw_decode(&gpu, arguments[3]) | draw_steps(&gpu, arguments[3]);
+    int status =
+        draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) | draw_decode(&gpu, arguments[3]);
+    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++)
+        status |= draw_steps(&gpu, &STEPS[i], arguments[3]);
     for (size_t i = 0; i < sizeof SWEEPS / sizeof SWEEPS[0]; i++)
         status |= draw_sweep(&gpu, &SWEEPS[i], arguments[3]);
     status |= write_measured_page(&gpu, &simt, arguments[3], arguments[4]);

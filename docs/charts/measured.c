@@ -118,7 +118,10 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
         {"heads_sweep", "One block a head needs heads: lesson 04 beside lesson 02."},
         {"decode", "Lesson 06: bytes a second."},
         {"product_sweep", "Products by size."},
-        {"product_steps", "The steps to lesson 10, in f32 at 4096."}};
+        {"product_steps", "The steps to lesson 10, in f32 at 4096."},
+        {"attention_steps", "The steps to lesson 12, beside FlashAttention-2 and cuDNN."},
+        {"hopper_attention_64_steps", "The steps to lesson 16, head_dim 64."},
+        {"hopper_attention_128_steps", "The steps to lesson 16, head_dim 128."}};
     static struct lesson_folder lessons[LESSONS_MAX];
     int count = find_lessons(tree, lessons);
     struct text out = {0};

@@ -1,9 +1,11 @@
 # A class of 200 with planted verdicts, graded in one run; then once more, killed at random moments; the grades must
 # be those planted, and the same bytes. Takes some minutes: label selftest.
-#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] -P class.cmake
+# With FULL=N only every N-th ten of the class is like that; in the others there are hostile files, files that do not compile, and
+# empty ones: a large class in little time.
+#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] [-DFULL=1] -P class.cmake
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../apply_mutant.cmake)
-foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2)
+foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2 FULL=1)
     string(REGEX MATCH "(.*)=(.*)" found ${setting})
     if(NOT DEFINED ${CMAKE_MATCH_1})
         set(${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
@@ -47,11 +49,14 @@ list(LENGTH mutants mutant_count)
 list(LENGTH variants variant_count)
 list(LENGTH exploits exploit_count)
 math(EXPR last "${STUDENTS} - 13")
-math(EXPR with_second "${STUDENTS} / 10")
+math(EXPR with_second "${STUDENTS} / 10 / ${FULL}")
 foreach(number RANGE 1 ${last})
     math(EXPR kind "${number} % 10")
     math(EXPR turn "${number} / 10")
-    if(kind LESS 2)
+    math(EXPR apart "${turn} % ${FULL}")
+    if(apart GREATER 0 AND kind LESS 7)
+        plant(student_${number} ${WORK}/empty.cu "NOT_STARTED")
+    elseif(kind LESS 2)
         plant(student_${number} ${solution} "PASS")
     elseif(kind EQUAL 2)
         math(EXPR index "${turn} % ${variant_count}")

@@ -41,7 +41,10 @@ foreach(lesson IN LISTS stepped)
                  COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/README.md -DSKELETON=${folder}/${topic}.cu -DSOLUTION=${solution}
                          -DWARPWISE=$<TARGET_FILE:warpwise> -DLESSON=${number} -DWORK=${PROJECT_BINARY_DIR}/docs/steps/${lesson}
                          -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/steps.cmake)
-        set_tests_properties(docs.steps.${lesson} PROPERTIES TIMEOUT 600 ENVIRONMENT WARPWISE_SIMT_OPTIMISE=-Og)
+        set_tests_properties(docs.steps.${lesson} PROPERTIES TIMEOUT 600 ENVIRONMENT WARPWISE_SIMT_OPTIMISE=-O0)
+        if(lesson MATCHES "_hopper_") # a build takes three seconds
+            set_tests_properties(docs.steps.${lesson} PROPERTIES LABELS selftest)
+        endif()
     endif()
 endforeach()
 add_unit_test(docs SOURCES docs/unit.c LIBRARIES docs_text)

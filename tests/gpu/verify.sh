@@ -49,7 +49,11 @@ sanitized_cases() {
              s32/tiles_516x132 s32/chunk_ends_within_lines s32/n_tail_rows_aligned dequantised/k_513 dequantised/edge_129_128_127 \
              dequantised/few_sms_by_bytes dequantised/scales_nan dequantised/to_infinity ;;
     14) echo f32/causal_blind_rows f32/gqa_3 tensor/prime_97x131_f16 tensor/head_dim_128_tail_bf16 \
-        deterministic/slices_3_f16 deterministic/slices_unseen_f32 ;;
+        deterministic/slices_3_f16 deterministic/slices_unseen_f16 ;;
+    15) echo f16/one_stage f16/ring_and_one f16/square_128 f16/nt_129_127_131 f16/tn_127_131_129 f16/a_by_hand f16/c_by_hand \
+             f16/between_rows_tt f16/gpu_medium_rim_tt f16/gpu_large_rim_tn bf16/one_stage bf16/m_129_n_65 bf16/skinny_16 ;;
+    16) echo f16/rows_129_keys_129 f16/causal_320 f16/causal_400_two_consumers f16/nan_behind_mask_150 f16/refilled_640 \
+             f16/tiles_of_a_block bf16/ring_twice_640 ;;
     esac
 }
 
@@ -71,6 +75,7 @@ counted_cases() {
     12) echo f16/qwen3_8b_prefill_8 f16/two_tiles_causal_130 f16/head_dim_256_tail ;;
     13) echo s32/square_256 s32/square_256_nt s32/nt_129_127_131 dequantised/square_256_nt ;;
     14) echo f32/heads_2_len_128 tensor/heads_2_len_128_f16 deterministic/heads_2_len_128_f16 ;;
+    15) echo f16/square_256_nt f16/a_begins_at_8_bytes f16/c_begins_at_8_bytes ;;
     esac
 }
 
@@ -89,8 +94,12 @@ step_tour() {
 step_programs() {
     local wrong=0 file name
     mkdir -p build/nvcc
+    # What only one architecture has (wgmma, setmaxnreg) is asked for by the name that ends in "a".
+    local architecture=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -cd 0-9)
+    [ "$architecture" != sm_90 ] || architecture=sm_90a
     ls tests/simt/programs/*.cu lessons/*.cu | xargs -P "$jobs" -I{} sh -c \
-        'nvcc -std=c++17 -arch=native -Icommon/contracts -Icommon/decode "$1" -o build/nvcc/"$(basename "$1" .cu)" || echo "does not build: $1"' - {}
+        'nvcc -std=c++17 -arch=$2 -Icommon/contracts -Icommon/decode -Itests/simt "$1" -o build/nvcc/"$(basename "$1" .cu)" -lcuda -lcublas -lcurand ||
+            echo "does not build: $1"' - {} "$architecture"
     for file in tests/simt/programs/*.cu lessons/*.cu; do
         name=$(basename "$file" .cu)
         if build/nvcc/"$name" >build/nvcc/"$name".log 2>&1; then
@@ -117,12 +126,28 @@ step_ladder() {
     if python3 -c 'import torch' 2>/dev/null; then
         python3 tests/gpu/time_attention.py | tee "$out/peers_12.csv" || wrong=1
     fi
+    step_hopper_ladder || wrong=1
     return "$wrong"
+}
+
+# The steps of lesson 15 beside cuBLAS in one run, those of lesson 16 in another, where the GPU has what they need; with PyTorch,
+# lesson 16 beside cuDNN and FlashAttention-2.
+step_hopper_ladder() {
+    [ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1)" = 9.0 ] || return 0
+    nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a -DWARPWISE_HAVE_CUBLAS -Icommon/contracts \
+        -Ilessons/15_hopper_gemm solutions/15_hopper_gemm/steps/ladder.cu -lcublas -o build/nvcc/hopper_ladder &&
+        build/nvcc/hopper_ladder 1024 2048 4096 8192 | tee "$out/hopper_ladder.csv" || return 1
+    nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a -Icommon/contracts -Ilessons/16_hopper_attention \
+        solutions/16_hopper_attention/steps/ladder.cu -o build/nvcc/hopper_attention_ladder &&
+        build/nvcc/hopper_attention_ladder 1024 2048 8192 | tee "$out/hopper_attention_ladder.csv" || return 1
+    if python3 -c 'import torch' 2>/dev/null; then
+        python3 tests/gpu/time_hopper_attention.py | tee "$out/peers_16.csv"
+    fi
 }
 
 # The solutions' kernels for this device, as many at a time as there are processors: the steps that run them find them built.
 build_solutions() {
-    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14} |
+    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16} |
         xargs -P "$jobs" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only
 }
 
@@ -130,7 +155,7 @@ build_solutions() {
 step_bench() {
     local number wrong=0
     build_solutions
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16}; do
         build/bin/warpwise bench "$number" --solution --device "$device" --record || wrong=1
     done
     cp docs/results/*.csv "$out"
@@ -158,7 +183,7 @@ step_sanitize() {
     local wrong=0 number tool case name
     rm -rf build/sanitizer
     mkdir -p build/sanitizer
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16}; do
         for case in $(sanitized_cases "$number"); do echo "$number $case"; done
     done >build/sanitizer/cases
     export device
@@ -218,7 +243,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14}; do
+    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16}; do
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software

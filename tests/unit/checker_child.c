@@ -47,7 +47,6 @@ static const struct trial {
     {"kill_group", DEVICE_SIMT, STATE_PASS, ""},
     {"shrink", DEVICE_SIMT, STATE_PASS, ""},
     {"daemon", DEVICE_SIMT, STATE_PASS, ""},
-    {"memory", DEVICE_SIMT, STATE_CRASH, "memory"},
     {"flood", DEVICE_SIMT, STATE_FAIL, "right, but it prints"},
     {"prints", DEVICE_SIMT, STATE_FAIL, "right, but it prints"},
     {"guard", DEVICE_GPU, STATE_FAIL, "12 bytes past the end of out"},
@@ -198,6 +197,17 @@ static void try_many_late(void)
     expect(verdict_of(check, "merge/property_random")->state == STATE_TIMEOUT, "hang", "the first");
     expect(verdict_of(check, "merge/large")->state == STATE_TIMEOUT, "hang", "the last");
     expect(time(NULL) - begin < 30, "hang", "took the time limit for every case");
+    free(check);
+}
+
+/* Nor does a kernel that takes all memory take it for each case. */
+static void try_many_greedy(void)
+{
+    struct check *check = checked("memory", DEVICE_SIMT, "merge/property_random", NULL);
+    const struct verdict *verdict = verdict_of(check, "merge/property_random");
+    expect(verdict->state == STATE_CRASH && strstr(verdict->headline, "memory") != NULL, "memory",
+           verdict->headline);
+    expect(check->greedy[0] == 2, "memory", "was taken for every case");
     free(check);
 }
 
@@ -366,6 +376,7 @@ int main(void)
     unlink(mark);
     try_two_cases();
     try_many_late();
+    try_many_greedy();
     try_parts_apart();
     try_total_limit();
     try_killed();

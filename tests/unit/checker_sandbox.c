@@ -297,11 +297,12 @@ static void try_crowd(enum sandbox_isolation isolation)
         if ((member[i] = fork()) == 0)
             for (;;) continue;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    expect(run("busy", "0.15", isolation, SANDBOX_RUNNER, 0.3) == SANDBOX_DONE, "busy",
+    /* Between its beginning and its first turn on the processor nothing says that it waits: the limit leaves room for that. */
+    expect(run("busy", "0.3", isolation, SANDBOX_RUNNER, 0.75) == SANDBOX_DONE, "busy",
            "late on a busy machine");
     clock_gettime(CLOCK_MONOTONIC, &end);
     double real = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
-    if (real < 0.3) printf("the crowd left it enough: %.2f s for 0.15 s\n", real);
+    if (real < 0.75) printf("the crowd left it enough: %.2f s for 0.3 s\n", real);
     expect(run("busy", "9", isolation, SANDBOX_RUNNER, 0.1) == SANDBOX_LATE, "busy", "not late");
     expect(run("hang", "0", isolation, SANDBOX_RUNNER, 0.1) == SANDBOX_LATE, "hang", "not late in a crowd");
     for (int i = 0; i < CROWD; i++) kill(member[i], SIGKILL);

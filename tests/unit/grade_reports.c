@@ -833,6 +833,32 @@ static void test_visibility(struct grade_book *book, const struct grade_sheet *s
     book->setting[GRADE_VISIBILITY] = NULL;
 }
 
+/* A file that does not compile: the class's page has the first error, and its report promises no commands. Bob's from here on. */
+static void test_broken(struct grade_book *book)
+{
+    struct grade_result broken = make_result("bob", DEVICE_SIMT, "BUILD_ERROR");
+    struct grade_sheet *sheets;
+    struct text page = {0}, report = {0}, other = {0};
+    free(broken.sentence);
+    free(broken.log);
+    broken.sentence = copy_string("it does not compile");
+    broken.log = copy_string("in one():\n  alpha.cu:3:1: error: no <b>\n  alpha.cu:4:1: error: nor this\n");
+    grade_book_put(book, &broken);
+    EXPECT(grade_sheets_make(book, &sheets) == EXIT_PASS);
+    grade_summary(book, sheets, &page);
+    EXPECT(read_xml(page.data, 1, tell_html));
+    EXPECT(
+        strstr(page.data, ">it does not compile: <code>alpha.cu:3:1: error: no &lt;b&gt;</code> (<a href"));
+    grade_student_report(book, &sheets[BOB], &report);
+    EXPECT(strstr(report.data, "not public.\n"));
+    grade_student_report(book, &sheets[0], &other);
+    EXPECT(strstr(other.data, "not public; the commands above use the public ones"));
+    text_free(&page);
+    text_free(&report);
+    text_free(&other);
+    grade_sheets_free(book, sheets);
+}
+
 int main(int count, char **words)
 {
     struct grade_book book;
@@ -859,6 +885,7 @@ int main(int count, char **words)
     EXPECT(mkdtemp(folder) != NULL);
     EXPECT(grade_reports(&book, sheets, count > 1 ? words[1] : folder) == EXIT_PASS);
     grade_sheets_free(&book, sheets);
+    test_broken(&book);
     remove_tree(folder);
     printf("%d failures\n", failures);
     return failures != 0;

@@ -299,31 +299,106 @@ int main()
         }, p);
 }
 ]=])
+# Compiled with -DWRONG, the lines of FILE that end with "// here" are refused in words like PATTERN, and no others.
+function(expect_here what file pattern)
+    execute_process(COMMAND "${SIMTCC}" -DWRONG ${ARGN} -c ${file} -o wrong.o WORKING_DIRECTORY "${WORKDIR}"
+                    RESULT_VARIABLE code ERROR_VARIABLE errors)
+    string(REGEX MATCHALL "[0-9]+: error: [^\n]*${pattern}" refused "${errors}")
+    list(TRANSFORM refused REPLACE ":.*" "")
+    list(SORT refused COMPARE NATURAL)
+    list(REMOVE_DUPLICATES refused)
+    set(expected "")
+    set(number 0)
+    file(READ "${WORKDIR}/${file}" text)
+    string(REGEX REPLACE "[][;\\\\]" "_" text "${text}")
+    string(REPLACE "\n" ";" text "${text}")
+    foreach(line IN LISTS text)
+        math(EXPR number "${number} + 1")
+        if(line MATCHES "// here$")
+            list(APPEND expected ${number})
+        endif()
+    endforeach()
+    if(NOT code STREQUAL "1" OR NOT "${refused}" STREQUAL "${expected}" OR EXISTS "${WORKDIR}/wrong.o")
+        message(SEND_ERROR "${what}: ends with ${code}, lines ${refused}, not ${expected}:\n${errors}")
+    endif()
+endfunction()
+
 if(NOT "$ENV{CXX}" MATCHES "clang")
     expect("what device code may call" 0 "^$" -c sides.cu)
     foreach(level -O0 -O2)
-        execute_process(COMMAND "${SIMTCC}" -DWRONG ${level} -c sides.cu -o wrong.o WORKING_DIRECTORY "${WORKDIR}"
-                        RESULT_VARIABLE code ERROR_VARIABLE errors)
-        string(REGEX MATCHALL "[0-9]+: error: [^\n]* is a host function, and the (kernel|device function) " refused "${errors}")
-        list(TRANSFORM refused REPLACE ":.*" "")
-        list(SORT refused COMPARE NATURAL)
-        set(expected "")
-        set(number 0)
-        file(READ "${WORKDIR}/sides.cu" text)
-        string(REGEX REPLACE "[][;\\\\]" "_" text "${text}")
-        string(REPLACE "\n" ";" text "${text}")
-        foreach(line IN LISTS text)
-            math(EXPR number "${number} + 1")
-            if(line MATCHES "// here$")
-                list(APPEND expected ${number})
-            endif()
-        endforeach()
-        if(NOT code STREQUAL "1" OR NOT "${refused}" STREQUAL "${expected}" OR EXISTS "${WORKDIR}/wrong.o")
-            message(SEND_ERROR "host functions in device code, ${level}: ends with ${code}, lines ${refused}, not ${expected}:\n${errors}")
-        endif()
+        expect_here("host functions in device code, ${level}" sides.cu "is a host function, and the (kernel|device function)" ${level})
     endforeach()
     expect("of a file that was preprocessed before" 0 "" -DWRONG -E sides.cu -o sides.ii)
     expect("it is refused, too" 1 "sides.cu:[0-9]+: error: scale is a host function.*write __device__" -c sides.ii -o wrong.o)
+endif()
+
+# ---- what the device would not see --------------------------------------------------------------------------------
+file(WRITE "${WORKDIR}/unseen.cu" [=[
+#include <cstdio>
+struct large {
+    float a[16];
+};
+struct pair {
+    float a, b;
+};
+__device__ __attribute__((noinline)) large made(float x)
+{
+    large l = {};
+    l.a[3] = x;
+    return l;
+}
+__device__ __attribute__((noinline)) float of(large x, const char *)
+{
+    return x.a[(int)threadIdx.x % 16];
+}
+__device__ pair inlined(float x)
+{
+    return {x, x};
+}
+struct base {
+    __device__ virtual large give(float x) { return made(x); }
+};
+struct further : base {
+    __device__ large give(float x) override { return made(x + 1); }
+};
+__device__ float (*volatile chosen)(float);
+__device__ __attribute__((noinline)) float twice(float x)
+{
+    return 2 * x;
+}
+__global__ void kernel(large *p, pair *pairs, base *b, large (*rows)[4])
+{
+    large here = made(1.0f), copy = p[1];
+    pairs[threadIdx.x] = inlined(here.a[3]);
+    p[0] = here;
+    printf("(*%d, *p) -> MEM[%f]\n", 3, of(copy, "(*p, p->a"));
+#ifdef WRONG
+    p[threadIdx.x] = made(1.0f); // here
+    p->a[0] = of(*p, "x"); // here
+    rows[1][threadIdx.x] = made(2.0f); // here
+    p[1] = b->give(1.0f); // here
+    here.a[0] = of(rows[2][1], "*"); // here
+#endif
+    p[2] = here;
+#ifdef WRONG
+    chosen = twice;
+    here.a[2] = chosen(here.a[1]); // here
+#endif
+    p[3] = here;
+}
+#ifdef RESULT
+__global__ large result_kernel() { return {}; }
+__global__ int number_kernel() { return 1; }
+#endif
+int main() {}
+]=])
+if(NOT "$ENV{CXX}" MATCHES "clang")
+    set(strict -O2 -fsanitize=object-size)
+    expect("structs that go by variables" 0 "^$" ${strict} -c unseen.cu)
+    expect_here("structs that go by pointers" unseen.cu "(which the software device does not see|which is not inlined, gives back a struct)"
+                ${strict})
+    expect("kernels with results" 1 "result_kernel must give back nothing.*number_kernel must give back nothing" -O2 -DRESULT -c unseen.cu
+           -o wrong.o)
 endif()
 
 # ---- the machine ------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "build/build_messages.h"
+#include "build/object_file.h"
 #include "build/source_check.h"
 #include "course/course.h"
 
@@ -194,8 +195,56 @@ static void test_messages(void)
     }
 }
 
+/* ---- variables in machine code for a GPU ------------------------------------------------------------------ */
+
+enum { SECTIONS = 5, NAMES_AT = sizeof(Elf64_Ehdr), SECTIONS_AT = NAMES_AT + 64, BEFORE = 3 };
+
+/* A fat binary, unaligned in its section, with sections of variables, of constants, and of variables with first values. */
+static size_t make_fat_binary(unsigned char *bytes, unsigned machine)
+{
+    static const char names[] = "\0.nv.global\0.nv.constant3\0.nv.global.init";
+    static const struct {
+        unsigned name, size;
+    } of[SECTIONS] = {{0, 0}, {1, 100000}, {12, 65536}, {26, 7}, {4000000000u, 1}};
+    Elf64_Ehdr header = {.e_machine = (Elf64_Half)machine, .e_shoff = SECTIONS_AT, .e_shnum = SECTIONS};
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    memset(bytes, 0x7f, BEFORE);
+    bytes += BEFORE;
+    memcpy(bytes, &header, sizeof header);
+    memcpy(bytes + NAMES_AT, names, sizeof names);
+    for (int i = 0; i < SECTIONS; i++) {
+        Elf64_Shdr section = {
+            .sh_name = of[i].name, .sh_size = of[i].size, .sh_offset = i == 0 ? NAMES_AT : 0};
+        memcpy(bytes + SECTIONS_AT + (size_t)i * sizeof section, &section, sizeof section);
+    }
+    return BEFORE + SECTIONS_AT + SECTIONS * sizeof(Elf64_Shdr);
+}
+
+static void test_device_bytes(void)
+{
+    unsigned char bytes[1024];
+    const size_t length = make_fat_binary(bytes, 190);
+    expect(object_device_bytes(bytes, length) == 100007, "variables with first values and without", NULL);
+    for (size_t cut = 0; cut <= length; cut++) { /* in a place of its own, whose end a sanitizer knows */
+        unsigned char *some = malloc(cut + 1);
+        if (some == NULL) exit(2);
+        memcpy(some, bytes, cut);
+        expect(object_device_bytes(some, cut) <= 100007, "a fat binary that was cut off", NULL);
+        free(some);
+    }
+    for (size_t i = BEFORE; i < length; i++) {
+        const unsigned char was = bytes[i];
+        bytes[i] = 0xff;
+        (void)object_device_bytes(bytes, length);
+        bytes[i] = was;
+    }
+    make_fat_binary(bytes, EM_X86_64);
+    expect(object_device_bytes(bytes, length) == 0, "code of another machine", NULL);
+}
+
 int main(void)
 {
+    test_device_bytes();
     test_texts();
     test_preprocessed();
     test_dependencies();

@@ -300,7 +300,7 @@ static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "out
 static unsigned kind_bit(int kind, int tiled, int dtype)
 {
     if (kind != ATTENTION_WHOLE || !tiled) return 1u << kind;
-    if (tiled == ATTENTION_TENSOR_TILES) return dtype == DTYPE_F16 ? C : B;
+    if (attention_on_tensor_cores(tiled)) return dtype == DTYPE_F16 ? C : B;
     return dtype == DTYPE_F16 ? H : T;
 }
 
@@ -311,7 +311,7 @@ static void settle(struct lesson_case *item, enum attention_kind kind, const str
     item->extent[EX_WORKSPACE] = (int)family->workspace;
     item->extent[EX_DTYPE] = (int)family->dtype;
     item->extent[EX_TILED] = (int)family->tiled;
-    if (family->tiled == ATTENTION_TENSOR_TILES && item->extent[AT_HEAD_DIM] == 32)
+    if (attention_on_tensor_cores((int)family->tiled) && item->extent[AT_HEAD_DIM] == 32)
         item->extent[AT_HEAD_DIM] = 64;
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     item->value[AT_KIND] = (int)kind;
@@ -437,8 +437,9 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
         const char *name;
         double scale;
     } odd_scale[] = {{"scale_nan", (double)NAN}, {"scale_infinite", (double)INFINITY}};
-    static const int refused[][5] = {
-        [ATTENTION_TILES] = {1, 16, 48, 96, 256}, [ATTENTION_TENSOR_TILES] = {1, 32, 96, 192, 512}};
+    static const int refused[][5] = {[ATTENTION_TILES] = {1, 16, 48, 96, 256},
+                                     [ATTENTION_TENSOR_TILES] = {1, 32, 96, 192, 512},
+                                     [ATTENTION_HOPPER_TILES] = {1, 32, 96, 192, 256}};
     for (int i = 0; i < 2 && count < capacity; i++, count++) {
         bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
         name_case(&cases[count], ATTENTION_WHOLE, family, odd_scale[i].name);
@@ -526,13 +527,13 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
 /* Mostly the smallest: the software device is slow. */
 static int tiled_head_dim(struct rng *rng, int large, int tiled)
 {
-    int die = rng_between(rng, 1, large ? 3 : 16), least = tiled == ATTENTION_TENSOR_TILES ? 64 : 32;
-    return die == 1 ? 2 * least : die == 2 ? 4 * least : least;
+    int die = rng_between(rng, 1, large ? 3 : 16), least = attention_on_tensor_cores(tiled) ? 64 : 32;
+    return die == 1 ? 2 * least : die == 2 && tiled != ATTENTION_HOPPER_TILES ? 4 * least : least;
 }
 
-/** The longest that an item's extents may be. */
+/** The longest that an item's extents may be, and its fewest keys. */
 struct extents {
-    int rows, keys, group, batch;
+    int rows, keys, group, batch, least_keys;
 };
 
 /* The software device is slow in rows: a block of threads each, as a rule. Of 32 items four have more than one tile of
@@ -540,11 +541,16 @@ struct extents {
 static struct extents longest_extents(const struct lesson_case *item, int index, int pairs)
 {
     int tiled = item->extent[EX_TILED];
-    if (item->devices == ON_GPU) return (struct extents){300, 300, 7, 3};
-    struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2};
+    if (item->devices == ON_GPU) return (struct extents){300, 300, 7, 3, pairs ? 2 : 1};
+    struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2, pairs ? 2 : 1};
     if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
     if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
+    if (tiled == ATTENTION_HOPPER_TILES && pairs && (index / 2) % 4 == 1) {
+        /* A tile of few keys, some of them hidden, and one of many: m of a row rises from one to the other, or it does not. */
+        longest.keys = 142;
+        longest.least_keys = 134;
+    }
     return longest;
 }
 
@@ -594,7 +600,7 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     item->extent[AT_HEADS] = item->extent[AT_KV_HEADS] * group;
     if (!large) longest.rows = longest.rows / (item->extent[AT_BATCH] * item->extent[AT_HEADS]);
     item->extent[AT_Q_LEN] = rng_between(&shape, pairs ? 2 : 1, longest.rows > 2 ? longest.rows : 2);
-    item->extent[AT_KV_LEN] = rng_between(&shape, pairs ? 2 : 1, longest.keys);
+    item->extent[AT_KV_LEN] = rng_between(&shape, longest.least_keys, longest.keys);
     item->extent[AT_HEAD_DIM] = item->extent[EX_TILED] ? tiled_head_dim(&shape, large, item->extent[EX_TILED])
                                                        : rng_between(&shape, 1, at_most(128, longest.keys));
     if (bad) {
@@ -604,6 +610,8 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     if (!pairs) item->value[AT_CAUSAL] = rng_between(&shape, 0, 1);
     if (!bad) vary_options(item, &shape);
+    if (longest.least_keys > 2)
+        item->real[AT_SCALE] = 0.4; /* it rises by about as much as a kernel may leave it behind */
     if (!bad && !pairs) vary_distribution(item, &shape);
     if (pairs && index % 2 == 1) item->distribution = DIST_OTHER_TAIL;
     if (bad) vary_bad(item, &shape);

@@ -31,8 +31,15 @@ enum attention_workspace {
 enum attention_tiles {
     NOT_TILED,
     ATTENTION_TILES, /**< head_dim 32, 64 or 128 */
-    ATTENTION_TENSOR_TILES /**< head_dim 64, 128 or 256, P rounded to the storage type, nothing on a GPU before sm_80 */
+    ATTENTION_TENSOR_TILES, /**< head_dim 64, 128 or 256, P rounded to the storage type, nothing on a GPU before sm_80 */
+    ATTENTION_HOPPER_TILES /**< head_dim 64 or 128, P rounded likewise, nothing on a GPU that is not of sm_90 */
 };
+
+/** @brief 1 where products run on tensor cores, which take P in 16 bits. */
+static inline int attention_on_tensor_cores(int64_t tiled)
+{
+    return tiled == ATTENTION_TENSOR_TILES || tiled == ATTENTION_HOPPER_TILES;
+}
 
 /**
  * @brief What makes one attention lesson differ from another.

@@ -19,7 +19,7 @@ enum storage attention_storage(const struct lesson_case *item)
 
 enum storage attention_storage_of_p(const struct lesson_case *item)
 {
-    return item->extent[EX_TILED] == ATTENTION_TENSOR_TILES ? attention_storage(item) : STORAGE_F32;
+    return attention_on_tensor_cores(item->extent[EX_TILED]) ? attention_storage(item) : STORAGE_F32;
 }
 
 size_t attention_workspace_row(int workspace, int kv_len, int head_dim)
@@ -94,7 +94,7 @@ int attention_hidden_from(const struct lesson_case *item)
  * its neighbours had to raise their maximum. */
 static double tail_size(const struct lesson_case *item, int index)
 {
-    return index == ATTENTION_K && item->extent[EX_TILED] == ATTENTION_TENSOR_TILES ? 8.0 : 1.0;
+    return index == ATTENTION_K && attention_on_tensor_cores(item->extent[EX_TILED]) ? 8.0 : 1.0;
 }
 
 static int visible_keys(const struct lesson_case *item, int row)

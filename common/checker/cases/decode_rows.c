@@ -25,6 +25,8 @@ static double trend(const struct decode_token *token)
         return 0.25 * (length - t);
     case DOMINANT:
         return t == length - length / 4 - 1 ? 40.0 : 0.0;
+    case EARLY:
+        return t == 2 ? 14.0 : 0.0;
     case FAINT:
         return t == length - length / 4 - 1 ? 22.0 : 0.0;
     case BELOW:
@@ -71,6 +73,7 @@ double decode_element(const struct decode_token *token, int d, double noise)
     case FALLING:
     case BELOW:
     case DOMINANT:
+    case EARLY:
         return key && d == 0 ? trend(token) * root : noise;
     default:
         return noise;
@@ -93,8 +96,8 @@ void decode_fill_cheaply(float *row, size_t count, struct rng *rng)
 void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
                        float *data)
 {
-    static const enum distribution trends[] = {RISING, FALLING,        DOMINANT,     BELOW,
-                                               FAINT,  NAN_WEIGHTLESS, NAN_OVERTAKEN};
+    static const enum distribution trends[] = {RISING, FALLING,        DOMINANT,      BELOW,
+                                               FAINT,  NAN_WEIGHTLESS, NAN_OVERTAKEN, EARLY};
     int trended = 0;
     for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++) trended |= distribution == trends[i];
     float first = distribution == BELOW ? (float)BELOW_QUERY : 1.0f;
@@ -114,6 +117,10 @@ const char *decode_purpose(enum distribution distribution)
         return "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first";
     case BELOW:
         return "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?";
+    case EARLY:
+        return "the third key takes nearly all the weight: the tiles behind it weigh less than a thousandth "
+               "each, and "
+               "count";
     case FAINT:
         return "one key, whose value is 0, takes nearly all the weight: weights of 1e-10 are all that comes "
                "out";

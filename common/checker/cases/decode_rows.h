@@ -18,6 +18,7 @@ enum distribution {
     FALLING,
     DOMINANT,
     BELOW, /* all scores near -20,000 */
+    EARLY, /* the third key lies 14 above all others: each later tile weighs less than a thousandth, and counts */
     FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
     NAN_KEY,
     NAN_VALUE,

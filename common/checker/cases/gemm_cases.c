@@ -14,20 +14,22 @@
 
 #include "gemm_inputs.h"
 
-/* Sets of families: plain, general with f32 storage, general with f16 storage (fewer cases: the same code), int8 to int32,
- * int8 dequantised (fewer cases). F stands before what floats alone have. */
+/* Sets of families: plain, general with f32 storage, general with f16 storage (fewer cases: the same code), the same with
+ * bf16, int8 to int32, int8 dequantised (fewer cases). F stands before what floats alone have. */
 enum {
     P = 1,
     G = 2,
     H = 4,
     I = 8,
     D = 16,
-    ALL = P | G | H | I | D,
+    B = 32,
+    HALVES = H | B,
+    ALL = P | G | HALVES | I | D,
     SIZES = P | G | I,
-    GENERAL = G | H,
+    GENERAL = G | HALVES,
     INT8 = I | D,
-    LAYOUTS = G | H | I,
-    F_ALL = P | G | H,
+    LAYOUTS = GENERAL | I,
+    F_ALL = P | GENERAL,
     F_SIZES = P | G
 };
 
@@ -248,20 +250,22 @@ static const struct bad_row BAD[] = {
     {"dtype_out_f16", P, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F16)},
     {"dtype_in_other", G, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F16)},
     {"dtype_out_other", G, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F16)},
-    {"dtype_in_other", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F32)},
-    {"dtype_out_other", H, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F32)},
+    {"dtype_in_other", HALVES, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F32)},
+    {"dtype_out_other", HALVES, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F32)},
     {"trans_a_negative", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_A, -1)},
     {"trans_b_2", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_TRANS_B, 2)},
-    {"dtype_in_bf16", F_ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_BF16)},
-    {"dtype_out_bf16", F_ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_BF16)},
+    {"dtype_in_f16", B, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_F16)},
+    {"dtype_out_f16", B, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_F16)},
+    {"dtype_in_bf16", F_ALL & ~B, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, DTYPE_BF16)},
+    {"dtype_out_bf16", F_ALL & ~B, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, DTYPE_BF16)},
     {"dtype_in_unknown", F_ALL, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_IN, 7)},
     {"dtype_out_unknown", F_ALL | D, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(GEMM_DTYPE_OUT, -1)},
-    {"misaligned_a", P | H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 1)},
-    {"misaligned_b", P | H, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 1)},
+    {"misaligned_a", P | HALVES, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 1)},
+    {"misaligned_b", P | HALVES, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 1)},
     {"misaligned_c", P | G | I, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 2)},
     {"misaligned_a", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_A, 2)},
     {"misaligned_b", G, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_B, 2)},
-    {"misaligned_c", H | D, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 1)},
+    {"misaligned_c", HALVES | D, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(GEMM_C, 1)},
 };
 
 /**
@@ -284,13 +288,18 @@ static const struct {
     {"dtype_unknown_and_misaligned", F_ALL | D, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
     {"choice_unknown_and_n_zero", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
     {"choice_unknown_and_dtype_bf16",
-     F_ALL,
+     F_ALL & ~B,
      KERNEL_UNSUPPORTED_DTYPE,
      {GEMM_DTYPE_IN, GEMM_CHOICE},
      {DTYPE_BF16, 9},
      -1},
     {"choice_unknown_and_misaligned", F_ALL, KERNEL_ALIGNMENT_ERROR, {GEMM_CHOICE}, {9}, GEMM_B},
-    {"dtype_bf16_and_misaligned", GENERAL, KERNEL_ALIGNMENT_ERROR, {GEMM_DTYPE_IN}, {DTYPE_BF16}, GEMM_B},
+    {"dtype_bf16_and_misaligned",
+     GENERAL & ~B,
+     KERNEL_ALIGNMENT_ERROR,
+     {GEMM_DTYPE_IN},
+     {DTYPE_BF16},
+     GEMM_B},
     {"n_zero_and_dtype_unknown", D, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_OUT}, {0, 7}, -1},
     {"k_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {131072, 131072}, -1},
     {"k_far_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {1 << 30, 1 << 30}, -1},
@@ -338,7 +347,7 @@ static unsigned family_bit(const int *extent)
 {
     if (extent[GEMM_EX_FLAGS] & GEMM_INT8) return extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED ? D : I;
     if (!(extent[GEMM_EX_FLAGS] & GEMM_GENERAL)) return P;
-    return extent[GEMM_DTYPE_IN] == DTYPE_F32 ? G : H;
+    return extent[GEMM_DTYPE_IN] == DTYPE_F32 ? G : extent[GEMM_DTYPE_IN] == DTYPE_BF16 ? B : H;
 }
 
 static void settle(struct lesson_case *item, const struct gemm_family *family, const char *name)

@@ -289,6 +289,8 @@ static const char *wrong_choice(const struct lesson_case *item)
 
 const char *gemm_purpose(const struct lesson_case *item)
 {
+    if (item->flags & CASE_OLD_DEVICE)
+        return "the device says that it is an sm_75: refused after all that is wrong with the arguments";
     enum { MANY_ROWS = 512, MANY_COLUMNS = 64 };
     if (item->expected == KERNEL_INVALID_CONFIG && wrong_choice(item) != NULL) return wrong_choice(item);
     if (item->extent[GEMM_M] > MANY_ROWS && item->extent[GEMM_N] > MANY_COLUMNS && item->group == GROUP_EDGES)

@@ -29,7 +29,7 @@ struct int8_row {
 static const struct int8_row ROWS[] = {
     /* clang-format off */
     /* name                    group           parts   devices   m    n       k  layout a  b  c  few distribution */
-    {"edge_of_overflow",       GROUP_NUMERICS, SUMS,   ANY,      2,   3, 131071, NT,    1, 1, 0, 0,  INT8_EXTREMES},
+    {"edge_of_overflow",       GROUP_NUMERICS, SUMS,   ANY,      2,   4, 131071, NT,    1, 1, 0, 0,  INT8_EXTREMES},
     {"edge_of_overflow_nn",    GROUP_NUMERICS, SUMS,   ON_GPU,   2,   3, 131071, NN,    0, 0, 0, 0,  INT8_EXTREMES},
     {"most_negative",          GROUP_NUMERICS, SUMS,   ON_GPU,   3,   2, 131071, NT,    1, 1, 0, 0,  INT8_OPPOSITE},
     {"edge_of_overflow",       GROUP_NUMERICS, SCALED, ON_GPU,   2,   3, 131071, NT,    1, 1, 0, 0,  INT8_EXTREMES},
@@ -57,6 +57,8 @@ static const struct int8_row ROWS[] = {
     {"tiles_2_by_9",           GROUP_EDGES,    SUMS,   ANY,     70, 520,     17, NN,    0, 8, 0, 0,  GEMM_NORMAL},
     {"tiles_11_by_2",          GROUP_EDGES,    SUMS,   ANY,    641,  70,     17, TT,    3, 3, 0, 0,  GEMM_NORMAL},
 
+    {"rows_1100",              GROUP_EDGES,    SCALED, ANY,   1100,   1,     16, NT,    0, 0, 0, 0,  GEMM_NORMAL},
+    {"columns_1100",           GROUP_EDGES,    SCALED, ANY,      1,1100,     16, NT,    0, 0, 0, 0,  GEMM_NORMAL},
     {"few_sms_nt",             GROUP_EDGES,    BOTH,   ANY,    140, 300,    300, NT,    4, 4, 0, 1,  GEMM_NORMAL},
     {"few_sms_nn",             GROUP_EDGES,    SUMS,   ANY,    129, 272,    200, NN,    8, 0, 0, 1,  GEMM_NORMAL},
     {"few_sms_tn",             GROUP_EDGES,    SUMS,   ANY,    144, 257,    600, TN,    0,15, 3, 1,  GEMM_NORMAL},
@@ -69,6 +71,7 @@ static const struct int8_row ROWS[] = {
     {"scales_nan",             GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_SCALES_NAN},
     {"scales_infinite",        GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, TN,    0, 0, 0, 0,  INT8_SCALES_INFINITE},
     {"bias_nan",               GROUP_NUMERICS, SCALED, ANY,     33,  41,     50, NT,    0, 0, 0, 0,  INT8_BIAS_NAN},
+    {"bias_infinite",          GROUP_NUMERICS, SCALED, ANY,     33,  41,     50, NT,    0, 0, 0, 0,  INT8_BIAS_INFINITE},
     {"bias_large",             GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_BIAS_LARGE},
     {"to_infinity",            GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_TO_INFINITY},
     {"to_subnormal",           GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_TO_SUBNORMAL},

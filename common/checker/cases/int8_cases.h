@@ -14,7 +14,7 @@
 enum int8_distribution {
     INT8_LOWEST = GEMM_DISTRIBUTIONS, /* -128 times -128: the largest sums */
     INT8_OPPOSITE,                    /* -128 times 127: the smallest */
-    INT8_EXTREMES, /* lines of -128 and of 127 in turn: the largest sums and the smallest beside each other */
+    INT8_EXTREMES, /* lines of -128 and of 127 in turn: the largest sums and the smallest beside each other, some of them odd */
     INT8_RETURNING,       /* the first half of k adds up, the other takes it away again */
     INT8_POSITIVE,        /* from 64 to 127: sums beyond 2^24, which a float rounds */
     INT8_SCALES_NEGATIVE, /* of some rows and some columns */
@@ -22,6 +22,7 @@ enum int8_distribution {
     INT8_SCALES_NAN,
     INT8_SCALES_INFINITE,
     INT8_BIAS_NAN,
+    INT8_BIAS_INFINITE,
     INT8_BIAS_LARGE, /* beside it, products are small */
     INT8_TO_INFINITY, /* some results are beyond 65504, the largest half, others so little that they are rounded to it */
     INT8_TO_SUBNORMAL, /* results are subnormal halves */

@@ -14,7 +14,7 @@ double int8_element(const struct lesson_case *item, int index, int line, int p, 
     case INT8_OPPOSITE:
         return a ? -128.0 : 127.0;
     case INT8_EXTREMES:
-        return line % 2 ? 127.0 : -128.0;
+        return line % 2 == 0 ? -128.0 : p == line ? 126.0 : 127.0;
     case INT8_RETURNING:
         return a ? -128.0 + (double)(random % 4) : p < item->extent[GEMM_K] / 2 ? -128.0 : 127.0;
     case INT8_SCALES_INFINITE:

@@ -76,6 +76,8 @@ static double scale_at(const struct lesson_case *item, int index, size_t at, dou
 static double bias_at(const struct lesson_case *item, size_t at, double random)
 {
     if (item->distribution == INT8_BIAS_NAN && at % 7 == 3) return (double)NAN;
+    if (item->distribution == INT8_BIAS_INFINITE && at % 7 == 3)
+        return at % 2 ? (double)INFINITY : -(double)INFINITY;
     if (near_limit(item, INT8_BIAS, at)) return at % 2 ? 65512.0 : -65512.0;
     return (item->distribution == INT8_BIAS_LARGE ? 1000.0 : 2.0) * (random - 0.5) * 2.0;
 }

@@ -123,6 +123,7 @@ struct check {
     uint32_t threads_per_sm, multiprocessors;
     int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */
     int late[LESSON_PARTS];    /**< cases of each part that took too long so far */
+    int greedy[LESSON_PARTS];  /**< cases of each part that took all memory so far */
     double begin;              /**< when the check began, on the monotonic clock */
     int overdue;               /**< 1: all together took longer than total_limit; the rest is not tried */
     int killed;                /**< runners that somebody else killed */

@@ -39,6 +39,8 @@ static void judge_crash(const struct check *check, const struct item *item, stru
                  check->options.total_limit);
     else if (item->end == ITEM_LATE)
         snprintf(text, sizeof text, "not tried: the time limit passed in cases of this part before");
+    else if (item->end == ITEM_GREEDY && item->host_seconds <= 0.0)
+        snprintf(text, sizeof text, "not tried: cases of this part took all memory before");
     else if (item->end == ITEM_GREEDY)
         snprintf(text, sizeof text, "the runner took more memory of the host than any case needs");
     else if (item->signal != 0)

@@ -23,6 +23,7 @@ enum {
     END_SECONDS = 10,
     DEATHS_BEFORE_READY = 3, /* then no more runners are started */
     LATE_CASES = 2,          /* of a part, then no more of it are tried: each costs the whole time limit */
+    GREEDY_CASES = 2,        /* likewise: to take all memory takes seconds */
     KILLED_MOST = 2,         /* runners killed by somebody else that are replaced */
     PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
 };
@@ -397,15 +398,16 @@ static void note_device(struct session *session)
 }
 
 /* 1 if the GPU has not what the lesson needs: for this lesson it is none, and no kernel is to blame. */
-static int too_old(const struct session *session)
+static int lacks_what_is_needed(const struct session *session)
 {
     struct check *check = session->check;
-    int least = check->options.lesson->least_architecture;
-    uint32_t capability = session->header->compute_capability;
-    if (check->options.device != DEVICE_GPU || capability == 0 || (int)capability >= least) return 0;
+    int least = check->options.lesson->least_architecture, last = check->options.lesson->last_architecture;
+    int capability = (int)session->header->compute_capability;
+    if (check->options.device != DEVICE_GPU || capability == 0) return 0;
+    if (capability >= least && (last == 0 || capability <= last)) return 0;
     size_t used = strlen(check->device_name), room = sizeof check->device_name - used;
-    snprintf(check->device_name + used, room, ", an sm_%u: this lesson needs sm_%d or later",
-             (unsigned)capability, least);
+    snprintf(check->device_name + used, room, ", an sm_%d: this lesson needs sm_%d%s", capability, least,
+             last == 0 ? " or later" : ", and later ones have other instructions");
     return 1;
 }
 
@@ -488,8 +490,9 @@ static int leave_out(struct session *session, int index)
     struct item *item = &session->item[index];
     double limit = check->options.total_limit;
     if (limit > 0.0 && now_seconds() - check->begin > limit) check->overdue = 1;
-    if (!check->overdue && check->late[item->settled.part] < LATE_CASES) return 0;
-    item->end = ITEM_LATE;
+    const int greedy = check->greedy[item->settled.part] >= GREEDY_CASES;
+    if (!check->overdue && !greedy && check->late[item->settled.part] < LATE_CASES) return 0;
+    item->end = greedy && !check->overdue ? ITEM_GREEDY : ITEM_LATE;
     return 1;
 }
 
@@ -515,7 +518,7 @@ static int run_with_one(struct session *session, struct child *child, int first)
         child_end(child, END_SECONDS);
         return session->count;
     }
-    if (too_old(session)) {
+    if (lacks_what_is_needed(session)) {
         session->header->no_device = 1;
         child_end(child, END_SECONDS);
         return session->count;
@@ -593,6 +596,7 @@ void session_run(struct session *session)
         }
         if (session->on_answer != NULL) break; /* all are done, or one is wrong */
         check->late[last->settled.part] += last->end == ITEM_LATE;
+        check->greedy[last->settled.part] += last->end == ITEM_GREEDY;
         deaths += !ready;
         if (deaths < DEATHS_BEFORE_READY && (ready || last->end != ITEM_LATE)) continue;
         give_up(session, next, last);

@@ -103,6 +103,12 @@ static void for_row(const struct bulk *b, size_t row, piece *what)
     int64_t from = first < 0 ? -first : 0, to = first + box > size ? size - first : box;
     if (from > box) from = box;
     if (!inside || to < from) to = from;
+    if (b->kind == STORE &&
+        to > from) { /* an H200 writes and reduces whole 16 bytes, also past the end of a row */
+        enum { GRANULE = 16 };
+        const int64_t elems = GRANULE / m->bytes, end = (first + to + elems - 1) / elems * elems - first;
+        to = end < box ? end : box;
+    }
     const size_t before = (size_t)from * m->bytes, in = (size_t)(to - from) * m->bytes;
     for_row_part(b, shared, NULL, before, what);
     if (in > 0) for_row_part(b, shared + before, global + (first + from) * m->bytes, in, what);

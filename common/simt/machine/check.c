@@ -99,7 +99,7 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     const struct symbol *symbol = w->last_variable;
-    if (simt_image.device_count == 0) return; /* stripped: nothing is known */
+    if (!simt_image.named) return;
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
@@ -156,6 +156,15 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
     default:
         check_foreign(w, address, bytes, access, pc);
     }
+}
+
+void simt_check_beyond(struct worker *w, uintptr_t address, int access, const void *pc)
+{
+    const enum place place = simt_place_of(w, address);
+    if (place < PLACE_COUNT) check_bounds(w, place, address, 1, access, pc); /* it names the variable */
+    simt_refuse(w, "out-of-bounds", address, 1, access, pc,
+                place < PLACE_COUNT ? "the address was computed from a variable that ends before it"
+                                    : "this is beyond the end of a local array or variable");
 }
 
 /* ---- the host ----------------------------------------------------------------------------------------- */

@@ -12,6 +12,9 @@
 #include <stdint.h>
 
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc);
+/** @brief Ends the block at an access that lies outside of the object from which the compiler saw it computed. */
+void simt_check_beyond(struct worker *w, uintptr_t address, int access, const void *pc)
+    __attribute__((noreturn));
 /** @brief Ends the block at an access that hardware would refuse. */
 void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
                  const void *pc, const char *remark) __attribute__((noreturn));

@@ -123,6 +123,7 @@ static void sort_symbols(void)
     simt_image.shared_count = shared.count;
     simt_image.device = device.data;
     simt_image.device_count = device.count;
+    simt_image.named = all_count > 0;
 }
 
 /* ---- the file ----------------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ struct image {
     uint16_t *tls_owner;            /**< a byte of the TLS block: 1 + index in shared, or enum owner */
     struct symbol *shared, *device; /**< sorted by start */
     size_t shared_count, device_count;
+    int named; /**< 0: it was stripped, and nothing is known of its variables */
 };
 extern struct image simt_image;
 

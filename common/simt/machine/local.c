@@ -1,10 +1,10 @@
 /**
  * @file local.c
- * @brief Accesses beyond the end of a local array.
+ * @brief Accesses beyond the end of a local array, or of a constant one.
  *
  * `g++ -fsanitize=object-size` compares an address with the object that it was computed from, where that is known, and
- * calls the function here if it lies outside. Global and shared memory is looked at again when it is accessed (check.c);
- * a local array lies between return addresses, and next to those of other threads.
+ * calls the function here if it lies outside. A local array lies between return addresses, and next to those of other threads.
+ * Of a constant table the compiler reports no access at all, wherever its index leads: to device memory, or to the machine's own.
  */
 #include "check.h"
 #include "machine.h"
@@ -28,7 +28,6 @@ void __ubsan_handle_type_mismatch_v1(const struct described_access *described, c
 {
     struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)pointer;
-    if (w == NULL || !w->checking || simt_place_of(w, address) < PLACE_COUNT) return;
-    simt_refuse(w, "out-of-bounds", address, 1, described->kind == 1 ? SIMT_WRITE : SIMT_READ,
-                __builtin_return_address(0), "this is beyond the end of a local array or variable");
+    if (w == NULL || !w->checking) return;
+    simt_check_beyond(w, address, described->kind == 1 ? SIMT_WRITE : SIMT_READ, __builtin_return_address(0));
 }

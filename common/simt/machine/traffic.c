@@ -151,28 +151,30 @@ static unsigned fetches_of_copies(const struct request *from)
     return fetches;
 }
 
-/* Whether some lane copies the other half of lane @p i's sector, from and to the same one. */
+/* Whether some lane copies the other half of lane @p i's sector, from and to the same one; the halves may change places. */
 static bool is_whole_sector(const struct request *from, const struct request *to, unsigned i)
 {
-    const uintptr_t source = from->address[i] ^ 16, target = to->address[i] ^ 16;
+    const uintptr_t source = from->address[i] ^ 16, target = to->address[i] / 32;
     for (unsigned k = 0; k < from->count; k++)
-        if (from->address[k] == source && to->address[k] == target) return true;
+        if (from->address[k] == source && to->address[k] / 32 == target) return true;
     return false;
 }
 
 /*
- * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes
- * from one line of 128 bytes, goes to one, and is turned by as many sectors. Whole sectors, lower halves and upper
- * halves go apart, and halves that change sides apart from those that stay.
+ * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes from
+ * one line of 128 bytes and goes to one. Whole sectors of a line go together, wherever each of them goes. Halves go
+ * with those that are turned by as many sectors, lower ones apart from upper ones, and those that change sides apart from
+ * those that stay.
  */
 static unsigned wavefronts_of_wide_copies(const struct request *from, const struct request *to)
 {
+    const uint64_t whole = 1 << 4;
     uint64_t way[WARP_LANES];
     for (unsigned i = 0; i < from->count; i++) {
         const uintptr_t source = from->address[i], target = to->address[i];
         const uint64_t turn = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
-        const uint64_t part = is_whole_sector(from, to, i) ? 2 : source / 16 % 2;
-        way[i] = source / 128 << 18 | target / 128 << 5 | turn << 3 | sides << 2 | part;
+        const uint64_t part = is_whole_sector(from, to, i) ? whole : turn << 2 | sides << 1 | source / 16 % 2;
+        way[i] = source / 128 << 18 | target / 128 << 5 | part;
     }
     return count_different(way, from->count);
 }

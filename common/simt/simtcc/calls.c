@@ -26,7 +26,7 @@ static const char kernel_mark[] = "flatten", device_mark[] = "no_profile_instrum
 
 /** One function, as the compiler has it. The texts end where the file's lines do. */
 struct function {
-    const char *name, *mangled, *body, *end;
+    const char *name, *mangled, *type, *body, *end;
     size_t name_length, mangled_length;
     long uid;
     int kernel, device, host_word, host;
@@ -71,6 +71,14 @@ static int holds(const char *line, const char *end, const char *word)
     return 0;
 }
 
+/** Whether the line is the declaration of the function: "void scaleD.2345 (". */
+static int names_function(const struct function *f, const char *line, const char *end)
+{
+    char name[32];
+    snprintf(name, sizeof name, "D.%ld (", f->uid);
+    return holds(line, end, name);
+}
+
 /** A line of a function, before its body or in it. */
 static void read_line(struct function *f, const char *line, const char *end)
 {
@@ -81,6 +89,8 @@ static void read_line(struct function *f, const char *line, const char *end)
         f->host_word |= holds(line, end, host_word_mark);
     } else if (f->body == NULL && *line == '{') {
         f->body = line;
+    } else if (f->body == NULL && names_function(f, line, end)) {
+        f->type = line;
     } else if (f->body != NULL && *line == '}') {
         f->end = line;
     } else if (f->body != NULL && f->end == NULL) {
@@ -228,6 +238,20 @@ static int judge_call(const struct functions *all, const struct function *caller
     return tell_once(told, message);
 }
 
+/** A kernel's result would go where nobody waits for it. */
+static int judge_result(const struct function *f, struct told *told)
+{
+    if (!f->kernel || f->type == NULL || f->body == NULL) return 0;
+    if (strncmp(f->type, "voidD.", 6) == 0 || strncmp(f->type, "void ", 5) == 0) return 0;
+    const char *first = strstr(f->body, "\n  [");
+    char *place = place_of(first != NULL ? first + 1 : f->body, first != NULL ? first + 4 : f->body);
+    char *message = format_string(
+        "%s: error: the kernel %.*s must give back nothing, that is void, as nvcc wants it, too", place,
+        (int)f->name_length, f->name);
+    free(place);
+    return tell_once(told, message);
+}
+
 /** The calls in one function: "D.", a number, and an opening parenthesis. */
 static int judge_function(const struct functions *all, const struct function *caller, struct told *told)
 {
@@ -252,10 +276,190 @@ int calls_refused(const char *path)
     if (!text_read_file(&text, path) || text.data == NULL) return 0;
     struct functions all = read_functions(text.data);
     if (all.count > 0) qsort(all.list, all.count, sizeof *all.list, compare_uids);
-    for (size_t i = 0; i < all.count; i++) refused += judge_function(&all, &all.list[i], &told);
+    for (size_t i = 0; i < all.count; i++)
+        refused += judge_function(&all, &all.list[i], &told) + judge_result(&all.list[i], &told);
     for (size_t i = 0; i < told.count; i++) free(told.list[i]);
     free(told.list);
     free(all.list);
     text_drop(&text);
     return refused;
+}
+
+/* ---- calls that move a struct by a pointer -------------------------------------------------------------- */
+
+/*
+ * -fsanitize=thread reports what assignments load and store, and nothing of calls: `*p = make()` and `take(*p)`, of which each
+ * moves a whole struct, pass unseen where the callee is not inlined. A file that is not trusted must not have any.
+ *
+ * Nor does it report what a function stores into the struct that it gives back, whose place the caller hands over as a hidden
+ * first argument. Called through a pointer, as one of another type, it would store where the kernel likes.
+ */
+char *unseen_option(const char *path)
+{
+    return format_string("-fdump-tree-tsan-uid-lineno=%s", path);
+}
+
+/** Behind any "[file:line:column] ". */
+static const char *behind_places(const char *at, const char *end)
+{
+    while (at < end && *at == '[') {
+        const char *close = memchr(at, ']', (size_t)(end - at));
+        if (close == NULL) return at;
+        at = close + 1;
+        while (at < end && *at == ' ') at++;
+    }
+    return at;
+}
+
+/** Whether the operand from @p at to @p end is memory that a pointer leads to. */
+static int is_by_pointer(const char *at, const char *end)
+{
+    static const char *const marks[] = {"->", "(*", "MEM[", "MEM <", "MEM_REF"};
+    at = behind_places(at, end);
+    if (at >= end || *at == '&' || *at == '"') return 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        if (holds(at, end, marks[i])) return 1;
+    return *at == '*';
+}
+
+/** The parenthesis that closes the one at @p open; what is in strings does not count. */
+static const char *closing(const char *open, const char *end)
+{
+    int depth = 0, quoted = 0;
+    for (const char *at = open; at < end; at++) {
+        if (quoted && *at == '\\')
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && *at == '(')
+            depth++;
+        else if (!quoted && *at == ')' && --depth == 0)
+            return at;
+    }
+    return NULL;
+}
+
+/** One call among the statements of a function. */
+struct call {
+    const char *callee, *open, *close;
+    int by_pointer; /**< of a function that a pointer leads to */
+};
+
+/** "makeD.12 (", "_7 (" and "OBJ_TYPE_REF(...) ("; and not ".FMA (", which is the compiler's own, or a declaration. */
+static int read_call(const char *at, const char *end, struct call *call)
+{
+    static const char *const words[] = {"if (", "switch (", "return", "goto ", "resx",
+                                        "(",    "{",        "<",      ".",     "#"};
+    static const char object[] = "OBJ_TYPE_REF(";
+    const char *name_end = at;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strncmp(at, words[i], strlen(words[i])) == 0) return 0;
+    if (strncmp(at, object, sizeof object - 1) == 0 &&
+        (name_end = closing(at + sizeof object - 2, end)) == NULL)
+        return 0;
+    while (name_end < end && *name_end != ' ') name_end++;
+    if (name_end + 1 >= end || name_end[1] != '(') return 0;
+    *call = (struct call){.callee = at, .open = name_end + 1, .close = closing(name_end + 1, end)};
+    if (call->close == NULL || (strncmp(call->close, ");", 2) != 0 && strncmp(call->close, ") [", 3) != 0))
+        return 0;
+    const char *digits =
+        name_end; /* "store.1_6", "_7": a value, where a function's own name ends in "D.12" */
+    while (digits > at && isdigit((unsigned char)digits[-1])) digits--;
+    call->by_pointer = name_end[-1] == ')' || (digits < name_end && digits > at && digits[-1] == '_');
+    return 1;
+}
+
+static int has_argument_by_pointer(const struct call *call)
+{
+    int depth = 0, quoted = 0;
+    const char *argument = call->open + 1;
+    for (const char *at = call->open; at <= call->close; at++) {
+        if (quoted && *at == '\\')
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        if (quoted) continue;
+        depth += *at == '(';
+        depth -= *at == ')';
+        if (at != call->close && !(*at == ',' && depth == 1)) continue;
+        while (argument < at && *argument == ' ') argument++;
+        if (is_by_pointer(argument, at)) return 1;
+        argument = at + 1;
+    }
+    return 0;
+}
+
+/** What is refused of a file, and what it takes to be. */
+struct unseen {
+    const struct functions *all;
+    const struct function *gives_struct; /**< a function that is left, and gives back a struct */
+    struct told told;
+    int refused;
+};
+
+static void refuse_statement(struct unseen *u, const char *line, const char *at, const char *what)
+{
+    char *place = place_of(line, at);
+    u->refused += tell_once(&u->told, format_string("%s: error: %s", place, what));
+    free(place);
+}
+
+/** One statement of a function: "[place] left = [place] callee (arguments); [remark]", or without the left side. */
+static void judge_statement(struct unseen *u, const struct function *caller, const char *line,
+                            const char *end)
+{
+    static const char *const equals[] = {" = ", " ={v} "};
+    const char *left = behind_places(line + strspn(line, " "), end), *right = left;
+    struct call call;
+    for (const char *at = left; at < end && right == left && *at != '"'; at++)
+        for (size_t i = 0; i < sizeof equals / sizeof equals[0]; i++)
+            if (strncmp(at, equals[i], strlen(equals[i])) == 0) right = at + strlen(equals[i]);
+    if (!read_call(behind_places(right, end), end, &call)) return;
+    if (right != left && is_by_pointer(left, strchr(left, '=')))
+        refuse_statement(u, line, left,
+                         "the result of a call is a struct that is stored by a pointer, which the software "
+                         "device does not see: "
+                         "assign it to a variable first");
+    if (has_argument_by_pointer(&call))
+        refuse_statement(u, line, call.callee,
+                         "a struct is handed to a function by value, from where a pointer leads, which the "
+                         "software device does "
+                         "not see: copy it to a variable first");
+    if (!call.by_pointer || u->gives_struct == NULL || !is_device_code(u->all, caller)) return;
+    char *what = format_string(
+        "device code calls through a pointer, and %.*s, which is not inlined, gives back a struct: called "
+        "so, it would store unseen; let it store by a pointer that it is given",
+        (int)u->gives_struct->name_length, u->gives_struct->name);
+    refuse_statement(u, line, call.callee, what);
+    free(what);
+}
+
+/** The compiler's name for a result that lies in memory. */
+static const struct function *find_giver_of_struct(const struct functions *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct function *f = &all->list[i];
+        if (f->body != NULL && f->end != NULL && holds(f->body, f->end, "<retval>")) return f;
+    }
+    return NULL;
+}
+
+int unseen_refused(const char *path)
+{
+    struct text text = {0};
+    if (!text_read_file(&text, path) || text.data == NULL) return 0;
+    struct functions all = read_functions(text.data);
+    struct unseen u = {.all = &all, .gives_struct = find_giver_of_struct(&all)};
+    for (size_t i = 0; i < all.count; i++) {
+        const struct function *f = &all.list[i];
+        for (const char *line = f->body, *end; line != NULL && line < f->end; line = end + 1) {
+            end = line + strcspn(line, "\n");
+            if (*line == ' ') judge_statement(&u, f, line, end);
+        }
+    }
+    for (size_t i = 0; i < u.told.count; i++) free(u.told.list[i]);
+    free(u.told.list);
+    free(all.list);
+    text_drop(&text);
+    return u.refused;
 }

@@ -13,4 +13,9 @@ char *calls_option(const char *path);
 /** @brief An error on stderr for each call of a host function from device code in the file @p path; how many there are. */
 int calls_refused(const char *path);
 
+/** @brief The option of g++ that writes to the file @p path what is left to call once it has inlined. */
+char *unseen_option(const char *path);
+/** @brief An error on stderr for each call there that moves a struct by a pointer, which the device does not see; how many. */
+int unseen_refused(const char *path);
+
 #endif

@@ -294,19 +294,35 @@ static int run_compiler(struct string_list *command, int verbose)
     return status;
 }
 
-/** Runs g++ on device code, or another compiler; the error is ours where device code calls the host's functions. */
+static int list_holds(const struct string_list *list, const char *word)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] != NULL && strcmp(list->items[i], word) == 0) return 1;
+    return 0;
+}
+
+/** Runs g++ on device code, or another compiler; the error is ours where device code calls the host's functions, or
+ *  moves what the device cannot see. */
 static int run_device_compiler(struct string_list *command, const struct compiler *compiler, int verbose,
                                const char *object)
 {
     if (compiler->is_clang) return run_compiler(command, verbose);
-    char *functions = format_string("%s/functions", folder);
+    char *functions = format_string("%s/functions", folder),
+         *statements = format_string("%s/statements", folder);
+    const int strict =
+        list_holds(command, "-fsanitize=object-size"); /* the file of a submission, or of a lesson */
     list_add(command, calls_option(functions));
     list_add(&temporary_files, functions);
+    if (strict) {
+        list_add(command, unseen_option(statements));
+        list_add(&temporary_files, statements);
+    }
     int status = run_compiler(command, verbose);
-    if (status == 0 && calls_refused(functions) > 0) {
+    if (status == 0 && (calls_refused(functions) > 0 || (strict && unseen_refused(statements) > 0))) {
         (void)unlink(object);
         status = 1;
     }
+    if (strict) (void)unlink(statements);
     (void)unlink(functions);
     return status;
 }

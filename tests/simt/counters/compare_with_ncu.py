@@ -64,6 +64,14 @@ DIFFERENT_CODE = {
     ("06", "v1_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
     ("06", "partition_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
 }
+ZERO_FILLING = ("how many of 16 bytes to copy is known only when the kernel runs: nvcc makes LDGSTS.ZFILL of it, which takes two "
+                "wavefronts for one")
+# Why hardware may have fewer loads of every kind, and so fewer conflicts.
+FEWER_LOADS = {
+    ("14", "f32_kernel"):
+        "nvcc reads four neighbouring numbers of a tile's row by one 128-bit load, and a row's lse and D once for all keys of a "
+        "thread; g++ takes each by itself, a row's once a key",
+}
 # Why hardware may have more requests and sectors of loads, up to twice as many: a warp goes through other code in two groups.
 DIFFERENT_TURNS = {
     ("07", "decode_project_kernel"):
@@ -93,6 +101,10 @@ def explanation(program, kernel, figure, theirs, ours, again):
     more = theirs[figure] > int(ours[figure])
     if figure == "shared_bank_conflicts" and more and not program.endswith(".cu"):
         return collisions(theirs, ours, again)
+    if figure == "shared_store_wavefronts" and theirs["zero_filling"] and theirs[figure] - theirs["zero_filling"] // 2 == int(ours[figure]):
+        return ZERO_FILLING
+    if not more and (program, kernel) in FEWER_LOADS and ("load" in figure or figure == "shared_bank_conflicts"):
+        return FEWER_LOADS[program, kernel]
     if figure in ("shared_load_wavefronts", "shared_store_wavefronts") and not more:
         return DIFFERENT_CODE.get((program, kernel), "")
     twice = 2 * int(ours[figure])  # lanes in two groups: each access once for one and once for the other, at most
@@ -131,12 +143,14 @@ of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. 
 - one of 4 or 8 bytes goes through the L1 cache: sectors as above; each line of 128 bytes it comes from is stored by
   itself, in as many wavefronts as the fullest bank has different words. Wavefronts beyond one for each four lines
   (8 bytes: for each four lines of a half warp) count as bank conflicts;
-- one of 16 bytes goes past it: sectors are the 32-byte blocks of *shared* memory that each line of 128 bytes fills; a
-  wavefront for every different (line it comes from, line of 128 bytes it goes to, turn by how many sectors, whether
-  lower halves of sectors become upper ones, whether it is a whole sector, a lower half or an upper half), and no bank
-  conflicts. So a contiguous copy of a warp takes 4 wavefronts, but rows padded by 16 bytes take 10: every other row
-  changes sides. Rows of 128 bytes that lie 144 apart on either side take 9: every other one begins and ends with half
-  a sector.
+- one of 16 bytes goes past it: sectors are the 32-byte blocks of *shared* memory that each line of 128 bytes fills, and
+  there are no bank conflicts. A wavefront moves what comes from one line of 128 bytes and goes to one: whole sectors
+  together, wherever in the line each of them goes and whether or not its halves change places, as a swizzle has it;
+  halves of sectors with those that are as many sectors from their places, lower and upper ones, and those that change
+  sides and those that stay, each by themselves. So a copy of four whole lines by a warp takes 4 wavefronts, swizzled or
+  not, but rows padded by 16 bytes take 10: every other row is cut into halves. Rows of 128 bytes that lie 144 apart on
+  either side take 9: every other one begins and ends with half a sector. Where nvcc makes LDGSTS.ZFILL of a copy (how many of
+  the 16 bytes to copy is known only when the kernel runs), hardware takes twice as many.
 
 Which executions of an instruction belong together, where lanes of a warp go different ways:
 - hardware puts lanes together again behind a loop that some of them left early. The device logs accesses, not branches.
@@ -228,7 +242,8 @@ def read_sass(path):
                 continue
             instruction = re.search(r"/\*([0-9a-f]+)\*/.*?\b(LDSM|LDS|STSM|STS|ATOMS|LDGSTS|LD|ST)\b", line)
             if instruction:
-                current[int(instruction.group(1), 16)] = instruction.group(2)
+                zero_filling = ".ZFILL" if "LDGSTS" in instruction.group(2) and ".ZFILL" in line else ""
+                current[int(instruction.group(1), 16)] = instruction.group(2) + zero_filling
     listing = {}
     for symbol, name in demangle(list(functions)).items():
         listing.setdefault(full_name(name), {}).update(functions[symbol])
@@ -245,10 +260,13 @@ def listed(listing, kernel):
 
 
 def shared_wavefronts(values, instructions):
-    """(loads, stores), or (None, None) where the listing does not fit the profile. What never ran is not in that."""
+    """
+    (loads, stores, those of the stores that copies with LDGSTS.ZFILL make), or None three times where the listing does not fit the
+    profile. What never ran is not in that.
+    """
     counted = instances(values.get("memory_l1_wavefronts_shared", ""))
     if number(values.get("memory_l1_wavefronts_shared", "")) == 0:
-        return 0, 0
+        return 0, 0, 0
     if len(counted) == 0 and len(instructions) == 1:
         counted = [("", number(values["memory_l1_wavefronts_shared"]))]
     first = instances(values.get("launch__function_pcs", ""))
@@ -257,10 +275,10 @@ def shared_wavefronts(values, instructions):
     else:
         names = list(instructions.values())
     if "" in names or len(names) != len(counted):
-        return None, None
+        return None, None, None
     pairs = list(zip(names, (count for _, count in counted)))
     return tuple(sum(n for name, n in pairs if name in some)
-                 for some in (("LDS", "LDSM", "LD"), ("STS", "STSM", "ST", "LDGSTS")))
+                 for some in (("LDS", "LDSM", "LD"), ("STS", "STSM", "ST", "LDGSTS", "LDGSTS.ZFILL"), ("LDGSTS.ZFILL",)))
 
 
 def barriers(values):
@@ -275,7 +293,7 @@ def hardware_figures(values, instructions):
         return number(values.get(name, ""))
 
     counted, ideal = metric("memory_l1_wavefronts_shared"), metric("memory_l1_wavefronts_shared_ideal")
-    loads, stores = shared_wavefronts(values, instructions)
+    loads, stores, zero_filling = shared_wavefronts(values, instructions)
     atomics = [metric(f"l1tex__t_requests_{GLOBAL}_atom.sum"), metric(f"l1tex__t_requests_{GLOBAL}_red.sum"),
                metric("smsp__sass_inst_executed_op_shared_atom.sum")]
     return {
@@ -285,6 +303,7 @@ def hardware_figures(values, instructions):
         "global_store_sectors": metric(f"l1tex__t_sectors_{GLOBAL}_st.sum"),
         "shared_load_wavefronts": loads,
         "shared_store_wavefronts": stores,
+        "zero_filling": zero_filling,
         "shared_bank_conflicts": metric("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
         "atomics": None if None in atomics else sum(atomics),
         "barriers": barriers(values),

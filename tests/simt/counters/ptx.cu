@@ -132,6 +132,33 @@ static __global__ void cp_async_16_kernel(const uint32_t *in, uint32_t *out)
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
+/* Four rows of eight chunks of 16 bytes, each chunk at another place of its row: number by lane; the first bytes come back. */
+static __device__ void copy_chunk(const uint32_t *in, uint32_t *out, int from, int to)
+{
+    __shared__ __align__(128) uint32_t tile[WORDS];
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16; cp.async.wait_all;"
+                 :
+                 : "r"(shared_address(&tile[4 * to])), "l"(in + 4 * from)
+                 : "memory");
+    __syncwarp();
+    out[threadIdx.x] = tile[threadIdx.x];
+}
+static __global__ void cp_async_16_swizzled_kernel(const uint32_t *in, uint32_t *out)
+{
+    const int row = (int)threadIdx.x / 8, chunk = (int)threadIdx.x % 8;
+    copy_chunk(in, out, row * 8 + chunk, row * 8 + (chunk ^ (row + 1)));
+}
+static __global__ void cp_async_16_rotated_kernel(const uint32_t *in, uint32_t *out)
+{
+    const int row = (int)threadIdx.x / 8, chunk = (int)threadIdx.x % 8;
+    copy_chunk(in, out, row * 8 + chunk, row * 8 + (chunk + 3) % 8);
+}
+static __global__ void cp_async_16_half_lines_kernel(const uint32_t *in, uint32_t *out)
+{
+    const int row = (int)threadIdx.x / 4, chunk = (int)threadIdx.x % 4;
+    copy_chunk(in, out, row * 8 + chunk, (row * 4 + chunk) ^ row / 2);
+}
+
 int main(void)
 {
     static uint32_t host[MOST], result[LANES];
@@ -151,6 +178,12 @@ int main(void)
     finish_launch("cp_async_16_kernel");
     download(result, out, LANES);
     for (int i = 0; i < LANES; i++) expect_equal("copied", (size_t)i, result[i], i);
+    cp_async_16_swizzled_kernel<<<1, LANES>>>(in, out);
+    cp_async_16_rotated_kernel<<<1, LANES>>>(in, out);
+    cp_async_16_half_lines_kernel<<<1, LANES>>>(in, out);
+    finish_launch("cp_async_16_half_lines_kernel");
+    download(result, out, LANES);
+    for (int i = 0; i < LANES; i++) expect_equal("a row's first half", (size_t)i, result[i], i / 16 * 32 + i % 16);
     release(in);
     release(out);
     return finish("ptx");

@@ -113,6 +113,38 @@ static void check_templates(float *out)
     for (int i = 0; i < COUNT; i++) expect_close("square", i, got[i], (0.5 + 2 * i) * (0.5 + 2 * i), 0.0);
 }
 
+/** Parameters that are references, to managed memory. */
+static __global__ void reference_kernel(struct line &line, const int &steps, int more)
+{
+    if (threadIdx.x == 0) line.offset += line.slope * (float)steps + (float)more;
+}
+template <typename T> static __global__ void reset_kernel(T &value)
+{
+    value = T();
+}
+
+static void check_references(void)
+{
+    struct line *line;
+    int *steps;
+    require(cudaMallocManaged(&line, sizeof *line), "cudaMallocManaged");
+    require(cudaMallocManaged(&steps, sizeof *steps), "cudaMallocManaged");
+    *line = {2.0f, 1.0f, {1, 2, 3}};
+    *steps = 5;
+    reference_kernel<<<1, THREADS>>>(*line, *steps, 4);
+    finish_launch("reference_kernel");
+    expect_close("offset", 0, line->offset, 15.0, 0.0);
+    void *arguments[] = {&line, &steps, steps};
+    require(cudaLaunchKernel((void *)reference_kernel, 1, THREADS, arguments, 0, 0), "cudaLaunchKernel");
+    finish_launch("reference_kernel by cudaLaunchKernel");
+    expect_close("offset", 1, line->offset, 30.0, 0.0);
+    reset_kernel<int><<<1, 1>>>(*steps);
+    finish_launch("reset_kernel");
+    expect_equal("steps", 0, *steps, 0);
+    release(line);
+    release(steps);
+}
+
 static void check_integers(int *out)
 {
     const int factorials[6] = {1, 1, 2, 6, 24, 120};
@@ -142,6 +174,7 @@ int main(void)
     check_structures(floats);
     check_templates(floats);
     check_integers(ints);
+    check_references();
     release(floats);
     release(ints);
     return finish("language_features");

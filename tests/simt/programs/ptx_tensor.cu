@@ -275,25 +275,38 @@ static __global__ void store_kernel(const __grid_constant__ CUtensorMap from,
     }
 }
 
-static void check_stores(void)
+/**
+ * Rows of @p columns elements, 76 apart. Loads take no more than they have, and zeros after that; stores and reductions write
+ * whole 16 bytes: with 73 columns also the three elements after them.
+ */
+static void check_stores(unsigned columns)
 {
-    enum { ROWS = 37, COLUMNS = 76 };
-    static float values[ROWS * COLUMNS], stored[ROWS * COLUMNS], sums[ROWS * COLUMNS];
-    for (int i = 0; i < ROWS * COLUMNS; i++) values[i] = (float)(i % 97);
-    float *from = upload(values, ROWS * COLUMNS), *to = upload(values, ROWS * COLUMNS),
-          *sum = upload(values, ROWS * COLUMNS);
+    enum { ROWS = 37, PITCH = 76 };
+    static float values[ROWS * PITCH], stored[ROWS * PITCH], sums[ROWS * PITCH];
+    for (int i = 0; i < ROWS * PITCH; i++) values[i] = (float)(i % 97);
+    float *from = upload(values, ROWS * PITCH), *to = upload(values, ROWS * PITCH),
+          *sum = upload(values, ROWS * PITCH);
     CUtensorMap map[3];
     float *matrix[3] = {from, to, sum};
+    const cuuint64_t sizes[] = {columns, ROWS}, stride[] = {PITCH * sizeof(float)};
+    const cuuint32_t box[] = {32, 16}, steps[] = {1, 1};
     for (int i = 0; i < 3; i++)
-        map[i] = matrix_map(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, matrix[i], ROWS, COLUMNS, 16, 32,
-                            CU_TENSOR_MAP_SWIZZLE_128B);
+        expect_equal("map", (size_t)i,
+                     tensor_map_encoder()(&map[i], CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, matrix[i], sizes,
+                                          stride, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                          CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                          CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                     CUDA_SUCCESS);
     store_kernel<<<dim3(3, 3), WARP>>>(map[0], map[1], map[2]);
     finish_launch("store_kernel");
-    download(stored, to, ROWS * COLUMNS);
-    download(sums, sum, ROWS * COLUMNS);
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
-        expect_close("stored", (size_t)i, stored[i], values[i] + 1.0f, 0);
-        expect_close("sum", (size_t)i, sums[i], 2.0f * values[i] + 1.0f, 0);
+    download(stored, to, ROWS * PITCH);
+    download(sums, sum, ROWS * PITCH);
+    const unsigned written = (columns + 3) / 4 * 4;
+    for (int i = 0; i < ROWS * PITCH; i++) {
+        const unsigned column = (unsigned)i % PITCH;
+        const float added = (column < columns ? values[i] : 0.0f) + 1.0f;
+        expect_close("stored", (size_t)i, stored[i], column < written ? added : values[i], 0);
+        expect_close("sum", (size_t)i, sums[i], values[i] + (column < written ? added : 0.0f), 0);
     }
     for (int i = 0; i < 3; i++) release(matrix[i]);
 }
@@ -365,7 +378,7 @@ static void check_arguments(void)
 int main(void)
 {
     check_loads();
-    check_stores();
+    for (unsigned columns = 70; columns <= 76; columns += 3) check_stores(columns);
     check_arguments();
     return finish("ptx_tensor");
 }

@@ -34,12 +34,31 @@ template <typename T> __device__ inline float get(const void *rows, size_t row, 
     return element_to_float(((const T *)rows)[row * (size_t)head_dim + column]);
 }
 
+/** One of the elements that lie in 32 bits. */
+__device__ inline float part_of(unsigned word, int, float)
+{
+    return __uint_as_float(word);
+}
+template <typename T> __device__ inline float part_of(unsigned word, int part, T)
+{
+    return unpack_element<T>(word, part);
+}
+
+/** A product of two rows, 16 bytes at a time. */
 template <typename T, typename REAL>
 __device__ inline REAL dot(const void *a, size_t a_row, const void *b, size_t b_row, int head_dim)
 {
+    const uint4 *x = (const uint4 *)((const T *)a + a_row * (size_t)head_dim);
+    const uint4 *y = (const uint4 *)((const T *)b + b_row * (size_t)head_dim);
     REAL sum = 0;
-    for (int c = 0; c < head_dim; c++)
-        sum += (REAL)get<T>(a, a_row, head_dim, c) * (REAL)get<T>(b, b_row, head_dim, c);
+    for (int i = 0; i < head_dim * (int)sizeof(T) / 16; i++) {
+        const uint4 left = x[i], right = y[i];
+        const unsigned of_x[] = {left.x, left.y, left.z, left.w},
+                       of_y[] = {right.x, right.y, right.z, right.w};
+        for (int word = 0; word < 4; word++)
+            for (int part = 0; part < 4 / (int)sizeof(T); part++)
+                sum += (REAL)part_of(of_x[word], part, T()) * (REAL)part_of(of_y[word], part, T());
+    }
     return sum;
 }
 

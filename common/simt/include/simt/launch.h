@@ -41,10 +41,9 @@ SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dyna
     return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0, 0, {0, 0, 0}};
 }
 
-/** @brief The arguments of a launch, one after the other. */
+/** @brief The arguments of a launch, one after the other. A parameter that is a reference is kept as one: to managed memory, as a rule. */
 template <typename... P> struct simt_arguments {
-    template <typename F, typename... Before>
-    SIMT_UNCHECKED void apply(F function, const Before &...before) const
+    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, Before &...before) const
     {
         function(before...);
     }
@@ -53,8 +52,7 @@ template <typename First, typename... Rest> struct simt_arguments<First, Rest...
     First first;
     simt_arguments<Rest...> rest;
     simt_arguments(First f, Rest... r) : first(f), rest(r...) {}
-    template <typename F, typename... Before>
-    SIMT_UNCHECKED void apply(F function, const Before &...before) const
+    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, Before &...before) const
     {
         rest.apply(function, before..., first);
     }
@@ -110,7 +108,7 @@ template <typename... P> struct simt_launcher {
     void (*kernel)(P...);
     void operator()(P... arguments) const
     {
-        (void)simt_start(site, configuration, (const void *)kernel, kernel, arguments...);
+        (void)simt_start<void (*)(P...), P...>(site, configuration, (const void *)kernel, kernel, arguments...);
     }
 };
 
@@ -153,7 +151,7 @@ SIMT_INLINE cudaError_t simt_launch_configured(simt_site site, const cudaLaunchC
     c.dynamic_shared_bytes = config->dynamicSmemBytes;
     c.stream = config->stream;
     return [&](P... converted) {
-        return simt_start(site, c, (const void *)kernel, kernel, converted...);
+        return simt_start<void (*)(P...), P...>(site, c, (const void *)kernel, kernel, converted...);
     }(static_cast<A &&>(arguments)...);
 }
 
@@ -172,6 +170,13 @@ SIMT_INLINE cudaError_t simt_launch_untyped_config(simt_site site, const cudaLau
 
 /* ---- cudaLaunchKernel: the rewriter drops the cast to void *, so the parameter types are known --------- */
 
+/** @brief An argument, given its address; of a reference, the address of a pointer. */
+template <typename T> struct simt_argument {
+    SIMT_INLINE T &at(void *address) { return *static_cast<T *>(address); }
+};
+template <typename T> struct simt_argument<T &> {
+    SIMT_INLINE T &at(void *address) { return **static_cast<T **>(address); }
+};
 template <size_t... I> struct simt_indices {};
 template <size_t N, size_t... I> struct simt_count_to : simt_count_to<N - 1, N - 1, I...> {};
 template <size_t... I> struct simt_count_to<0, I...> { typedef simt_indices<I...> type; };
@@ -181,7 +186,9 @@ SIMT_INLINE cudaError_t simt_launch_array(const simt_site &site, const simt_conf
                                           void (*kernel)(P...), void **arguments, simt_indices<I...>)
 {
     (void)arguments;
-    return simt_start(site, c, (const void *)kernel, kernel, *static_cast<P *>(arguments[I])...);
+    return simt_start<void (*)(P...), P...>(
+        site, c, (const void *)kernel, kernel,
+        simt_argument<P>::at(arguments[I])...);
 }
 
 template <typename... P>

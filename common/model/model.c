@@ -1,0 +1,274 @@
+/**
+ * @file model.c
+ * @brief The weights of a decoder: found in the files of a folder, or made from a seed.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "safetensors.h"
+
+enum { MOST_FILES = 4096, MOST_INDEX = 64 << 20 };
+
+struct model {
+    struct model_config config;
+    struct tensor_file *files;
+    size_t file_count;
+    const struct tensor **tensors; /* [layers * MODEL_LAYER_TENSORS + the others]; NULL: from the seed */
+    uint64_t seed;
+};
+
+static const char *const NAMES[MODEL_TENSORS] = {
+    [MODEL_INPUT_NORM] = "input_layernorm", [MODEL_Q] = "self_attn.q_proj",
+    [MODEL_K] = "self_attn.k_proj",         [MODEL_V] = "self_attn.v_proj",
+    [MODEL_Q_NORM] = "self_attn.q_norm",    [MODEL_K_NORM] = "self_attn.k_norm",
+    [MODEL_O] = "self_attn.o_proj",         [MODEL_MLP_NORM] = "post_attention_layernorm",
+    [MODEL_GATE] = "mlp.gate_proj",         [MODEL_UP] = "mlp.up_proj",
+    [MODEL_DOWN] = "mlp.down_proj",         [MODEL_EMBEDDING] = "model.embed_tokens",
+    [MODEL_LAST_NORM] = "model.norm",       [MODEL_HEAD] = "lm_head",
+};
+
+static int is_vector(enum model_tensor tensor)
+{
+    return tensor == MODEL_INPUT_NORM || tensor == MODEL_Q_NORM || tensor == MODEL_K_NORM ||
+           tensor == MODEL_MLP_NORM || tensor == MODEL_LAST_NORM;
+}
+
+void model_shape(const struct model_config *c, enum model_tensor tensor, int64_t *rows, int64_t *columns)
+{
+    const int64_t q = (int64_t)c->heads * c->head_dim, kv = (int64_t)c->kv_heads * c->head_dim;
+    const int64_t shape[MODEL_TENSORS][2] = {
+        [MODEL_INPUT_NORM] = {1, c->hidden},
+        [MODEL_Q] = {q, c->hidden},
+        [MODEL_K] = {kv, c->hidden},
+        [MODEL_V] = {kv, c->hidden},
+        [MODEL_Q_NORM] = {1, c->head_dim},
+        [MODEL_K_NORM] = {1, c->head_dim},
+        [MODEL_O] = {c->hidden, q},
+        [MODEL_MLP_NORM] = {1, c->hidden},
+        [MODEL_GATE] = {c->intermediate, c->hidden},
+        [MODEL_UP] = {c->intermediate, c->hidden},
+        [MODEL_DOWN] = {c->hidden, c->intermediate},
+        [MODEL_EMBEDDING] = {c->vocab, c->hidden},
+        [MODEL_LAST_NORM] = {1, c->hidden},
+        [MODEL_HEAD] = {c->vocab, c->hidden},
+    };
+    *rows = shape[tensor][0];
+    *columns = shape[tensor][1];
+}
+
+/* Where a tensor is in struct model's table. */
+static size_t place_of(const struct model_config *c, enum model_tensor tensor, int layer)
+{
+    if (tensor < MODEL_LAYER_TENSORS) return (size_t)layer * MODEL_LAYER_TENSORS + tensor;
+    if (tensor == MODEL_HEAD && c->tied) tensor = MODEL_EMBEDDING;
+    return (size_t)c->layers * MODEL_LAYER_TENSORS + (size_t)(tensor - MODEL_LAYER_TENSORS);
+}
+
+static size_t places(const struct model_config *c)
+{
+    return (size_t)c->layers * MODEL_LAYER_TENSORS + MODEL_TENSORS - MODEL_LAYER_TENSORS;
+}
+
+/* ---- a folder --------------------------------------------------------------------------------------------- */
+
+/* The files that the index names, each once. */
+static int open_indexed(struct model *model, const char *folder, const char *index_path,
+                        char error[MODEL_ERROR])
+{
+    struct json index;
+    int failed = json_read(&index, index_path, MOST_INDEX, error);
+    if (failed) {
+        json_free(&index);
+        return failed;
+    }
+    const struct json_value *map = json_find(&index, json_root(&index), "weight_map");
+    if (!map || map->kind != JSON_OBJECT) {
+        snprintf(error, MODEL_ERROR, "%.300s: it has no \"weight_map\"", index_path);
+        failed = -1;
+    }
+    const char **names = must_allocate(MOST_FILES * sizeof *names);
+    size_t count = 0;
+    for (const struct json_value *m = json_first(&index, map); m && !failed; m = json_next(&index, m)) {
+        size_t known = 0;
+        if (m->kind != JSON_STRING || strchr(m->text, '/') || m->text[0] == '.' || count == MOST_FILES) {
+            snprintf(error, MODEL_ERROR, "%.300s: '%.100s' is in no file of this folder", index_path, m->key);
+            failed = -1;
+            break;
+        }
+        while (known < count && strcmp(names[known], m->text) != 0) known++;
+        if (known == count) names[count++] = m->text;
+    }
+    model->files = must_allocate((count + 1) * sizeof *model->files);
+    for (size_t i = 0; i < count && !failed; i++) {
+        char *path = format_string("%s/%s", folder, names[i]);
+        failed = tensor_file_open(&model->files[i], path, error);
+        if (!failed) model->file_count++;
+        free(path);
+    }
+    free(names);
+    json_free(&index);
+    return failed;
+}
+
+static int open_files(struct model *model, const char *folder, char error[MODEL_ERROR])
+{
+    char *single = format_string("%s/model.safetensors", folder),
+         *index = format_string("%s.index.json", single);
+    int failed;
+    if (access(single, F_OK) != 0 && access(index, F_OK) == 0) {
+        failed = open_indexed(model, folder, index, error);
+    } else {
+        model->files = must_allocate(sizeof *model->files);
+        failed = tensor_file_open(&model->files[0], single, error);
+        if (!failed) model->file_count = 1;
+    }
+    free(single);
+    free(index);
+    return failed;
+}
+
+static int wrong_shape(const struct model_config *c, enum model_tensor id, const struct tensor *tensor,
+                       char *text, size_t size)
+{
+    int64_t rows, columns;
+    model_shape(c, id, &rows, &columns);
+    int vector = is_vector(id);
+    const int64_t *shape = tensor->shape;
+    if (tensor->rank == (vector ? 1 : 2) && shape[tensor->rank - 1] == columns &&
+        (vector || shape[0] == rows))
+        return 0;
+    if (vector)
+        snprintf(text, size, "is no vector of %lld elements, as config.json asks", (long long)columns);
+    else if ((id == MODEL_EMBEDDING || id == MODEL_HEAD) && tensor->rank == 2 && shape[1] == columns)
+        snprintf(text, size, "has %lld rows, but the vocabulary of config.json %lld words",
+                 (long long)shape[0], (long long)rows);
+    else
+        snprintf(text, size, "is no matrix of %lld x %lld, as config.json asks", (long long)rows,
+                 (long long)columns);
+    return 1;
+}
+
+/* The tensor in whichever file it is. */
+static int find_tensor(struct model *model, enum model_tensor id, int layer, char error[MODEL_ERROR])
+{
+    char name[96], what[160];
+    if (id < MODEL_LAYER_TENSORS)
+        snprintf(name, sizeof name, "model.layers.%d.%s.weight", layer, NAMES[id]);
+    else
+        snprintf(name, sizeof name, "%s.weight", NAMES[id]);
+    const struct tensor *found = NULL;
+    size_t file = 0;
+    for (; file < model->file_count && !found; file++) found = tensor_find(&model->files[file], name);
+    if (!found) {
+        snprintf(error, MODEL_ERROR, "the model has no tensor '%s'", name);
+        return -1;
+    }
+    if (found->dtype == TENSOR_OTHER) {
+        snprintf(error, MODEL_ERROR, "tensor '%s' has elements of type %s; F32, F16 and BF16 can be read",
+                 name, found->dtype_name);
+        return -1;
+    }
+    if (wrong_shape(&model->config, id, found, what, sizeof what)) {
+        snprintf(error, MODEL_ERROR, "tensor '%s' %s", name, what);
+        return -1;
+    }
+    model->tensors[place_of(&model->config, id, layer)] = found;
+    return 0;
+}
+
+static int find_tensors(struct model *model, char error[MODEL_ERROR])
+{
+    const struct model_config *c = &model->config;
+    model->tensors = calloc(places(c), sizeof *model->tensors);
+    if (!model->tensors) abort();
+    for (int id = MODEL_LAYER_TENSORS; id < MODEL_TENSORS; id++)
+        if (!(id == MODEL_HEAD && c->tied) && find_tensor(model, (enum model_tensor)id, 0, error) != 0)
+            return -1;
+    for (int layer = 0; layer < c->layers; layer++)
+        for (int id = 0; id < MODEL_LAYER_TENSORS; id++)
+            if (find_tensor(model, (enum model_tensor)id, layer, error) != 0) return -1;
+    return 0;
+}
+
+struct model *model_open(const char *path, char error[MODEL_ERROR])
+{
+    struct model *model = calloc(1, sizeof *model);
+    if (!model) abort();
+    char *config = format_string("%s/config.json", path);
+    int failed = model_config_read(&model->config, config, error) != 0 ||
+                 open_files(model, path, error) != 0 || find_tensors(model, error) != 0;
+    free(config);
+    if (!failed) return model;
+    model_close(model);
+    return NULL;
+}
+
+struct model *model_from_seed(const struct model_config *config, uint64_t seed)
+{
+    struct model *model = calloc(1, sizeof *model);
+    if (!model) abort();
+    model->config = *config;
+    model->seed = seed;
+    return model;
+}
+
+void model_close(struct model *model)
+{
+    if (!model) return;
+    for (size_t i = 0; i < model->file_count; i++) tensor_file_close(&model->files[i]);
+    free(model->files);
+    free(model->tensors);
+    free(model);
+}
+
+const struct model_config *model_config(const struct model *model)
+{
+    return &model->config;
+}
+
+/* ---- elements --------------------------------------------------------------------------------------------- */
+
+/* Rounded to the nearest bfloat16. No NaN comes here. */
+static float to_bfloat16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits += 0x7fff + (bits >> 16 & 1);
+    bits &= 0xffff0000u;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Any element can be made without those before it. */
+static void make(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
+                 float *to)
+{
+    int64_t rows, columns;
+    model_shape(&model->config, tensor, &rows, &columns);
+    struct rng begin = {rng_mix(model->seed, place_of(&model->config, tensor, layer))};
+    struct rng rng = rng_ahead(&begin, (uint64_t)first);
+    double size = tensor >= MODEL_LAYER_TENSORS ? 0.02 : 1.0 / sqrt((double)columns);
+    /* Evenly distributed numbers of that standard deviation: one random number an element, and billions are needed. */
+    float low = (float)(-sqrt(3.0) * size), width = -2.0f * low;
+    for (size_t i = 0; i < count; i++) {
+        float x = (float)(rng_next(&rng) >> 40) * (1.0f / 16777216.0f);
+        to[i] = to_bfloat16(is_vector(tensor) ? 0.75f + 0.5f * x : low + width * x);
+    }
+}
+
+void model_read(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
+                float *to)
+{
+    if (tensor == MODEL_HEAD && model->config.tied) tensor = MODEL_EMBEDDING;
+    if (model->tensors)
+        tensor_to_floats(model->tensors[place_of(&model->config, tensor, layer)], first, count, to);
+    else
+        make(model, tensor, layer, first, count, to);
+}

@@ -1,0 +1,83 @@
+/**
+ * @file model.h
+ * @brief A decoder of the Qwen3 kind: its sizes, and its weights from a folder as Hugging Face's transformers write it, or
+ *        from a seed.
+ *
+ * A folder holds `config.json` and the weights, as `model.safetensors` or as the files that
+ * `model.safetensors.index.json` names. Everything is checked when the folder is opened: a model that has been opened has
+ * every tensor, with its shape and an element type that can be read.
+ */
+#ifndef WARPWISE_MODEL_MODEL_H
+#define WARPWISE_MODEL_MODEL_H
+
+#include "json.h"
+
+enum { MODEL_MOST_STOPS = 8 };
+
+/** @brief Sizes and constants of a decoder. */
+struct model_config {
+    int layers;
+    int hidden;       /**< elements of a state */
+    int heads;        /**< query heads, a multiple of kv_heads */
+    int kv_heads;     /**< key/value heads */
+    int head_dim;     /**< even */
+    int intermediate; /**< elements of gate and of up */
+    int vocab;        /**< rows of the embedding */
+    int max_context;  /**< positions that the model was made for */
+    int tied;         /**< 1: the head is the embedding */
+    double epsilon;   /**< of RMSNorm */
+    double rope_base;
+    int stops[MODEL_MOST_STOPS]; /**< tokens that end a text */
+    int stop_count;
+};
+
+/** @brief Tensors of a decoder. Those before MODEL_LAYER_TENSORS are there once per layer. */
+enum model_tensor {
+    MODEL_INPUT_NORM, /**< [hidden] */
+    MODEL_Q,          /**< [heads * head_dim, hidden] */
+    MODEL_K,          /**< [kv_heads * head_dim, hidden] */
+    MODEL_V,          /**< as MODEL_K */
+    MODEL_Q_NORM,     /**< [head_dim] */
+    MODEL_K_NORM,     /**< [head_dim] */
+    MODEL_O,          /**< [hidden, heads * head_dim] */
+    MODEL_MLP_NORM,   /**< [hidden] */
+    MODEL_GATE,       /**< [intermediate, hidden] */
+    MODEL_UP,         /**< as MODEL_GATE */
+    MODEL_DOWN,       /**< [hidden, intermediate] */
+    MODEL_LAYER_TENSORS,
+    MODEL_EMBEDDING = MODEL_LAYER_TENSORS, /**< [vocab, hidden] */
+    MODEL_LAST_NORM,                       /**< [hidden] */
+    MODEL_HEAD,                            /**< [vocab, hidden]; the embedding of a tied model */
+    MODEL_TENSORS
+};
+
+struct model;
+
+/** @brief Opens the folder @p path; NULL after writing what is wrong to @p error. */
+struct model *model_open(const char *path, char error[MODEL_ERROR]);
+/** @brief A model of those sizes with weights from @p seed: of the embedding with standard deviation 0.02, of matrices such
+ *         that what goes in and what comes out are of the same size, of norms near 1. */
+struct model *model_from_seed(const struct model_config *config, uint64_t seed);
+void model_close(struct model *model);
+
+const struct model_config *model_config(const struct model *model);
+
+/** @brief Rows and columns of a tensor; a vector has one row. */
+void model_shape(const struct model_config *config, enum model_tensor tensor, int64_t *rows,
+                 int64_t *columns);
+
+/**
+ * @brief Elements first .. first + count - 1 of a tensor as floats, exactly as stored; from a seed, rounded to bfloat16's
+ *        8 bits, which f16 and f32 hold too.
+ * @param[in] layer  0 .. layers - 1; 0 for tensors that are there once
+ */
+void model_read(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
+                float *to);
+
+/** @brief Reads @p path, a config.json; 0, or -1 and what is wrong. model_open() does it for a folder. */
+int model_config_read(struct model_config *config, const char *path, char error[MODEL_ERROR]);
+
+/** @brief The sizes of a known model, "0.6B" or "8B"; 0, or -1 if there is no such name. */
+int model_config_named(struct model_config *config, const char *name);
+
+#endif

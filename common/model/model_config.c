@@ -1,0 +1,188 @@
+/**
+ * @file model_config.c
+ * @brief Sizes of a decoder, from a config.json or by name.
+ */
+#include "model.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_CONFIG = 1 << 20, MOST_LAYERS = 1024, MOST_EXTENT = 1 << 24 };
+
+/** A file that is being read, and what is wrong with it. */
+struct config_file {
+    struct json json;
+    const struct json_value *root;
+    const char *path;
+    char *error; /* [MODEL_ERROR] */
+    int failed;
+};
+
+static void refuse(struct config_file *f, const char *name, const char *what)
+{
+    if (f->failed) return; /* the first fault is told */
+    snprintf(f->error, MODEL_ERROR, "%.300s: \"%.60s\" %.140s", f->path, name, what);
+    f->failed = 1;
+}
+
+/* A whole number from 1 to @p most; @p otherwise where it is not given, which 0 forbids. */
+static int whole(struct config_file *f, const char *name, int most, int otherwise)
+{
+    const struct json_value *value = json_find(&f->json, f->root, name);
+    if ((!value || value->kind == JSON_NULL) && otherwise > 0) return otherwise;
+    if (!value) {
+        refuse(f, name, "is missing");
+        return 1;
+    }
+    if (value->kind != JSON_NUMBER || !value->is_integer || value->integer < 1 || value->integer > most) {
+        char what[80];
+        snprintf(what, sizeof what, "is not a whole number from 1 to %d", most);
+        refuse(f, name, what);
+        return 1;
+    }
+    return (int)value->integer;
+}
+
+static double positive(struct config_file *f, const struct json_value *from, const char *name,
+                       double otherwise)
+{
+    const struct json_value *value = json_find(&f->json, from, name);
+    if (!value) return otherwise;
+    if (value->kind == JSON_NUMBER && value->number > 0.0 && isfinite(value->number)) return value->number;
+    refuse(f, name, "is not a positive number");
+    return otherwise;
+}
+
+/* What is off in every Qwen3, and would make it another model if it were on. */
+static void check_absent(struct config_file *f)
+{
+    static const char *const off[] = {"attention_bias", "use_sliding_window", "mlp_bias"};
+    for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
+        const struct json_value *value = json_find(&f->json, f->root, off[i]);
+        if (value && value->kind != JSON_FALSE && value->kind != JSON_NULL)
+            refuse(f, off[i], "is on, which is not supported");
+    }
+    const struct json_value *scaling = json_find(&f->json, f->root, "rope_scaling");
+    if (scaling && scaling->kind != JSON_NULL) {
+        const struct json_value *type = json_find(&f->json, scaling, "rope_type");
+        if (!json_is(type, "default")) refuse(f, "rope_scaling", "is given, which is not supported");
+    }
+    const struct json_value *act = json_find(&f->json, f->root, "hidden_act");
+    if (act && !json_is(act, "silu")) refuse(f, "hidden_act", "is not \"silu\"");
+}
+
+/* rope_theta stands at the top, or in rope_parameters as newer versions of transformers write it. */
+static double rope_base(struct config_file *f)
+{
+    const struct json_value *inner = json_find(&f->json, f->root, "rope_parameters");
+    double base = positive(f, f->root, "rope_theta", 0.0);
+    if (inner && inner->kind == JSON_OBJECT) {
+        const struct json_value *type = json_find(&f->json, inner, "rope_type");
+        if (type && !json_is(type, "default")) refuse(f, "rope_type", "is not \"default\"");
+        base = positive(f, inner, "rope_theta", base);
+    }
+    if (base == 0.0) refuse(f, "rope_theta", "is missing");
+    return base;
+}
+
+static void take_stop(struct config_file *f, struct model_config *config, const struct json_value *value)
+{
+    if (value->kind != JSON_NUMBER || !value->is_integer || value->integer < 0 ||
+        value->integer >= config->vocab)
+        refuse(f, "eos_token_id", "is no token of the vocabulary");
+    else if (config->stop_count == MODEL_MOST_STOPS)
+        refuse(f, "eos_token_id", "has more tokens than are supported");
+    else
+        config->stops[config->stop_count++] = (int)value->integer;
+}
+
+static void take_stops(struct config_file *f, struct model_config *config)
+{
+    const struct json_value *value = json_find(&f->json, f->root, "eos_token_id");
+    if (!value || value->kind == JSON_NULL) return;
+    if (value->kind != JSON_ARRAY) {
+        take_stop(f, config, value);
+        return;
+    }
+    for (const struct json_value *m = json_first(&f->json, value); m; m = json_next(&f->json, m))
+        take_stop(f, config, m);
+}
+
+static void take_config(struct config_file *f, struct model_config *config)
+{
+    if (!json_is(json_find(&f->json, f->root, "model_type"), "qwen3"))
+        refuse(f, "model_type", "is not \"qwen3\"");
+    check_absent(f);
+    config->layers = whole(f, "num_hidden_layers", MOST_LAYERS, 0);
+    config->hidden = whole(f, "hidden_size", MOST_EXTENT, 0);
+    config->heads = whole(f, "num_attention_heads", 65535, 0);
+    config->kv_heads = whole(f, "num_key_value_heads", 65535, config->heads);
+    config->head_dim =
+        whole(f, "head_dim", 1024, config->hidden / config->heads > 0 ? config->hidden / config->heads : 1);
+    config->intermediate = whole(f, "intermediate_size", MOST_EXTENT, 0);
+    config->vocab = whole(f, "vocab_size", MOST_EXTENT, 0);
+    config->max_context = whole(f, "max_position_embeddings", INT_MAX, 0);
+    config->epsilon = positive(f, f->root, "rms_norm_eps", 1e-6);
+    config->rope_base = rope_base(f);
+    const struct json_value *tied = json_find(&f->json, f->root, "tie_word_embeddings");
+    config->tied = tied && tied->kind == JSON_TRUE;
+    if (config->heads % config->kv_heads != 0)
+        refuse(f, "num_key_value_heads", "does not divide num_attention_heads");
+    if (config->head_dim % 2 != 0) refuse(f, "head_dim", "is odd");
+    take_stops(f, config);
+}
+
+int model_config_read(struct model_config *config, const char *path, char error[MODEL_ERROR])
+{
+    struct config_file f = {.path = path, .error = error};
+    *config = (struct model_config){0};
+    int failed = json_read(&f.json, path, MOST_CONFIG, error);
+    if (!failed) {
+        f.root = json_root(&f.json);
+        take_config(&f, config);
+        failed = f.failed ? -1 : 0;
+    }
+    json_free(&f.json);
+    return failed;
+}
+
+int model_config_named(struct model_config *config, const char *name)
+{
+    static const struct {
+        const char *name;
+        struct model_config config;
+    } known[] = {
+        {"0.6B",
+         {.layers = 28,
+          .hidden = 1024,
+          .heads = 16,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .intermediate = 3072,
+          .vocab = 151936,
+          .max_context = 40960,
+          .tied = 1,
+          .epsilon = 1e-6,
+          .rope_base = 1e6}},
+        {"8B",
+         {.layers = 36,
+          .hidden = 4096,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .intermediate = 12288,
+          .vocab = 151936,
+          .max_context = 40960,
+          .tied = 0,
+          .epsilon = 1e-6,
+          .rope_base = 1e6}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, name) != 0) continue;
+        *config = known[i].config;
+        return 0;
+    }
+    return -1;
+}

@@ -1,0 +1,53 @@
+/**
+ * @file safetensors.h
+ * @brief Tensors in a file of the format `.safetensors`: eight bytes that say how long the header is, the header (JSON), and
+ *        the elements of all tensors one after another.
+ *
+ * The file is mapped, not read. Nothing that the header says is believed: every tensor must lie within the file, be as long
+ * as its shape and element type say, and all of them together must cover the data without a hole or an overlap.
+ */
+#ifndef WARPWISE_MODEL_SAFETENSORS_H
+#define WARPWISE_MODEL_SAFETENSORS_H
+
+#include "json.h"
+
+enum { TENSOR_MOST_RANK = 8 };
+
+/** @brief Element types that weights may have, and all others. */
+enum tensor_dtype { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_OTHER };
+
+struct tensor {
+    const char *name;
+    enum tensor_dtype dtype;
+    const char *dtype_name; /**< as the file spells it */
+    int rank;
+    int64_t shape[TENSOR_MOST_RANK];
+    size_t elems;
+    const unsigned char *data; /**< in the mapped file; at any address */
+    size_t bytes;
+};
+
+/** @brief A mapped file. Zero-initialise. */
+struct tensor_file {
+    char *path;
+    unsigned char *mapping;
+    size_t size;
+    struct json header;
+    struct tensor *tensors; /**< by name */
+    size_t count;
+};
+
+/** @brief Maps @p path and looks its header over; 0, or -1 and a sentence that names the file. */
+int tensor_file_open(struct tensor_file *file, const char *path, char error[MODEL_ERROR]);
+void tensor_file_close(struct tensor_file *file);
+
+/** @brief The tensor of that name, or NULL. */
+const struct tensor *tensor_find(const struct tensor_file *file, const char *name);
+
+/** @brief Element types of @p dtype take so many bytes; 0 of TENSOR_OTHER. */
+size_t tensor_dtype_bytes(enum tensor_dtype dtype);
+
+/** @brief Converts elements @p first .. @p first + @p count - 1 to floats. @p tensor is f32, f16 or bf16. Exact. */
+void tensor_to_floats(const struct tensor *tensor, size_t first, size_t count, float *to);
+
+#endif

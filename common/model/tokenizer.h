@@ -1,0 +1,31 @@
+/**
+ * @file tokenizer.h
+ * @brief Byte-level byte-pair encoding, from a `tokenizer.json` as Hugging Face's tokenizers write it.
+ *
+ * A text is cut at the added tokens, the rest into words by one of the patterns that such models use (GPT-2's, Qwen's,
+ * Llama 3's), and the bytes of a word are merged pair by pair, the pair of the lowest rank first. What has another form is
+ * refused, never approximated. One thing is left to the caller: Qwen's file asks for Unicode's normal form C, and the text
+ * is taken to be in it already, as what keyboards and editors make is.
+ */
+#ifndef WARPWISE_MODEL_TOKENIZER_H
+#define WARPWISE_MODEL_TOKENIZER_H
+
+#include "base/text.h"
+#include "json.h"
+
+struct tokenizer;
+
+/** @brief Reads @p path; NULL after writing what is wrong to @p error. */
+struct tokenizer *tokenizer_open(const char *path, char error[MODEL_ERROR]);
+void tokenizer_close(struct tokenizer *tokenizer);
+
+/** @brief One more than the largest number of a token. */
+int tokenizer_size(const struct tokenizer *tokenizer);
+/** @brief The token of that text among the added ones, such as `<|im_end|>`; -1 if there is none. */
+int tokenizer_special(const struct tokenizer *tokenizer, const char *text);
+/** @brief Tokens of @p text, any bytes; their number. @p tokens is the caller's to free. */
+size_t tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, int **tokens);
+/** @brief Appends the bytes of @p token, nothing for one that there is not. They may be part of a character. */
+void tokenizer_decode(const struct tokenizer *tokenizer, int token, struct text *text);
+
+#endif

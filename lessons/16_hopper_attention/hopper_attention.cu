@@ -1,0 +1,265 @@
+// [student: head]
+/*
+ * Lesson 16: the file you write. Read README.md beside it, then fill in what stands between the lines
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
+ * You may add functions and constants inside your regions and declare shared memory as you like.
+ *
+ *     build/bin/warpwise check 16                 judges what is there
+ *     build/bin/warpwise check 16 --case NAME     looks at one case
+ */
+// [/student]
+#include "hopper_attention.h"
+
+#include "attention_tiles.h"
+#include "softmax_rows.h"
+#include "wgmma_attention.h" // wgmma_shared() for S = Q K^T, wgmma_registers() for O += P V
+
+// In the order of their calls: from the entry points down to a store.
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
+template <typename T, typename SIZE>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
+template <typename SIZE> static int describe(struct attention *p);
+template <typename T, typename SIZE>
+__global__ void attention_kernel(const __grid_constant__ struct attention p);
+template <typename SIZE>
+__device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s);
+template <typename SIZE>
+__device__ inline void load_first(const struct attention &p, const struct shared_memory &s);
+template <typename SIZE>
+__device__ inline void release(const struct stages &from, int stage, int tile, int head);
+template <typename T, typename SIZE>
+__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s);
+template <typename T, typename SIZE, int MASKED>
+__device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, int i,
+                                 struct ring *ring);
+template <typename T, typename SIZE>
+__device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, struct ring *ring);
+template <typename SIZE>
+__device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring);
+template <typename T, typename SIZE>
+__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
+                                   const struct shared_memory &s, const struct ring *ring, int i, int head);
+template <typename T, typename SIZE>
+__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                  const struct shared_memory &s, int stage);
+template <typename T, typename SIZE>
+__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage);
+template <typename T, typename SIZE>
+__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                    const struct shared_memory &s, int stage);
+template <typename SIZE> __device__ inline void wait_for_turn(void);
+template <typename SIZE> __device__ inline void pass_turn(void);
+template <typename T, typename SIZE>
+__device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
+                                  struct query_tile tile, const struct row_state<SIZE::SUMS> *rows);
+
+/* ---- launch -------------------------------------------------------------------------------------------- */
+
+enum kernel_status hopper_attention_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<half>(args, DTYPE_F16, stream);
+}
+
+enum kernel_status hopper_attention_bf16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<__nv_bfloat16>(args, DTYPE_BF16, stream);
+}
+
+/** Checks the arguments and finds the kernel for head_dim: tile sizes must be known when compiling. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, 16, 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != 64 && args->head_dim != 128) return KERNEL_INVALID_DIMENSION;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return args->head_dim == 64 ? launch<T, tile_of_64>(args, stream) : launch<T, tile_of_128>(args, stream);
+}
+
+/** Starts a block for every tile of queries, or, with a producer and few keys, one for every SM. */
+template <typename T, typename SIZE>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    // TODO: fill in what the kernel is told, describe the tensors to TMA, launch a block per tile of queries, or per SM.
+    (void)args, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/** Describes to TMA what it copies: boxes of 64 columns and as many rows as are copied at once. */
+template <typename SIZE> static int describe(struct attention *p)
+{
+    // [student: describe]
+    // TODO: a tensor map of each of q, k, v and out, with the box that is copied at once; 0 if one is refused.
+    (void)p;
+    return 0;
+    // [/student]
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+/** Sets up the mbarriers and gives every warpgroup its work. */
+template <typename T, typename SIZE>
+__global__ void __launch_bounds__(SIZE::THREADS, SIZE::BLOCKS)
+    attention_kernel(const __grid_constant__ struct attention p)
+{
+#if HOPPER_CODE
+    // [student: attention_kernel]
+    // TODO: initialise the mbarriers; then all attend, or one warpgroup loads and the others attend.
+    // [/student]
+#endif
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------- */
+
+/** The producer: one thread loads Q, K and V of all tiles of its block, as soon as there is room: K one tile ahead of V. */
+template <typename SIZE>
+__device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s)
+{
+    // [student: load_tiles]
+    // TODO: for every tile of queries of this block: Q, then its tiles of K and V from the last one down, K one ahead of V.
+    (void)p, (void)s;
+    // [/student]
+}
+
+/** Without a producer: one thread loads Q of the block's only tile, and fills the stages. release() loads the rest. */
+template <typename SIZE>
+__device__ inline void load_first(const struct attention &p, const struct shared_memory &s)
+{
+    // [student: load_first]
+    // TODO: Q, and the last STAGES tiles of K and V, or all if there are fewer.
+    (void)p, (void)s;
+    // [/student]
+}
+
+/** The consumer needs tile number @p tile, in this stage, no more. Without a producer it loads the next one that goes there. */
+template <typename SIZE>
+__device__ inline void release(const struct stages &from, int stage, int tile, int head)
+{
+    // [student: release]
+    // TODO: one thread arrives, or loads the tile that comes into this stage next.
+    (void)from, (void)stage, (void)tile, (void)head;
+    // [/student]
+}
+
+/* ---- the consumers ------------------------------------------------------------------------------------- */
+
+/** A consumer takes its 64 rows of every tile of queries of its block: first the keys that not all rows see, then the others. */
+template <typename T, typename SIZE>
+__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s)
+{
+    // [student: attend_tiles]
+    // TODO: for every tile of queries of this block: wait for Q, the masked tiles of keys, the whole ones, release Q, write.
+    (void)p, (void)s;
+    // [/student]
+}
+
+/** Adds tile number @p i of the keys, one step after the other; MASKED: some rows do not see all of it. */
+template <typename T, typename SIZE, int MASKED>
+__device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, int i,
+                                 struct ring *ring)
+{
+    // [student: add_alone]
+    // TODO: S, mask, softmax, P V, each after the other; add_hidden_values() looks for NaN behind the mask.
+    (void)rows, (void)p, (void)s, (void)tile, (void)i, (void)ring;
+    // [/student]
+}
+
+/** Adds the tiles of keys that all rows see whole, down to tile 0: S of one beside O += P V of the one before. */
+template <typename T, typename SIZE>
+__device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, struct ring *ring)
+{
+    // [student: add_whole]
+    // TODO: S and softmax of the first tile; then S of the next beside P V of this one, and softmax under that product.
+    (void)rows, (void)p, (void)s, (void)tile, (void)ring;
+    // [/student]
+}
+
+/** What a consumer without rows does about a tile's keys: nothing, as soon as it may. */
+template <typename SIZE>
+__device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring)
+{
+    // [student: pass_tiles]
+    // TODO: release every tile of K and V as soon as it is there, and pass the turn on as often as the others do.
+    (void)s, (void)tile, (void)ring;
+    // [/student]
+}
+
+/* ---- the two products, in turn ------------------------------------------------------------------------- */
+
+/** The scores of tile number @p i of the keys, with nothing beside it. */
+template <typename T, typename SIZE>
+__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
+                                   const struct shared_memory &s, const struct ring *ring, int i, int head)
+{
+    // [student: find_scores]
+    // TODO: wait for K, S = Q K^T, release K.
+    (void)scores, (void)p, (void)s, (void)ring, (void)i, (void)head;
+    // [/student]
+}
+
+/** O += P V, with nothing beside it. */
+template <typename T, typename SIZE>
+__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                  const struct shared_memory &s, int stage)
+{
+    // [student: add_values]
+    // TODO: fence, product, commit, wait.
+    (void)o, (void)weights, (void)s, (void)stage;
+    // [/student]
+}
+
+/** Issues S = Q K^T: 64 rows of Q, all keys of a stage, 16 columns at a time. */
+template <typename T, typename SIZE>
+__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage)
+{
+    // [student: multiply_q_k]
+    // TODO: one wgmma for each 16 columns of Q and K; the first begins with sums of 0.
+    (void)scores, (void)s, (void)stage;
+    // [/student]
+}
+
+/** Issues O += P V: the weights from registers, 16 keys of a stage at a time. */
+template <typename T, typename SIZE>
+__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                    const struct shared_memory &s, int stage)
+{
+    // [student: multiply_p_v]
+    // TODO: one wgmma for each 16 keys; P comes from registers.
+    (void)o, (void)weights, (void)s, (void)stage;
+    // [/student]
+}
+
+/** Waits until the consumer before this one has issued its products. */
+template <typename SIZE> __device__ inline void wait_for_turn(void)
+{
+    // [student: wait_for_turn]
+    // TODO: this consumer's named barrier, with the threads of two consumers.
+    // [/student]
+}
+
+/** The next consumer may issue its products. */
+template <typename SIZE> __device__ inline void pass_turn(void)
+{
+    // [student: pass_turn]
+    // TODO: arrive at the next consumer's named barrier.
+    // [/student]
+}
+
+/** Divides O by l, once, and writes a consumer's rows: to shared memory, and from there by TMA. */
+template <typename T, typename SIZE>
+__device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
+                                  struct query_tile tile, const struct row_state<SIZE::SUMS> *rows)
+{
+    // [student: write_rows]
+    // TODO: lse; O divided by l, rounded, to shared memory; a fence between two proxies; TMA stores it.
+    (void)p, (void)s, (void)tile, (void)rows;
+    // [/student]
+}

@@ -1,0 +1,227 @@
+/**
+ * @file qwen3.c
+ * @brief A decoder of the Qwen3 kind in float64: every value goes with the variance of its error.
+ */
+#include "qwen3.h"
+
+#include <math.h>
+#include <string.h>
+
+/** Values, and variances of the errors that another computation of them has. */
+struct noisy {
+    double *x, *variance;
+};
+
+/** What all steps share. */
+struct context {
+    const struct ref_qwen3_sizes *s;
+    const struct ref_qwen3_rounding *r;
+    size_t count;
+    double *next;                    /* scratch that nobody has yet */
+    double *scores, *score_variance; /* [count] */
+};
+
+/* A rounding to unit roundoff @p u, evenly spread. */
+static double rounded(double x, double u)
+{
+    return u * u * x * x / 3.0;
+}
+
+static struct noisy take(struct context *c, size_t count)
+{
+    struct noisy taken = {c->next, c->next + count};
+    c->next += 2 * count;
+    return taken;
+}
+
+static struct noisy part(struct noisy whole, size_t offset)
+{
+    return (struct noisy){whole.x + offset, whole.variance + offset};
+}
+
+/* y = x / rms(x) * gain, stored with roundoff @p u. */
+static void normalize(const struct context *c, struct noisy x, const float *gain, size_t count, double u,
+                      struct noisy y)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) sum += x.x[i] * x.x[i];
+    double factor = 1.0 / sqrt(sum / (double)count + c->s->epsilon);
+    for (size_t i = 0; i < count; i++) {
+        double scale = factor * (double)gain[i], value = x.x[i] * scale;
+        double variance = scale * scale * x.variance[i] + rounded(value, 4.0 * c->r->sums);
+        y.x[i] = value;
+        y.variance[i] = variance + rounded(value, u);
+    }
+}
+
+/* out = W x, or out += W x. The sum of a row's products is rounded as it grows: by u sqrt(n) times the root of the sum of
+ * squares of what it passes through, which is less than sum |terms|. */
+static void project(const struct context *c, const float *weights, struct noisy x, size_t inputs,
+                    size_t outputs, int add, double u, struct noisy out)
+{
+    for (size_t row = 0; row < outputs; row++) {
+        const float *w = weights + row * inputs;
+        double sum = 0.0, variance = 0.0, squares = 0.0;
+        for (size_t i = 0; i < inputs; i++) {
+            double term = (double)w[i] * x.x[i];
+            sum += term;
+            squares += term * term;
+            variance += (double)w[i] * (double)w[i] * x.variance[i];
+        }
+        variance += c->r->sums * c->r->sums * (double)inputs * squares;
+        if (add) {
+            out.x[row] += sum;
+            out.variance[row] += variance + rounded(out.x[row], c->r->sums);
+        } else {
+            out.x[row] = sum;
+            out.variance[row] = variance + rounded(sum, u);
+        }
+    }
+}
+
+/* A head of q or k: its norm, then pairs (d, d + head_dim / 2) turned by position * base^(-2 d / head_dim). */
+static void norm_and_rotate(const struct context *c, struct noisy head, const float *gain, size_t position)
+{
+    size_t half = (size_t)c->s->head_dim / 2;
+    normalize(c, head, gain, 2 * half, 0.0, head);
+    for (size_t d = 0; d < half; d++) {
+        double angle = (double)position * pow(c->s->rope_base, -(double)d / (double)half);
+        double cosine = cos(angle), sine = sin(angle), low = head.x[d], high = head.x[d + half];
+        double of_low = head.variance[d], of_high = head.variance[d + half];
+        /* The angle itself is a float: what it is off by moves the pair at a right angle. */
+        double turned = rounded(angle, 4.0 * c->r->sums) * (low * low + high * high);
+        head.x[d] = low * cosine - high * sine;
+        head.x[d + half] = high * cosine + low * sine;
+        head.variance[d] =
+            of_low * cosine * cosine + of_high * sine * sine + turned + rounded(head.x[d], c->r->stored);
+        head.variance[d + half] = of_high * cosine * cosine + of_low * sine * sine + turned +
+                                  rounded(head.x[d + half], c->r->stored);
+    }
+}
+
+/* One query head at position @p last over keys and values of positions 0 .. last, @p stride elements apart. */
+static void attend(const struct context *c, struct noisy q, struct noisy keys, struct noisy values,
+                   size_t stride, size_t last, struct noisy out)
+{
+    size_t dim = (size_t)c->s->head_dim;
+    double largest = -(double)INFINITY, sum = 0.0, scale = 1.0 / sqrt((double)dim);
+    for (size_t t = 0; t <= last; t++) {
+        double score = 0.0, variance = 0.0, squares = 0.0;
+        for (size_t d = 0; d < dim; d++) {
+            double a = q.x[d], b = keys.x[t * stride + d];
+            score += a * b;
+            squares += a * a * b * b;
+            variance += a * a * keys.variance[t * stride + d] + b * b * q.variance[d];
+        }
+        c->scores[t] = score * scale;
+        c->score_variance[t] = (variance + c->r->sums * c->r->sums * (double)dim * squares) * scale * scale;
+        largest = fmax(largest, c->scores[t]);
+    }
+    for (size_t t = 0; t <= last; t++) sum += c->scores[t] = exp(c->scores[t] - largest);
+    for (size_t d = 0; d < dim; d++) {
+        double value = 0.0, variance = 0.0, squares = 0.0;
+        for (size_t t = 0; t <= last; t++) value += c->scores[t] / sum * values.x[t * stride + d];
+        for (size_t t = 0; t <= last; t++) {
+            double p = c->scores[t] / sum, v = values.x[t * stride + d], moved = p * (v - value);
+            variance += moved * moved * c->score_variance[t] + p * p * values.variance[t * stride + d];
+            variance += rounded(p * v, c->r->scores);
+            squares += p * p * v * v;
+        }
+        variance += c->r->sums * c->r->sums * (16.0 + (double)last) * squares;
+        out.x[d] = value;
+        out.variance[d] = variance + rounded(value, c->r->stored);
+    }
+}
+
+/* What a layer works with; keys and values of all positions. */
+struct layer_scratch {
+    struct noisy h, q, keys, values, attended, gate, up;
+};
+
+static void attention(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
+                      const struct layer_scratch *l)
+{
+    const struct ref_qwen3_sizes *s = c->s;
+    size_t hidden = (size_t)s->hidden, dim = (size_t)s->head_dim, q_width = (size_t)s->heads * dim;
+    size_t kv_width = (size_t)s->kv_heads * dim;
+    for (size_t t = 0; t < c->count; t++) {
+        struct noisy of_token = part(x, t * hidden), key = part(l->keys, t * kv_width);
+        normalize(c, of_token, w->input_norm, hidden, c->r->stored, l->h);
+        project(c, w->q, l->h, hidden, q_width, 0, 0.0, l->q);
+        project(c, w->k, l->h, hidden, kv_width, 0, 0.0, key);
+        project(c, w->v, l->h, hidden, kv_width, 0, c->r->stored, part(l->values, t * kv_width));
+        for (int head = 0; head < s->kv_heads; head++)
+            norm_and_rotate(c, part(key, (size_t)head * dim), w->k_norm, t);
+        for (int head = 0; head < s->heads; head++) {
+            size_t at = (size_t)head * dim, kv_at = (size_t)(head / (s->heads / s->kv_heads)) * dim;
+            norm_and_rotate(c, part(l->q, at), w->q_norm, t);
+            attend(c, part(l->q, at), part(l->keys, kv_at), part(l->values, kv_at), kv_width, t,
+                   part(l->attended, at));
+        }
+        project(c, w->o, l->attended, q_width, hidden, 1, 0.0, of_token);
+    }
+}
+
+/* silu(gate) * up, in place of the gate; then the way back down. */
+static void mlp(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
+                const struct layer_scratch *l)
+{
+    size_t hidden = (size_t)c->s->hidden, inner = (size_t)c->s->intermediate;
+    for (size_t t = 0; t < c->count; t++) {
+        struct noisy of_token = part(x, t * hidden);
+        normalize(c, of_token, w->mlp_norm, hidden, c->r->stored, l->h);
+        project(c, w->gate, l->h, hidden, inner, 0, 0.0, l->gate);
+        project(c, w->up, l->h, hidden, inner, 0, 0.0, l->up);
+        for (size_t i = 0; i < inner; i++) {
+            double g = l->gate.x[i], u = l->up.x[i], sigmoid = 1.0 / (1.0 + exp(-g));
+            double slope = sigmoid * (1.0 + g * (1.0 - sigmoid)) * u, silu = g * sigmoid;
+            double variance = slope * slope * l->gate.variance[i] + silu * silu * l->up.variance[i];
+            l->gate.x[i] = silu * u;
+            l->gate.variance[i] =
+                variance + rounded(silu * u, 6.0 * c->r->sums) + rounded(silu * u, c->r->stored);
+        }
+        project(c, w->down, l->gate, inner, hidden, 1, 0.0, of_token);
+    }
+}
+
+size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *s, size_t count)
+{
+    size_t q_width = (size_t)s->heads * (size_t)s->head_dim,
+           kv_width = (size_t)s->kv_heads * (size_t)s->head_dim;
+    size_t of_token = (size_t)s->hidden + 2 * kv_width + 1;
+    return 2 * (count * of_token + (size_t)s->hidden + 2 * q_width + 2 * (size_t)s->intermediate +
+                (size_t)s->vocab);
+}
+
+void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_weights *weights,
+                      const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
+                      double *logits, double *deviation, double *scratch)
+{
+    size_t hidden = (size_t)s->hidden, vocab = (size_t)s->vocab, dim = (size_t)s->head_dim;
+    struct context c = {s, rounding, count, scratch, NULL, NULL};
+    struct noisy x = take(&c, count * hidden), scores = take(&c, count), last = take(&c, vocab);
+    struct layer_scratch l = {.h = take(&c, hidden),
+                              .q = take(&c, (size_t)s->heads * dim),
+                              .keys = take(&c, count * (size_t)s->kv_heads * dim),
+                              .values = take(&c, count * (size_t)s->kv_heads * dim),
+                              .attended = take(&c, (size_t)s->heads * dim),
+                              .gate = take(&c, (size_t)s->intermediate),
+                              .up = take(&c, (size_t)s->intermediate)};
+    c.scores = scores.x;
+    c.score_variance = scores.variance;
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < hidden; i++) {
+            x.x[t * hidden + i] = (double)weights->embedding[(size_t)tokens[t] * hidden + i];
+            x.variance[t * hidden + i] = 0.0;
+        }
+    for (int layer = 0; layer < s->layers; layer++) {
+        attention(&c, &weights->layers[layer], x, &l);
+        mlp(&c, &weights->layers[layer], x, &l);
+    }
+    for (size_t t = 0; t < count; t++) {
+        normalize(&c, part(x, t * hidden), weights->last_norm, hidden, rounding->stored, l.h);
+        project(&c, weights->head, l.h, hidden, vocab, 0, 0.0, last);
+        memcpy(logits + t * vocab, last.x, vocab * sizeof *logits);
+        for (size_t i = 0; deviation && i < vocab; i++) deviation[t * vocab + i] = sqrt(last.variance[i]);
+    }
+}

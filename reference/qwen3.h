@@ -1,0 +1,58 @@
+/**
+ * @file qwen3.h
+ * @brief The oracle of a decoder of the Qwen3 kind: logits at every position of a text, in float64, and how far a
+ *        computation that rounds on the way may be from them.
+ *
+ * A layer is x += O attention(rope(norm(Q h)), rope(norm(K h)), V h) with h = norm(x), then x += D (silu(G h) * U h) with
+ * another h = norm(x); norm is RMSNorm, of q and k head by head. Logits are norm(x) times the head.
+ *
+ * **How errors grow.** Every rounding is taken as independent and evenly spread over +- u |value|, which is a variance of
+ * u^2 value^2 / 3, and variances are carried through each operation to first order: a product with a matrix adds them times
+ * the squares of its weights; softmax moves by sum_j p_j (v_j - o) ds_j; a norm by no more than its factor times dx, for its
+ * derivative is that factor times a projection. So the bound is a number of standard deviations, not a worst case, which
+ * would multiply at each product by the root of the number of terms and say nothing after two layers.
+ * (Higham and Mary 2019, A new approach to probabilistic rounding error analysis.)
+ */
+#ifndef WARPWISE_REFERENCE_QWEN3_H
+#define WARPWISE_REFERENCE_QWEN3_H
+
+#include <stddef.h>
+
+/** @brief Sizes and constants. */
+struct ref_qwen3_sizes {
+    int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
+    double epsilon, rope_base;
+};
+
+/** @brief Weights of one layer, as floats; shapes as in common/model/model.h. */
+struct ref_qwen3_layer {
+    const float *input_norm, *q, *k, *v, *q_norm, *k_norm, *o, *mlp_norm, *gate, *up, *down;
+};
+
+struct ref_qwen3_weights {
+    const float *embedding, *last_norm, *head;
+    const struct ref_qwen3_layer *layers; /**< [layers] */
+};
+
+/** @brief What the computation that is judged rounds to: 0 is exact. */
+struct ref_qwen3_rounding {
+    double
+        stored; /**< unit roundoff of what is stored between kernels: h, q, k, v, what attention and the gate give */
+    double sums;   /**< unit roundoff of accumulators and of x */
+    double scores; /**< unit roundoff of softmax's weights where they are multiplied with V */
+};
+
+/** @brief Doubles of scratch memory that ref_qwen3_logits() needs for @p count tokens. */
+size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t count);
+
+/**
+ * @brief Logits after each of @p count tokens.
+ * @param[in]  rounding   of the computation that @p deviation is about
+ * @param[out] logits     [count, vocab]
+ * @param[out] deviation  [count, vocab] standard deviation of that computation's logits; NULL: not wanted
+ */
+void ref_qwen3_logits(const struct ref_qwen3_sizes *sizes, const struct ref_qwen3_weights *weights,
+                      const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
+                      double *logits, double *deviation, double *scratch);
+
+#endif

@@ -1,0 +1,70 @@
+// Step 7, clusters: two blocks, one below the other, need the same slices of B. Each loads half of them, for both (multicast).
+// A stage is empty when the consumers of both blocks have multiplied it.
+#include "steps.h"
+
+enum { PAIR = 2 };
+
+__global__ void __launch_bounds__(3 * WARPGROUP, 1)
+    multicast_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                     struct matrices x)
+{
+#if HOPPER_CODE
+    extern __shared__ __align__(1024) char shared[]; // the stages, the mbarriers
+    uint64_t *full = (uint64_t *)(shared + STEP_STAGES * (STEP_A + STEP_B));
+    uint64_t *empty = full + STEP_STAGES;
+    int tiles_m = divide_up(divide_up(x.m, STEP_M), PAIR), tiles_n = divide_up(x.n, STEP_N);
+    int group = (int)threadIdx.x / WARPGROUP - 1, rank = cluster_rank();
+    struct ring ring = {0, group < 0}; // of the first round no phase of `empty` has to end
+    for (int i = 0; i < STEP_STAGES && threadIdx.x == 0; i++) {
+        mbarrier_init(&full[i], 1);
+        mbarrier_init(&empty[i], 2 * PAIR);
+    }
+    if (threadIdx.x == 0) mbarrier_init_fence();
+    cluster_sync(); // the mbarriers of both blocks are there
+    if (group < 0) {
+        registers_down_to<40>();
+        for (int tile = (int)blockIdx.x / PAIR; threadIdx.x == 0 && tile < tiles_m * tiles_n;
+             tile += (int)gridDim.x / PAIR) {
+            struct tile_index at = raster_tile<STEP_RASTER / 2>(tile, tiles_m, tiles_n);
+            int row = (at.row * PAIR + rank) * STEP_M, column = at.column * STEP_N;
+            for (int k = 0; k < x.k; k += STEP_K, advance<STEP_STAGES>(&ring)) {
+                char *stage = shared + ring.stage * (STEP_A + STEP_B);
+                uint64_t *loaded = &full[ring.stage];
+                mbarrier_wait(&empty[ring.stage], ring.parity);
+                mbarrier_arrive_expect(loaded, STEP_A + STEP_B);
+                tensor_load(stage, &a, k, row, loaded);
+                tensor_multicast(stage + STEP_A + rank * STEP_B / 2, &b, k, column + rank * STEP_N / 2,
+                                 loaded, 3);
+            }
+        }
+    } else {
+        registers_up_to<232>();
+        for (int tile = (int)blockIdx.x / PAIR; tile < tiles_m * tiles_n; tile += (int)gridDim.x / PAIR) {
+            struct tile_index at = raster_tile<STEP_RASTER / 2>(tile, tiles_m, tiles_n);
+            int row = (at.row * PAIR + rank) * STEP_M, column = at.column * STEP_N;
+            float sum[STEP_SUMS] = {};
+            for (int k = 0; k < x.k; k += STEP_K, advance<STEP_STAGES>(&ring)) {
+                char *stage = shared + ring.stage * (STEP_A + STEP_B);
+                mbarrier_wait(&full[ring.stage], ring.parity);
+                wgmma_fence();
+                step_multiply(sum, stage + group * STEP_A / 2, stage + STEP_A);
+                wgmma_commit();
+                wgmma_wait<0>(); // the product is complete: its slices may be overwritten
+                if (threadIdx.x % WARPGROUP < PAIR)
+                    mbarrier_arrive_at(&empty[ring.stage], (int)threadIdx.x % WARPGROUP);
+            }
+            step_store(x, row + group * 64, column, sum);
+        }
+    }
+    cluster_sync(); // nobody arrives at a block that has ended
+#endif
+}
+
+void step_multicast(struct matrices x)
+{
+    int tiles = divide_up(divide_up(x.m, STEP_M), PAIR) * divide_up(x.n, STEP_N);
+    int clusters = min(tiles, device_attribute(cudaDevAttrMultiProcessorCount) / PAIR);
+    launch_in_clusters(multicast_kernel, clusters * PAIR, 3 * WARPGROUP,
+                       STEP_STAGES * (STEP_A + STEP_B) + STEP_BARRIERS, PAIR, 0,
+                       step_map(x.a, x.m, x.k, STEP_M), step_map(x.b, x.n, x.k, STEP_N / PAIR), x);
+}

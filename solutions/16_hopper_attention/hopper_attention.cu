@@ -1,0 +1,450 @@
+// [student: head]
+/*
+ * Attention on Hopper as FlashAttention-3 computes it: tensor cores never wait for exp.
+ *
+ *     producer      TMA -> K ring, V ring              one thread issues, hardware copies
+ *     consumer 0    S1 O0 | softmax 1   | S2 O1 | softmax 2   | ...        S = Q K^T of the next tile, O += P V of this one,
+ *     consumer 1          | S1 O0 | softmax 1   | S2 O1 | softmax 2 ...    issued together, in turn with the other consumer
+ *
+ * A consumer is a warpgroup with 64 query rows. S, P and O stay in its registers. That is head_dim 128. With 64 a block is one
+ * such warpgroup, which loads for itself: three blocks fit an SM, and while one computes exp, the others' products run.
+ *
+ * Paper: Shah, Bikshandi, Zhang, Thakkar, Ramani, Dao 2024, "FlashAttention-3", Algorithms 1 and 2.
+ * Run:   build/bin/warpwise check 16 --kernel solutions/16_hopper_attention/hopper_attention.cu
+ */
+// [/student]
+#include "hopper_attention.h"
+
+#include "attention_tiles.h"
+#include "softmax_rows.h"
+#include "wgmma_attention.h" // wgmma_shared() for S = Q K^T, wgmma_registers() for O += P V
+
+// In the order of their calls: from the entry points down to a store.
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
+template <typename T, typename SIZE>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
+template <typename SIZE> static int describe(struct attention *p);
+template <typename T, typename SIZE>
+__global__ void attention_kernel(const __grid_constant__ struct attention p);
+template <typename SIZE>
+__device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s);
+template <typename SIZE>
+__device__ inline void load_first(const struct attention &p, const struct shared_memory &s);
+template <typename SIZE>
+__device__ inline void release(const struct stages &from, int stage, int tile, int head);
+template <typename T, typename SIZE>
+__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s);
+template <typename T, typename SIZE, int MASKED>
+__device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, int i,
+                                 struct ring *ring);
+template <typename T, typename SIZE>
+__device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, struct ring *ring);
+template <typename SIZE>
+__device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring);
+template <typename T, typename SIZE>
+__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
+                                   const struct shared_memory &s, const struct ring *ring, int i, int head);
+template <typename T, typename SIZE>
+__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                  const struct shared_memory &s, int stage);
+template <typename T, typename SIZE>
+__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage);
+template <typename T, typename SIZE>
+__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                    const struct shared_memory &s, int stage);
+template <typename SIZE> __device__ inline void wait_for_turn(void);
+template <typename SIZE> __device__ inline void pass_turn(void);
+template <typename T, typename SIZE>
+__device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
+                                  struct query_tile tile, const struct row_state<SIZE::SUMS> *rows);
+
+/* ---- launch -------------------------------------------------------------------------------------------- */
+
+enum kernel_status hopper_attention_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<half>(args, DTYPE_F16, stream);
+}
+
+enum kernel_status hopper_attention_bf16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<__nv_bfloat16>(args, DTYPE_BF16, stream);
+}
+
+/** Checks the arguments and finds the kernel for head_dim: tile sizes must be known when compiling. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, 16, 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != 64 && args->head_dim != 128) return KERNEL_INVALID_DIMENSION;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return args->head_dim == 64 ? launch<T, tile_of_64>(args, stream) : launch<T, tile_of_128>(args, stream);
+}
+
+/** Starts a block for every tile of queries, or, with a producer and few keys, one for every SM. */
+template <typename T, typename SIZE>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    struct attention p = {};
+    p.args = *args;
+    p.scale = attention_scale(args) * LOG2_E;
+    p.query_tiles = divide_up(args->q_len, SIZE::TILE_Q);
+    int heads = args->batch * args->heads, group = args->heads / args->kv_heads;
+    size_t head_bytes = 4 * (size_t)args->kv_len * SIZE::HEAD_DIM; // of K and V together
+    size_t section = L2_BYTES / head_bytes * (size_t)group;        // query heads whose K and V fit
+    p.section = section < 1 ? 1 : section < (size_t)heads ? (int)section : heads;
+    if (!describe<SIZE>(&p)) return KERNEL_CUDA_ERROR;
+    int blocks = heads * p.query_tiles;
+    // Blocks that stay load ahead into their next tile. Long tiles are better handed out as SMs come free.
+    if (SIZE::PRODUCERS > 0 && args->kv_len < LONG_KEYS)
+        blocks = min(blocks, device_attribute(cudaDevAttrMultiProcessorCount));
+    launch_in_clusters(attention_kernel<T, SIZE>, blocks, SIZE::THREADS, SIZE::SHARED_BYTES, 1, stream, p);
+    return launch_status();
+    // [/student]
+}
+
+/** Describes to TMA what it copies: boxes of 64 columns and as many rows as are copied at once. */
+template <typename SIZE> static int describe(struct attention *p)
+{
+    // [student: describe]
+    const struct attention_args &x = p->args;
+    CUtensorMapDataType type =
+        x.dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    int heads = x.batch * x.heads, kv_heads = x.batch * x.kv_heads;
+    return heads_map(&p->q, type, x.q, heads, x.q_len, SIZE::HEAD_DIM, SIZE::TILE_Q) &&
+           heads_map(&p->k, type, x.k, kv_heads, x.kv_len, SIZE::HEAD_DIM, SIZE::TILE_KV) &&
+           heads_map(&p->v, type, x.v, kv_heads, x.kv_len, SIZE::HEAD_DIM, SIZE::TILE_KV) &&
+           heads_map(&p->out, type, x.out, heads, x.q_len, SIZE::HEAD_DIM, GROUP_ROWS);
+    // [/student]
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+/** Sets up the mbarriers and gives every warpgroup its work. */
+template <typename T, typename SIZE>
+__global__ void __launch_bounds__(SIZE::THREADS, SIZE::BLOCKS)
+    attention_kernel(const __grid_constant__ struct attention p)
+{
+#if HOPPER_CODE
+    // [student: attention_kernel]
+    extern __shared__ __align__(1024) char shared[];
+    struct shared_memory s = divide_shared<SIZE>(shared, &p.k, &p.v);
+    if (threadIdx.x == 0) {
+        mbarrier_init(s.q_full, 1), mbarrier_init(s.q_empty, SIZE::CONSUMERS);
+        for (int i = 0; i < SIZE::STAGES; i++) {
+            mbarrier_init(&s.k.full[i], 1), mbarrier_init(&s.k.empty[i], SIZE::CONSUMERS);
+            mbarrier_init(&s.v.full[i], 1), mbarrier_init(&s.v.empty[i], SIZE::CONSUMERS);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads(); // the mbarriers are there before anybody arrives at one
+    if (SIZE::PRODUCERS == 0) {
+        if (threadIdx.x == 0) load_first<SIZE>(p, s);
+        attend_tiles<T, SIZE>(p, s);
+    } else if (threadIdx.x < WARPGROUP) {
+        registers_down_to<SIZE::PRODUCER_REGISTERS>();
+        if (threadIdx.x == 0) load_tiles<SIZE>(p, s);
+    } else {
+        registers_up_to<SIZE::CONSUMER_REGISTERS>();
+        attend_tiles<T, SIZE>(p, s);
+    }
+    // [/student]
+#endif
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------- */
+
+/** The producer: one thread loads Q, K and V of all tiles of its block, as soon as there is room: K one tile ahead of V. */
+template <typename SIZE>
+__device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s)
+{
+    // [student: load_tiles]
+    int tiles = p.args.batch * p.args.heads * p.query_tiles,
+        q_parity = 1; // of the first round no phase has to end
+    struct ring k = {0, 1}, v = {0, 1};
+    for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
+        struct query_tile tile = find_query_tile<SIZE>(p, index);
+        mbarrier_wait(s.q_empty, q_parity);
+        load_queries<SIZE>(p, s, tile);
+        for (int i = tile.count; i >= 0; i--) {
+            if (i > 0) {
+                mbarrier_wait(&s.k.empty[k.stage], k.parity);
+                load_keys<SIZE>(s.k, k.stage, i - 1, tile.kv_bh);
+                advance<SIZE::STAGES>(&k);
+            }
+            if (i < tile.count) {
+                mbarrier_wait(&s.v.empty[v.stage], v.parity);
+                load_keys<SIZE>(s.v, v.stage, i, tile.kv_bh);
+                advance<SIZE::STAGES>(&v);
+            }
+        }
+    }
+    // [/student]
+}
+
+/** Without a producer: one thread loads Q of the block's only tile, and fills the stages. release() loads the rest. */
+template <typename SIZE>
+__device__ inline void load_first(const struct attention &p, const struct shared_memory &s)
+{
+    // [student: load_first]
+    struct query_tile tile = find_query_tile<SIZE>(p, (int)blockIdx.x);
+    load_queries<SIZE>(p, s, tile);
+    for (int i = 0; i < SIZE::STAGES && i < tile.count; i++) {
+        load_keys<SIZE>(s.k, i, tile.count - 1 - i, tile.kv_bh);
+        load_keys<SIZE>(s.v, i, tile.count - 1 - i, tile.kv_bh);
+    }
+    // [/student]
+}
+
+/** The consumer needs tile number @p tile, in this stage, no more. Without a producer it loads the next one that goes there. */
+template <typename SIZE>
+__device__ inline void release(const struct stages &from, int stage, int tile, int head)
+{
+    // [student: release]
+    if (threadIdx.x % WARPGROUP != 0) return;
+    if (SIZE::PRODUCERS > 0)
+        mbarrier_arrive(&from.empty[stage]);
+    else if (tile >= SIZE::STAGES)
+        load_keys<SIZE>(from, stage, tile - SIZE::STAGES, head);
+    // [/student]
+}
+
+/* ---- the consumers ------------------------------------------------------------------------------------- */
+
+/** A consumer takes its 64 rows of every tile of queries of its block: first the keys that not all rows see, then the others. */
+template <typename T, typename SIZE>
+__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s)
+{
+    // [student: attend_tiles]
+    int group = consumer<SIZE>(), q_parity = 0;
+    int tiles = p.args.batch * p.args.heads * p.query_tiles;
+    struct ring ring = {0, 0}; // of K; V, which is as many tiles, is in the same stage
+    if (group == SIZE::CONSUMERS - 1) pass_turn<SIZE>(); // consumer 0 begins
+    for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
+        struct query_tile tile = find_query_tile<SIZE>(p, index);
+        struct row_state<SIZE::SUMS> rows;
+        clear_rows(&rows);
+        mbarrier_wait(s.q_full, q_parity);
+        if (tile.first + group * GROUP_ROWS < p.args.q_len) {
+            int i = tile.count - 1;
+            for (; i >= tile.whole; i--) add_alone<T, SIZE, 1>(&rows, p, s, tile, i, &ring);
+            if (SIZE::CONSUMERS > 1 && i >= 0) add_whole<T, SIZE>(&rows, p, s, tile, &ring);
+            for (; SIZE::CONSUMERS == 1 && i >= 0; i--) add_alone<T, SIZE, 0>(&rows, p, s, tile, i, &ring);
+        } else {
+            pass_tiles<SIZE>(s, tile, &ring);
+        }
+        if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(s.q_empty); // the next Q may come
+        if (tile.first + group * GROUP_ROWS < p.args.q_len) write_rows<T, SIZE>(p, s, tile, &rows);
+    }
+    if (group == 0) wait_for_turn<SIZE>();                 // the turn that the last consumer has passed on
+    if (threadIdx.x % WARPGROUP == 0) bulk_wait_read<0>(); // TMA still reads shared memory
+    // [/student]
+}
+
+/** Adds tile number @p i of the keys, one step after the other; MASKED: some rows do not see all of it. */
+template <typename T, typename SIZE, int MASKED>
+__device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, int i,
+                                 struct ring *ring)
+{
+    // [student: add_alone]
+    int group = consumer<SIZE>(), stage = ring->stage, key = i * SIZE::TILE_KV;
+    int query = tile.first + first_row<SIZE>(), last = p.args.q_len - 1;
+    int seen[2] = {keys_seen(p.args, min(query, last)) - key, keys_seen(p.args, min(query + 8, last)) - key};
+    int fewest = keys_seen(p.args, min(tile.first + group * GROUP_ROWS, last)) - key;
+    int end = min(p.args.kv_len - key, (int)SIZE::TILE_KV); // past it are zeros
+    float scores[SIZE::SCORES], correction[2];
+    uint32_t weights[SIZE::WEIGHTS];
+    find_scores<T, SIZE>(scores, p, s, ring, i, tile.kv_bh);
+    if (MASKED) mask_scores(scores, seen);
+    if (weigh_scores(scores, rows, fabsf(p.scale), correction)) rescale_sums(rows->o, correction);
+    round_weights<T>(weights, scores);
+    mbarrier_wait(&s.v.full[stage], ring->parity);
+    if (!MASKED || !add_hidden_values<T, SIZE>(rows, weights, s.v.tiles + stage * SIZE::KV_BYTES,
+                                               &s.answers[4 * group], seen, fewest, end))
+        add_values<T, SIZE>(rows->o, weights, s, stage);
+    release<SIZE>(s.v, stage, i, tile.kv_bh);
+    advance<SIZE::STAGES>(ring);
+    // [/student]
+}
+
+/** Adds the tiles of keys that all rows see whole, down to tile 0: S of one beside O += P V of the one before. */
+template <typename T, typename SIZE>
+__device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
+                                 const struct shared_memory &s, struct query_tile tile, struct ring *ring)
+{
+    // [student: add_whole]
+    float scores[SIZE::SCORES], correction[2];
+    uint32_t weights[SIZE::WEIGHTS];
+    find_scores<T, SIZE>(scores, p, s, ring, tile.whole - 1, tile.kv_bh);
+    if (weigh_scores(scores, rows, fabsf(p.scale), correction)) rescale_sums(rows->o, correction);
+    round_weights<T>(weights, scores);
+    for (int i = tile.whole - 2; i >= 0; i--) {
+        struct ring before = *ring; // where V of the tile before is
+        advance<SIZE::STAGES>(ring);
+        mbarrier_wait(&s.k.full[ring->stage], ring->parity);
+        wait_for_turn<SIZE>();
+        wgmma_fence();
+        multiply_q_k<T, SIZE>(scores, s, ring->stage);
+        wgmma_commit();
+        mbarrier_wait(&s.v.full[before.stage], before.parity);
+        multiply_p_v<T, SIZE>(rows->o, weights, s, before.stage);
+        wgmma_commit();
+        pass_turn<SIZE>();
+        wgmma_wait<1>(); // S is complete, O need not be
+        wgmma_hold(scores);
+        release<SIZE>(s.k, ring->stage, i, tile.kv_bh);
+        if (p.scale < 0.0f) negate_scores(scores);
+        int rises = weigh_scores(scores, rows, fabsf(p.scale), correction);
+        wgmma_wait<0>();
+        wgmma_hold(rows->o);
+        release<SIZE>(s.v, before.stage, i + 1, tile.kv_bh);
+        if (rises) rescale_sums(rows->o, correction);
+        round_weights<T>(weights, scores);
+    }
+    mbarrier_wait(&s.v.full[ring->stage], ring->parity);
+    add_values<T, SIZE>(rows->o, weights, s, ring->stage);
+    release<SIZE>(s.v, ring->stage, 0, tile.kv_bh);
+    advance<SIZE::STAGES>(ring);
+    // [/student]
+}
+
+/** What a consumer without rows does about a tile's keys: nothing, as soon as it may. */
+template <typename SIZE>
+__device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring)
+{
+    // [student: pass_tiles]
+    for (int i = tile.count - 1; i >= 0; i--, advance<SIZE::STAGES>(ring)) {
+        mbarrier_wait(&s.k.full[ring->stage], ring->parity);
+        release<SIZE>(s.k, ring->stage, i, tile.kv_bh);
+        if (i < tile.whole - 1) wait_for_turn<SIZE>(), pass_turn<SIZE>();
+        mbarrier_wait(&s.v.full[ring->stage], ring->parity);
+        release<SIZE>(s.v, ring->stage, i, tile.kv_bh);
+    }
+    // [/student]
+}
+
+/* ---- the two products, in turn ------------------------------------------------------------------------- */
+
+/** The scores of tile number @p i of the keys, with nothing beside it. */
+template <typename T, typename SIZE>
+__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
+                                   const struct shared_memory &s, const struct ring *ring, int i, int head)
+{
+    // [student: find_scores]
+    mbarrier_wait(&s.k.full[ring->stage], ring->parity);
+    wgmma_fence();
+    multiply_q_k<T, SIZE>(scores, s, ring->stage);
+    wgmma_commit();
+    wgmma_wait<0>();
+    wgmma_hold(scores);
+    release<SIZE>(s.k, ring->stage, i, head);
+    if (p.scale < 0.0f) negate_scores(scores);
+    // [/student]
+}
+
+/** O += P V, with nothing beside it. */
+template <typename T, typename SIZE>
+__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                  const struct shared_memory &s, int stage)
+{
+    // [student: add_values]
+    wgmma_fence();
+    multiply_p_v<T, SIZE>(o, weights, s, stage);
+    wgmma_commit();
+    wgmma_wait<0>();
+    wgmma_hold(o);
+    // [/student]
+}
+
+/** Issues S = Q K^T: 64 rows of Q, all keys of a stage, 16 columns at a time. */
+template <typename T, typename SIZE>
+__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage)
+{
+    // [student: multiply_q_k]
+    int group = consumer<SIZE>();
+    uint64_t q = tile_descriptor(shared_address(s.q + group * GROUP_ROWS * ROW_BYTES), 0);
+    uint64_t k = tile_descriptor(shared_address(s.k.tiles + stage * SIZE::KV_BYTES), 0);
+#pragma unroll
+    for (int i = 0; i < SIZE::HEAD_DIM / MMA_K; i++) { // along a row, then to the next block of columns
+        int block = i * MMA_K / BLOCK_COLUMNS, byte = i * MMA_K % BLOCK_COLUMNS * 2;
+        wgmma_shared(scores, q + (block * SIZE::Q_BLOCK_BYTES + byte) / 16,
+                     k + (block * SIZE::KV_BLOCK_BYTES + byte) / 16, i > 0, T());
+    }
+    // [/student]
+}
+
+/** Issues O += P V: the weights from registers, 16 keys of a stage at a time. */
+template <typename T, typename SIZE>
+__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                    const struct shared_memory &s, int stage)
+{
+    // [student: multiply_p_v]
+    uint64_t v = tile_descriptor(shared_address(s.v.tiles + stage * SIZE::KV_BYTES), SIZE::KV_BLOCK_BYTES);
+#pragma unroll
+    for (int i = 0; i < SIZE::TILE_KV / MMA_K; i++)
+        wgmma_registers(o, &weights[4 * i], v + i * MMA_K * ROW_BYTES / 16, T());
+    // [/student]
+}
+
+/** Waits until the consumer before this one has issued its products. */
+template <typename SIZE> __device__ inline void wait_for_turn(void)
+{
+    // [student: wait_for_turn]
+    int group = consumer<SIZE>();
+    if (SIZE::CONSUMERS > 1) named_barrier(TURN_BARRIER + group, 2 * WARPGROUP);
+    // [/student]
+}
+
+/** The next consumer may issue its products. */
+template <typename SIZE> __device__ inline void pass_turn(void)
+{
+    // [student: pass_turn]
+    int next = (consumer<SIZE>() + 1) % SIZE::CONSUMERS;
+    if (SIZE::CONSUMERS > 1) named_barrier_arrive(TURN_BARRIER + next, 2 * WARPGROUP);
+    // [/student]
+}
+
+/** Divides O by l, once, and writes a consumer's rows: to shared memory, and from there by TMA. */
+template <typename T, typename SIZE>
+__device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
+                                  struct query_tile tile, const struct row_state<SIZE::SUMS> *rows)
+{
+    // [student: write_rows]
+    int group = consumer<SIZE>(), lane = (int)threadIdx.x % 32;
+    int first = threadIdx.x % WARPGROUP == 0, query = tile.first + first_row<SIZE>();
+    char *out = s.out + group * SIZE::OUT_BYTES;
+    float factor[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        float l = row_sum(rows->l[h]);
+        factor[h] = factor_of(l); // a row that sees nothing becomes zeros
+        if (p.args.lse != NULL && lane % 4 == 0 && query + 8 * h < p.args.q_len)
+            p.args.lse[(size_t)tile.bh * p.args.q_len + query + 8 * h] = rows->m[h] * LN_2 + logf(l);
+    }
+    if (first) bulk_wait_read<0>();
+    named_barrier(OWN_BARRIER + group, WARPGROUP); // TMA has read what was here before
+    int row = (int)threadIdx.x % WARPGROUP / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int i = 0; i < SIZE::SUMS; i += 8) { // 16 columns: rows 0 to 7 and 8 to 15, then 8 columns on
+        uint32_t x[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            x[j] =
+                pack_elements<T>(rows->o[i + 2 * j] * factor[j % 2], rows->o[i + 2 * j + 1] * factor[j % 2]);
+        store_matrices(out + i / 32 * SIZE::OUT_BLOCK_BYTES + swizzled(row, i % 32 * 4 + lane / 16 * 16), x);
+    }
+    async_proxy_fence();                           // TMA reads it
+    named_barrier(OWN_BARRIER + group, WARPGROUP); // all of it is written
+    if (!first) return;
+    for (int i = 0; i < SIZE::COLUMN_BLOCKS; i++)
+        head_store(&p.out, i * BLOCK_COLUMNS, tile.first + group * GROUP_ROWS, tile.bh,
+                   out + i * SIZE::OUT_BLOCK_BYTES);
+    bulk_commit();
+    // [/student]
+}
