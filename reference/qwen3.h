@@ -20,17 +20,37 @@
 
 /** @brief Sizes and constants. */
 struct ref_qwen3_sizes {
-    int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
-    double epsilon, rope_base;
+    int layers;       /**< blocks of attention and MLP */
+    int hidden;       /**< elements of a state */
+    int heads;        /**< query heads */
+    int kv_heads;     /**< key/value heads */
+    int head_dim;     /**< elements of a head, even */
+    int intermediate; /**< elements of gate and of up */
+    int vocab;        /**< tokens */
+    double epsilon;   /**< of RMSNorm */
+    double rope_base; /**< of the rotary position embedding */
 };
 
 /** @brief Weights of one layer, as floats; shapes as in common/model/model.h. */
 struct ref_qwen3_layer {
-    const float *input_norm, *q, *k, *v, *q_norm, *k_norm, *o, *mlp_norm, *gate, *up, *down;
+    const float *input_norm; /**< MODEL_INPUT_NORM */
+    const float *q;          /**< MODEL_Q */
+    const float *k;          /**< MODEL_K */
+    const float *v;          /**< MODEL_V */
+    const float *q_norm;     /**< MODEL_Q_NORM */
+    const float *k_norm;     /**< MODEL_K_NORM */
+    const float *o;          /**< MODEL_O */
+    const float *mlp_norm;   /**< MODEL_MLP_NORM */
+    const float *gate;       /**< MODEL_GATE */
+    const float *up;         /**< MODEL_UP */
+    const float *down;       /**< MODEL_DOWN */
 };
 
+/** @brief All weights, as floats. */
 struct ref_qwen3_weights {
-    const float *embedding, *last_norm, *head;
+    const float *embedding;               /**< [vocab, hidden] */
+    const float *last_norm;               /**< [hidden] */
+    const float *head;                    /**< [vocab, hidden] */
     const struct ref_qwen3_layer *layers; /**< [layers] */
 };
 
@@ -47,9 +67,14 @@ size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t count
 
 /**
  * @brief Logits after each of @p count tokens.
+ * @param[in]  sizes      of the decoder
+ * @param[in]  weights    of it
+ * @param[in]  tokens     [count], each 0 .. vocab - 1
+ * @param[in]  count      tokens, at least 1
  * @param[in]  rounding   of the computation that @p deviation is about
  * @param[out] logits     [count, vocab]
  * @param[out] deviation  [count, vocab] standard deviation of that computation's logits; NULL: not wanted
+ * @param      scratch    [ref_qwen3_scratch_elems()]
  */
 void ref_qwen3_logits(const struct ref_qwen3_sizes *sizes, const struct ref_qwen3_weights *weights,
                       const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,

@@ -15,37 +15,44 @@
 /** @brief Longest sentence about what is wrong with a file, its end included. */
 enum { MODEL_ERROR = 512 };
 
+/** @brief What a value is. */
 enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 /** @brief A value, and its place among the members of what it lies in. */
 struct json_value {
-    enum json_kind kind;
-    int is_integer;       /**< of a number: written without a fraction and an exponent, and fits @c integer */
-    uint32_t first, next; /**< first member, next sibling; 0: none */
-    uint32_t count;       /**< members */
-    const char *key;      /**< in an object: without escapes, ended by a NUL */
-    size_t key_length;    /**< a key may hold NULs too */
-    const char *text;     /**< of a string: without escapes, ended by a NUL */
-    size_t length;        /**< of the string */
-    int64_t integer;      /**< of a number that is one */
-    double number;        /**< of any number */
+    enum json_kind kind; /**< which of the members below hold something */
+    int is_integer;      /**< of a number: written without a fraction and an exponent, and fits @c integer */
+    uint32_t first;      /**< first member; 0: none */
+    uint32_t next;       /**< next sibling; 0: none */
+    uint32_t count;      /**< members */
+    const char *key;     /**< in an object: without escapes, ended by a NUL */
+    size_t key_length;   /**< a key may hold NULs too */
+    const char *text;    /**< of a string: without escapes, ended by a NUL */
+    size_t length;       /**< of the string */
+    int64_t integer;     /**< of a number that is one */
+    double number;       /**< of any number */
 };
 
 /** @brief A parsed text. Zero-initialise. */
 struct json {
     char *text;                /**< owned */
     struct json_value *values; /**< values[0] is nothing, values[1] the root */
-    size_t count, capacity;
+    size_t count;              /**< values that are used, values[0] included */
+    size_t capacity;           /**< values that there is room for */
 };
 
 /**
  * @brief Parses @p text, which becomes the document's, whatever comes of it.
+ * @param[out] json   the document, zero-initialised before; json_free() releases it
+ * @param[in]  text   allocated by malloc(), @p length bytes and one more, which is a NUL
+ * @param[in]  length bytes of the text
  * @param[out] error  what is wrong, where
  * @return 0, or -1
  */
 int json_parse(struct json *json, char *text, size_t length, char error[MODEL_ERROR]);
 /** @brief Reads the file @p path and parses it; a file longer than @p most bytes is refused. 0, or -1. */
 int json_read(struct json *json, const char *path, size_t most, char error[MODEL_ERROR]);
+/** @brief Releases the text and the values; a document of zeros is left as it is. */
 void json_free(struct json *json);
 
 /** @brief The root. */

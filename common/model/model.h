@@ -12,23 +12,24 @@
 
 #include "json.h"
 
+/** @brief Tokens of a configuration that may end a text. */
 enum { MODEL_MOST_STOPS = 8 };
 
 /** @brief Sizes and constants of a decoder. */
 struct model_config {
-    int layers;
-    int hidden;       /**< elements of a state */
-    int heads;        /**< query heads, a multiple of kv_heads */
-    int kv_heads;     /**< key/value heads */
-    int head_dim;     /**< even */
-    int intermediate; /**< elements of gate and of up */
-    int vocab;        /**< rows of the embedding */
-    int max_context;  /**< positions that the model was made for */
-    int tied;         /**< 1: the head is the embedding */
-    double epsilon;   /**< of RMSNorm */
-    double rope_base;
+    int layers;                  /**< blocks of attention and MLP */
+    int hidden;                  /**< elements of a state */
+    int heads;                   /**< query heads, a multiple of kv_heads */
+    int kv_heads;                /**< key/value heads */
+    int head_dim;                /**< even */
+    int intermediate;            /**< elements of gate and of up */
+    int vocab;                   /**< rows of the embedding */
+    int max_context;             /**< positions that the model was made for */
+    int tied;                    /**< 1: the head is the embedding */
+    double epsilon;              /**< of RMSNorm */
+    double rope_base;            /**< of the rotary position embedding, rope_theta */
     int stops[MODEL_MOST_STOPS]; /**< tokens that end a text */
-    int stop_count;
+    int stop_count;              /**< of them */
 };
 
 /** @brief Tensors of a decoder. Those before MODEL_LAYER_TENSORS are there once per layer. */
@@ -51,6 +52,7 @@ enum model_tensor {
     MODEL_TENSORS
 };
 
+/** @brief An open model; model_close() releases it. */
 struct model;
 
 /** @brief Opens the folder @p path; NULL after writing what is wrong to @p error. */
@@ -58,8 +60,10 @@ struct model *model_open(const char *path, char error[MODEL_ERROR]);
 /** @brief A model of those sizes with weights from @p seed: of the embedding with standard deviation 0.02, of matrices such
  *         that what goes in and what comes out are of the same size, of norms near 1. */
 struct model *model_from_seed(const struct model_config *config, uint64_t seed);
+/** @brief Unmaps the files and releases the model; NULL is left alone. */
 void model_close(struct model *model);
 
+/** @brief Its sizes and constants, valid until it is closed. */
 const struct model_config *model_config(const struct model *model);
 
 /** @brief Rows and columns of a tensor; a vector has one row. */
@@ -69,7 +73,12 @@ void model_shape(const struct model_config *config, enum model_tensor tensor, in
 /**
  * @brief Elements first .. first + count - 1 of a tensor as floats, exactly as stored; from a seed, rounded to bfloat16's
  *        8 bits, which f16 and f32 hold too.
- * @param[in] layer  0 .. layers - 1; 0 for tensors that are there once
+ * @param[in]  model   from model_open() or model_from_seed()
+ * @param[in]  tensor  which one
+ * @param[in]  layer   0 .. layers - 1; 0 for tensors that are there once
+ * @param[in]  first   of its elements, row by row
+ * @param[in]  count   elements, first + count at most as many as it has
+ * @param[out] to      [count]
  */
 void model_read(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
                 float *to);

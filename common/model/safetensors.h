@@ -11,34 +11,37 @@
 
 #include "json.h"
 
+/** @brief Most dimensions of a tensor. */
 enum { TENSOR_MOST_RANK = 8 };
 
 /** @brief Element types that weights may have, and all others. */
 enum tensor_dtype { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_OTHER };
 
+/** @brief One tensor of a file. */
 struct tensor {
-    const char *name;
-    enum tensor_dtype dtype;
-    const char *dtype_name; /**< as the file spells it */
-    int rank;
-    int64_t shape[TENSOR_MOST_RANK];
-    size_t elems;
-    const unsigned char *data; /**< in the mapped file; at any address */
-    size_t bytes;
+    const char *name;                /**< as the header spells it */
+    enum tensor_dtype dtype;         /**< type of its elements */
+    const char *dtype_name;          /**< as the file spells it */
+    int rank;                        /**< dimensions */
+    int64_t shape[TENSOR_MOST_RANK]; /**< [rank], slowest first */
+    size_t elems;                    /**< product of the shape */
+    const unsigned char *data;       /**< in the mapped file; at any address */
+    size_t bytes;                    /**< of its elements */
 };
 
 /** @brief A mapped file. Zero-initialise. */
 struct tensor_file {
-    char *path;
-    unsigned char *mapping;
-    size_t size;
-    struct json header;
+    char *path;             /**< owned */
+    unsigned char *mapping; /**< the whole file */
+    size_t size;            /**< bytes of it */
+    struct json header;     /**< owns the names */
     struct tensor *tensors; /**< by name */
-    size_t count;
+    size_t count;           /**< tensors */
 };
 
 /** @brief Maps @p path and looks its header over; 0, or -1 and a sentence that names the file. */
 int tensor_file_open(struct tensor_file *file, const char *path, char error[MODEL_ERROR]);
+/** @brief Unmaps the file and releases what belongs to it; a file of zeros is left as it is. */
 void tensor_file_close(struct tensor_file *file);
 
 /** @brief The tensor of that name, or NULL. */

@@ -13,10 +13,12 @@
 #include "base/text.h"
 #include "json.h"
 
+/** @brief An open tokenizer; tokenizer_close() releases it. */
 struct tokenizer;
 
 /** @brief Reads @p path; NULL after writing what is wrong to @p error. */
 struct tokenizer *tokenizer_open(const char *path, char error[MODEL_ERROR]);
+/** @brief Releases it; NULL is left alone. */
 void tokenizer_close(struct tokenizer *tokenizer);
 
 /** @brief One more than the largest number of a token. */

@@ -10,7 +10,8 @@
 // clang-format off
 /** @brief Code points that follow each other. */
 struct unicode_range {
-    uint32_t first, last;
+    uint32_t first; /**< the lowest */
+    uint32_t last;  /**< the highest, included */
 };
 
 /** @brief General category L. */

@@ -45,7 +45,8 @@ print(f"""/**
 // clang-format off
 /** @brief Code points that follow each other. */
 struct unicode_range {{
-    uint32_t first, last;
+    uint32_t first; /**< the lowest */
+    uint32_t last;  /**< the highest, included */
 }};
 """)
 table("UNICODE_LETTERS", "General category L", ranges("L"))

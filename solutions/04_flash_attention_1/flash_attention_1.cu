@@ -217,8 +217,13 @@ __device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [K
         int key = i / FOURS, group = i % FOURS;
         size_t offset = (size_t)key * HEAD_DIM + group * FOUR;
         float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        k_tile[key][group ^ key % SWIZZLE] = key < keys ? load_four(k_rows + offset) : zero;
-        v_tile[key][group] = key < keys ? load_four(v_rows + offset) : zero;
+        float4 k = zero, v = zero;
+        if (key < keys) {
+            k = load_four(k_rows + offset);
+            v = load_four(v_rows + offset);
+        }
+        k_tile[key][group ^ key % SWIZZLE] = k;
+        v_tile[key][group] = v;
     }
     // [/student]
 }
