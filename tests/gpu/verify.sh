@@ -76,6 +76,7 @@ counted_cases() {
     13) echo s32/square_256 s32/square_256_nt s32/nt_129_127_131 dequantised/square_256_nt ;;
     14) echo f32/heads_2_len_128 tensor/heads_2_len_128_f16 deterministic/heads_2_len_128_f16 ;;
     15) echo f16/square_256_nt f16/a_begins_at_8_bytes f16/c_begins_at_8_bytes ;;
+    16) echo f16/rows_129_keys_129 f16/causal_320 bf16/ring_twice_640 ;;
     esac
 }
 
@@ -247,7 +248,7 @@ step_counters() {
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software
-    xargs -P "$jobs" -L 1 bash -c 'count_in_software "$@" || exit 1' - <build/counters/cases &
+    xargs -r -P "$jobs" -L 1 bash -c 'count_in_software "$@" || exit 1' - <build/counters/cases &
     local software=$!
     while read -r number case; do
         name=build/counters/$number-${case//\//-}
