@@ -216,12 +216,9 @@ __device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [K
     for (int i = (int)threadIdx.x; i < KEYS * FOURS; i += THREADS) {
         int key = i / FOURS, group = i % FOURS;
         size_t offset = (size_t)key * HEAD_DIM + group * FOUR;
-        float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        float4 k = zero, v = zero;
-        if (key < keys) {
-            k = load_four(k_rows + offset);
-            v = load_four(v_rows + offset);
-        }
+        float4 k = make_float4(0.0f, 0.0f, 0.0f, 0.0f), v = k;
+        if (key < keys) k = load_four(k_rows + offset);
+        if (key < keys) v = load_four(v_rows + offset);
         k_tile[key][group ^ key % SWIZZLE] = k;
         v_tile[key][group] = v;
     }
