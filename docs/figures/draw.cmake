@@ -11,12 +11,36 @@ set(FIGURES_FOLDER ${SOURCE}/docs/figures)
 set(RECORD ${FIGURES_FOLDER}/drawn_from.txt)
 set(HEADING "# Written by the target figures (draw.cmake): a program, a sum over what it is built from, the sums of its pictures.")
 
+# included_by(FILE FOLDERS): adds FILE and what it includes from FOLDERS, directly or not, to `sources` of the caller.
+function(included_by file folders)
+    if(file IN_LIST sources)
+        return()
+    endif()
+    list(APPEND sources ${file})
+    cmake_path(GET file PARENT_PATH own)
+    file(STRINGS ${file} includes REGEX "^ *# *include \"")
+    foreach(line IN LISTS includes)
+        string(REGEX REPLACE "^[^\"]*\"([^\"]*)\".*" "\\1" name "${line}")
+        foreach(folder IN LISTS own folders)
+            if(EXISTS ${folder}/${name})
+                cmake_path(APPEND folder ${name} OUTPUT_VARIABLE path)
+                cmake_path(NORMAL_PATH path)
+                included_by(${path} "${folders}")
+                break()
+            endif()
+        endforeach()
+    endforeach()
+    set(sources ${sources} PARENT_SCOPE)
+endfunction()
+
 # sources_of(NAME OUT): the files that the program of a figure is built from.
 function(sources_of name out)
-    string(SUBSTRING ${name} 3 -1 topic)
-    file(GLOB sources ${FIGURES_FOLDER}/${name}.cu ${FIGURES_FOLDER}/figure.h ${SOURCE}/solutions/${name}/${topic}.cu
-         ${SOURCE}/lessons/*.cu ${SOURCE}/lessons/${name}/*.h ${SOURCE}/common/contracts/*.h ${SOURCE}/common/decode/*.h
-         ${SOURCE}/docs/site/svg.[ch] ${SOURCE}/docs/site/writing.[ch])
+    set(sources "")
+    included_by(${FIGURES_FOLDER}/${name}.cu "${SOURCE}/solutions/${name};${SOURCE}/lessons/${name};${SOURCE}/common/contracts;${SOURCE}/common/decode;${SOURCE}/docs/site;${FIGURES_FOLDER};${SOURCE}/common")
+    foreach(part IN ITEMS svg writing) # of the library
+        included_by(${SOURCE}/docs/site/${part}.c ${SOURCE}/docs/site)
+    endforeach()
+    list(SORT sources)
     set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 

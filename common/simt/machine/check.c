@@ -298,8 +298,7 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
 /* The page in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
 static bool is_of_another_thread(const struct worker *w, uintptr_t address)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    return address - (w->local_base - page) >= STACK_BYTES + page;
+    return address - (w->local_base - w->guard_bytes) >= STACK_BYTES + w->guard_bytes;
 }
 
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,

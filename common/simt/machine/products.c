@@ -69,7 +69,7 @@ static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int
 {
     const struct thread *t = w->current;
     const struct span *span = t->spans.data;
-    for (size_t i = 0; i < t->spans.count; i++) {
+    for (size_t i = 0, count = t->spans.count; i < count; i++) {
         if (address + bytes <= span[i].low || address >= span[i].high) continue;
         const struct actor actor = {w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
                                     (uint8_t)(access & ACCESS_KINDS), NULL};
@@ -79,14 +79,25 @@ static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int
     }
 }
 
+/* A watched thread comes here at each access to a variable of its own: most lie within the words of one byte of bits. */
+static void note_touched(uint8_t *touched, uintptr_t at, size_t bytes)
+{
+    const uintptr_t first = at / 4, last = (at + bytes - 1) / 4;
+    if (first / 8 == last / 8) {
+        const unsigned bits = (2u << (last - first)) - 1;
+        touched[first / 8] |= (uint8_t)(bits << first % 8);
+        return;
+    }
+    for (uintptr_t word = first; word <= last && word < STACK_BYTES / 4; word++)
+        touched[word / 8] |= (uint8_t)(1u << word % 8);
+}
+
 void simt_product_touch(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     struct thread *t = w->current;
     const uintptr_t at = address - t->touched_base;
-    if (t->touched != NULL && at < STACK_BYTES)
-        for (uintptr_t word = at / 4; word * 4 < at + bytes && word < STACK_BYTES / 4; word++)
-            t->touched[word / 8] |= (uint8_t)(1u << word % 8);
-    look_for_span(w, address, bytes, access, pc);
+    if (t->touched != NULL && at < STACK_BYTES) note_touched(t->touched, at, bytes);
+    if (t->spans.count > 0) look_for_span(w, address, bytes, access, pc);
 }
 
 void simt_product_use(const void *place, const void *return_address)

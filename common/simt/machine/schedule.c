@@ -67,6 +67,7 @@ struct worker *simt_worker_new(void)
 {
     struct worker *w = simt_reserve(sizeof *w, "a worker");
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    w->guard_bytes = page;
     w->stack_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
     w->stack_base = (uintptr_t)simt_reserve(w->stack_bytes, "the threads' stacks");
     madvise((void *)w->stack_base, w->stack_bytes, MADV_NOHUGEPAGE);

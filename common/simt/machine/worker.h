@@ -186,6 +186,7 @@ struct worker {
     size_t stack_bytes;
     uintptr_t local_base; /**< of the running thread's own stack */
     size_t local_bytes;   /**< of it as far as nobody need look: all, or none for a thread that is watched */
+    size_t guard_bytes;   /**< of the page in front of each stack */
     struct space space[PLACE_COUNT]; /**< those of global memory are bounds only */
     struct pages pages;              /**< of global memory */
     struct range live[LIVE_RANGES];  /**< allocations that were asked for last */

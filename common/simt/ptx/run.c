@@ -73,10 +73,18 @@ void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *ope
 
 static size_t bytes_of(const struct simt_ptx_operand *operand)
 {
-    return strchr("rf", operand->letter) != NULL   ? 4
-           : strchr("ld", operand->letter) != NULL ? 8
-           : operand->letter == 'q'                ? 16
-                                                   : 2;
+    switch (operand->letter) {
+    case 'r':
+    case 'f':
+        return 4;
+    case 'l':
+    case 'd':
+        return 8;
+    case 'q':
+        return 16;
+    default:
+        return 2;
+    }
 }
 
 static void load_operands(const struct simt_ptx_operand *operand, unsigned operands, uint64_t *word,

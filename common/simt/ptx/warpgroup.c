@@ -415,8 +415,10 @@ static void check_matrix(const struct run *run, uint64_t descriptor, bool transp
 
 /** What the lanes of a warp bring to the meeting. */
 struct bringing {
-    struct product product;
-    unsigned warp;
+    const struct op *op;
+    const void *pc;
+    uint64_t a, b;
+    unsigned scale_d, warp;
     struct product_lane lane;
 };
 
@@ -428,11 +430,19 @@ static void complete_issue(void *const operand[32], void *const result[32], unsi
     for (unsigned i = 0; i < LANES; i++) {
         const struct bringing *b = operand[i];
         lane[i] = &((struct bringing *)operand[i])->lane;
-        lane[i]->other_product = b->product.a != first->product.a || b->product.b != first->product.b ||
-                                 b->product.scale_d != first->product.scale_d;
+        lane[i]->other_product = b->a != first->a || b->b != first->b || b->scale_d != first->scale_d;
         if (lane[i]->other_product) return;
     }
-    simt_product_issue(&first->product, first->warp, lane);
+    const struct product product = {.site = &first->op->site,
+                                    .how = first->op,
+                                    .a = first->a,
+                                    .b = first->b,
+                                    .scale_d = first->scale_d,
+                                    .count = form_of(first->op).sums,
+                                    .pc = first->pc,
+                                    .compute = compute,
+                                    .each_row = each_row};
+    simt_product_issue(&product, first->warp, lane);
 }
 
 static void stop_if_wrong(const struct op *op, const struct product_lane *lane)
@@ -467,39 +477,38 @@ static void mma(struct run *run, const struct op *op)
 {
     const struct form f = form_of(op);
     const unsigned a = f.sums, b = a + (f.from_registers ? FRAGMENT : 1), registers = f.sums + FRAGMENT;
-    uint32_t value[MOST_SUMS + FRAGMENT] = {0};
-    void *place[MOST_SUMS + FRAGMENT] = {NULL};
-    struct bringing mine = {.warp = warp_of(op), .lane = {.value = value, .place = place}};
+    uint32_t value[MOST_SUMS + FRAGMENT];
+    void *place[MOST_SUMS + FRAGMENT];
+    struct bringing mine = {
+        .op = op, .pc = run->pc, .warp = warp_of(op), .lane = {.value = value, .place = place}};
     if (run->place == NULL)
         simt_stop(&op->site, "unsupported", "wgmma.mma_async in a text that the constraint C completes");
     for (unsigned i = 0; i < registers; i++) {
-        if (i >= f.sums && !f.from_registers) break;
+        value[i] = 0;
+        place[i] = NULL;
+        if (i >= f.sums && !f.from_registers) continue;
         const unsigned slot = op->slot[i];
         value[i] = (uint32_t)run->reg[slot];
         if (i < f.sums || (slot < run->words && run->place[slot] != NULL)) place[i] = place_of(run, slot);
         if (i >= f.sums && place[i] != NULL) simt_product_use(place[i], run->pc);
     }
-    mine.product = (struct product){.site = &op->site,
-                                    .how = op,
-                                    .a = f.from_registers ? 0 : ptx_word(run, op, a),
-                                    .b = ptx_word(run, op, b),
-                                    .scale_d = (run->reg[op->slot[b + 1]] & 1) != f.scale_negated,
-                                    .count = f.sums,
-                                    .pc = run->pc,
-                                    .compute = compute,
-                                    .each_row = each_row};
+    mine.a = f.from_registers ? 0 : ptx_word(run, op, a);
+    mine.b = ptx_word(run, op, b);
+    mine.scale_d = (run->reg[op->slot[b + 1]] & 1) != f.scale_negated;
     if (simt_self()->lane == 0) {
         const unsigned part = mine.warp % WARPS;
         if (!f.from_registers)
-            check_matrix(run, mine.product.a, f.transposed_a, part * WARP_ROWS, (part + 1) * WARP_ROWS, "A");
-        check_matrix(run, mine.product.b, f.transposed_b, 0, f.n, "B");
+            check_matrix(run, mine.a, f.transposed_a, part * WARP_ROWS, (part + 1) * WARP_ROWS, "A");
+        check_matrix(run, mine.b, f.transposed_b, 0, f.n, "B");
     }
     simt_warp_gather(&op->site, 0xffffffffu, complete_issue, NULL, &mine, NULL);
     stop_if_wrong(op, &mine.lane);
+    bool local_flight = run->local_flight;
     for (unsigned i = 0; i < f.sums; i++) {
         run->flying[op->slot[i]] = true;
-        run->local_flight |= op->slot[i] >= run->words;
+        local_flight |= op->slot[i] >= run->words;
     }
+    run->local_flight = local_flight;
 }
 
 /* ---- fence and groups --------------------------------------------------------------------------------------- */
