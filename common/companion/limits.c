@@ -50,10 +50,25 @@ int limits_find(struct limits *limits)
     return limits->copy_gbps > 0 ? EXIT_PASS : EXIT_SKIPPED;
 }
 
+enum limits_numbers limits_numbers_of(const char *shape)
+{
+    return strstr(shape, "int8") ? LIMITS_INT8 : strstr(shape, "f16") ? LIMITS_F16 : LIMITS_F32;
+}
+
+double limits_compute(const struct limits *limits, enum limits_numbers numbers)
+{
+    double f32 = fmax(limits->peak_f32_tflops, limits->f32_tflops);
+    double f16 = fmax(limits->peak_f16_tflops, limits->f16_tflops);
+    return numbers == LIMITS_F32 ? f32 : numbers == LIMITS_F16 ? f16 : 2 * limits->peak_f16_tflops;
+}
+
 double limits_least_us(const struct limits *limits, const char *shape, double flop, double min_bytes,
                        const char **bound)
 {
-    double product = strstr(shape, "f16") ? limits->f16_tflops : limits->f32_tflops;
+    enum limits_numbers numbers = limits_numbers_of(shape);
+    double product = numbers == LIMITS_F32   ? limits->f32_tflops
+                     : numbers == LIMITS_F16 ? limits->f16_tflops
+                                             : limits_compute(limits, numbers);
     double memory_us = limits->copy_gbps > 0 ? min_bytes / limits->copy_gbps * 1e-3 : 0;
     double compute_us = product > 0 ? flop / product * 1e-6 : 0;
     double least_us = memory_us > compute_us ? memory_us : compute_us;

@@ -20,14 +20,14 @@
 #include "figures.h"
 #include "limits.h"
 
-enum { MOST_POINTS = 26, PLOT_HEIGHT = 18, MOST_PLOT_WIDTH = 90, AXIS_WIDTH = 9, GNUPLOT_SECONDS = 60 };
+enum { MOST_POINTS = 52, PLOT_HEIGHT = 18, MOST_PLOT_WIDTH = 90, AXIS_WIDTH = 9, GNUPLOT_SECONDS = 60 };
 
 /** @brief A kernel at its best case. */
 struct point {
     char *name; /* "05 f32" */
     const char *test_case;
     double intensity, tflops;
-    int half;
+    enum limits_numbers numbers;
 };
 
 struct points {
@@ -48,8 +48,8 @@ static void add_point(struct points *points, struct point point)
     if (points->count < MOST_POINTS) points->items[points->count++] = point;
 }
 
-/* Whether a case is of 16-bit numbers, as the checker describes its shape. */
-static int is_half(const char *lesson, const char *test_case)
+/* What a case multiplies, as the checker describes its shape. */
+static enum limits_numbers numbers_of(const char *lesson, const char *test_case)
 {
     static struct catalogue catalogue;
     static char *read;
@@ -62,8 +62,8 @@ static int is_half(const char *lesson, const char *test_case)
     }
     for (size_t i = 0; i < catalogue.count; i++)
         if (strcmp(catalogue.cases[i].name, test_case) == 0)
-            return strstr(catalogue.cases[i].shape, "f16") != NULL;
-    return strncmp(test_case, "f16", 3) == 0;
+            return limits_numbers_of(catalogue.cases[i].shape);
+    return limits_numbers_of(test_case);
 }
 
 /* Rows with a time and, since they were written by a bench, operations and bytes. */
@@ -81,23 +81,38 @@ static void add_points(const struct figures *figures, int own, struct points *po
                                          .test_case = row->test_case,
                                          .intensity = flop / bytes,
                                          .tflops = flop / us * 1e-6,
-                                         .half = is_half(row->lesson, row->test_case)});
+                                         .numbers = numbers_of(row->lesson, row->test_case)});
     }
 }
 
-/* What the chip could compute at its clock; where that is not known, what cuBLAS reaches. */
-static double compute_limit(const struct limits *limits, int half)
-{
-    double peak = half ? limits->peak_f16_tflops : limits->peak_f32_tflops;
-    double library = half ? limits->f16_tflops : limits->f32_tflops;
-    return peak > library ? peak : library;
-}
-
-static double roof(const struct limits *limits, double intensity, int half)
+static double roof(const struct limits *limits, double intensity, enum limits_numbers numbers)
 {
     double memory = limits->copy_gbps * intensity * 1e-3;
-    double compute = compute_limit(limits, half);
+    double compute = limits_compute(limits, numbers);
     return compute > 0 && compute < memory ? compute : memory;
+}
+
+/* The roofs that are drawn: the one of bytes only if a kernel multiplies some. */
+static int is_drawn(const struct points *points, enum limits_numbers numbers)
+{
+    int used = numbers != LIMITS_INT8;
+    for (size_t i = 0; i < points->count; i++) used |= points->items[i].numbers == numbers;
+    return used;
+}
+
+static double highest_roof(const struct limits *limits, const struct points *points)
+{
+    double top = 0;
+    for (int numbers = 0; numbers < LIMITS_KINDS; numbers++)
+        if (is_drawn(points, (enum limits_numbers)numbers))
+            top = fmax(top, limits_compute(limits, (enum limits_numbers)numbers));
+    return top;
+}
+
+/* a to z, then A to Z */
+static char letter(size_t point)
+{
+    return (char)(point < 26 ? 'a' + point : 'A' + point - 26);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
@@ -110,7 +125,7 @@ struct frame {
 
 static void set_frame(const struct limits *limits, const struct points *points, struct frame *frame)
 {
-    double top = fmax(compute_limit(limits, 1), compute_limit(limits, 0));
+    double top = highest_roof(limits, points);
     if (!(top > 0)) top = limits->copy_gbps;
     *frame = (struct frame){.x_low = -2, .x_high = 10, .y_high = log2(top) + 0.7, .y_low = log2(top) - 10};
     for (size_t i = 0; i < points->count; i++) {
@@ -137,13 +152,15 @@ static void put(struct frame *frame, double intensity, double tflops, char mark)
     frame->cell[row][column] = mark;
 }
 
-static void draw_roofs(struct frame *frame, const struct limits *limits)
+static void draw_roofs(struct frame *frame, const struct limits *limits, const struct points *points)
 {
-    for (int half = 1; half >= 0; half--) {
-        double compute = compute_limit(limits, half);
+    for (int kind = LIMITS_KINDS - 1; kind >= 0; kind--) {
+        enum limits_numbers numbers = (enum limits_numbers)kind;
+        double compute = limits_compute(limits, numbers);
+        if (!is_drawn(points, numbers)) continue;
         for (int column = 0; column < frame->width; column++) {
             double x = frame->x_low + (frame->x_high - frame->x_low) * column / (frame->width - 1);
-            double y = roof(limits, exp2(x), half);
+            double y = roof(limits, exp2(x), numbers);
             put(frame, exp2(x), y, compute > 0 && y >= compute ? '-' : '/');
         }
     }
@@ -185,10 +202,10 @@ static void print_legend(const struct points *points, const struct limits *limit
     if (points->count) printf("\n");
     for (size_t i = 0; i < points->count; i++) {
         const struct point *point = &points->items[i];
-        char *line = format_string("%s: %.3g TFLOP/s, %.0f%% of the roof (%s)", point->name, point->tflops,
-                                   100 * point->tflops / roof(limits, point->intensity, point->half),
-                                   point->test_case);
-        printf("  %s%c%s  ", colour_on(COLOUR_BOLD), (int)('a' + i), colour_off());
+        double share = 100 * point->tflops / roof(limits, point->intensity, point->numbers);
+        char *line = format_string("%s: %.3g TFLOP/s, %.*f%% of the roof (%s)", point->name, point->tflops,
+                                   share < 1 ? 1 : 0, share, point->test_case);
+        printf("  %s%c%s  ", colour_on(COLOUR_BOLD), letter(i), colour_off());
         layout_paragraph(line, 5, 5);
         free(line);
     }
@@ -198,9 +215,9 @@ static void print_text(const struct limits *limits, const struct points *points)
 {
     static struct frame frame;
     set_frame(limits, points, &frame);
-    draw_roofs(&frame, limits);
+    draw_roofs(&frame, limits, points);
     for (size_t i = 0; i < points->count; i++)
-        put(&frame, points->items[i].intensity, points->items[i].tflops, (char)('a' + i));
+        put(&frame, points->items[i].intensity, points->items[i].tflops, letter(i));
     print_frame(&frame);
     print_legend(points, limits);
 }
@@ -223,7 +240,7 @@ static char *svg_script(const char *path, const struct limits *limits, const str
                "set xrange [0.25:%g]\nset yrange [%g:%g]\n"
                "roof(x, top) = %g * x < top ? %g * x : top\n$points << END\n",
                path, limits->device, limits->measured ? ", measured now" : "", right, bottom,
-               2 * fmax(compute_limit(limits, 1), 1), limits->copy_gbps * 1e-3, limits->copy_gbps * 1e-3);
+               2 * fmax(highest_roof(limits, points), 1), limits->copy_gbps * 1e-3, limits->copy_gbps * 1e-3);
     for (size_t i = 0; i < points->count; i++)
         text_print(&script, "%g %g \"%s\"\n", points->items[i].intensity, points->items[i].tflops,
                    points->items[i].name);
@@ -233,9 +250,13 @@ static char *svg_script(const char *path, const struct limits *limits, const str
         "     roof(x, %g) title 'copy rate, then the peak of tensor cores in f16' lw 2 lc rgb '#888888', \\\n"
         "     %g title 'cuBLAS f32, for reference' dt 2 lc rgb '#444444', \\\n"
         "     %g title 'cuBLAS f16, for reference' dt 2 lc rgb '#888888'",
-        compute_limit(limits, 0) > 0 ? compute_limit(limits, 0) : 1e9,
-        compute_limit(limits, 1) > 0 ? compute_limit(limits, 1) : 1e9, limits->f32_tflops,
+        limits_compute(limits, LIMITS_F32) > 0 ? limits_compute(limits, LIMITS_F32) : 1e9,
+        limits_compute(limits, LIMITS_F16) > 0 ? limits_compute(limits, LIMITS_F16) : 1e9, limits->f32_tflops,
         limits->f16_tflops);
+    if (is_drawn(points, LIMITS_INT8) && limits_compute(limits, LIMITS_INT8) > 0)
+        text_print(&script,
+                   ", \\\n     roof(x, %g) title 'the same in int8, twice as fast' lw 2 lc rgb '#bbbbbb'",
+                   limits_compute(limits, LIMITS_INT8));
     if (points->count)
         text_print(&script,
                    ", \\\n     $points using 1:2:3 with labels point pt 7 offset char 1,0 left notitle");
@@ -276,9 +297,9 @@ static void print_heading(const struct limits *limits)
     char *line = format_string(
         "%s: copy %.0f GB/s; peak f32 %.1f TFLOP/s, f16 on tensor cores %.0f TFLOP/s; for reference "
         "cuBLAS f32 %.1f, f16 %.0f; %s%s",
-        limits->device, limits->copy_gbps, compute_limit(limits, 0), compute_limit(limits, 1),
-        limits->f32_tflops, limits->f16_tflops, limits->measured ? "measured now" : "recorded ",
-        limits->measured ? "" : limits->date);
+        limits->device, limits->copy_gbps, limits_compute(limits, LIMITS_F32),
+        limits_compute(limits, LIMITS_F16), limits->f32_tflops, limits->f16_tflops,
+        limits->measured ? "measured now" : "recorded ", limits->measured ? "" : limits->date);
     layout_paragraph(line, 0, 2);
     free(line);
     printf("\n");

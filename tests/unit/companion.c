@@ -1,4 +1,5 @@
 /* Unit tests of the companion's parts that need no course around them: wrapped text, letters, lines that differ, bars. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "base/layout.h"
 #include "base/line_diff.h"
 #include "base/text.h"
+#include "companion/limits.h"
 
 static int failures;
 
@@ -107,8 +109,30 @@ static void test_bars(void)
     }
 }
 
+static void test_rates(void)
+{
+    const struct limits limits = {
+        .f32_tflops = 50, .peak_f32_tflops = 60, .f16_tflops = 700, .peak_f16_tflops = 1000};
+    static const struct {
+        const char *shape;
+        double tflops, least_us; /* of 8.4e9 operations; cuBLAS's rate where it has one */
+    } table[] = {{"m 8, n 8, k 8, f32", 60, 168},
+                 {"head_dim 64, causal, bf16", 1000, 12},
+                 {"m 8, n 8, k 8, NT, int8 -> int32", 2000, 4.2},
+                 {"m 8, n 8, k 8, NT, int8 -> f16, bias", 2000, 4.2}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const char *bound;
+        double tflops = limits_compute(&limits, limits_numbers_of(table[i].shape));
+        double least_us = limits_least_us(&limits, table[i].shape, 8.4e9, 0, &bound);
+        if (tflops == table[i].tflops && fabs(least_us - table[i].least_us) < 1e-6) continue;
+        fprintf(stderr, "%s: %g TFLOP/s, %g us\n", table[i].shape, tflops, least_us);
+        failures++;
+    }
+}
+
 int main(void)
 {
+    test_rates();
     test_line_diff();
     test_wrap();
     test_letters();
