@@ -39,8 +39,9 @@ enum shape_flags {
     TWO_STREAMS = 4,
     LSE_OFFSET = 8,
     OTHER_WORKSPACE = 16,
-    MANY_KEYS = 32,  /* so many that a grid of one block for each 256 would be too high: launched, not run */
-    LONG_HEADS = 64, /* so is head_dim */
+    MANY_KEYS = 32,   /* so many that a grid of one block for each 256 would be too high: launched, not run */
+    LONG_HEADS = 64,  /* so is head_dim */
+    MANY_HEADS = 128, /* so are heads */
 };
 
 /** One line: the same shape and data for every kind in the set. */
@@ -103,8 +104,8 @@ static const struct shape_row SHAPES[] = {
     {"gqa_7",                    GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,    28,     4,     3,      9,   16, CAUSAL,                     0, DIST_NORMAL},
     {"gqa_3",                    GROUP_EDGES,    PRODUCTS,         ON_ANY,  3,     6,     2,     5,      7,    8, 0,                          0, DIST_NORMAL},
     {"gqa_6",                    GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,    12,     2,     3,      5,    8, CAUSAL,                     0, DIST_NORMAL},
-    {"gqa_33",                   GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,    33,     1,     1,      3,    8, 0,                          0, DIST_NORMAL},
-    {"gqa_33",                   GROUP_EDGES,    TILED,            ON_ANY,  1,    33,     1,     1,      3,   32, 0,                          0, DIST_NORMAL},
+    {"gqa_33",                   GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,    66,     2,     1,      3,    8, 0,                          0, DIST_NORMAL},
+    {"gqa_33",                   GROUP_EDGES,    TILED,            ON_ANY,  1,    66,     2,     1,      3,   32, 0,                          0, DIST_NORMAL},
     {"three_query_tiles",        GROUP_EDGES,    S | O,            ON_ANY,  2,     3,     1,   130,     70,   20, CAUSAL,                     0, DIST_NORMAL},
     {"rows_1032",                GROUP_EDGES,    ANY_SIZE,         ON_ANY,  2,     2,     1,   258,      5,    3, 0,                          0, DIST_NORMAL},
     {"queries_258_causal",       GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   258,      5,    3, CAUSAL,                     0, DIST_NORMAL},
@@ -150,6 +151,7 @@ static const struct shape_row SHAPES[] = {
     {"decode_head_dim_128",      GROUP_EDGES,    TILED,            ON_ANY,  2,     4,     2,     1,     65,  128, CAUSAL,                  -0.1, DIST_NORMAL},
     {"tail_129x64",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,   129,     64,   64, NO_LSE,                  -0.3, DIST_NORMAL},
     {"heads_70001",              GROUP_EDGES,    TILED,            ON_GPU,  1, 70001, 70001,     2,      3,   32, 0,                          0, DIST_NORMAL},
+    {"heads_70001_launched",     GROUP_EDGES,    WHOLE,            ON_SIMT, 1,     2,     2,     2,      3,   32, MANY_HEADS,                 0, DIST_NORMAL},
     {"queries_70001",            GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1, 70001,      3,   32, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_NORMAL},
     {"whole_tiles_128",          GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     1,    64,     64,  128, CAUSAL,                     0, DIST_NORMAL},
@@ -178,10 +180,12 @@ static const struct shape_row SHAPES[] = {
     {"extreme_logits",           GROUP_NUMERICS, H | C,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                    0x1p100, DIST_EXTREME},
     {"faint_weights",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    16,    140,   32, 0,                          0, DIST_FAINT},
     {"faint_weights_128",        GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,     70,  128, 0,                          0, DIST_FAINT},
-    {"nan_v_of_weight_0",        GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    140,   64, 0,                          0, DIST_NAN_WEIGHTLESS},
+    {"nan_v_of_weight_0",        GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    64,    140,   64, 0,                          0, DIST_NAN_WEIGHTLESS},
     {"infinite",                 GROUP_NUMERICS, TILED,            ON_ANY,  2,     4,     2,    13,     40,   32, 0,                          0, DIST_INFINITE},
     {"small_queries",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,     40,   64, 0,                        4.0, DIST_SMALL_QUERIES},
     {"large_values_128",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,     9,     70,  128, CAUSAL,                     0, DIST_LARGE_VALUES},
+    {"minus_infinity",           GROUP_NUMERICS, W | TILED,        ON_ANY,  1,     2,     2,     9,    140,   64, 0,                          0, DIST_MINUS_INFINITE},
+    {"logits_of_all_sizes",      GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    20,     65,   64, 0,                        1e5, DIST_OCTAVES},
     {"nan_q",                    GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,    33,     40,   32, 0,                          0, DIST_NAN_Q},
     {"nan_k",                    GROUP_NUMERICS, S | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_K},
     {"nan_v",                    GROUP_NUMERICS, O | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_V},
@@ -370,6 +374,10 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
     }
+    if (row->flags & MANY_HEADS) {
+        item->value[AT_HEADS] = item->value[AT_KV_HEADS] = 70001;
+        item->flags |= CASE_LAUNCH_ONLY;
+    }
     if (row->flags & OTHER_WORKSPACE) give_other_workspace(item, kind, family);
     if (is_called_once(row, family)) item->flags |= CASE_ONE_CALL;
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
@@ -491,6 +499,7 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
         const struct lesson_case *first = &cases[count];
         for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0] && count < capacity; i++) {
             if (!(SHAPES[i].kinds & bit)) continue;
+            if (SHAPES[i].flags & MANY_HEADS && family->workspace) continue; /* it would be too small */
             if (!family->tiled && family->max_head_dim > 0 && SHAPES[i].head_dim > family->max_head_dim)
                 continue;
             shape_case(&cases[count++], &SHAPES[i], (enum attention_kind)kind, family);
@@ -568,8 +577,9 @@ static void vary_options(struct lesson_case *item, struct rng *rng)
 static void vary_distribution(struct lesson_case *item, struct rng *rng)
 {
     static const enum attention_distribution other[] = {DIST_DOMINANT, DIST_LOW, DIST_FALLING, DIST_FAINT};
-    int die = rng_between(rng, 0, 15);
-    if (die >= 4 || item->extent[EX_TILED]) return;
+    int die = rng_between(rng, 0, 15), tiled = item->extent[EX_TILED];
+    if (tiled && die < 6 && item->value[AT_CAUSAL] == 1) item->distribution = DIST_SELDOM_NAN;
+    if (die >= 4 || tiled) return;
     item->distribution = (int)other[die];
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }

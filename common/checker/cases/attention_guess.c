@@ -504,6 +504,8 @@ const char *attention_purpose(const struct lesson_case *item)
     switch (item->distribution) {
     case DIST_LARGE:
         return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
+    case DIST_OCTAVES:
+        return "scores of all sizes, those of a row half as large as those of the row before it";
     case DIST_LOW:
         return "all scores are far below zero: does the maximum begin at -infinity?";
     case DIST_DOMINANT:
@@ -516,15 +518,19 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_FALLING:
         return "the first key has the largest score";
     case DIST_NAN_HIDDEN:
-        return "keys and values behind the mask are NaN: they must never be read";
+        return "keys behind the mask are NaN, and so are some of their values: none of them may count";
     case DIST_NAN_Q:
     case DIST_NAN_K:
     case DIST_NAN_V:
+    case DIST_SELDOM_NAN:
         return "an input holds a NaN: it must come out where it belongs and nowhere else";
     case DIST_NAN_WEIGHTLESS:
         return "a value is NaN whose weight is 0: 0 times NaN is NaN, and no visible key may be left out";
     case DIST_INFINITE:
         return "some inputs are infinite: the scores, weights and sums are what arithmetic makes of them";
+    case DIST_MINUS_INFINITE:
+        return "scores of -infinity weigh 0: a row that has no others gives 0, one that has gives what they "
+               "say";
     case DIST_EXTREME:
         return "all scores of a row are far beyond 1e30, or below -1e30: does the maximum begin at "
                "-infinity?";

@@ -97,6 +97,26 @@ static double tail_size(const struct lesson_case *item, int index)
     return index == ATTENTION_K && attention_on_tensor_cores(item->extent[EX_TILED]) ? 8.0 : 1.0;
 }
 
+/* What must not count behind the mask, or must where its weight is 0, stands alone in its row, in another place each time: a
+ * kernel that looks at some lanes, some columns, every second key finds all of a whole row of them. */
+static int lone_column(const struct lesson_case *item, int head, int row)
+{
+    return (5 * row + 3 * head + 2) % item->extent[AT_HEAD_DIM];
+}
+
+static int is_hidden_nan(const struct lesson_case *item, int index, int head, int row, int column)
+{
+    int hidden = row - attention_hidden_from(item);
+    if (index == ATTENTION_Q || hidden < 0) return 0;
+    return index == ATTENTION_K || (hidden % 3 == 0 && column == lone_column(item, head, row));
+}
+
+/* A few of the last values are NaN: where is chance, and there are many inputs. */
+static double seldom_nan(struct rng *rng, double noise)
+{
+    return rng_between(rng, 0, 299) == 0 ? (double)NAN : noise;
+}
+
 static int visible_keys(const struct lesson_case *item, int row)
 {
     int kv_len = item->extent[AT_KV_LEN];
@@ -199,12 +219,20 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_NAN_V:
         return index == ATTENTION_V && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
     case DIST_NAN_HIDDEN:
-        return index != ATTENTION_Q && row >= attention_hidden_from(item) ? (double)NAN : noise;
+        return is_hidden_nan(item, index, head, row, column) ? (double)NAN : noise;
+    case DIST_OCTAVES:
+        return index == ATTENTION_V   ? noise
+               : index == ATTENTION_K ? 100.0 * noise
+                                      : ldexp(100.0 * noise, -(row % 20));
     case DIST_INFINITE:
         if (index == ATTENTION_Q) return row % 5 == 2 && column == 0 ? (double)INFINITY : noise;
         if (index == ATTENTION_K) return head == 1 && row == 7 && column == 3 ? -(double)INFINITY : noise;
         if (head != 1 || row != 9) return noise; /* of each sign, in every place of a vector */
         return column % 5 == 3 ? (double)INFINITY : column % 5 == 1 ? -(double)INFINITY : noise;
+    case DIST_MINUS_INFINITE:
+        if (index == ATTENTION_V || column != 3) return noise;
+        if (index == ATTENTION_Q) return head % 2 == 1 && row % 3 == 1 ? -1.0 : 1.0;
+        return head % 2 == 1 || row < item->extent[AT_KV_LEN] / 2 ? -(double)INFINITY : noise;
     case DIST_EXTREME: /* exact, so that all scores of a row are equal: the scale is a power of 2 */
         if (index == ATTENTION_V) return noise;
         return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, row);
@@ -214,8 +242,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         break;
     case DIST_NAN_WEIGHTLESS:
         if (index != ATTENTION_V || head != 1)
-            break; /* well before the key with all the weight, and next to it */
+            break; /* well before the key with all the weight, next to it, and well after it: a whole tile may weigh 0 */
         if ((row == 7 && column == 3) || (row == dominant_key(item) + 1 && column == 5)) return (double)NAN;
+        if (row == item->extent[AT_KV_LEN] - 2 && column == 6) return (double)NAN;
         break;
     default:
         break;
@@ -238,6 +267,9 @@ static void fill_rows(const struct lesson_case *item, int index, struct rng *rng
                 if (item->distribution == DIST_OTHER_TAIL && index != ATTENTION_Q &&
                     row >= attention_hidden_from(item))
                     noise = rng_normal(&other) * tail_size(item, index);
+                if (item->distribution == DIST_SELDOM_NAN && index == ATTENTION_V &&
+                    row >= attention_hidden_from(item))
+                    noise = seldom_nan(&other, noise);
                 *data++ = (float)element(item, index, head, row, column, noise);
             }
 }

@@ -18,16 +18,19 @@ enum attention_distribution {
     DIST_NAN_Q,      /* a NaN in some query rows */
     DIST_NAN_K,      /* a NaN in one key row of one head */
     DIST_NAN_V,      /* a NaN in one value row of one head */
-    DIST_NAN_HIDDEN, /* NaN in keys and values that only the last query rows see */
-    DIST_NAN_WEIGHTLESS, /* a NaN in two value rows of one head, whose weight is 0 */
+    DIST_NAN_HIDDEN, /* NaN in keys that only the last query rows see, and here and there in their values */
+    DIST_NAN_WEIGHTLESS, /* a NaN in three value rows of one head, whose weight is 0 */
     DIST_INFINITE, /* +infinity in some query rows, -infinity in a key row, both in a value row of one head */
-    DIST_EXTREME,  /* scores of 2^123 and -2^123, equal in a row: a maximum that begins at -1e30 is wrong */
+    DIST_MINUS_INFINITE, /* scores of -infinity: all those of some rows, and in one head those of the first half of the keys */
+    DIST_EXTREME, /* scores of 2^123 and -2^123, equal in a row: a maximum that begins at -1e30 is wrong */
     DIST_FAINT, /* one key, whose values are 0, takes nearly all the weight: weights of 1e-10 ... 1e-28 are all there is */
     DIST_BEHIND_MASK, /* normal, also those scores and weights that the mask hides */
     DIST_OTHER_TAIL,  /* normal, but the last keys and values drawn anew */
+    DIST_SELDOM_NAN,  /* normal, but a few elements of the last values NaN */
     DIST_LARGE_VALUES, /* values near the largest half, even weights: what is not divided yet overflows there */
     DIST_SMALL_VALUES,  /* values among the subnormals of half */
     DIST_SMALL_QUERIES, /* queries among the subnormals of half beside large keys, or the other way round */
+    DIST_OCTAVES, /* scores of each query row half as large as those of the row before it, the first enormous by the scale */
     DIST_COUNT
 };
 
@@ -40,7 +43,7 @@ enum storage attention_storage_of_p(const struct lesson_case *item);
 /** @brief Floats of workspace for one query row; @p workspace is an enum attention_workspace. */
 size_t attention_workspace_row(int workspace, int kv_len, int head_dim);
 
-/** @brief Key row from which DIST_NAN_HIDDEN and DIST_OTHER_TAIL differ from DIST_NORMAL. */
+/** @brief Key row from which DIST_NAN_HIDDEN, DIST_OTHER_TAIL and DIST_SELDOM_NAN differ from DIST_NORMAL. */
 int attention_hidden_from(const struct lesson_case *item);
 
 #endif

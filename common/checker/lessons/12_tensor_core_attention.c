@@ -26,6 +26,7 @@ static const struct own_case {
     {"head_dim_256_causal",       GROUP_EDGES,    ON_ANY,   1,      1,    1,    65,     70, 256, 1,  0, DIST_NORMAL},
     {"head_dim_256_gqa_3",        GROUP_EDGES,    ON_ANY,   2,      6,    2,     3,     63, 256, 1, -0.1, DIST_NORMAL},
     {"head_dim_256_decode",       GROUP_EDGES,    ON_ANY,   1,      4,    2,     1,    129, 256, 0,  0, DIST_NORMAL},
+    {"head_dim_256_tiles",        GROUP_EDGES,    ON_ANY,   1,      1,    1,   130,     17, 256, 0,  0, DIST_NORMAL},
     {"two_tiles_65x129",          GROUP_EDGES,    ON_ANY,   1,      1,    1,    65,    129, 128, 0,  0, DIST_NORMAL},
     {"two_tiles_causal_130",      GROUP_EDGES,    ON_ANY,   1,      1,    1,   130,    130,  64, 1,  0, DIST_NORMAL},
     {"blind_tile_causal",         GROUP_EDGES,    ON_ANY,   1,      1,    1,   200,     40,  64, 1,  0, DIST_NORMAL},

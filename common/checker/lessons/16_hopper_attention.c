@@ -120,8 +120,10 @@ static int fewer(struct lesson_case *cases, int first, int count, int bf16)
 {
     int kept = first, edges = 0, numerics = 0;
     for (int i = first; i < count; i++) {
-        if (bf16 && cases[i].group == GROUP_EDGES && edges++ % 4 != 0) continue;
-        if (bf16 && cases[i].group == GROUP_NUMERICS && numerics++ % 2 != 0) continue;
+        int every = cases[i].flags & CASE_LAUNCH_ONLY || cases[i].distribution == DIST_OCTAVES ||
+                    cases[i].distribution == DIST_MINUS_INFINITE;
+        if (bf16 && !every && cases[i].group == GROUP_EDGES && edges++ % 4 != 0) continue;
+        if (bf16 && !every && cases[i].group == GROUP_NUMERICS && numerics++ % 2 != 0) continue;
         cases[kept] = cases[i];
         int property = cases[kept].extent[EX_PROPERTY];
         if (cases[kept].group == GROUP_PROPERTIES &&
