@@ -3,6 +3,7 @@ set(unit ${CMAKE_CURRENT_LIST_DIR})
 add_unit_test(reference SOURCES ${unit}/reference.c LIBRARIES reference)
 add_unit_test(reference_decode SOURCES ${unit}/reference_decode.c LIBRARIES reference)
 add_unit_test(reference_backward SOURCES ${unit}/reference_backward.c LIBRARIES reference)
+add_unit_test(engine SOURCES ${unit}/engine.c LIBRARIES engine)
 add_unit_test(model SOURCES ${unit}/model.c LIBRARIES model reference)
 target_compile_definitions(unit_model PRIVATE TINY_MODEL="${PROJECT_SOURCE_DIR}/common/model/tiny" WORKDIR="${PROJECT_BINARY_DIR}/unit_model")
 set(places ${PROJECT_BINARY_DIR}/generated/places.c)
@@ -68,7 +69,7 @@ add_dependencies(unit_checker_sandbox sandbox_guest)
 add_executable(unit_rooms ${unit}/rooms.c)
 target_compile_definitions(unit_rooms PRIVATE _GNU_SOURCE)
 target_link_libraries(unit_rooms PRIVATE warpwise_options)
-set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:model> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox>
+set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:model> -- $<TARGET_FILE:base> $<TARGET_FILE:engine> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox>
     $<TARGET_FILE:course> $<TARGET_FILE:build> $<TARGET_FILE:simtcc_lexer> $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading>
     $<TARGET_FILE:warpwise_parts> -- $<TARGET_FILE:simt> -- $<TARGET_OBJECTS:simtcc_parts>
     $<TARGET_FILE:simtcc_lexer>)
