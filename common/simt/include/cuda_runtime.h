@@ -14,11 +14,17 @@
 #ifdef __cplusplus
 
 /* nvcc includes these, and programs rely on it. */
+#include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <functional>
+#include <new>
+#include <utility>
 
 #include "simt/language.h"
 #include "simt/atomics.h"

@@ -1,7 +1,7 @@
 /**
  * @file as_others_write.cu
  * @brief What programs found elsewhere do: a kernel that shares its name with a host function, `<< <` from a formatter, a
- *        constant that is const beside one that is not, a kernel that waits for the clock.
+ *        constant that is const beside one that is not, a kernel that waits for the clock, an argument that owns memory.
  */
 #include "../testing.h"
 
@@ -40,6 +40,7 @@ static __constant__ const float second[4] = {5, 6, 7, 8};
 
 static __global__ void sum_kernel(float *x)
 {
+    assert(threadIdx.x < 4); /* nvcc includes its header */
     x[threadIdx.x] = first[threadIdx.x] + second[threadIdx.x];
 }
 
@@ -62,6 +63,38 @@ static __global__ void zero_kernel(half *halves, float *floats)
     nvcuda::wmma::fill_fragment(f, 0);
     nvcuda::wmma::store_matrix_sync(halves, h, 16, nvcuda::wmma::mem_row_major);
     nvcuda::wmma::store_matrix_sync(floats, f, 16, nvcuda::wmma::mem_row_major);
+}
+
+/* ---- an argument with a destructor ----------------------------------------------------------------------- */
+
+/* The copy that the launch makes goes when the launch has been made, as with nvcc; threads have bits, and destroy none. */
+struct Counter {
+    static int copies, destroyed;
+    int *count;
+    Counter(const int *start) : count(upload(start, 1)) {}
+    Counter(const Counter &other) : count(other.count) { copies++; }
+    ~Counter() { destroyed++; }
+};
+int Counter::copies, Counter::destroyed;
+
+static __global__ void count_kernel(int step, Counter counter, short threads)
+{
+    if (threadIdx.x < (unsigned)threads) atomicAdd(counter.count, step);
+}
+
+static void check_counter()
+{
+    int host = 0;
+    const Counter counter(&host);
+    for (int launches = 1; launches <= 2; launches++) {
+        count_kernel<<<2, 64>>>(3, counter, 40);
+        finish_launch("count_kernel");
+        expect_equal("copies", 0, Counter::copies, launches);
+        expect_equal("destroyed", 0, Counter::destroyed, launches);
+    }
+    download(&host, counter.count, 1);
+    expect_equal("counted", 0, host, 2 * 2 * 40 * 3);
+    release(counter.count);
 }
 
 int main(void)
@@ -92,6 +125,7 @@ int main(void)
     finish_launch("zero_kernel");
     download(host, x, 256);
     for (int i = 0; i < 256; i++) expect_close("zeros", (size_t)i, (double)host[i], 0, 0);
+    check_counter();
     release(x);
     release(took);
     release(halves);

@@ -41,20 +41,73 @@ SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dyna
     return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0, 0, {0, 0, 0}};
 }
 
+/** @brief An argument as a launch keeps it. */
+template <typename T, bool bits> struct simt_stored {
+    T value;
+    simt_stored(T &v) : value(v) {}
+    struct own {
+        const T &value;
+        SIMT_UNCHECKED own(const simt_stored &stored) : value(stored.value) {}
+    };
+};
+/** @brief Hardware gets such an object's bits: none of its functions runs for the copy that a thread has. */
+template <typename T> struct simt_stored<T, true> {
+    alignas(T) unsigned char bytes[sizeof(T)];
+    simt_stored(T &v) { __builtin_memcpy(bytes, __builtin_addressof(v), sizeof(T)); }
+    struct own {
+        alignas(T) unsigned char bytes[sizeof(T)];
+        T &value;
+        SIMT_UNCHECKED own(const simt_stored &stored) : value(*reinterpret_cast<T *>(bytes))
+        {
+            __builtin_memcpy(bytes, stored.bytes, sizeof(T));
+        }
+    };
+};
+
+/** @brief Whether a function is given the address of the caller's copy of such a parameter: the ABI's rule for classes. */
+template <typename T> struct simt_by_address {
+    enum {
+        value = !(__is_trivially_constructible(T, const T &) && __is_trivially_constructible(T, T &&) &&
+                  __has_trivial_destructor(T))
+    };
+};
+template <typename T> struct simt_by_address<T &> {
+    enum { value = 0 };
+};
+
+template <typename T, bool by_address = simt_by_address<T>::value> struct simt_passed {
+    typedef T type;
+};
+template <typename T> struct simt_passed<T, true> {
+    typedef T &type;
+};
+
+template <typename F, typename... A> SIMT_INLINE SIMT_UNCHECKED void simt_enter(F function, A &...arguments)
+{
+    function(arguments...);
+}
+template <typename R, typename... Q, typename... A>
+SIMT_INLINE SIMT_UNCHECKED void simt_enter(R (*function)(Q...), A &...arguments)
+{
+    reinterpret_cast<R (*)(typename simt_passed<Q>::type...)>(function)(arguments...);
+}
+
 /** @brief The arguments of a launch, one after the other. A parameter that is a reference is kept as one: to managed memory, as a rule. */
 template <typename... P> struct simt_arguments {
     template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, Before &...before) const
     {
-        function(before...);
+        simt_enter(function, before...);
     }
 };
 template <typename First, typename... Rest> struct simt_arguments<First, Rest...> {
-    First first;
+    typedef simt_stored<First, simt_by_address<First>::value> stored;
+    stored first;
     simt_arguments<Rest...> rest;
-    simt_arguments(First f, Rest... r) : first(f), rest(r...) {}
+    simt_arguments(First &f, Rest &...r) : first(f), rest(r...) {}
     template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, Before &...before) const
     {
-        rest.apply(function, before..., first);
+        typename stored::own mine(first);
+        rest.apply(function, before..., mine.value);
     }
 };
 
@@ -62,7 +115,7 @@ template <typename First, typename... Rest> struct simt_arguments<First, Rest...
 template <typename F, typename... P> struct simt_call {
     F function;
     simt_arguments<P...> arguments;
-    simt_call(F f, P... p) : function(f), arguments(p...) {}
+    simt_call(F f, P &...p) : function(f), arguments(p...) {}
     SIMT_UNCHECKED __attribute__((SIMT_LISTED(2, 2))) static void run(const void *self)
     {
         const simt_call *call = static_cast<const simt_call *>(self);
@@ -73,7 +126,7 @@ template <typename F, typename... P> struct simt_call {
 template <typename R, typename... Q, typename... P> struct simt_call<R (*)(Q...), P...> {
     R (*function)(Q...);
     simt_arguments<P...> arguments;
-    simt_call(R (*f)(Q...), P... p) : function(f), arguments(p...) {}
+    simt_call(R (*f)(Q...), P &...p) : function(f), arguments(p...) {}
     SIMT_UNCHECKED __attribute__((SIMT_LISTED(1, 1))) static void run(const void *self)
     {
         const simt_call *call = static_cast<const simt_call *>(self);
@@ -83,7 +136,7 @@ template <typename R, typename... Q, typename... P> struct simt_call<R (*)(Q...)
 
 template <typename F, typename... P>
 SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configuration &c, const void *key,
-                                   F function, P... arguments)
+                                   F function, P &...arguments)
 {
     simt_call<F, P...> call(function, arguments...);
     struct simt_launch launch = {};
