@@ -14,7 +14,7 @@
 
 /** @brief Extents of a cache in pages. */
 struct ref_paged_cache {
-    int block_size; /**< tokens a page, >= 1 */
+    int block_size; /**< tokens per page, >= 1 */
     int kv_heads;   /**< key/value heads, >= 1 */
     int head_dim;   /**< elements a row, >= 1 */
 };

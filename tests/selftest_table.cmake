@@ -1,7 +1,7 @@
 # Runs the selftest and prints what came of it as one table: solutions, skeletons, mutants and variants of each lesson on
 # each device, and the exploits by row. On simt each kernel is judged in four orders of threads and blocks.
 #   BUILD folder   CTEST program   OUT file to write the table to (optional)   JUNIT results of a run made before, instead of
-#   a run (optional)   JOBS tests at a time (optional: CTEST_PARALLEL_LEVEL, else one a core)   LESSONS "03;07" (optional: all,
+#   a run (optional)   JOBS tests at a time (optional: CTEST_PARALLEL_LEVEL, else one per core)   LESSONS "03;07" (optional: all,
 #   and the exploits)
 # It goes lesson by lesson. Killed or interrupted and given again, it goes on where it was: what passed is kept in
 # BUILD/selftest, and made anew when anything changes that it was made from.

@@ -17,7 +17,7 @@
 void parallel_for(size_t count, size_t piece, void (*work)(void *context, size_t first, size_t last),
                   void *context);
 
-/** @brief At most so many threads from now on, 0 for one a core. For tests. */
+/** @brief At most so many threads from now on, 0 for one per core. For tests. */
 void parallel_limit(int threads);
 
 /**

@@ -1,6 +1,6 @@
 /**
  * @file record.c
- * @brief docs/results/DEVICE.csv: every figure measured on a device, one a row. docs/results/README.md
+ * @brief docs/results/DEVICE.csv: every figure measured on a device, one per row. docs/results/README.md
  *        describes the format.
  */
 #include "figures.h"

@@ -180,13 +180,14 @@ static void tell_truth(const struct prediction *said, const struct known_case *i
     print_line("bound", said->bound, bound, strcmp(said->bound, bound) == 0 ? "right" : "not so");
     char *where = limits->measured ? copy_string(limits->device)
                                    : format_string("%s, as recorded on %s,", limits->device, limits->date);
-    char *why = strcmp(bound, "latency") == 0
-                    ? format_string(
-                          "%.3g operations a byte. On %s memory and arithmetic would allow %.3g us; a launch "
-                          "alone takes %.1f us.",
-                          item->flop / item->min_bytes, where, least_us, limits->launch_us)
-                    : format_string("%.3g operations a byte. On %s no kernel can take less than %.3g us.",
-                                    item->flop / item->min_bytes, where, least_us);
+    char *why =
+        strcmp(bound, "latency") == 0
+            ? format_string(
+                  "%.3g operations per byte. On %s memory and arithmetic would allow %.3g us; a launch "
+                  "alone takes %.1f us.",
+                  item->flop / item->min_bytes, where, least_us, limits->launch_us)
+            : format_string("%.3g operations per byte. On %s no kernel can take less than %.3g us.",
+                            item->flop / item->min_bytes, where, least_us);
     printf("\n");
     layout_paragraph(why, 0, 0);
     free(why);

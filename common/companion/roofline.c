@@ -1,6 +1,6 @@
 /**
  * @file roofline.c
- * @brief warpwise roofline: what this device allows at each number of operations a byte, and where the kernels
+ * @brief warpwise roofline: what this device allows at each number of operations per byte, and where the kernels
  *        stand below it.
  */
 #include <math.h>
@@ -180,7 +180,8 @@ static void print_axis(const struct frame *frame)
         int column = (int)lround((x - frame->x_low) / span * (frame->width - 1));
         if (column + length <= frame->width) memcpy(labels + column, label, (size_t)length);
     }
-    printf("%*s%.*s\n%*soperations a byte, at best\n", AXIS_WIDTH, "", frame->width, labels, AXIS_WIDTH, "");
+    printf("%*s%.*s\n%*soperations per byte, at best\n", AXIS_WIDTH, "", frame->width, labels, AXIS_WIDTH,
+           "");
 }
 
 static void print_frame(const struct frame *frame)
@@ -236,7 +237,7 @@ static char *svg_script(const char *path, const struct limits *limits, const str
                "set terminal svg noenhanced size 860,560 background rgb 'white' font 'sans-serif,13'\n"
                "set output '%s'\nset logscale xy\nset key bottom right\nset grid\n"
                "set title 'Roofline of %s%s'\n"
-               "set xlabel 'operations a byte of compulsory traffic'\nset ylabel 'TFLOP/s'\n"
+               "set xlabel 'operations per byte of compulsory traffic'\nset ylabel 'TFLOP/s'\n"
                "set xrange [0.25:%g]\nset yrange [%g:%g]\n"
                "roof(x, top) = %g * x < top ? %g * x : top\n$points << END\n",
                path, limits->device, limits->measured ? ", measured now" : "", right, bottom,

@@ -210,7 +210,7 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
     if (bench && device == DEVICE_SIMT) print_left_out(lesson, &bench->report);
 }
 
-/* ---- one line a lesson ---------------------------------------------------------------------------------- */
+/* ---- one line per lesson ---------------------------------------------------------------------------------- */
 
 enum { TOPIC_WIDTH = 20, VERDICT_WIDTH = 12, CASE_WIDTH = 30 };
 

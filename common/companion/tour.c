@@ -33,7 +33,7 @@ struct visit {
 struct tour {
     struct results measured; /* rows of all benches so far, for ratios and for --csv and --record */
     int own;                 /* 1: of the kernels under lessons/ */
-    int details;             /* 1: every measured case, not one a lesson */
+    int details;             /* 1: every measured case, not one per lesson */
     int checked, passed, trouble, waiting;
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
@@ -253,7 +253,7 @@ static int run_tour(const struct command_line *line)
 
 static const struct option_description options[] = {
     {"--device", "gpu|simt|both", "where to run; without it, on every device that is here", 0},
-    {"--details", NULL, "every measured case with its shape, not one a lesson", 0},
+    {"--details", NULL, "every measured case with its shape, not one per lesson", 0},
     {"--csv", "FILE", "also write the checker's rows, and on what they were measured, to FILE", 0},
     {"--record", NULL, "put every figure into docs/results/DEVICE.csv", 0},
     {0},
@@ -262,10 +262,11 @@ static const struct option_description options[] = {
 const struct command tour_command = {
     .name = "tour",
     .summary = "every solution, checked and measured on every device that is here",
-    .details = "One line a lesson; --details has every case. Checks run side by side, times on a GPU are "
-               "taken alone.\n"
-               "On a GPU: time, operations and bytes a second, and what share of this GPU's measured limits\n"
-               "that is. On simt: exact counters, and the sectors that would have been enough.",
+    .details =
+        "One line per lesson; --details has every case. Checks run side by side, times on a GPU are "
+        "taken alone.\n"
+        "On a GPU: time, operations and bytes per second, and what share of this GPU's measured limits\n"
+        "that is. On simt: exact counters, and the sectors that would have been enough.",
     .options = options,
     .run = run_tour,
 };

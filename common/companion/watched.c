@@ -5,7 +5,7 @@
  * Some editors write into the file, some write another one and rename it into place; a change is therefore
  * looked for in the folder, and it is one only if the content differs. inotify tells at once. On file systems
  * where it says nothing (network, some virtual machines) the file's time and size are looked at as well: once
- * a second beside inotify, five times a second without it.
+ * a second beside inotify, five times per second without it.
  */
 #include "watched.h"
 

@@ -8,7 +8,7 @@
 /** @brief One file that is watched, in a folder that may see renames. */
 struct watched {
     char *path;
-    int notify;  /**< inotify, or -1: then the file is looked at a few times a second */
+    int notify;  /**< inotify, or -1: then the file is looked at a few times per second */
     int wait_ms; /**< after which it is looked at in any case; -1: never */
     char stamp[80], sum[65];
 };

@@ -29,8 +29,8 @@ struct attention_args {
     int batch;              /**< sequences, >= 1 */
     int heads;              /**< query heads, a multiple of kv_heads */
     int kv_heads;           /**< key/value heads, >= 1 */
-    int q_len;              /**< query rows a head, >= 1 */
-    int kv_len;             /**< key/value rows a head, >= 1 */
+    int q_len;              /**< query rows per head, >= 1 */
+    int kv_len;             /**< key/value rows per head, >= 1 */
     int head_dim;           /**< elements a row, >= 1 */
     float scale;            /**< factor on every score; 0 stands for 1/sqrt(head_dim) */
     int causal;             /**< 0 or 1: query i sees keys up to i + kv_len - q_len */

@@ -26,7 +26,7 @@ struct paged_attention_args {
     int kv_heads;            /**< key/value heads, >= 1 */
     int head_dim;            /**< 32, 64 or 128 */
     int num_blocks;          /**< pages in the cache, >= 1 */
-    int block_size;          /**< tokens a page, 16 or 32 */
+    int block_size;          /**< tokens per page, 16 or 32 */
     int max_blocks;          /**< entries of a row of block_table, >= 1 */
     int max_context_len;     /**< no sequence is longer; >= 1, fits in max_blocks pages. Grids, shared memory
                                     and workspace depend on it, since the host does not know context_lens */

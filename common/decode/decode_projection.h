@@ -345,7 +345,7 @@ static inline int decode_rows_together(const struct decode_projection *p)
     return p->rows == 1 ? 1 : (int)DECODE_ROWS;
 }
 
-/** @brief The blocks for @p warps warps a row. */
+/** @brief The blocks for @p warps warps per row. */
 static inline dim3 decode_projection_grid(const struct decode_projection *p, int warps)
 {
     int of_block = DECODE_THREADS / DECODE_WARP, together = decode_rows_together(p);

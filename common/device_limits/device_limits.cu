@@ -344,7 +344,7 @@ __device__ float reduce_block(float value, bool largest)
     return value;
 }
 
-/* Softmax in place, one block a row, every value in a register between its one load and its one store. */
+/* Softmax in place, one block per row, every value in a register between its one load and its one store. */
 __global__ void softmax_kernel(float *scores, int cols)
 {
     float4 *row = (float4 *)(scores + (size_t)blockIdx.x * cols), x[ROW_VALUES / 4];

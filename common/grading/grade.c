@@ -246,7 +246,7 @@ static int run_grade(const struct command_line *line)
 static const struct option_description options[] = {
     {"--out", "OUT", "where the results go; a run that was interrupted goes on there", 0},
     {"--secret-seed-file", "F", "mix these bytes into the inputs; without it, a seed is drawn and kept", 0},
-    {"--jobs", "N", "so many at a time; without it, one a processor", 0},
+    {"--jobs", "N", "so many at a time; without it, one per processor", 0},
     {"--lessons", "LIST", "only these, for example 01,04-06", 0},
     {"--device", "gpu|simt|both", "where to run; without it, wherever it can run", 0},
     {"--shard", "K/N", "only the K-th of N parts of the class; put together with --merge", 0},

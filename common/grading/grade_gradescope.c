@@ -1,6 +1,6 @@
 /**
  * @file grade_gradescope.c
- * @brief results.json, as Gradescope's autograders write it: one test a lesson and group of cases.
+ * @brief results.json, as Gradescope's autograders write it: one test per lesson and group of cases.
  *
  * A student with a lesson that could not be graded gets a file without any score: Gradescope then reports a
  * failed autograder to the instructor, where a score would silently be a zero.

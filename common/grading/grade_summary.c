@@ -265,7 +265,7 @@ static int by_students(const void *a, const void *b)
     return order ? order : strcmp(one->pattern, other->pattern);
 }
 
-/* Every kind of mistake counts once a student and lesson, however many cases show it. */
+/* Every kind of mistake counts once per student and lesson, however many cases show it. */
 static void put_mistakes(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     struct mistakes mistakes = {0};

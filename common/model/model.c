@@ -255,7 +255,7 @@ static void make(const struct model *model, enum model_tensor tensor, int layer,
     struct rng begin = {rng_mix(model->seed, place_of(&model->config, tensor, layer))};
     struct rng rng = rng_ahead(&begin, (uint64_t)first);
     double size = tensor >= MODEL_LAYER_TENSORS ? 0.02 : 1.0 / sqrt((double)columns);
-    /* Evenly distributed numbers of that standard deviation: one random number an element, and billions are needed. */
+    /* Evenly distributed numbers of that standard deviation: one random number per element, and billions are needed. */
     float low = (float)(-sqrt(3.0) * size), width = -2.0f * low;
     for (size_t i = 0; i < count; i++) {
         float x = (float)(rng_next(&rng) >> 40) * (1.0f / 16777216.0f);

@@ -107,7 +107,7 @@ void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *wa
 /**
  * @brief Seconds that @p child would have taken since then with the machine to itself: it ran, or slept by its own choice.
  *
- * To be looked at some times a second: in between, what it got of the processor is taken to be evenly spread. Never less than
+ * To be looked at some times per second: in between, what it got of the processor is taken to be evenly spread. Never less than
  * real time divided by ::SANDBOX_PATIENCE. Where the kernel does not say how long a thread waited (schedstat), it is real time.
  */
 double sandbox_clock_look(const struct sandboxed *child, struct sandbox_clock *watch);

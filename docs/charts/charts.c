@@ -375,7 +375,7 @@ static int draw_steps(const struct records *records, const struct steps *steps, 
     return svg_write(&svg, path, steps->title);
 }
 
-/* ---- decode: bytes a second, beside a copy ---------------------------------------------------------------------------- */
+/* ---- decode: bytes per second, beside a copy ---------------------------------------------------------------------------- */
 
 static int draw_decode(const struct records *records, const char *folder)
 {
@@ -408,7 +408,7 @@ static int draw_decode(const struct records *records, const char *folder)
     }
     char path[1024];
     path_of(path, sizeof path, folder, "decode");
-    return svg_write(&svg, path, "Bytes a second of lesson 06 beside a copy");
+    return svg_write(&svg, path, "Bytes per second of lesson 06 beside a copy");
 }
 
 int main(int count, char **arguments)

@@ -46,7 +46,8 @@ static void draw_groups(struct svg *svg, double x, double y, int heads, int kv_h
         int kv = kv_head[(size_t)h];
         snprintf(label, sizeof label, "Q %d", h);
         draw_cell(svg, x + width * h, y, width - 4, 24, fill_of(kv), label);
-        svg_arrow(svg, x + width * h + width / 2 - 2, y + 26, x + apart * kv + apart / 2 + (h - (kv + 0.5) * heads / kv_heads) * 6, y + 66, "faint");
+        svg_arrow(svg, x + width * h + width / 2 - 2, y + 26,
+                  x + apart * kv + apart / 2 + (h - (kv + 0.5) * heads / kv_heads) * 6, y + 66, "faint");
     }
     for (int kv = 0; kv < kv_heads; kv++) {
         snprintf(label, sizeof label, "K V %d", kv);
@@ -71,10 +72,15 @@ static void draw_sectors(struct svg *svg, double x, double y, const char *title,
         for (int s = 0; s < 8; s++) {
             int lanes = 0;
             for (int lane = 0; lane < 32; lane++) lanes += sector[(size_t)lane] == row * 8 + s;
-            svg_rect(svg, x + 27 * s, y + 7 * row, 27, 7, lanes == 0 ? "none" : lanes == 1 ? "e" : "c", "line");
+            svg_rect(svg, x + 27 * s, y + 7 * row, 27, 7,
+                     lanes == 0   ? "none"
+                     : lanes == 1 ? "e"
+                                  : "c",
+                     "line");
             touched += lanes > 0;
         }
-    svg_text(svg, x, y + 32 * 7 + 18, 12.5, SVG_START, "ink", "%d sectors of 32 bytes for 128 bytes wanted", touched);
+    svg_text(svg, x, y + 32 * 7 + 18, 12.5, SVG_START, "ink", "%d sectors of 32 bytes for 128 bytes wanted",
+             touched);
 }
 
 int main(int count, char **arguments)
@@ -88,8 +94,10 @@ int main(int count, char **arguments)
     draw_mask(&svg, 155, 70, 2, 3);
     draw_mask(&svg, 285, 70, 4, 2);
     draw_groups(&svg, 425, 70, 8, 2);
-    svg_text(&svg, 20, 195, 12.5, SVG_START, "faint", "blue: a key that the query sees. The last query sees every key.");
-    finish(&svg, arguments[1], "01_mask", "The causal mask for three shapes, and the K/V head of each of 8 query heads");
+    svg_text(&svg, 20, 195, 12.5, SVG_START, "faint",
+             "blue: a key that the query sees. The last query sees every key.");
+    finish(&svg, arguments[1], "01_mask",
+           "The causal mask for three shapes, and the K/V head of each of 8 query heads");
 
     shared_array<int> scores(32), output(32);
     ask_sectors<<<1, 32>>>(shape(1, 1, 1, 32, 0), scores.device, output.device);
@@ -98,9 +106,11 @@ int main(int count, char **arguments)
     svg = {};
     svg.width = 760;
     svg.height = 330;
-    svg_title(&svg, 16, 24, 15, SVG_START, "One load of a warp: 32 lanes, 32 rows of 64 floats, 8 sectors a row");
+    svg_title(&svg, 16, 24, 15, SVG_START,
+              "One load of a warp: 32 lanes, 32 rows of 64 floats, 8 sectors per row");
     draw_sectors(&svg, 40, 66, "scores_kernel: K, one key a lane", scores);
     draw_sectors(&svg, 420, 66, "output_kernel: V, one column per lane", output);
-    finish(&svg, arguments[1], "01_sectors", "Sectors that one load of a warp touches: 32 in scores_kernel, 4 in output_kernel");
+    finish(&svg, arguments[1], "01_sectors",
+           "Sectors that one load of a warp touches: 32 in scores_kernel, 4 in output_kernel");
     return 0;
 }

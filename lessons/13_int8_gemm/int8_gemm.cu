@@ -63,11 +63,11 @@ static int is_chunked(const void *matrix, int ld);
 template <typename SIZE> static enum kernel_status launch_layout(struct product *p, cudaStream_t stream);
 template <typename SIZE, int LAYOUT> static enum kernel_status launch(struct product *p, cudaStream_t stream);
 template <typename SIZE, int LAYOUT> __global__ void gemm_kernel(struct product p);
-__device__ inline struct operand start_operand(const int8_t *matrix, int turned, int ld, int chunks,
+__device__ inline struct operand start_operand(const int8_t *matrix, int mn_major, int ld, int chunks,
                                                int first, int extent, int k);
 template <typename SIZE, int LAYOUT>
 __device__ inline void copy_tiles(int8_t *stage, struct operand *a, struct operand *b);
-template <int EXTENT, int THREADS, int TURNED>
+template <int EXTENT, int THREADS, int MN_MAJOR>
 __device__ inline void copy_tile(int8_t *tile, struct operand *operand);
 template <int ROWS, int ROW_BYTES, int THREADS>
 __device__ inline void copy_chunks(int8_t *tile, const struct operand *operand, int rows, int bytes);
@@ -77,7 +77,7 @@ template <int ROW_BYTES> __device__ inline int swizzled(int row, int byte);
 __device__ inline void wait_for_tile(int stages);
 template <typename SIZE, int LAYOUT>
 __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *stage, int point);
-template <int EXTENT, int TURNED>
+template <int EXTENT, int MN_MAJOR>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k);
 template <typename SIZE>
 __device__ inline void multiply(int sum[SIZE::FRAGMENTS_M][SIZE::FRAGMENTS_N][8],
@@ -168,10 +168,10 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
 /* ---- from device memory to shared memory --------------------------------------------------------------- */
 
 /** An operand whose tile begins at line @p first of @p extent, and at k = 0. */
-__device__ inline struct operand start_operand(const int8_t *matrix, // [extent, ld], or [k, ld] if turned
-                                               int turned, int ld, int chunks, int first, int extent, int k)
+__device__ inline struct operand start_operand(const int8_t *matrix, // [extent, ld], or [k, ld] if mn_major
+                                               int mn_major, int ld, int chunks, int first, int extent, int k)
 {
-    return {matrix + (turned ? (size_t)first : (size_t)first * ld), (size_t)ld, chunks, extent - first, k};
+    return {matrix + (mn_major ? (size_t)first : (size_t)first * ld), (size_t)ld, chunks, extent - first, k};
 }
 
 /** Starts to copy the next tile of both operands: one group of copies, which is empty past the end of k. */
@@ -185,8 +185,8 @@ __device__ inline void copy_tiles(int8_t *stage, struct operand *a, struct opera
     commit_copies();
 }
 
-/** One operand: EXTENT rows of TILE_K bytes, or if it is turned TILE_K rows of EXTENT bytes, as they are stored. */
-template <int EXTENT, int THREADS, int TURNED>
+/** One operand: EXTENT rows of TILE_K bytes, or if it is MN-major TILE_K rows of EXTENT bytes, as they are stored. */
+template <int EXTENT, int THREADS, int MN_MAJOR>
 __device__ inline void copy_tile(int8_t *tile, struct operand *operand)
 {
     // [student: copy_tile]
@@ -254,11 +254,11 @@ __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *s
  * Loads 16 lines by 32 along k: x[0] is line 2g, x[1] line 2g + 1, both at k = 4q .. 4q + 3; x[2] and x[3] are the same
  * lines 16 further along k. Matrix j of the four is made of every second row, from row j % 2 on.
  */
-template <int EXTENT, int TURNED>
+template <int EXTENT, int MN_MAJOR>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k)
 {
     // [student: load_fragment]
-    // TODO: which row of shared memory does this lane name? If the operand is turned, permute the bytes afterwards.
+    // TODO: which row of shared memory does this lane name? If the operand is MN-major, permute the bytes afterwards.
     (void)x, (void)tile, (void)line, (void)k;
     // [/student]
 }

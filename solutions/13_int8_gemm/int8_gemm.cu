@@ -3,11 +3,11 @@
  * A product of 8-bit integers on tensor cores. Copies of 16 bytes run several tiles ahead (cp.async); ldmatrix takes
  * fragments from shared memory; mma.sync adds 4,096 products per instruction to sums that are exact.
  *
- *     tensor cores want four neighbours along k in a register      A [m, k] and B [n, k] are stored so: "direct"
- *     in memory they are neighbours only if rows run along k       A [k, m] and B [k, n] are not: "transposed"
+ *     tensor cores want four neighbours along k in a register      A [m, k] and B [n, k] are stored so: K-major
+ *     in memory they are neighbours only if rows run along k       A [k, m] and B [k, n] are not: MN-major
  *
- * A transposed operand is copied as it is, and turned on its way from shared memory to registers: ldmatrix .trans turns
- * pairs of bytes, one byte permutation for each register does the rest. Both ways lead to the same fragments:
+ * An MN-major operand is copied as it is, and transposed on its way from shared memory to registers: ldmatrix .trans
+ * transposes pairs of bytes, one byte permutation for each register does the rest. Both ways lead to the same fragments:
  *
  *     register        0                1               2                3
  *     lane 4g + q     line 2g,         line 2g + 1,    line 2g,         line 2g + 1,        a line: a row of op(A)
@@ -71,11 +71,11 @@ static int is_chunked(const void *matrix, int ld);
 template <typename SIZE> static enum kernel_status launch_layout(struct product *p, cudaStream_t stream);
 template <typename SIZE, int LAYOUT> static enum kernel_status launch(struct product *p, cudaStream_t stream);
 template <typename SIZE, int LAYOUT> __global__ void gemm_kernel(struct product p);
-__device__ inline struct operand start_operand(const int8_t *matrix, int turned, int ld, int chunks,
+__device__ inline struct operand start_operand(const int8_t *matrix, int mn_major, int ld, int chunks,
                                                int first, int extent, int k);
 template <typename SIZE, int LAYOUT>
 __device__ inline void copy_tiles(int8_t *stage, struct operand *a, struct operand *b);
-template <int EXTENT, int THREADS, int TURNED>
+template <int EXTENT, int THREADS, int MN_MAJOR>
 __device__ inline void copy_tile(int8_t *tile, struct operand *operand);
 template <int ROWS, int ROW_BYTES, int THREADS>
 __device__ inline void copy_chunks(int8_t *tile, const struct operand *operand, int rows, int bytes);
@@ -85,7 +85,7 @@ template <int ROW_BYTES> __device__ inline int swizzled(int row, int byte);
 __device__ inline void wait_for_tile(int stages);
 template <typename SIZE, int LAYOUT>
 __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *stage, int point);
-template <int EXTENT, int TURNED>
+template <int EXTENT, int MN_MAJOR>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k);
 template <typename SIZE>
 __device__ inline void multiply(int sum[SIZE::FRAGMENTS_M][SIZE::FRAGMENTS_N][8],
@@ -217,10 +217,10 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
 /* ---- from device memory to shared memory --------------------------------------------------------------- */
 
 /** An operand whose tile begins at line @p first of @p extent, and at k = 0. */
-__device__ inline struct operand start_operand(const int8_t *matrix, // [extent, ld], or [k, ld] if turned
-                                               int turned, int ld, int chunks, int first, int extent, int k)
+__device__ inline struct operand start_operand(const int8_t *matrix, // [extent, ld], or [k, ld] if mn_major
+                                               int mn_major, int ld, int chunks, int first, int extent, int k)
 {
-    return {matrix + (turned ? (size_t)first : (size_t)first * ld), (size_t)ld, chunks, extent - first, k};
+    return {matrix + (mn_major ? (size_t)first : (size_t)first * ld), (size_t)ld, chunks, extent - first, k};
 }
 
 /** Starts to copy the next tile of both operands: one group of copies, which is empty past the end of k. */
@@ -234,18 +234,18 @@ __device__ inline void copy_tiles(int8_t *stage, struct operand *a, struct opera
     commit_copies();
 }
 
-/** One operand: EXTENT rows of TILE_K bytes, or if it is turned TILE_K rows of EXTENT bytes, as they are stored. */
-template <int EXTENT, int THREADS, int TURNED>
+/** One operand: EXTENT rows of TILE_K bytes, or if it is MN-major TILE_K rows of EXTENT bytes, as they are stored. */
+template <int EXTENT, int THREADS, int MN_MAJOR>
 __device__ inline void copy_tile(int8_t *tile, struct operand *operand)
 {
     // [student: copy_tile]
-    constexpr int ROWS = TURNED ? TILE_K : EXTENT, ROW_BYTES = TURNED ? EXTENT : TILE_K;
-    int rows = TURNED ? operand->depth : operand->lines, bytes = TURNED ? operand->lines : operand->depth;
+    constexpr int ROWS = MN_MAJOR ? TILE_K : EXTENT, ROW_BYTES = MN_MAJOR ? EXTENT : TILE_K;
+    int rows = MN_MAJOR ? operand->depth : operand->lines, bytes = MN_MAJOR ? operand->lines : operand->depth;
     if (operand->chunks)
         copy_chunks<ROWS, ROW_BYTES, THREADS>(tile, operand, rows, bytes);
     else
         copy_bytes<ROWS, ROW_BYTES, THREADS>(tile, operand, rows, bytes);
-    operand->at += TURNED ? (size_t)TILE_K * operand->ld : (size_t)TILE_K;
+    operand->at += MN_MAJOR ? (size_t)TILE_K * operand->ld : (size_t)TILE_K;
     operand->depth -= TILE_K;
     // [/student]
 }
@@ -325,13 +325,13 @@ __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *s
  * Loads 16 lines by 32 along k: x[0] is line 2g, x[1] line 2g + 1, both at k = 4q .. 4q + 3; x[2] and x[3] are the same
  * lines 16 further along k. Matrix j of the four is made of every second row, from row j % 2 on.
  */
-template <int EXTENT, int TURNED>
+template <int EXTENT, int MN_MAJOR>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k)
 {
     // [student: load_fragment]
     int lane = (int)threadIdx.x % WARP;
     int row = lane % 8 * 2 + lane / 8 % 2, further = lane / 16 * CHUNK;
-    if (!TURNED) {
+    if (!MN_MAJOR) {
         load_matrices(x, tile + swizzled<TILE_K>(line + row, k + further));
     } else {
         uint32_t y[4]; // y[0]: k = 4q and 4q + 2 of lines 2g and 2g + 1; y[1]: k = 4q + 1 and 4q + 3

@@ -1,4 +1,4 @@
-# How many tests the presets run at a time: one a core, one more on a few cores; who says -j has that many.
+# How many tests the presets run at a time: one per core, one more on a few cores; who says -j has that many.
 #   CTEST BUILD
 cmake_minimum_required(VERSION 3.25)
 function(processors_of out)

@@ -194,7 +194,7 @@ expect(0 "gpu is not here.*01 alpha +PASS.*2 cases are too large for the softwar
 expect(0 "gpu is not here.*01 alpha +PASS +[0-9]+ all/qwen3 +400 +25.0%\n02 beta +PASS.*2 of 2 passed on 1 device.*every case: [^\n]*tour --details\nbegin: +[^\n]*watch 01"
        ${warpwise} tour)
 if(output MATCHES "too large|shapes")
-    message(SEND_ERROR "the tour has more than a line a lesson:\n${output}")
+    message(SEND_ERROR "the tour has more than a line per lesson:\n${output}")
 endif()
 file(REMOVE ${build}/bin/no_gpu)
 expect(0 "Stub GPU.*02 beta.*1.00x.*software device, not a GPU time.*4 of 4 passed on 2 devices"

@@ -373,7 +373,7 @@ static const struct planted {
      "tile of 64 keys, is rescaled as if it were still the sum"},
     {"03", "merge/pairs_1000", 2, GUESS, STATE_FAIL, "without being rescaled"},
     {"03", "rows/cols_33", 1, GUESS, STATE_FAIL, "rounded up to a multiple of 32"},
-    {"03", "rows/40x256", 1, GUESS, STATE_FAIL, "as with 32 threads a row"},
+    {"03", "rows/40x256", 1, GUESS, STATE_FAIL, "as with 32 threads per row"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums (O) of 4 workers"},
     {"01", "attention/tail_63x65", ATTENTION_OUT, GUESS, STATE_FAIL, "sums of weights (l) of 4 workers"},
     {"01", "scores/head_dim_33", ATTENTION_MATRIX, GUESS, STATE_FAIL,

@@ -161,7 +161,7 @@ static void test_guards(void)
         open_guarded_case(&c, &HALF_LESSON, "f16/square_64");
         unsigned char *out = copy_of(&c, ATTENTION_OUT, 0);
         size_t bytes = lesson_bytes(&c.item->buffer[ATTENTION_OUT]);
-        expect(bytes == 2 * 2 * 64 * 64, "lesson_bytes", "not two bytes an element");
+        expect(bytes == 2 * 2 * 64 * 64, "lesson_bytes", "not two bytes per element");
         if (changed == 0) out[bytes + 2] ^= 1;
         if (changed == 1) out[-2] ^= 1;
         const struct verdict *verdict = judge_case(&c);

@@ -591,7 +591,7 @@ static void attention_is_numpys(void)
 
 static void paged_gather_by_hand(void)
 {
-    /* Two rows a page, two K/V heads, one column: page p holds 100 p + 10 row + head. */
+    /* Two rows per page, two K/V heads, one column: page p holds 100 p + 10 row + head. */
     const struct ref_paged_cache cache = {2, 2, 1};
     float pages[4 * 4], rows[5];
     for (int p = 0; p < 4; p++)

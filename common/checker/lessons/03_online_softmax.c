@@ -519,7 +519,7 @@ static int rows_guess(const struct lesson_case *item, const float *const *data, 
         sum = unscaled_sum(in, cols, threads);
         snprintf(message, size,
                  "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
-                 "a row)",
+                 "per row)",
                  threads, threads > 1 ? "s" : "");
     }
     *value = buffer == ROWS_LSE ? log(sum) : exp((double)data[ROWS_IN][at]) / sum;

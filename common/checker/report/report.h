@@ -26,7 +26,7 @@ void report_costs(const struct check *check);
 /** @brief Prints measurements in CTest's form, points among them. */
 void report_ctest(const struct check *check);
 
-/** @brief Writes one row a case to @p path; 0 or -1. */
+/** @brief Writes one row per case to @p path; 0 or -1. */
 int report_csv(const struct check *check, const char *path);
 int report_json(const struct check *check, const char *path);
 

@@ -52,7 +52,7 @@ struct options {
     const char *secret_seed_file;
     const char *again;    /* which kernel this is, as words for a command line */
     const char *remember; /* folder for what the oracle says; NULL: nothing is kept */
-    double time_limit;    /* seconds a case */
+    double time_limit;    /* seconds per case */
     int time_limit_given; /* 1: by the user, who then also says how long the software device is patient */
     double total_limit;   /* seconds for all cases together; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, profile_checker;

@@ -117,7 +117,7 @@ struct space {
     uintptr_t base;
     size_t bytes;
     uint32_t *quiet;
-    struct cell *cells; /**< one a word */
+    struct cell *cells; /**< one per word */
     uint8_t *ready;     /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
 };
 

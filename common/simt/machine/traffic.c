@@ -70,7 +70,7 @@ static unsigned end_of_group(const struct request *r, unsigned first, unsigned l
 }
 
 /*
- * Up to 4 bytes a lane, the warp goes at once. 8-byte accesses go by half warps, 16-byte ones by quarter warps;
+ * Up to 4 bytes per lane, the warp goes at once. 8-byte accesses go by half warps, 16-byte ones by quarter warps;
  * but a load takes two of those together where all lanes share with lane i ^ 1, or all with lane i ^ 2. Measured
  * on an H200 (docs/counters.md). Ideal is one wavefront for each group that has a lane.
  */
@@ -137,7 +137,7 @@ static unsigned store_line_by_line(const struct request *from, const struct requ
     return wavefronts;
 }
 
-/* In how many turns the L1 cache finds them: four lines a turn, and 8 bytes a lane by half warps. */
+/* In how many turns the L1 cache finds them: four lines per turn, and 8 bytes per lane by half warps. */
 static unsigned fetches_of_copies(const struct request *from)
 {
     const unsigned lanes = from->bytes <= 4 ? 32 : 16;

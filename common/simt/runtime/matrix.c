@@ -12,7 +12,7 @@
  *
  *   half, shared memory           LDSM, four blocks (or two) an instruction: lane l gives the address of line
  *                                 l % 8 of block l / 8, 16 bytes; eight lanes are served at a time
- *   half, global memory           one 32-bit load a block: line l / 4, bytes 4 (l % 4)
+ *   half, global memory           one 32-bit load per block: line l / 4, bytes 4 (l % 4)
  *   bfloat16, half accumulators   the same, in shared memory too
  *   float accumulators            lines along the pairs: a 64-bit access a block, line l / 4, bytes 8 (l % 4)
  *                                 across: two 32-bit accesses, lines 2 (l % 4) and 2 (l % 4) + 1

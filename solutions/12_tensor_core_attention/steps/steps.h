@@ -33,7 +33,7 @@ void step_ldmatrix(struct problem x);  /**< four fragments in one instruction */
 void step_pipelined(struct problem x); /**< the next tile on its way under this one's products */
 /** @} */
 
-/** @brief 64 queries a block, 16 a warp; 64 keys a tile. */
+/** @brief 64 queries per block, 16 a warp; 64 keys per tile. */
 enum { STEP_LANES = 32, STEP_THREADS = 128, STEP_ROWS = 64, STEP_KEYS = 64 };
 
 /** @brief What a lane knows of its rows g and g + 8. */

@@ -15,7 +15,7 @@
 
 enum {
     BLOCKS = 2,
-    THREADS = 64, /* two warps a block */
+    THREADS = 64, /* two warps per block */
     COUNT = BLOCKS * THREADS,
     TILE = THREADS * 33, /* floats in a shared tile: one row of 33 a thread at most */
     ELEMS = COUNT * 64,  /* elements of every input buffer */
@@ -176,7 +176,7 @@ static __global__ void load_float4_broadcast_kernel(const float4 *in, float *out
     out[global_index()] = sum4(in[where + (int)(threadIdx.x >> 8)]);
 }
 
-/* A row of 256 bytes a lane, as in a product of a query with rows of K. */
+/* A row of 256 bytes per lane, as in a product of a query with rows of K. */
 static __global__ void load_float4_own_row_kernel(const float4 *in, float *out)
 {
     const int i = global_index();
@@ -331,7 +331,7 @@ static __global__ void store_17_lanes_kernel(const float *in, float *out)
 
 /* ---- shared loads */
 
-/* Copies the whole tile with conflict-free stores: 33 wavefronts a warp, in every kernel below. */
+/* Copies the whole tile with conflict-free stores: 33 wavefronts per warp, in every kernel below. */
 static __device__ void fill_tile(float *tile, const float *in)
 {
 #pragma unroll 1
@@ -628,7 +628,7 @@ static __global__ void shared_load_float4_pairs_in_one_half_kernel(const float *
     out[global_index()] = tile_float4(tile, lane < 16 ? lane / 2 : lane);
 }
 
-/* ---- shared stores: the tile is then read back without conflicts, 33 wavefronts a warp */
+/* ---- shared stores: the tile is then read back without conflicts, 33 wavefronts per warp */
 
 static __device__ void sum_tile(const float *tile, float *out)
 {
@@ -920,7 +920,7 @@ static __device__ float dot_float4(const half *q, const half *k)
     return sum;
 }
 
-/* One block a query head: scores by one thread a key, softmax, output by one thread a dimension. */
+/* One block per query head: scores by one thread per key, softmax, output by one thread per dimension. */
 template <float (*dot)(const half *, const half *)>
 static __device__ void decode(const half *q, /*         [HEADS, HEAD_DIM] */
                               const half *k, /* [KV_LEN, KV_HEADS, HEAD_DIM] */

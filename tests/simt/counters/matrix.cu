@@ -151,7 +151,7 @@ static __global__ void store_column_shared_16_kernel(float *out)
     store_shared(out, 16, wmma::mem_col_major);
 }
 
-/* ---- asynchronous copies: one a lane, then a word of what was copied */
+/* ---- asynchronous copies: one per lane, then a word of what was copied */
 
 template <int BYTES> static __device__ void copy_one(const char *from, float *out, int to, bool takes_part)
 {
@@ -174,7 +174,7 @@ static __global__ void copy_16_kernel(const char *in, float *out)
 {
     copy_one<16>(in + 16 * threadIdx.x, out, 16 * (int)threadIdx.x, true);
 }
-/** Rows of 32 bytes, 128 apart: two lanes a row. */
+/** Rows of 32 bytes, 128 apart: two lanes per row. */
 static __global__ void copy_16_rows_of_32_kernel(const char *in, float *out)
 {
     copy_one<16>(in + 128 * (threadIdx.x / 2) + 16 * (threadIdx.x % 2), out, 16 * (int)threadIdx.x, true);

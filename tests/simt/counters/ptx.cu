@@ -120,7 +120,7 @@ static __global__ void st_shared_v4_kernel(const uint32_t *, uint32_t *out)
     out[threadIdx.x] = a;
 }
 
-/** A row of 16 bytes a lane, one after the other in both memories. */
+/** A row of 16 bytes per lane, one after the other in both memories. */
 static __global__ void cp_async_16_kernel(const uint32_t *in, uint32_t *out)
 {
     __shared__ __align__(128) uint32_t tile[WORDS];
@@ -183,7 +183,8 @@ int main(void)
     cp_async_16_half_lines_kernel<<<1, LANES>>>(in, out);
     finish_launch("cp_async_16_half_lines_kernel");
     download(result, out, LANES);
-    for (int i = 0; i < LANES; i++) expect_equal("a row's first half", (size_t)i, result[i], i / 16 * 32 + i % 16);
+    for (int i = 0; i < LANES; i++)
+        expect_equal("a row's first half", (size_t)i, result[i], i / 16 * 32 + i % 16);
     release(in);
     release(out);
     return finish("ptx");

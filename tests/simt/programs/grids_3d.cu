@@ -12,7 +12,7 @@ struct record {
     unsigned thread[3], block[3], lane, size;
 };
 
-static __global__ void record_kernel(struct record *out) /* one a thread */
+static __global__ void record_kernel(struct record *out) /* one per thread */
 {
     const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;

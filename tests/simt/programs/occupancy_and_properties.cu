@@ -38,7 +38,7 @@ static void check_properties(const cudaDeviceProp *properties)
     int value = 0, major = 0, minor = 0;
     size_t free_bytes = 0, total_bytes = 0;
     expect_equal("warp size", 0, properties->warpSize, 32);
-    expect_equal("threads a block", 0, properties->maxThreadsPerBlock, 1024);
+    expect_equal("threads per block", 0, properties->maxThreadsPerBlock, 1024);
     expect_equal("block depth", 0, properties->maxThreadsDim[2], 64);
     expect_equal("grid height", 0, properties->maxGridSize[1], 65535);
     expect_equal("grid width", 0, properties->maxGridSize[0], 2147483647);
@@ -83,7 +83,7 @@ static void check_kernel_attributes(const cudaDeviceProp *properties)
     cudaFuncAttributes attributes;
     require(cudaFuncGetAttributes(&attributes, static_shared_kernel), "cudaFuncGetAttributes");
     expect_equal("static shared bytes", 0, (long long)attributes.sharedSizeBytes, STATIC_BYTES);
-    expect_equal("threads a block", 0, attributes.maxThreadsPerBlock, 1024);
+    expect_equal("threads per block", 0, attributes.maxThreadsPerBlock, 1024);
     require(cudaFuncSetAttribute(dynamic_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)properties->sharedMemPerBlockOptin),
             "cudaFuncSetAttribute");

@@ -1,5 +1,5 @@
 /**
- * Vector add: the smallest whole program. Shown: one thread an element, a tail that is guarded, lengths
+ * Vector add: the smallest whole program. Shown: one thread per element, a tail that is guarded, lengths
  * around the block size.
  */
 #include "../testing.h"

@@ -32,7 +32,7 @@ static __global__ void hints_kernel(const float *in, /* [THREADS] */
     __stcg(&out[3 * THREADS + i], __ldg(&in[i]));
 }
 
-/* Three components, no padding: 12 bytes a thread, and an array of them in registers. */
+/* Three components, no padding: 12 bytes per thread, and an array of them in registers. */
 static __global__ void triples_kernel(const float3 *in, float3 *out)
 {
     const unsigned i = threadIdx.x;

@@ -48,7 +48,7 @@ __device__ inline float warp_sum(float value)
     return __shfl_sync(0xffffffffu, value, 0);
 }
 
-/** A warp a row, lanes along head_dim. */
+/** A warp per row, lanes along head_dim. */
 __global__ void scores_kernel(struct attention_args args, float scale, size_t rows,
                               float *scores) // [rows, kv_len]
 {

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one thread a block, one row a block, all sums in double, and each result
+ * A correct solution of another shape: one thread per block, one row per block, all sums in double, and each result
  * rounded once.
  */
 // covered-by: thread_per_row

@@ -77,7 +77,7 @@ __global__ void scores_kernel(struct attention_args args, float scale,
     }
 }
 
-/** A thread a row: the maximum, the sum in two halves, the quotients. */
+/** A thread per row: the maximum, the sum in two halves, the quotients. */
 __global__ void softmax_kernel(float *scores, // [rows, kv_len]
                                float *lse,    // [rows] or NULL
                                size_t rows, int kv_len)
@@ -123,7 +123,7 @@ __global__ void output_kernel(struct attention_args args,
     }
 }
 
-/** The whole, a thread an element of the output: the scores are computed twice and stored nowhere. */
+/** The whole, a thread per element of the output: the scores are computed twice and stored nowhere. */
 __global__ void attention_kernel(struct attention_args args, float scale)
 {
     size_t row = blockIdx.x;

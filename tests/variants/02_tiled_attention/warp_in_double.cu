@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one warp a block, a tile of 8 queries, everything in double but what is loaded
+ * A correct solution of another shape: one warp per block, a tile of 8 queries, everything in double but what is loaded
  * and stored, and keys taken from the last to the first.
  */
 // covered-by: transposed_tiles
@@ -56,7 +56,7 @@ __device__ inline size_t first_row(const struct attention_args &args, int *count
     return (size_t)bh * args.q_len + tile * QUERIES;
 }
 
-/** A lane a key: its 8 products with the tile, q in shared memory 32 columns at a time. */
+/** A lane per key: its 8 products with the tile, q in shared memory 32 columns at a time. */
 __global__ void scores_kernel(struct attention_args args, float scale,
                               float *scores) // [rows, kv_len]
 {
@@ -103,7 +103,7 @@ __global__ void softmax_kernel(float *scores, // [rows, kv_len]
     if (lse != NULL && threadIdx.x == 0) lse[blockIdx.x] = (float)((double)largest + log(sum));
 }
 
-/** A lane a column; the 8 rows of probabilities in shared memory, 32 keys at a time, the last keys first. */
+/** A lane per column; the 8 rows of probabilities in shared memory, 32 keys at a time, the last keys first. */
 __global__ void output_kernel(struct attention_args args,
                               const float *probs) // [rows, kv_len]
 {

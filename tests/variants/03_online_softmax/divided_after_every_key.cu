@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one thread a row, one value or key after another. The output is divided after
+ * A correct solution of another shape: one thread per row, one value or key after another. The output is divided after
  * every key, so that it is right at any time, and the maximum of a row is rounded up to where exp of it is a
  * power of two, so that it changes rarely. Each loses more than others do, and no more than it may.
  */

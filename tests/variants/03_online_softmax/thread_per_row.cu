@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one thread a row, one value or key after another, exactly as the paper
+ * A correct solution of another shape: one thread per row, one value or key after another, exactly as the paper
  * writes it down, and with a branch where the others have none.
  */
 #include "online_softmax.h"

@@ -32,7 +32,7 @@ __device__ inline struct softmax_pair merge_pairs(struct softmax_pair a, struct 
     return both;
 }
 
-/** The pair of CHUNK values, one a thread, in every thread. @p tree is [CHUNK] and free again afterwards. */
+/** The pair of CHUNK values, one per thread, in every thread. @p tree is [CHUNK] and free again afterwards. */
 __device__ inline struct softmax_pair merge_chunk(float value, struct softmax_pair *tree)
 {
     tree[threadIdx.x].m = value;

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one thread a block and one block a row, in double; attention is two passes over
+ * A correct solution of another shape: one thread per block and one block per row, in double; attention is two passes over
  * the keys, one for the pair and one for the output, and computes every score twice.
  */
 // covered-by: warp_in_double

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one warp a row for everything, no shared memory, (m, l) and the sums
+ * A correct solution of another shape: one warp per row for everything, no shared memory, (m, l) and the sums
  * of the values in double, one key at a time.
  */
 #include "online_softmax.h"

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: 1024 threads a block, a warp a row, tiles of 7 keys. Everything is in base 2,
+ * A correct solution of another shape: 1024 threads per block, a warp per row, tiles of 7 keys. Everything is in base 2,
  * the product with log2(e) and the subtraction of the maximum are one fma, and the maximum is rounded up to a multiple
  * of 8: a score that is no power of 2 must be below 2^20 or so.
  */

@@ -41,7 +41,7 @@ __device__ inline float exp_below(float x, float max)
     return max == -INFINITY ? 0.0f : expf(x - max);
 }
 
-/** Lines 10 and 11: one thread a row. */
+/** Lines 10 and 11: one thread per row. */
 __device__ inline void merge_row(struct tiles *t, int row, int seen, float *m, float *l)
 {
     t->m[row] = -INFINITY;

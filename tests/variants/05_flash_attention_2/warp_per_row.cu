@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one warp a row, no shared memory, one key at a time; a lane holds
+ * A correct solution of another shape: one warp per row, no shared memory, one key at a time; a lane holds
  * every 32nd column. The keys of a row are walked from the last one down.
  */
 #include "flash_attention_2.h"

@@ -1,6 +1,6 @@
 /*
  * A correct solution of another shape: the warps of a block split the keys, as FlashAttention-1's did, and
- * merge through shared memory at the end. A block has one query row a lane; a key's row is read by all lanes
+ * merge through shared memory at the end. A block has one query row per lane; a key's row is read by all lanes
  * at once.
  */
 #include "flash_attention_2.h"

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: a warp a row, newest key first. The partitions of v2 are merged by whichever block
+ * A correct solution of another shape: a warp per row, newest key first. The partitions of v2 are merged by whichever block
  * of a row ends last: a counter in the workspace says which, so there is no second kernel. Where there is one
  * partition there is no workspace. A fault of the table is found by atomicMax.
  */

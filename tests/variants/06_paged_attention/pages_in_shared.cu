@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: a block of one warp a query head of a group brings one page after the
+ * A correct solution of another shape: a block of one warp per query head of a group brings one page after the
  * other into shared memory, and every warp takes from there what its head needs. v1 is this with a group of
  * one. v2 splits the pages into two halves of max_context_len, if there are two, and lets the second kernel
  * merge both.
@@ -61,7 +61,7 @@ __device__ inline void add_page(struct state *state, const __half (*k)[HEAD_DIM_
 }
 
 /**
- * blockIdx.x: sequence and heads; blockIdx.y: half of the keys. A warp a head. partial NULL: write out at
+ * blockIdx.x: sequence and heads; blockIdx.y: half of the keys. A warp per head. partial NULL: write out at
  * once.
  */
 __global__ void pages_kernel(struct paged_attention_args args, float scale, int heads, int keys,

@@ -111,7 +111,7 @@ __global__ void keys_kernel(struct paged_attention_args args, float scale, int k
     }
 }
 
-/* One warp a query head: every lane goes through all pairs, and through its columns of the sums. */
+/* One warp per query head: every lane goes through all pairs, and through its columns of the sums. */
 __global__ void merge_kernel(struct paged_attention_args args, const float *partial, int partitions)
 {
     int row = (int)blockIdx.x, head_dim = args.head_dim, width = head_dim + 2;

@@ -95,7 +95,7 @@ static enum kernel_status capture_apart(const struct decode_graphs *graphs, int 
 
 /* ---- a step ------------------------------------------------------------------------------------------ */
 
-/** Rows first .. last of the inputs become rows that do no harm. One block a row. */
+/** Rows first .. last of the inputs become rows that do no harm. One block per row. */
 __global__ void pad_rows_kernel(struct decode_buffers buffers, struct decode_config config, int first)
 {
     size_t row = (size_t)first + blockIdx.x;
@@ -146,8 +146,7 @@ enum kernel_status decode_graphs_step(struct decode_graphs *graphs, const struct
     if (status != KERNEL_OK) return status;
     int bucket = bucket_of(batch->rows);
     size_t logits_bytes = (size_t)batch->rows * (size_t)graphs->model.config.vocab * sizeof(float);
-    if (graphs->replay[bucket] == NULL)
-        status = capture_apart(graphs, 1 << bucket, &graphs->replay[bucket]);
+    if (graphs->replay[bucket] == NULL) status = capture_apart(graphs, 1 << bucket, &graphs->replay[bucket]);
     if (status == KERNEL_OK) status = stage_inputs(graphs, batch, 1 << bucket, stream);
     if (status == KERNEL_OK) status = status_of(cudaGraphLaunch(graphs->replay[bucket], stream));
     if (status == KERNEL_OK)

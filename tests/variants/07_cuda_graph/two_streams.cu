@@ -97,7 +97,7 @@ static enum kernel_status capture_step(const struct decode_graphs *graphs, int r
 
 /* ---- a step ------------------------------------------------------------------------------------------ */
 
-/** Rows first .. last of the inputs become rows that do no harm. One block a row. */
+/** Rows first .. last of the inputs become rows that do no harm. One block per row. */
 __global__ void pad_rows_kernel(struct decode_buffers buffers, struct decode_config config, int first)
 {
     size_t row = (size_t)first + blockIdx.x;

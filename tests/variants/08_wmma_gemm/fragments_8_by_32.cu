@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: fragments of 8 x 32 x 16, 1024 threads a block, five blocks that walk over C,
+ * A correct solution of another shape: fragments of 8 x 32 x 16, 1024 threads per block, five blocks that walk over C,
  * k from last to first, and all shared memory dynamic.
  */
 #include "wmma_gemm.h"

@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one thread an element of C, a sum in double that is rounded once. A few blocks
+ * A correct solution of another shape: one thread per element of C, a sum in double that is rounded once. A few blocks
  * walk over all of C.
  */
 #include "wmma_gemm.h"

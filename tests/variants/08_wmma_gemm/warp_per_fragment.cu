@@ -1,5 +1,5 @@
 /*
- * Variant: one warp a block and one fragment of C a warp. Fragments are loaded straight from A and B where they
+ * Variant: one warp per block and one fragment of C per warp. Fragments are loaded straight from A and B where they
  * lie within, and by way of shared memory where they stick out. Other fragments too: 32 x 8 in place of 16 x 16.
  */
 #include "wmma_gemm.h"

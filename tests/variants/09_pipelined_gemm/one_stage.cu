@@ -1,5 +1,5 @@
 /*
- * The definition on tensor cores: one warp a block, one 16 x 16 fragment of C, one tile at a time, loaded
+ * The definition on tensor cores: one warp per block, one 16 x 16 fragment of C, one tile at a time, loaded
  * element by element. The number of stages is checked and then not used: it may change nothing but the time.
  */
 #include "pipelined_gemm.h"

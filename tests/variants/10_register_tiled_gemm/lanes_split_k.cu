@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: four lanes an element of C. They split k, so that the terms are added up
+ * A correct solution of another shape: four lanes per element of C. They split k, so that the terms are added up
  * in another order than one after the other, and shuffles add up the lanes.
  */
 #include "register_tiled_gemm.h"

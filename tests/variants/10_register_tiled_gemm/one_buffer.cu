@@ -1,6 +1,6 @@
 /*
  * A correct solution of another shape: tiles of 32 x 32 in one buffer of shared memory, kept in the storage
- * type, 2 x 2 sums a thread, k walked from its end to its beginning. C is written through shared memory.
+ * type, 2 x 2 sums per thread, k walked from its end to its beginning. C is written through shared memory.
  */
 #include "register_tiled_gemm.h"
 

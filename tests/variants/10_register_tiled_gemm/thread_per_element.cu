@@ -1,5 +1,5 @@
 /*
- * A correct solution of another shape: one thread an element of C, no shared memory, sums in double. A
+ * A correct solution of another shape: one thread per element of C, no shared memory, sums in double. A
  * transpose is nothing but another pair of strides. The blocks walk over C in steps of the whole grid.
  */
 #include "register_tiled_gemm.h"

@@ -1,4 +1,4 @@
-/** Fragments of nvcuda::wmma, whose layout nobody knows: S, P and O pass through shared memory, 16 rows by 16 keys a warp. */
+/** Fragments of nvcuda::wmma, whose layout nobody knows: S, P and O pass through shared memory, 16 rows by 16 keys per warp. */
 #include "entry.h"
 
 #include <mma.h>

@@ -39,7 +39,7 @@ unsigned int simt_reduce(const struct simt_site *site, enum simt_reduction kind,
 
 template <typename T> SIMT_INLINE unsigned long long simt_to_word(T value)
 {
-    static_assert(sizeof(T) <= 8, "a warp operation moves at most 8 bytes a lane");
+    static_assert(sizeof(T) <= 8, "a warp operation moves at most 8 bytes per lane");
     unsigned long long word = 0;
     __builtin_memcpy(&word, &value, sizeof(T));
     return word;
@@ -90,33 +90,34 @@ SIMT_INLINE unsigned int simt_match_all_value(const struct simt_site *site, unsi
 #define __match_any_sync(...) simt_match_any_value(SIMT_SITE("__match_any_sync"), __VA_ARGS__)
 #define __match_all_sync(...) simt_match_all_value(SIMT_SITE("__match_all_sync"), __VA_ARGS__)
 
-SIMT_INLINE unsigned int __activemask() { return simt_active_mask(); }
+SIMT_INLINE unsigned int __activemask()
+{
+    return simt_active_mask();
+}
 
 /** @brief Picks the signed or unsigned form by the type of the value, as CUDA's overloads do. */
-template <enum simt_reduction SIGNED, enum simt_reduction UNSIGNED> struct simt_reducer {
-    const struct simt_site *site;
-    int operator()(unsigned int mask, int value) const
-    {
-        return (int)simt_reduce(site, SIGNED, mask, (unsigned int)value);
-    }
-    unsigned int operator()(unsigned int mask, unsigned int value) const
-    {
-        return simt_reduce(site, UNSIGNED, mask, value);
-    }
-};
+template <enum simt_reduction SIGNED, enum simt_reduction UNSIGNED>
+struct simt_reducer {
+    const struct simt_site *site; int operator()(unsigned int mask, int value)
+        const {return (int)simt_reduce(site, SIGNED, mask, (unsigned int)value);}
+unsigned int operator()(unsigned int mask, unsigned int value) const
+{
+    return simt_reduce(site, UNSIGNED, mask, value);
+}
+}
+;
 
 #define __reduce_add_sync(...)                                                                               \
     (simt_reducer<SIMT_REDUCE_ADD, SIMT_REDUCE_ADD>{SIMT_SITE("__reduce_add_sync")})(__VA_ARGS__)
 #define __reduce_min_sync(...)                                                                               \
-    (simt_reducer<SIMT_REDUCE_MIN_SIGNED, SIMT_REDUCE_MIN_UNSIGNED>{SIMT_SITE("__reduce_min_sync")})         \
-    (__VA_ARGS__)
+    (simt_reducer<SIMT_REDUCE_MIN_SIGNED, SIMT_REDUCE_MIN_UNSIGNED>{SIMT_SITE("__reduce_min_sync")})(        \
+        __VA_ARGS__)
 #define __reduce_max_sync(...)                                                                               \
-    (simt_reducer<SIMT_REDUCE_MAX_SIGNED, SIMT_REDUCE_MAX_UNSIGNED>{SIMT_SITE("__reduce_max_sync")})         \
-    (__VA_ARGS__)
+    (simt_reducer<SIMT_REDUCE_MAX_SIGNED, SIMT_REDUCE_MAX_UNSIGNED>{SIMT_SITE("__reduce_max_sync")})(        \
+        __VA_ARGS__)
 #define __reduce_and_sync(mask, value)                                                                       \
     simt_reduce(SIMT_SITE("__reduce_and_sync"), SIMT_REDUCE_AND, mask, value)
-#define __reduce_or_sync(mask, value)                                                                        \
-    simt_reduce(SIMT_SITE("__reduce_or_sync"), SIMT_REDUCE_OR, mask, value)
+#define __reduce_or_sync(mask, value) simt_reduce(SIMT_SITE("__reduce_or_sync"), SIMT_REDUCE_OR, mask, value)
 #define __reduce_xor_sync(mask, value)                                                                       \
     simt_reduce(SIMT_SITE("__reduce_xor_sync"), SIMT_REDUCE_XOR, mask, value)
 
