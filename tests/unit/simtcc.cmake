@@ -576,6 +576,22 @@ int main()
 expect("-fmad=false" 0 "" -fmad=false fmad.cu -o fmad)
 expect_run("products are rounded" 0 "^1\n$" ./fmad)
 
+file(WRITE "${WORKDIR}/a folder/race.cu" [=[
+__global__ void k(int *x)
+{
+    *x = (int)threadIdx.x;
+}
+int main()
+{
+    int *x;
+    cudaMalloc(&x, 4);
+    k<<<1, 64>>>(x);
+    cudaDeviceSynchronize();
+}
+]=])
+expect("a folder with a blank in its name" 0 "" "${WORKDIR}/a folder/race.cu" -o "a folder/race")
+expect_run("findings there have lines" 86 "write by [^\n]* at a folder/race.cu:3\n.*leak: [^\n]*\n  at a folder/race.cu:8\n" "./a folder/race")
+
 # ---- memory that the host has not got --------------------------------------------------------------------------------
 file(WRITE "${WORKDIR}/much.cu" [=[
 #include <cstdio>

@@ -7,6 +7,7 @@
  */
 #include "finding.h"
 #include "findings.h"
+#include "lines.h"
 #include "machine.h"
 #include "settings.h"
 #include "tools.h"
@@ -96,7 +97,7 @@ void simt_finding(const char *kind, const struct simt_site *site, const char *fo
     flockfile(stderr);
     simt_finding_begin(kind);
     vfprintf(stderr, format, arguments);
-    if (site != NULL) fprintf(stderr, "\n  at %s:%d", found.file, found.line);
+    if (found.file != NULL) fprintf(stderr, "\n  at %s:%d", simt_short_path(found.file), found.line);
     fputc('\n', stderr);
     funlockfile(stderr);
     va_end(arguments);

@@ -57,10 +57,11 @@ const char *simt_short_path(const char *file)
     return file[0] == '/' ? strrchr(file, '/') + 1 : file;
 }
 
-/* Adds one frame, "file:line" or "file:line (discriminator 2)", to what is known of an address. */
+/* Adds one frame, "file:line" or "file:line (discriminator 2)", to what is known of an address. A path can have blanks. */
 static void add_frame(struct line *line, char *frame)
 {
-    frame[strcspn(frame, " \n")] = '\0';
+    char *note = strstr(frame, " (discriminator ");
+    frame[note != NULL ? (size_t)(note - frame) : strcspn(frame, "\n")] = '\0';
     char *colon = strrchr(frame, ':');
     if (colon == NULL || !is_students(frame)) return;
     *colon = '\0';
