@@ -115,7 +115,7 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
         {"roofline",
          "Each part of each lesson, at the problem of the ladder or, if it has none, at its fastest case."},
         {"sequence_sweep", "Speed by length of the sequence."},
-        {"heads_sweep", "One block a head needs heads: lesson 04 beside lesson 02."},
+        {"heads_sweep", "One block per head needs heads: lesson 04 beside lesson 02."},
         {"decode", "Lesson 06: bytes per second."},
         {"product_sweep", "Products by size."},
         {"product_steps", "The steps to lesson 10, in f32 at 4096."},

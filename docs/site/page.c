@@ -98,9 +98,27 @@ static const char *add_link(struct page *page, const char *at)
     return close + 1;
 }
 
+/* Where the bold text that begins at @p at has its closing marks, on this line and outside of code; or NULL. */
+static const char *bold_end(const char *at)
+{
+    int code = 0;
+    for (at += 2; *at != '\0'; at++) {
+        if (*at == '`') code = !code;
+        if (!code && strncmp(at, "**", 2) == 0) return at;
+    }
+    return NULL;
+}
+
 static void add_inline(struct page *page, const char *line)
 {
+    const char *bold = NULL; // Doxygen knows no bold text that begins or ends with code
     for (const char *at = line; *at != '\0';) {
+        if (strncmp(at, "**", 2) == 0 && (at == bold || (bold == NULL && (bold = bold_end(at)) != NULL))) {
+            text_add(page->out, at == bold ? "</b>" : "<b>");
+            if (at == bold) bold = NULL;
+            at += 2;
+            continue;
+        }
         if (*at == '`') {
             size_t ticks = strspn(at, "`");
             const char *end = strstr(at + ticks, ticks == 1 ? "`" : "``");
@@ -136,7 +154,7 @@ static void add_html(struct page *page, const char *text, size_t length)
 
 /* ---- whole lines -------------------------------------------------------------------------------------------------- */
 
-/* Contract, skeleton, solution, notes (or from those the lesson) and speed of the lesson, in one line under the title. */
+/* Contract, skeleton and speed of the lesson, in one line under the title; on the page of the notes the lesson and the solution, too. */
 static void add_lesson_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
@@ -146,13 +164,23 @@ static void add_lesson_links(struct page *page)
     if (notes) text_print(page->out, "[Lesson](@ref lesson_%s) · ", number);
     text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic,
                number);
-    text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
-    if (!notes) text_print(page->out, "[Why it is fast](@ref notes_%s) · ", number);
+    if (notes) text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
     if (lesson->measured)
         text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
     else
         text_add(page->out, "not measured yet\n");
     text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
+}
+
+/* What is to be read after the lesson, at its end. */
+static void add_solution_links(struct page *page)
+{
+    const struct lesson_folder *lesson = page->lesson;
+    if (lesson == NULL || strncmp(page->name, "lesson_", 7) != 0) return;
+    text_print(page->out,
+               "\n\nOnce your kernel passes: [the solution](@ref solutions/%s/%s.cu), and "
+               "[why it is fast](@ref notes_%s).\n",
+               lesson->folder, lesson->topic, lesson->number);
 }
 
 static void add_heading(struct page *page, const char *line)
@@ -252,6 +280,7 @@ int filter_page(const struct site *site, const char *path, const char *content, 
         free(line);
         at += length;
     }
+    add_solution_links(&page);
     add_pager(out, site, page.name, page.lesson);
     return page.bad ? -1 : 0;
 }
