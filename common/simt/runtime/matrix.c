@@ -5,7 +5,8 @@
  * A tile falls into blocks of 8 x 8. In one of a matrix, lane 4g + t holds two neighbours of the dimension
  * that is summed over, 2t and 2t + 1, of row (A) or column (B) g; in one of an accumulator, columns 2t and
  * 2t + 1 of row g (m8n32k16: rows 2t and 2t + 1 of column g, as that product is made transposed). x[2r] and
- * x[2r + 1] belong to the r-th block. In memory a tile is lines (rows if it is row-major, else columns) that
+ * x[2r + 1] belong to the r-th block. Of bytes it holds four neighbours in a block of 8 x 16, of TF32 and double one in blocks of
+ * 8 x 4. In memory a tile is lines (rows if it is row-major, else columns) that
  * lie ldm elements apart.
  *
  * The accesses are those of the machine code of nvcc 13 for sm_80 and sm_90:
@@ -14,19 +15,22 @@
  *                                 l % 8 of block l / 8, 16 bytes; eight lanes are served at a time
  *   half, global memory           one 32-bit load per block: line l / 4, bytes 4 (l % 4)
  *   bfloat16, half accumulators   the same, in shared memory too
- *   float accumulators            lines along the pairs: a 64-bit access a block, line l / 4, bytes 8 (l % 4)
+ *   bytes, along k                LDSM from shared memory, as if two bytes were a half; else one 32-bit load a block
+ *   bytes across k, TF32, double  an access for each element
+ *   float, int and double         lines along the pairs: an access of two elements a block, line l / 4
  *                                 across: two 32-bit accesses, lines 2 (l % 4) and 2 (l % 4) + 1
  */
 #include "../include/simt/matrix.h"
 #include "../ptx/numbers.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "runtime.h"
 
-enum { BLOCK = 8, DEPTH = 16 };
+enum { BLOCK = 8, DEPTH = 16, SHAPES = 8 };
 
 /* ---- where an element is ------------------------------------------------------------------------------- */
 
@@ -35,23 +39,47 @@ struct element {
 };
 
 /* By use, shape, lane and index in x[]; filled before main(). */
-static struct element simt_places[3][3][32][DEPTH];
+static struct element simt_places[3][SHAPES][32][DEPTH];
+
+static bool is_byte(const struct simt_fragment *kind)
+{
+    return kind->type == SIMT_SIGNED || kind->type == SIMT_UNSIGNED;
+}
+
+/* m8n32k16 is made transposed. */
+static bool is_transposed(const struct simt_fragment *kind)
+{
+    return kind->m == BLOCK && kind->n == 4 * BLOCK;
+}
 
 static unsigned shape_of(const struct simt_fragment *kind)
 {
-    return kind->m == DEPTH ? 0 : kind->m < DEPTH ? 1 : 2;
+    if (kind->type == SIMT_DOUBLE) return 7;
+    if (kind->type == SIMT_TF32) return 6;
+    return (kind->m == DEPTH ? 0 : kind->m < DEPTH ? 1 : 2) + (is_byte(kind) ? 3 : 0);
 }
 
 static unsigned bytes_of(const struct simt_fragment *kind)
 {
-    return kind->type == SIMT_FLOAT ? 4 : 2;
+    switch (kind->type) {
+    case SIMT_SIGNED:
+    case SIMT_UNSIGNED:
+        return 1;
+    case SIMT_HALF:
+    case SIMT_BFLOAT16:
+        return 2;
+    case SIMT_DOUBLE:
+        return 8;
+    default:
+        return 4;
+    }
 }
 
 /* Different elements a lane holds; x[] may repeat them. */
 static unsigned different_elements(const struct simt_fragment *kind)
 {
-    if (kind->use == SIMT_ACCUMULATOR) return 8;
-    return (kind->use == SIMT_MATRIX_A ? kind->m : kind->n) / 2u;
+    if (kind->use == SIMT_ACCUMULATOR) return kind->m * kind->n / 32u;
+    return (kind->use == SIMT_MATRIX_A ? kind->m : kind->n) * kind->k / 32u;
 }
 
 /* Blocks along m or n and along k of register pair r of a matrix: an instruction takes 16 x 16 of it. */
@@ -71,29 +99,53 @@ static struct element element_of(unsigned row, unsigned column)
     return (struct element){(uint8_t)row, (uint8_t)column};
 }
 
+/* Where x[i] of a matrix is, along m or n and along k. */
+static void place_in_matrix(const struct simt_fragment *kind, unsigned lane, unsigned i, unsigned *outer,
+                            unsigned *inner)
+{
+    const unsigned g = lane / 4, t = lane % 4;
+    unsigned block, slice;
+    if (kind->type == SIMT_TF32 || kind->type == SIMT_DOUBLE) { /* B goes along k first, A along m */
+        const bool across = kind->use == SIMT_MATRIX_A ? i % 2 : i / 2;
+        *outer = BLOCK * across + g;
+        *inner = 4 * (kind->use == SIMT_MATRIX_A ? i / 2 : i % 2) + t;
+    } else if (is_byte(kind)) {
+        *outer = BLOCK * (i / 4) + g;
+        *inner = 4 * t + i % 4;
+    } else {
+        block_of_matrix(kind->use == SIMT_MATRIX_A ? kind->m : kind->n, i / 2, &block, &slice);
+        *outer = BLOCK * block + g;
+        *inner = BLOCK * slice + 2 * t + i % 2;
+    }
+}
+
 static struct element place_of(const struct simt_fragment *kind, unsigned lane, unsigned i)
 {
     const unsigned g = lane / 4, pair = 2 * (lane % 4) + i % 2, r = i / 2;
     unsigned outer, inner;
     if (kind->use == SIMT_ACCUMULATOR) {
-        if (kind->m == BLOCK) return element_of(pair, BLOCK * r + g);
+        if (is_transposed(kind)) return element_of(pair, BLOCK * r + g);
         const unsigned down = kind->m / BLOCK;
         return element_of(BLOCK * (r % down) + g, BLOCK * (r / down) + pair);
     }
-    block_of_matrix(kind->use == SIMT_MATRIX_A ? kind->m : kind->n, r, &outer, &inner);
-    if (kind->use == SIMT_MATRIX_A) return element_of(BLOCK * outer + g, BLOCK * inner + pair);
-    return element_of(BLOCK * inner + pair, BLOCK * outer + g);
+    place_in_matrix(kind, lane, i, &outer, &inner);
+    return kind->use == SIMT_MATRIX_A ? element_of(outer, inner) : element_of(inner, outer);
 }
 
 __attribute__((constructor)) static void fill_places(void)
 {
+    static const struct simt_fragment kinds[SHAPES] = {
+        {.type = SIMT_HALF, .m = 16, .n = 16, .k = 16},  {.type = SIMT_HALF, .m = 8, .n = 32, .k = 16},
+        {.type = SIMT_HALF, .m = 32, .n = 8, .k = 16},   {.type = SIMT_SIGNED, .m = 16, .n = 16, .k = 16},
+        {.type = SIMT_SIGNED, .m = 8, .n = 32, .k = 16}, {.type = SIMT_SIGNED, .m = 32, .n = 8, .k = 16},
+        {.type = SIMT_TF32, .m = 16, .n = 16, .k = 8},   {.type = SIMT_DOUBLE, .m = 8, .n = 8, .k = 4}};
     for (unsigned use = SIMT_MATRIX_A; use <= SIMT_ACCUMULATOR; use++)
-        for (unsigned m = BLOCK; m <= 4 * BLOCK; m *= 2) {
-            const struct simt_fragment kind = {
-                .use = (unsigned char)use, .m = (unsigned char)m, .n = (unsigned char)(256 / m)};
+        for (unsigned shape = 0; shape < SHAPES; shape++) {
+            struct simt_fragment kind = kinds[shape];
+            kind.use = (unsigned char)use;
             for (unsigned lane = 0; lane < 32; lane++)
                 for (unsigned i = 0; i < different_elements(&kind); i++)
-                    simt_places[use][shape_of(&kind)][lane][i] = place_of(&kind, lane, i);
+                    simt_places[use][shape][lane][i] = place_of(&kind, lane, i);
         }
 }
 
@@ -121,8 +173,8 @@ struct tile {
 static struct tile tile_in_memory(const struct simt_fragment *kind, const void *start, unsigned ldm,
                                   int access, const void *pc)
 {
-    const unsigned rows = kind->use == SIMT_MATRIX_B ? DEPTH : kind->m;
-    const unsigned columns = kind->use == SIMT_MATRIX_A ? DEPTH : kind->n;
+    const unsigned rows = kind->use == SIMT_MATRIX_B ? kind->k : kind->m;
+    const unsigned columns = kind->use == SIMT_MATRIX_A ? kind->k : kind->n;
     return (struct tile){.kind = kind,
                          .start = start,
                          .line_bytes = (size_t)ldm * bytes_of(kind),
@@ -140,20 +192,21 @@ static void touch(const struct tile *tile, unsigned line, unsigned position, siz
 
 static void touch_by_ldsm(const struct tile *tile, unsigned lane)
 {
-    const unsigned down = tile->lines / BLOCK, blocks = down * (tile->length / BLOCK);
+    const unsigned row = 16 / bytes_of(tile->kind); /* elements of 16 bytes */
+    const unsigned down = tile->lines / BLOCK, blocks = down * (tile->length / row);
     for (unsigned first = 0; first < blocks; first += 4) {
         const unsigned block = first + lane / BLOCK;
-        if (block < blocks)
-            touch(tile, BLOCK * (block % down) + lane % BLOCK, BLOCK * (block / down), 2 * BLOCK);
+        if (block < blocks) touch(tile, BLOCK * (block % down) + lane % BLOCK, row * (block / down), 16);
     }
 }
 
-/* One access a block along a line; the width is two elements. */
+/* One access a block along a line; the width is two elements, or four bytes. */
 static void touch_along(const struct tile *tile, unsigned lane)
 {
-    for (unsigned position = 0; position < tile->length; position += BLOCK)
+    const unsigned width = is_byte(tile->kind) ? 4 : 2;
+    for (unsigned position = 0; position < tile->length; position += 4 * width)
         for (unsigned line = 0; line < tile->lines; line += BLOCK)
-            touch(tile, line + lane / 4, position + 2 * (lane % 4), 2 * bytes_of(tile->kind));
+            touch(tile, line + lane / 4, position + width * (lane % 4), width * bytes_of(tile->kind));
 }
 
 static void touch_across(const struct tile *tile, unsigned lane)
@@ -164,14 +217,36 @@ static void touch_across(const struct tile *tile, unsigned lane)
                 touch(tile, line + 2 * (lane % 4) + e, position + lane / 4, bytes_of(tile->kind));
 }
 
-static void touch_tile(const struct tile *tile, unsigned lane)
+static void touch_each(const struct tile *tile, unsigned lane)
+{
+    const struct element *element = elements_of(tile->kind, lane);
+    for (unsigned i = 0; i < different_elements(tile->kind); i++) {
+        const bool rows = tile->kind->row_major;
+        touch(tile, rows ? element[i].row : element[i].column, rows ? element[i].column : element[i].row,
+              bytes_of(tile->kind));
+    }
+}
+
+static void touch_matrix(const struct tile *tile, unsigned lane)
 {
     const struct simt_fragment *kind = tile->kind;
     const bool shared = __builtin_expect(!simt_is_device_pointer(tile->start), 1);
-    if (kind->type == SIMT_FLOAT && kind->row_major == (kind->m == BLOCK))
-        touch_across(tile, lane);
-    else if (kind->type == SIMT_HALF && kind->use != SIMT_ACCUMULATOR && shared)
+    const bool along = kind->row_major == (kind->use == SIMT_MATRIX_A);
+    if (bytes_of(kind) > 2 || (is_byte(kind) && !along))
+        touch_each(tile, lane);
+    else if (shared && kind->type != SIMT_BFLOAT16)
         touch_by_ldsm(tile, lane);
+    else
+        touch_along(tile, lane);
+}
+
+static void touch_tile(const struct tile *tile, unsigned lane)
+{
+    const struct simt_fragment *kind = tile->kind;
+    if (kind->use != SIMT_ACCUMULATOR)
+        touch_matrix(tile, lane);
+    else if (kind->type != SIMT_HALF && kind->row_major == is_transposed(kind))
+        touch_across(tile, lane);
     else
         touch_along(tile, lane);
 }
@@ -195,11 +270,13 @@ static void demand_alignment(const struct tile *tile)
         simt_refuse_access("misaligned", tile->start, bytes_of(kind), tile->access,
                            "the tile of a warp matrix operation must begin at a multiple of 32 bytes",
                            tile->pc);
+    static const char *const rule[] = {
+        [1] = "the leading dimension of a tile of bytes must be a multiple of 16",
+        [2] = "the leading dimension of a tile of half must be a multiple of 8",
+        [4] = "the leading dimension of a tile of float must be a multiple of 4",
+        [8] = "the leading dimension of a tile of double must be a multiple of 2"};
     if (tile->line_bytes % 16 != 0)
-        simt_refuse_access("misaligned", tile->start, bytes_of(kind), tile->access,
-                           kind->type == SIMT_FLOAT
-                               ? "the leading dimension of a tile of float must be a multiple of 4"
-                               : "the leading dimension of a tile of half must be a multiple of 8",
+        simt_refuse_access("misaligned", tile->start, bytes_of(kind), tile->access, rule[bytes_of(kind)],
                            tile->pc);
 }
 
@@ -216,7 +293,7 @@ static void meet(const struct simt_site *site)
 static void demand_set(const struct simt_site *site, const struct simt_fragment *kind, const void *x)
 {
     static const char *const names[] = {"matrix_a", "matrix_b", "accumulator"};
-    const uint32_t word = kind->type == SIMT_FLOAT ? *(const uint32_t *)x : *(const uint16_t *)x;
+    const uint32_t word = bytes_of(kind) == 2 ? *(const uint16_t *)x : *(const uint32_t *)x;
     if (word == kind->unset)
         simt_note(site, "uninitialized-read", "fill_fragment or load_matrix_sync must come first",
                   "%s uses a fragment (%s) that nobody filled or loaded,", site->what, names[kind->use]);
@@ -226,8 +303,10 @@ static void copy_element(char *to, const char *from, unsigned bytes)
 {
     if (bytes == 2)
         memcpy(to, from, 2);
-    else
+    else if (bytes == 4)
         memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
 }
 
 /* ---- load and store ------------------------------------------------------------------------------------ */
@@ -278,6 +357,24 @@ static void widen(const struct simt_fragment *kind, const void *x, unsigned coun
         for (unsigned i = 0; i < count; i++) value[i] = ptx_float_of_bits((uint32_t)small[i] << 16);
     else
         memcpy(value, x, count * sizeof *value);
+    if (kind->type == SIMT_TF32)
+        for (unsigned i = 0; i < count; i++)
+            value[i] = ptx_float_of_bits(ptx_bits_of_float(value[i]) & 0xffffe000u);
+}
+
+/* Bytes and their sums are exact in double. */
+static double wide_element(const struct simt_fragment *kind, const void *x, unsigned i)
+{
+    switch (kind->type) {
+    case SIMT_SIGNED:
+        return ((const signed char *)x)[i];
+    case SIMT_UNSIGNED:
+        return ((const unsigned char *)x)[i];
+    case SIMT_INT:
+        return ((const int32_t *)x)[i];
+    default:
+        return ((const double *)x)[i];
+    }
 }
 
 /* ---- the product --------------------------------------------------------------------------------------- */
@@ -292,7 +389,7 @@ struct matrices {
 /* Where element i of a lane goes in a matrix of that many columns. The same for every operation of a kind. */
 static void collect(const struct simt_fragment *kind, void *const operand[32], int which, float *matrix)
 {
-    const unsigned columns = kind->use == SIMT_MATRIX_A ? DEPTH : kind->n, count = different_elements(kind);
+    const unsigned columns = kind->use == SIMT_MATRIX_A ? kind->k : kind->n, count = different_elements(kind);
     for (unsigned lane = 0; lane < 32; lane++) {
         const struct simt_product *product = operand[lane];
         const struct element *element = elements_of(kind, lane);
@@ -302,43 +399,95 @@ static void collect(const struct simt_fragment *kind, void *const operand[32], i
     }
 }
 
-/* c += a b. The sixteen products are summed by themselves, as a tensor core rounds them once with c. */
-static inline __attribute__((always_inline)) void multiply(struct matrices *t, unsigned m, unsigned n)
+/* c += a b. The products of an element are summed by themselves, as a tensor core rounds them once with c. */
+static inline __attribute__((always_inline)) void multiply(struct matrices *t, unsigned m, unsigned n,
+                                                           unsigned depth)
 {
     for (unsigned i = 0; i < m; i++) {
         float sum[LARGEST] = {0};
-        for (unsigned k = 0; k < DEPTH; k++)
-            for (unsigned j = 0; j < n; j++) sum[j] += t->a[i * DEPTH + k] * t->b[k * n + j];
+        for (unsigned k = 0; k < depth; k++)
+            for (unsigned j = 0; j < n; j++) sum[j] += t->a[i * depth + k] * t->b[k * n + j];
         for (unsigned j = 0; j < n; j++) t->c[i * n + j] += sum[j];
     }
 }
 
-static inline __attribute__((always_inline)) void multiply_any(struct matrices *t, unsigned m)
+static inline __attribute__((always_inline)) void multiply_any(struct matrices *t, unsigned m, unsigned k)
 {
-    if (m == 16)
-        multiply(t, 16, 16);
+    if (k == BLOCK)
+        multiply(t, 16, 16, BLOCK);
+    else if (m == 16)
+        multiply(t, 16, 16, DEPTH);
     else if (m == 32)
-        multiply(t, 32, 8);
+        multiply(t, 32, 8, DEPTH);
     else
-        multiply(t, 8, 32);
+        multiply(t, 8, 32, DEPTH);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"), optimize("O3"))) static void multiply_wide(struct matrices *t, unsigned m)
+__attribute__((target("avx2,fma"), optimize("O3"))) static void multiply_wide(struct matrices *t, unsigned m,
+                                                                              unsigned k)
 {
-    multiply_any(t, m);
+    multiply_any(t, m, k);
 }
 #endif
 
-static void multiply_here(struct matrices *t, unsigned m)
+static void multiply_here(struct matrices *t, unsigned m, unsigned k)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        multiply_wide(t, m);
+        multiply_wide(t, m, k);
         return;
     }
 #endif
-    multiply_any(t, m);
+    multiply_any(t, m, k);
+}
+
+/** The same for bytes and doubles. */
+struct wide_matrices {
+    double a[LARGEST * DEPTH], b[DEPTH * LARGEST], c[LARGEST * BLOCK];
+};
+
+static void collect_wide(const struct simt_fragment *kind, void *const operand[32], int which, double *matrix)
+{
+    const unsigned columns = kind->use == SIMT_MATRIX_A ? kind->k : kind->n, count = different_elements(kind);
+    for (unsigned lane = 0; lane < 32; lane++) {
+        const void *x = ((const struct simt_product *)operand[lane])->x[which];
+        const struct element *element = elements_of(kind, lane);
+        for (unsigned i = 0; i < count; i++)
+            matrix[element[i].row * columns + element[i].column] = wide_element(kind, x, i);
+    }
+}
+
+static int32_t integer_of(double sum, bool saturate)
+{
+    if (!saturate) return (int32_t)(uint32_t)(int64_t)sum;
+    return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
+}
+
+/* As mma.sync does it: doubles by one fma after another, along k. */
+static void complete_wide_product(void *const operand[32], void *const result[32], unsigned mask,
+                                  void *context)
+{
+    (void)result, (void)mask, (void)context;
+    const struct simt_product *first = operand[0];
+    const struct simt_fragment *d = first->kind[0];
+    struct wide_matrices t;
+    collect_wide(first->kind[1], operand, 1, t.a);
+    collect_wide(first->kind[2], operand, 2, t.b);
+    collect_wide(first->kind[3], operand, 3, t.c);
+    for (unsigned lane = 0; lane < 32; lane++) {
+        const struct element *element = elements_of(d, lane);
+        void *x = (void *)(uintptr_t)((const struct simt_product *)operand[lane])->x[0];
+        for (unsigned i = 0; i < d->elements; i++) {
+            double sum = t.c[element[i].row * d->n + element[i].column];
+            for (unsigned k = 0; k < d->k; k++)
+                sum = fma(t.a[element[i].row * d->k + k], t.b[k * d->n + element[i].column], sum);
+            if (d->type == SIMT_DOUBLE)
+                ((double *)x)[i] = sum;
+            else
+                ((int32_t *)x)[i] = integer_of(sum, first->saturate);
+        }
+    }
 }
 
 static void complete_product(void *const operand[32], void *const result[32], unsigned mask, void *context)
@@ -350,7 +499,7 @@ static void complete_product(void *const operand[32], void *const result[32], un
     collect(first->kind[1], operand, 1, t.a);
     collect(first->kind[2], operand, 2, t.b);
     collect(first->kind[3], operand, 3, t.c);
-    multiply_here(&t, d->m);
+    multiply_here(&t, d->m, d->k);
     for (unsigned lane = 0; lane < 32; lane++) {
         const struct element *element = elements_of(d, lane);
         void *x = (void *)(uintptr_t)((const struct simt_product *)operand[lane])->x[0];
@@ -368,5 +517,8 @@ void simt_matrix_multiply(const struct simt_site *site, const struct simt_produc
 {
     demand_whole_warp(site);
     for (int i = 1; i < 4; i++) demand_set(site, product->kind[i], product->x[i]);
-    simt_warp_gather(site, 0xffffffffu, complete_product, NULL, (void *)(uintptr_t)product, NULL);
+    const unsigned char sum = product->kind[0]->type;
+    simt_warp_gather(site, 0xffffffffu,
+                     sum == SIMT_INT || sum == SIMT_DOUBLE ? complete_wide_product : complete_product, NULL,
+                     (void *)(uintptr_t)product, NULL);
 }

@@ -12,20 +12,21 @@ extern "C" {
 #endif
 
 enum { SIMT_MATRIX_A, SIMT_MATRIX_B, SIMT_ACCUMULATOR };
-enum { SIMT_HALF, SIMT_BFLOAT16, SIMT_FLOAT };
+enum { SIMT_HALF, SIMT_BFLOAT16, SIMT_FLOAT, SIMT_TF32, SIMT_SIGNED, SIMT_UNSIGNED, SIMT_INT, SIMT_DOUBLE };
 
-/** @brief What the type of a fragment says. The tile is m x 16, 16 x n or m x n. */
+/** @brief What the type of a fragment says. The tile is m x k, k x n or m x n. */
 struct simt_fragment {
-    unsigned char use, type, m, n;
+    unsigned char use, type, m, n, k;
     unsigned char row_major; /**< how its tile lies in memory */
     unsigned char elements;  /**< of one lane */
-    unsigned unset;          /**< bits of an element that nobody has set */
+    unsigned unset;          /**< the first bits of a fragment that nobody has set: an element's, 4 of bytes; the upper half of a double */
 };
 
 /** @brief The elements of one lane in d = a * b + c, in this order. */
 struct simt_product {
     const void *x[4];
     const struct simt_fragment *kind[4];
+    int saturate; /**< sums of integers stay at the ends of their range; else they wrap around */
 };
 
 /**
