@@ -72,6 +72,19 @@ expect("run" 0 "^$" --run runs.cu)
 expect("its exit code, arguments after --" 7 "^\\[7\\]\\[-o b\\]\\[--\\]$" --run runs.cu -- 7 "-o b" --)
 expect("arguments as nvcc takes them" 3 "^\\[3\\]\\[b\\]$" -run -run-args "3 b" runs.cu)
 expect("a finding" 86 "simt: out-of-bounds.*runs.cu:5" --run runs.cu -- wrong)
+file(WRITE "${WORKDIR}/loop.cu" [=[
+__global__ void k(int *x) { x[0] += threadIdx.x; }
+int main()
+{
+    int *x, *y;
+    cudaMalloc(&x, 4), cudaMemset(x, 0, 4), cudaMalloc(&y, 4), cudaFree(y);
+    for (int i = 0; i < 9; i++) k<<<1, 2>>>(x), cudaFree(y);
+    return cudaFree(x);
+}
+]=])
+expect("one finding for each place, and how often it came" 86
+       "^simt: global-race: [^:]*:5 .*simt: use-after-free: .* at loop.cu:6\n[^:]*use-after-free at loop.cu:6 came 8 times more\n[^:]*global-race in kernel k at loop.cu:1 came in 8 later launches, 16 times\n$"
+       --run loop.cu)
 expect("a signal" 134 "simtcc: runs.cu was ended by signal 6" --run runs.cu -- abort)
 file(WRITE "${WORKDIR}/broken.cu" "__global__ void k() { nothing; }\n")
 expect("what does not compile does not run" 1 "broken.cu:1:.*nothing" --run broken.cu)

@@ -88,6 +88,41 @@ void simt_finding_begin(const char *kind)
     fputs(line, stderr);
 }
 
+/** What the host did, told once for each place. */
+struct told {
+    const char *kind, *format;
+    struct simt_site site;
+    unsigned long again;
+};
+static struct told told[64];
+static size_t told_count;
+
+static void print_counts(void)
+{
+    for (size_t i = 0; i < told_count; i++)
+        if (told[i].again > 0)
+            fprintf(stderr, "  the same %s at %s:%d came %lu times more\n", told[i].kind,
+                    simt_short_path(told[i].site.file), told[i].site.line, told[i].again);
+}
+
+static bool is_told(const char *kind, const char *format, const struct simt_site *found)
+{
+    if (simt_settings.all) return false; /* each case of a lesson's check is told its own */
+    for (size_t i = 0; i < told_count; i++) {
+        const struct told *t = &told[i];
+        if (strcmp(t->kind, kind) != 0 || t->format != format || t->site.line != found->line ||
+            strcmp(t->site.file, found->file) != 0)
+            continue;
+        told[i].again++;
+        return true;
+    }
+    if (told_count == sizeof told / sizeof told[0]) return false;
+    if (told_count == 0) atexit(print_counts);
+    told[told_count] = (struct told){kind, format, *found, 0};
+    told[told_count++].site.file = strdup(found->file);
+    return false;
+}
+
 void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
 {
     struct simt_site found = {0};
@@ -95,10 +130,12 @@ void simt_finding(const char *kind, const struct simt_site *site, const char *fo
     va_start(arguments, format);
     if (site != NULL) found = simt_site_found(site);
     flockfile(stderr);
-    simt_finding_begin(kind);
-    vfprintf(stderr, format, arguments);
-    if (found.file != NULL) fprintf(stderr, "\n  at %s:%d", simt_short_path(found.file), found.line);
-    fputc('\n', stderr);
+    if (found.file == NULL || !is_told(kind, format, &found)) {
+        simt_finding_begin(kind);
+        vfprintf(stderr, format, arguments);
+        if (found.file != NULL) fprintf(stderr, "\n  at %s:%d", simt_short_path(found.file), found.line);
+        fputc('\n', stderr);
+    }
     funlockfile(stderr);
     va_end(arguments);
     findings++;

@@ -1,6 +1,6 @@
 /**
  * @file report.c
- * @brief The findings of a launch, printed as sentences: merged by the line they are about.
+ * @brief The findings of a launch, printed as sentences: merged by the line they are about, and told of one launch.
  */
 #include "report.h"
 #include "arena.h"
@@ -211,6 +211,60 @@ static int merge(struct finding *f, size_t count)
     return different;
 }
 
+/* ---- what an earlier launch was told of ---------------------------------------------------------------- */
+
+/** A finding that was printed. The same one of a later launch is only counted, and the counts are printed at the end. */
+struct told {
+    struct finding finding;
+    const char *kernel;
+    uint64_t launches, seen; /* later ones */
+};
+static struct told told[64];
+static size_t told_count;
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static void print_counts(void)
+{
+    char place[TEXT];
+    for (size_t i = 0; i < told_count; i++) {
+        const struct told *t = &told[i];
+        const struct actor *actor = &t->finding.actor[t->finding.actor[0].access == 0];
+        if (t->launches == 0) continue;
+        fprintf(stderr, "  the same %s in kernel %s", t->finding.kind, t->kernel);
+        if (actor->access != 0) {
+            print_place(place, sizeof place, actor);
+            fprintf(stderr, " at %s", place);
+        }
+        fprintf(stderr, " came in %llu later launches, %llu times\n", (unsigned long long)t->launches,
+                (unsigned long long)t->seen);
+    }
+}
+
+static bool is_told(const struct finding *f, const char *kernel)
+{
+    if (simt_reports_all()) return false; /* each case of a lesson's check is told its own */
+    for (size_t i = 0; i < told_count; i++) {
+        if (strcmp(told[i].kernel, kernel) != 0 || !reads_the_same(&told[i].finding, f) ||
+            !same_text(told[i].finding.text, f->text))
+            continue;
+        told[i].launches++;
+        told[i].seen += f->seen;
+        return true;
+    }
+    if (told_count == sizeof told / sizeof told[0]) return false;
+    if (told_count == 0) atexit(print_counts);
+    struct told *t = &told[told_count++];
+    t->finding = *f;
+    t->finding.text = f->text != NULL ? strdup(f->text) : NULL;
+    t->finding.detail = NULL;
+    t->kernel = strdup(kernel);
+    return false;
+}
+
 void simt_report(struct vector *list, const struct simt_launch *launch)
 {
     struct finding *f = list->data;
@@ -221,6 +275,7 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
     flockfile(stderr);
     for (size_t i = 0, printed = 0; i < list->count && printed < PRINTED; i++) {
         if (f[i].seen == 0) continue;
+        if (is_told(&f[i], launch->kernel)) continue;
         print_finding(&f[i], launch);
         printed++;
     }
