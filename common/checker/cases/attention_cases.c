@@ -185,7 +185,7 @@ static const struct shape_row SHAPES[] = {
     {"small_queries",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,     40,   64, 0,                        4.0, DIST_SMALL_QUERIES},
     {"large_values_128",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,     9,     70,  128, CAUSAL,                     0, DIST_LARGE_VALUES},
     {"minus_infinity",           GROUP_NUMERICS, W | TILED,        ON_ANY,  1,     2,     2,     9,    140,   64, 0,                          0, DIST_MINUS_INFINITE},
-    {"logits_of_all_sizes",      GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    20,     65,   64, 0,                        1e5, DIST_OCTAVES},
+    {"logits_of_all_sizes",      GROUP_NUMERICS, CORES,            ON_ANY,  1,     2,     2,    20,     65,   64, 0,                        1e5, DIST_OCTAVES},
     {"nan_q",                    GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,    33,     40,   32, 0,                          0, DIST_NAN_Q},
     {"nan_k",                    GROUP_NUMERICS, S | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_K},
     {"nan_v",                    GROUP_NUMERICS, O | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_V},
