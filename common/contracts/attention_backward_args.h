@@ -14,7 +14,8 @@
  * dK and dV of a K/V head are sums over the query heads that read it. A query that sees no key (its lse is -infinity) has
  * the gradient 0 and adds nothing to any other.
  *
- * That out and lse belong to q, k and v cannot be noticed: with others the result is what the formulas give.
+ * That out and lse belong to q, k and v cannot be noticed: with others the result is what the formulas give. So they may be
+ * those of a softmax that has more terms in its denominator, such as an attention sink; a row of P then sums to less than 1.
  *
  * A NaN or an infinity makes NaN or infinite what depends on it by the formulas. With a causal mask it may also reach
  * gradients that depend on it only by an element which the mask hides, in the query heads of the same K/V head and in that
@@ -71,10 +72,20 @@ static inline struct attention_args attention_forward_args(const struct attentio
     return forward;
 }
 
-/** @brief Query rows of all heads, each head's rounded up to whole tiles; 0 if the extents are no good. */
+/** @brief 1 unless attention_args_check() refuses the extents; no pointer of @p args is looked at. */
+static inline int attention_backward_extents_fit(const struct attention_backward_args *args)
+{
+    struct attention_args forward = attention_forward_args(args);
+    forward.q = forward.k = forward.v = args;
+    forward.out = &forward;
+    forward.lse = NULL, forward.dtype = DTYPE_F32, forward.scale = 0.0f, forward.causal = 0;
+    return attention_args_check(&forward, 1, 0) == KERNEL_OK;
+}
+
+/** @brief Query rows of all heads, each head's rounded up to whole tiles; 0 if the extents are refused. */
 static inline size_t attention_backward_padded_rows(const struct attention_backward_args *args)
 {
-    if (args->batch < 1 || args->heads < 1 || args->q_len < 1) return 0;
+    if (!attention_backward_extents_fit(args)) return 0;
     size_t tiles = ((size_t)args->q_len + BACKWARD_ROW_TILE - 1) / BACKWARD_ROW_TILE;
     return (size_t)args->batch * (size_t)args->heads * tiles * BACKWARD_ROW_TILE;
 }

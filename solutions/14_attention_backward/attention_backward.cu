@@ -29,8 +29,8 @@
 size_t attention_backward_workspace_bytes(const struct attention_backward_args *args)
 {
     // [student: workspace_bytes]
-    if (args == NULL || args->kv_heads < 1 || args->kv_len < 1 || args->head_dim < 1) return 0;
-    size_t rows = attention_backward_padded_rows(args);
+    size_t rows = args == NULL ? 0 : attention_backward_padded_rows(args);
+    if (rows == 0) return 0; // extents that are refused
     size_t accumulators = args->dq == NULL ? 0 : (size_t)count_slices(args);
     return rows * (sizeof(struct row_terms) + accumulators * (size_t)args->head_dim * sizeof(float));
     // [/student]

@@ -20,6 +20,8 @@ enum { EX_STORED_AS = 6, EX_PERIOD };
 /** @brief What the data are like. */
 enum backward_distribution {
     NORMAL,
+    SINK, /* lse and out of a softmax with as much again in its denominator: the weights of a row sum to 1/2 */
+    STEADY,         /* dO about 1: what is summed over the queries grows all the way */
     LARGE,          /* scores of magnitude 1e4 */
     DOMINANT,       /* one key takes nearly all the weight */
     EQUAL,          /* all scores of a row are equal */
@@ -31,8 +33,12 @@ enum backward_distribution {
     NAN_K,          /* in a key of one head */
     NAN_V,
     NAN_DOUT,
+    NAN_V_WEIGHTLESS, /* in a value of one head whose weight is 0 in every row */
     BACKWARD_DISTRIBUTIONS
 };
+
+/** @brief What the weights of a row sum to, by the logsumexp that is given. */
+double backward_share(const struct lesson_case *item);
 
 /** @brief How all buffers but lse are stored. */
 enum storage backward_storage(const struct lesson_case *item);

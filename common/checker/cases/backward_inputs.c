@@ -89,6 +89,11 @@ int backward_buffers(const struct lesson_case *item, struct lesson_buffer *buffe
 
 /* ---- q, k, v, dout ------------------------------------------------------------------------------------------ */
 
+double backward_share(const struct lesson_case *item)
+{
+    return item->distribution == SINK ? 0.5 : 1.0;
+}
+
 /* The key that takes nearly all the weight where one does. */
 static int dominant_key(const struct lesson_case *item)
 {
@@ -101,6 +106,8 @@ static double trend(const struct lesson_case *item, int j)
     switch (item->distribution) {
     case DOMINANT:
         return j == dominant_key(item) ? 40.0 : 0.0;
+    case NAN_V_WEIGHTLESS:
+        return j == dominant_key(item) ? 300.0 : 0.0;
     case FAINT:
         return j == dominant_key(item) ? 22.0 : 0.0;
     default:
@@ -117,11 +124,16 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index == BW_Q || index == BW_K ? 100.0 * noise : noise;
     case EQUAL:
         return index == BW_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
+    case NAN_V_WEIGHTLESS:
+        if (index == BW_V && spot) return (double)NAN;
+        /* fall through */
     case DOMINANT:
     case FAINT:
     case LOW:
         if (column == 0 && index == BW_Q) return 1.0;
         return column == 0 && index == BW_K ? trend(item, row) / scale : noise;
+    case STEADY:
+        return index == BW_DOUT ? 1.0 + 0.125 * noise : noise;
     case LARGE_GRADIENT:
         return index == BW_DOUT ? 500.0 * noise : noise;
     case SMALL_GRADIENT:
@@ -189,9 +201,10 @@ static void forward_rows(void *context, size_t first, size_t last)
         make_row(m->item, BW_Q, at, q);
         if (visible > (int)period) visible = (int)period;
         ref_attention_backward_row(&shape, visible, q, NULL, m->k + kv, m->v + kv, &row);
-        if (m->index == BW_LSE) m->data[at] = (float)row.lse;
+        double share = backward_share(m->item);
+        if (m->index == BW_LSE) m->data[at] = (float)(row.lse - log(share));
         for (size_t d = 0; d < head_dim && m->index == BW_OUT; d++)
-            m->data[at * head_dim + d] = (float)row.out[d];
+            m->data[at * head_dim + d] = (float)(share * row.out[d]);
     }
     free(q);
     free(memory);

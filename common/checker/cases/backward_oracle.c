@@ -148,6 +148,19 @@ static void find_rates(struct head *h)
     h->common_flat = sqrt(squares) + h->common_rate * sizes + bound_floor(sizes);
 }
 
+/* The logsumexp and the output that are given may be those of a softmax with more in its denominator: P is less then. */
+static void take_share(struct head *h)
+{
+    double share = backward_share(h->item), d = 0.0;
+    if (share == 1.0) return;
+    for (int c = 0; c < h->shape.head_dim; c++) d += (double)h->dout[c] * (h->row.out[c] *= share);
+    for (int j = 0; j < h->visible; j++) {
+        h->row.probs[j] *= share;
+        h->row.dscores[j] = h->row.probs[j] * (h->row.dprobs[j] - d);
+    }
+    h->row.lse -= log(share);
+}
+
 /* Everything about query row @p at of the problem. */
 static void find_row(struct head *h, const float *const *data, size_t at)
 {
@@ -161,6 +174,7 @@ static void find_row(struct head *h, const float *const *data, size_t at)
     h->visible = backward_copies(h->item, (int)(at % (size_t)h->shape.q_len), (double *)h->row.copies);
     if (h->visible > h->shape.kv_len) h->visible = h->shape.kv_len;
     ref_attention_backward_row(&h->shape, h->visible, h->q, h->dout, h->k, h->v, &h->row);
+    take_share(h);
     h->plain_d = 0.0f;
     for (size_t d = 0; d < head_dim; d++) {
         sizes += fabs((double)h->dout[d] * h->row.out[d]);

@@ -38,7 +38,16 @@ static const struct {
 
 static const char *const PART_NAME[BACKWARD_PARTS] = {"f32", "tensor", "deterministic"};
 
-enum { CAUSAL = 1, TWO_STREAMS = 2, GPU_ONLY = 4, NO_DQ = 8, NO_DK = 16, NO_DV = 32, PERIODIC = 64 };
+enum {
+    CAUSAL = 1,
+    TWO_STREAMS = 2,
+    GPU_ONLY = 4,
+    NO_DQ = 8,
+    NO_DK = 16,
+    NO_DV = 32,
+    PERIODIC = 64,
+    MORE_WORKSPACE = 128
+};
 
 /** One line: the same shape and data for every kind in the set. */
 struct table_row {
@@ -87,12 +96,15 @@ static const struct table_row TABLE[] = {
     {"gqa_3",                GROUP_EDGES,    F | H,  2,  6,  2,    17,    40,  32, CAUSAL,               0, NORMAL},
     {"gqa_7",                GROUP_EDGES,    B,      1,  7,  1,     9,    33,  32, CAUSAL,               0, NORMAL},
     {"gqa_4_tiles",          GROUP_EDGES,    F | H,  1,  4,  1,    70,    20,  32, 0,                    0, NORMAL},
+    {"gqa_11",               GROUP_EDGES,    FH,     1, 22,  2,     3,     5,  32, 0,                    0, NORMAL},
+    {"diagonal_126",         GROUP_EDGES,    F|HB|DH, 1, 1,  1,     3,   129,  32, CAUSAL,               0, NORMAL},
     {"slices_3",             GROUP_EDGES,    DH,     1,  2,  1,    70,   300,  32, CAUSAL,               0, NORMAL},
     {"slices_of_several",    GROUP_EDGES,    DH,     1,  1,  1,     3,  4300,  32, CAUSAL,               0, NORMAL},
     {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
     {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
     {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},
     {"two_streams",          GROUP_EDGES,    F|H|DB, 1,  2,  1,    20,    40,  32, CAUSAL | TWO_STREAMS, 0, NORMAL},
+    {"more_workspace",       GROUP_EDGES,    F|H|DF, 1,  2,  1,     9,    20,  32, MORE_WORKSPACE,       0, NORMAL},
     {"dq_alone",             GROUP_EDGES,    F|B|DH, 1,  2,  1,    40,    70,  32, NO_DK | NO_DV,        0, NORMAL},
     {"dk_alone",             GROUP_EDGES,    F|H|DF, 1,  2,  1,    40,    70,  32, NO_DQ | NO_DV,        0, NORMAL},
     {"dv_alone",             GROUP_EDGES,    FH,     1,  2,  1,    40,    70,  32, NO_DQ | NO_DK,        0, NORMAL},
@@ -110,12 +122,15 @@ static const struct table_row TABLE[] = {
     {"dominant_key",         GROUP_NUMERICS, F | HB, 1,  1,  1,    17,   130,  32, 0,                    0, DOMINANT},
     {"equal_scores",         GROUP_NUMERICS, F | HB, 1,  1,  1,    17,   300,  32, 0,                    0, EQUAL},
     {"faint_weights",        GROUP_NUMERICS, F | B,  1,  2,  2,    17,    70,  32, 0,                    0, FAINT},
+    {"sink",                 GROUP_NUMERICS, F|HB|DF, 1, 2,  1,    33,    40,  32, CAUSAL,               0, SINK},
+    {"steady_gradient",      GROUP_NUMERICS, F | HB, 1,  1,  1,  1500,     3,  32, 0,                    0, STEADY},
     {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
     {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
     {"nan_q",                GROUP_NUMERICS, F | HB, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
     {"nan_k",                GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_K},
     {"nan_v",                GROUP_NUMERICS, F | H,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_V},
     {"nan_dout",             GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_DOUT},
+    {"nan_v_of_weight_0",    GROUP_NUMERICS, F | HB, 1,  2,  2,     9,    70,  32, 0,                    0, NAN_V_WEIGHTLESS},
     {"nan_in_a_group",       GROUP_NUMERICS, F | H,  1,  6,  3,    20,    40,  32, 0,                    0, NAN_Q},
 
     {"heads_2_len_128",      GROUP_SPEED,    F|H|DF|DH, 1, 2, 2,  128,   128,  64, 0,                    0, NORMAL},
@@ -168,6 +183,7 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     item->extent[EX_PERIOD] = row->flags & PERIODIC ? DISTINCT_KEYS : 0;
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == NORMAL && row->scale == 0.0) item->flags |= CASE_UNIT_SCALE;
+    if (row->flags & MORE_WORKSPACE) item->value[BW_WORKSPACE_SHORTAGE] = -512;
     omit(item, row->flags);
 }
 
@@ -235,6 +251,7 @@ static const struct bad_row BAD[] = {
     {"no_keys_and_misaligned_dv", FH, KERNEL_INVALID_DIMENSION, BW_KV_LEN, 0, -1, BW_DV, 8, -1},
     {"no_queries_and_dtype",  FH,    KERNEL_INVALID_DIMENSION, BW_Q_LEN, 0, -1, -1, 0, 7},
     {"dtype_and_misaligned_dq", FH,  KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, BW_DQ, 8, 7},
+    {"head_dim_16_and_misaligned_lse", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_LSE, 2, -1},
     {"head_dim_16_and_misaligned_k", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_K, 8, -1},
     /* What is found out last. The workspace has to be there only for a kernel that wants one. */
     {"workspace_null",        EVERY, KERNEL_OUT_OF_MEMORY, NULL_POINTER(BW_WORKSPACE)},
@@ -281,15 +298,17 @@ static int odd_cases(struct lesson_case *cases, int count, int capacity, int kin
 {
     static const struct bad_row scale = {"", EVERY, KERNEL_INVALID_CONFIG, VALUE(-1, 0)};
     static const struct bad_row old = {"", EVERY, KERNEL_UNSUPPORTED_ARCHITECTURE, VALUE(-1, 0)};
-    for (int i = 0; i < 3 && count < capacity; i++) {
-        if (i == 2 && KIND[kind].dtype == DTYPE_F32) break;
+    for (int i = 0; i < 4 && count < capacity; i++) {
+        if (i >= 2 && KIND[kind].dtype == DTYPE_F32) break;
         struct lesson_case *item = &cases[count++];
-        static const char *const name[] = {"scale_nan", "scale_infinite", "old_device"};
+        static const char *const name[] = {"scale_nan", "scale_infinite", "old_device",
+                                           "old_device_and_workspace_null"};
         good_case(item, &BAD_SHAPE, kind);
-        item->flags = i == 2 ? CASE_OLD_DEVICE : 0;
-        spoil(item, i == 2 ? &old : &scale);
+        spoil(item, i >= 2 ? &old : &scale);
+        item->flags = i >= 2 ? CASE_OLD_DEVICE : 0;
         if (i < 2) item->real[0] = i == 0 ? (double)NAN : (double)INFINITY;
-        if (i == 2) item->devices = ON_SIMT;
+        if (i >= 2) item->devices = ON_SIMT;
+        if (i == 3) item->null_buffer = BW_WORKSPACE;
         snprintf(item->name, sizeof item->name, "%s/%s%s", PART_NAME[KIND[kind].part], name[i],
                  KIND[kind].suffix);
     }
@@ -452,6 +471,13 @@ static const char *purpose(const struct lesson_case *item)
         return "every score is near -300, and so is the logsumexp: what a tile holds past the last key has "
                "the score 0, and "
                "exp(0 - lse) overflows";
+    case SINK:
+        return "lse and out are those of a softmax with one more term in its denominator: P is exp(S - lse), "
+               "whatever it "
+               "sums to";
+    case STEADY:
+        return "dO is about 1 in every row: what is summed over many queries grows, and must not be rounded "
+               "on the way";
     case FAINT:
         return "one key takes nearly all the weight: gradients of the others are small, and right";
     case SMALL_GRADIENT:
@@ -463,10 +489,22 @@ static const char *purpose(const struct lesson_case *item)
     }
 }
 
-/* Of a workspace the contract gives a limit, not the size. */
+/* Of a workspace the contract gives a limit, not the size; but none for extents that are refused. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
-    (void)item;
+    const int64_t *value = item->value;
+    const void *somewhere = item;
+    struct attention_args args = {.batch = (int)value[BW_BATCH],
+                                  .heads = (int)value[BW_HEADS],
+                                  .kv_heads = (int)value[BW_KV_HEADS],
+                                  .q_len = (int)value[BW_Q_LEN],
+                                  .kv_len = (int)value[BW_KV_LEN],
+                                  .head_dim = (int)value[BW_HEAD_DIM],
+                                  .q = somewhere,
+                                  .k = somewhere,
+                                  .v = somewhere,
+                                  .out = (void *)(uintptr_t)somewhere};
+    if (value[BW_NULL_ARGS] || attention_args_check(&args, 1, 0) != KERNEL_OK) return 0;
     return SIZE_MAX;
 }
 

@@ -94,7 +94,7 @@ static enum kernel_status checked(const struct attention_backward_args *args, en
 
 size_t attention_backward_workspace_bytes(const struct attention_backward_args *args)
 {
-    return args == NULL ? 0 : workspace_of(args);
+    return args == NULL || attention_backward_padded_rows(args) == 0 ? 0 : workspace_of(args);
 }
 enum kernel_status attention_backward_f32(const struct attention_backward_args *args, cudaStream_t stream)
 {
