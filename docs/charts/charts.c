@@ -111,21 +111,22 @@ static void draw_roofs(struct svg *svg, const struct records *records, const str
     double copy = limit(records, "copy", "gb_per_s") / 1e3; // TB/s: TFLOP/s for each FLOP a byte
     static const struct { /* what the chip could do at its clock, and what a library reaches, for reference */
         const char *kernel, *text, *dashes;
-        int below; /* the label stands under its line */
-    } roofs[] = {{"peak f32", "peak, f32", NULL, 0},
-                 {"cuBLAS f32", "cuBLAS f32 reaches", "5 4", 1},
-                 {"peak f16", "peak, f16 on tensor cores", NULL, 0},
-                 {"cuBLAS f16", "cuBLAS f16 reaches", "5 4", 1}};
+        double times; /* tensor cores multiply bytes twice as fast as halves */
+        int lower;    /* the label of a line close below another one */
+    } roofs[] = {{"peak f32", "peak, f32", NULL, 1, 0},
+                 {"cuBLAS f32", "cuBLAS f32 reaches", "5 4", 1, 1},
+                 {"peak f16", "peak, f16 on tensor cores", NULL, 1, 0},
+                 {"cuBLAS f16", "cuBLAS f16 reaches", "5 4", 1, 1},
+                 {"peak f16", "peak, int8 on tensor cores", NULL, 2, 0}};
     double top = 0;
-    for (int i = 0; i < 4; i++) {
-        double roof = limit(records, roofs[i].kernel, "tflops");
+    for (size_t i = 0; i < sizeof roofs / sizeof roofs[0]; i++) {
+        double roof = limit(records, roofs[i].kernel, "tflops") * roofs[i].times;
         if (isnan(roof)) continue;
         top = fmax(top, roof);
-        svg_line(svg, axis_place(x, roof / copy), axis_place(y, roof), x->to, axis_place(y, roof), "ink",
-                 roofs[i].dashes ? 1.0 : 1.6, roofs[i].dashes);
-        int high = roof > 300; /* there the line is short, and lower its end is where the kernels are */
-        svg_text(svg, high ? x->to : axis_place(x, roof / copy) + (roofs[i].below ? 8 : 20),
-                 axis_place(y, roof) + (roofs[i].below ? 14 : -6), 12, high ? SVG_END : SVG_START, "ink",
+        double ridge = axis_place(x, roof / copy), level = axis_place(y, roof);
+        svg_line(svg, ridge, level, x->to, level, "ink", roofs[i].dashes ? 1.0 : 1.6, roofs[i].dashes);
+        /* Left of the ridge no kernel can be: there is room for words. */
+        svg_text(svg, ridge - (roofs[i].lower ? 26 : 8), level + (roofs[i].lower ? 9 : 1), 12, SVG_END, "ink",
                  "%s: %.0f TFLOP/s", roofs[i].text, roof);
     }
     svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top),
@@ -140,7 +141,7 @@ static int is_shared(const struct record *record)
     return strcmp(problem(record), SHARED_PROBLEM) == 0;
 }
 
-/* One case of each part: the shared problem, or else the fastest. */
+/* One case of each lesson: its fastest part at the shared problem, or else its fastest case. */
 static int collect_dots(const struct records *records, struct dot *dots, int most)
 {
     int count = 0;
@@ -153,13 +154,12 @@ static int collect_dots(const struct records *records, struct dot *dots, int mos
             find_record(records, record->lesson, record->kernel, record->case_name, "min_bytes");
         if (flop == NULL || bytes == NULL || bytes->value <= 0) continue;
         int at = 0;
-        while (at < count && (strcmp(dots[at].record->lesson, record->lesson) != 0 ||
-                              strcmp(dots[at].record->kernel, record->kernel) != 0))
-            at++;
+        while (at < count && strcmp(dots[at].record->lesson, record->lesson) != 0) at++;
         if (at == most) continue;
-        if (at < count &&
-            (is_shared(dots[at].record) || (!is_shared(record) && dots[at].record->value >= record->value)))
-            continue;
+        if (at < count) { // the shared problem comes before speed
+            int gain = is_shared(record) - is_shared(dots[at].record);
+            if (gain < 0 || (gain == 0 && dots[at].record->value >= record->value)) continue;
+        }
         dots[at] = (struct dot){.record = record, .intensity = flop->value / bytes->value};
         snprintf(dots[at].name, sizeof dots[at].name, "%.2s %.40s", record->lesson, record->kernel);
         if (at == count) count++;
@@ -185,8 +185,9 @@ static int draw_roofline(const struct records *records, const char *folder)
     double places[40];
     int count = collect_dots(records, dots, 40);
     struct svg svg = {.width = 760, .height = 520};
-    struct axis x = {0.1, 10000, 70, 720, 10}, y = {0.1, 1000, 460, 70, 10};
-    svg_title(&svg, 16, 24, 15, SVG_START, "Every kernel under the roof of an %s", device_of(records));
+    struct axis x = {0.1, 10000, 70, 720, 10}, y = {0.1, 4000, 460, 70, 10};
+    svg_title(&svg, 16, 24, 15, SVG_START, "Each lesson's kernel under the roof of an %s",
+              device_of(records));
     plot_axes(&svg, &x, &y, "operations for each byte that must be moved", "TFLOP/s");
     draw_roofs(&svg, records, &x, &y);
     for (int i = 0; i < count; i++) places[i] = axis_place(&y, dots[i].record->value);
@@ -211,7 +212,7 @@ static int draw_roofline(const struct records *records, const char *folder)
     }
     char path[1024];
     path_of(path, sizeof path, folder, "roofline");
-    return svg_write(&svg, path, "Roofline with every measured kernel at its fastest case");
+    return svg_write(&svg, path, "Roofline with a measured kernel of each lesson");
 }
 
 /* Is this one of the kernels that lesson 10's program of steps times? They are named "step ..." and "tile ...". */
@@ -285,11 +286,11 @@ struct sweep {
 
 static const struct sweep SWEEPS[] = {
     {"sequence_sweep", "Attention by length, 16 heads of 64", NULL, "tflops", "heads_16_len_", "",
-     "queries and keys", "TFLOP/s", 2, 0},
+     "queries and keys", "TFLOP/s", 2, 10},
     {"heads_sweep", "FlashAttention-1 and lesson 02 by number of heads, 2048 tokens", "04", "time", "heads_",
      "_len_2048", "heads, one block each in lesson 04", "ms", 2, 10},
     {"product_sweep", "Products of square matrices by size", NULL, "tflops", "square_", "",
-     "rows and columns", "TFLOP/s", 2, 0},
+     "rows and columns", "TFLOP/s", 2, 10},
 };
 
 static int draw_sweep(const struct records *records, const struct sweep *sweep, const char *folder)

@@ -112,8 +112,8 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
 {
     static const char *const charts[][2] = {
         {"ladder", "The same attention, lesson by lesson."},
-        {"roofline",
-         "Each part of each lesson, at the problem of the ladder or, if it has none, at its fastest case."},
+        {"roofline", "The fastest part of each lesson at the problem of the ladder or, if it has none, at "
+                     "its fastest case."},
         {"sequence_sweep", "Speed by length of the sequence."},
         {"heads_sweep", "One block per head needs heads: lesson 04 beside lesson 02."},
         {"decode", "Lesson 06: bytes per second."},

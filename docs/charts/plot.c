@@ -84,7 +84,7 @@ void series_add(struct series *series, double x, double y)
 
 void spread_labels(double *places, int count, double gap)
 {
-    for (int turn = 0; turn < 200; turn++) {
+    for (int round = 0; round < 200; round++) {
         int moved = 0;
         for (int i = 0; i < count; i++)
             for (int j = i + 1; j < count; j++) {
@@ -99,12 +99,30 @@ void spread_labels(double *places, int count, double gap)
     }
 }
 
+/* Moves labels up until the lowest is no lower than @p bottom, where the numbers of the axis begin. */
+static void lift_labels(double *places, int count, double gap, double bottom)
+{
+    for (int rank = 0; rank < count; rank++) { // from the lowest up
+        int lowest = -1;
+        for (int i = 0; i < count; i++) {
+            int lower = 0; // labels below this one; of two at one place the later is lower
+            for (int j = 0; j < count; j++)
+                lower += places[j] > places[i] || (places[j] == places[i] && j > i);
+            if (lower == rank) lowest = i;
+        }
+        if (lowest < 0 || places[lowest] <= bottom) return;
+        places[lowest] = bottom;
+        bottom -= gap;
+    }
+}
+
 void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, const struct series *series,
                  int count)
 {
     double places[PLOT_SERIES_MAX];
     for (int i = 0; i < count; i++) places[i] = axis_place(y, series[i].y[series[i].count - 1]);
     spread_labels(places, count, 15);
+    lift_labels(places, count, 15, y->from);
     for (int i = 0; i < count; i++) {
         double points[2 * PLOT_POINTS_MAX];
         for (int j = 0; j < series[i].count; j++) {

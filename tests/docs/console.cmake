@@ -2,7 +2,7 @@
 # every script must run, and no page may be wider than the screen (wide tables and code move within themselves).
 #   -DCHROMIUM=  -DSITE= build/docs/html
 set(frames)
-foreach(page IN ITEMS index course background lesson_01 lesson_03 lesson_04 lesson_07 lesson_10 notes_02 notes_05 measured results glossary
+foreach(page IN ITEMS index course background lesson_01 lesson_03 lesson_04 lesson_07 lesson_10 lesson_15 lesson_16 notes_02 notes_05 measured results glossary
         instructors roofline serving_engine companion counters files pages globals skeleton_01 naive__attention_8h
         flash__attention__2_8cu flash__attention__2_8cu_source attention__args_8h structattention__args half_precision)
     if(NOT EXISTS ${SITE}/${page}.html)
