@@ -45,11 +45,14 @@ static int not_finite(const struct symptoms *s, char *text, size_t size)
 
 static int mask_seen(const struct symptoms *s, char *text, size_t size)
 {
-    size_t unmasked = 0;
-    for (size_t i = 0; i < s->kept; i++)
+    size_t unmasked = 0, below = 0;
+    for (size_t i = 0; i < s->kept; i++) {
         unmasked += isinf(s->found->first[i].expected) && isfinite(s->found->first[i].got);
+        below += s->found->first[i].expected < 0.0;
+    }
     if (unmasked < s->kept) return 0;
-    snprintf(text, size, "elements that must be -infinity are finite numbers");
+    snprintf(text, size, "elements that must be %s are finite numbers%s",
+             below == s->kept ? "-infinity" : "infinite", below == s->kept ? "" : ": is something clamped?");
     return 1;
 }
 
@@ -126,6 +129,10 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
 
 static int guessed(const struct symptoms *s, char *text, size_t size)
 {
+    enum {
+        LONG_ROW = 16
+    }; /* of these mistakes each changes whole rows: one element of many is none of them */
+    if (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW) return 0;
     /* Of a wrong value, which may be a large one. */
     double share = s->shape->storage == STORAGE_BF16 ? 4e-3 : s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5;
     return guessed_within(s, 4.0, share, text, size);
