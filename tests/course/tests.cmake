@@ -3,6 +3,9 @@ set(c_compiler ${CMAKE_C_COMPILER}) # what links the build's libraries needs wha
 if(WARPWISE_SANITIZE)
     list(APPEND c_compiler -fsanitize=address,undefined)
 endif()
+if(WARPWISE_COVERAGE)
+    list(APPEND c_compiler --coverage)
+endif()
 add_test(NAME course.program
          COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/course
                  "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -P ${CMAKE_CURRENT_LIST_DIR}/course.cmake)
@@ -24,7 +27,7 @@ set_tests_properties(course.sass PROPERTIES TIMEOUT 600)
 if(WARPWISE_WITH_SIMT)
     add_test(NAME course.desk
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
-                     -DWORK=${PROJECT_BINARY_DIR}/desk -DC_COMPILER=${CMAKE_C_COMPILER} -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}
+                     -DWORK=${PROJECT_BINARY_DIR}/desk "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}
                      -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
                      -P ${CMAKE_CURRENT_LIST_DIR}/desk.cmake)
     set_tests_properties(course.desk PROPERTIES TIMEOUT 600)

@@ -162,11 +162,11 @@ static void take_touches(struct result *result)
         for (unsigned i = 0; i < size; i++) simt_between(result_after(result, i), epoch, &simt_now.findings);
 }
 
-/* A block of a cluster is complete when all of it is. */
+/* A block of a cluster is complete when all blocks of the cluster are. */
 static bool is_complete(const struct result *result)
 {
+    if (!result->done) return false; /* its place may hold what an earlier launch left there */
     const uint64_t first = result->order - result->order % blocks_of_cluster(result);
-    if (!result->done) return false;
     for (unsigned i = 0; i < blocks_of_cluster(result) && result->order == first; i++)
         if (!result_after(result, i)->done) return false;
     return true;
