@@ -505,7 +505,9 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_LARGE:
         return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
     case DIST_OCTAVES:
-        return "scores of all sizes, those of a row half as large as those of the row before it";
+        return "scores of all sizes, up to 1e10: where floats are further apart than 1, a maximum is "
+               "rounded, and weights "
+               "overflow or vanish unless the scores are rounded like it";
     case DIST_LOW:
         return "all scores are far below zero: does the maximum begin at -infinity?";
     case DIST_DOMINANT:
