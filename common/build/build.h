@@ -39,6 +39,11 @@ void build_runner(const struct lesson_folder *lesson, const char *kernel, enum d
  */
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
                      struct build *build);
+/** @brief EXIT_PASS if what this build was configured with can hold an untrusted file to its boundary on @p device; complains
+ *         otherwise. build_untrusted() asks it, too. */
+int build_untrusted_settle(enum device device);
+/** @brief What CMake's compiler @p compiler ("GNU") at @p optimise (NULL: the usual) lacks for that on simt, or NULL. */
+const char *build_untrusted_compiler_lacks(const char *compiler, const char *optimise);
 /** @brief From now on compilers get @p seconds for an untrusted file; without, 90 for simt and 300 for gpu. */
 void build_untrusted_limit(double seconds);
 /** @brief The same, but no more than they would get without; 0 changes nothing. */

@@ -440,6 +440,27 @@ static void build_anew(const struct recipe *recipe, const char *place, struct bu
     free(work.folder);
 }
 
+/* On simt part of the boundary is what g++ alone says of its own statements, and only where it optimises: which objects an
+ * access stays in, and which structs are moved without a report (simt/simtcc/calls.c). */
+const char *build_untrusted_compiler_lacks(const char *compiler, const char *optimise)
+{
+    if (strcmp(compiler, "GNU") != 0)
+        return "submissions are graded on simt with g++ alone: of what other compilers make of a kernel "
+               "file, not every "
+               "access is seen; configure anew with g++ (cmake --fresh -DCMAKE_CXX_COMPILER=g++)";
+    if (optimise && strcmp(optimise, "-O0") == 0)
+        return "submissions are graded on simt as the compiler optimises them: without, not every access is "
+               "seen; unset "
+               "WARPWISE_SIMT_OPTIMISE, or let it be another level than -O0";
+    return NULL;
+}
+
+int build_untrusted_settle(enum device device)
+{
+    const char *lacks = build_untrusted_compiler_lacks(places.cxx_id, getenv("WARPWISE_SIMT_OPTIMISE"));
+    return device == DEVICE_SIMT && lacks ? complain("%s.", lacks) : EXIT_PASS;
+}
+
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,
                      struct build *build)
 {
@@ -448,6 +469,7 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
     text_append(&build->log, "", 0);
     text_append(&build->errors, "", 0);
+    if (build_untrusted_settle(device) != EXIT_PASS) return;
     if (recipe_prepare(lesson, kernel, device, BUILD_FULL, &recipe) != EXIT_PASS) return;
     recipe_watch_locals(&recipe);
     /* What was built with less isolation than there is now is built anew: its compiler may have been deceived. */

@@ -76,8 +76,9 @@ static int look_at_compiler(void)
            version ? version : format_string("%s is not found", places.cxx),
            "install g++ (Debian, Ubuntu: apt install g++) and configure anew: cmake --fresh");
     if (version && strstr(places.cxx_id, "Clang")) {
-        report(FINDING_OPTIONAL, "", "clang splits wide loads: verdicts hold, counters do not",
-               "for counters that match a GPU's, configure with CXX=g++");
+        report(FINDING_OPTIONAL, "",
+               "clang splits wide loads: verdicts hold, counters do not; it grades no submissions",
+               "for counters that match a GPU's, and to grade, configure with CXX=g++");
     }
     int found = version != NULL;
     free(version);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "build/build.h"
 #include "base/escape.h"
 #include "base/process.h"
 #include "base/sha256.h"
@@ -122,6 +123,8 @@ static int settle_devices(struct grade_class *class)
         if (class->plan.speed && device_probe(DEVICE_GPU)->usable)
             device_measure(); /* once for all workers */
     }
+    if (class->book.devices[DEVICE_SIMT] && build_untrusted_settle(DEVICE_SIMT) != EXIT_PASS)
+        return EXIT_TROUBLE;
     if (class->book.devices[DEVICE_SIMT] || class->book.devices[DEVICE_GPU]) return EXIT_PASS;
     return complain("there is no device to grade on; see: warpwise doctor");
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "build/build.h"
 #include "build/build_messages.h"
 #include "build/object_file.h"
 #include "build/source_check.h"
@@ -242,8 +243,19 @@ static void test_device_bytes(void)
     expect(object_device_bytes(bytes, length) == 0, "code of another machine", NULL);
 }
 
+static void test_compilers(void)
+{
+    const char *const lacks = build_untrusted_compiler_lacks("Clang", NULL);
+    expect(lacks && strstr(lacks, "g++ alone"), "clang grades nobody", lacks);
+    const char *const unoptimised = build_untrusted_compiler_lacks("GNU", "-O0");
+    expect(unoptimised && strstr(unoptimised, "WARPWISE_SIMT_OPTIMISE"), "-O0 grades nobody", unoptimised);
+    expect(!build_untrusted_compiler_lacks("GNU", NULL), "g++ grades", NULL);
+    expect(!build_untrusted_compiler_lacks("GNU", "-Og"), "g++ -Og grades", NULL);
+}
+
 int main(void)
 {
+    test_compilers();
     test_device_bytes();
     test_texts();
     test_preprocessed();
