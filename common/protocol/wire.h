@@ -18,14 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3853504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3a53504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
     WIRE_VALUES = 24,  /* integers the lesson's marshalling may need */
     WIRE_REALS = 2,
     WIRE_RANK = 4,
-    WIRE_RUNS = 3,      /* two runs with different poison, and what the timing loop left */
+    WIRE_JUDGED = 3, /* timed calls with inputs of their own that are judged */
+    WIRE_TIMED = 2,  /* copies: what the timing loop left of the inputs of both runs, */
+    WIRE_TURNED = 3, /* and the first of what it left of others */
+    WIRE_RUNS = WIRE_TURNED + WIRE_JUDGED,
     WIRE_SAMPLES = 256, /* timed launches */
     WIRE_KERNELS = 8,   /* kernels a call may launch that are described */
     WIRE_OWN_BYTES =
@@ -67,6 +70,9 @@ struct wire_buffer {
     uint64_t extent[WIRE_RANK]; /**< row-major; by them the software device names an element */
     uint32_t rank;              /**< 0: bytes */
     uint32_t elem_bytes;
+    uint64_t
+        turn; /**< in: a call that is timed may find it turned by a multiple of so many bytes: what lies there comes first,
+                      what comes before it last; 0: never */
     uint64_t contents;  /**< in, inout: what it holds at first, @c bytes long */
     uint32_t poison[2]; /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
@@ -91,11 +97,12 @@ struct wire_result {
     uint64_t constant_bytes; /**< of its __constant__ variables, there too */
     uint32_t findings;       /**< of the software device during this case */
     uint32_t sample_count;
-    float sample_us[WIRE_SAMPLES]; /**< between the events around one call */
-    float wall_us;                 /**< shortest host time of a call and the wait for the whole device */
-    uint32_t launches;             /**< kernels of one call */
-    uint32_t calls_counted;        /**< 1: the next two are known; of the first call */
-    uint32_t launches_eager;       /**< kernels it launched itself, not into a capture */
+    float sample_us[WIRE_SAMPLES];              /**< between the events around one call */
+    uint64_t turned[WIRE_JUDGED][WIRE_BUFFERS]; /**< bytes by which each one's inputs were turned */
+    float wall_us;           /**< shortest host time of a call and the wait for the whole device */
+    uint32_t launches;       /**< kernels of one call */
+    uint32_t calls_counted;  /**< 1: the next two are known; of the first call */
+    uint32_t launches_eager; /**< kernels it launched itself, not into a capture */
     uint32_t graph_launches;
     uint32_t kernel_count;
     struct wire_kernel kernel[WIRE_KERNELS];

@@ -5,6 +5,11 @@
  * After some calls, which nobody can foretell, the outputs are looked at: they must be what the first run of the case left,
  * bit for bit. So an entry point that works when it expects to be looked at, and else only waits, is found out; what it left
  * is what the checker gets to see.
+ *
+ * All other calls find inputs of their own: the same ones, turned round (wire_buffer's turn). Nothing is copied for that; a call is
+ * given another place in a larger buffer. Only those are timed. What some of them left, again by chance, goes to the checker with
+ * how far their inputs were turned, and is judged like any result. A launcher that remembers results gains nothing there, and one
+ * that works for inputs alone that it has seen is wrong.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +19,7 @@
 #include "call.h"
 #include "run_case.h"
 
-enum { WALL_CALLS = 3, AUDITS = 8 };
+enum { WALL_CALLS = 3, AUDITS = 8, MOST_TURNED = 1 << 20 };
 
 /** What the loop needs beside the case. */
 struct stopwatch {
@@ -24,7 +29,13 @@ struct stopwatch {
     void *flush;
     cudaEvent_t begin[WIRE_SAMPLES], end[WIRE_SAMPLES];
     unsigned char audited[WIRE_SAMPLES];
-    int found_out;  /* 1: copy 2 holds outputs that are not as they were */
+    unsigned char judged[WIRE_SAMPLES];  /* 1 + which of the copies from WIRE_TURNED on */
+    unsigned char *own[WIRE_BUFFERS];    /* where the case's inputs lie */
+    unsigned char *larger[WIRE_BUFFERS]; /* what may be turned, and the beginning of it once more */
+    uint64_t places[WIRE_BUFFERS];       /* by how many multiples of wire_buffer's turn, at most */
+    uint64_t turned[WIRE_BUFFERS];       /* bytes, in the call to come */
+    int turns;                           /* 1: of some input there is a larger buffer */
+    int found_out;                       /* 1: copy 2 holds outputs that are not as they were */
     double late_us; /* the longest that the device worked on after the stream that was given was done */
 };
 
@@ -40,6 +51,48 @@ static void draw_audits(struct stopwatch *watch)
     if (timed == 0 || getrandom(random, sizeof random, 0) != sizeof random) memset(random, 0, sizeof random);
     for (unsigned i = 0; i < AUDITS && timed > 0; i++) watch->audited[random[i] % timed] = 1;
     if (timed > 0) watch->audited[timed - 1] = 1;
+    for (unsigned i = 0; i < WIRE_JUDGED && timed > 0; i++)
+        for (unsigned at = random[i] / timed, tries = 0; tries < timed; at++, tries++)
+            if (!watch->audited[at % timed] && !watch->judged[at % timed]) {
+                watch->judged[at % timed] = (unsigned char)(1 + i);
+                break;
+            }
+}
+
+/* A buffer that holds an input and then its beginning again. */
+static int open_turning(struct stopwatch *watch, unsigned index)
+{
+    const struct wire_buffer *wire = &watch->run->item->buffer[index];
+    const size_t bytes = watch->run->buffer[0][index].bytes;
+    unsigned char *own = watch->run->buffer[0][index].start, *larger = NULL;
+    if (wire->role != WIRE_IN || wire->turn == 0 || own == NULL || bytes <= wire->turn) return 0;
+    const size_t again = bytes - 1 < MOST_TURNED ? bytes - 1 : MOST_TURNED;
+    if (check(watch, cudaMalloc((void **)&larger, bytes + again)) != 0) return -1;
+    watch->own[index] = own;
+    watch->larger[index] = larger;
+    watch->places[index] = again / wire->turn;
+    watch->turns = 1;
+    if (check(watch, cudaMemcpy(larger, own, bytes, cudaMemcpyDeviceToDevice)) != 0) return -1;
+    return check(watch, cudaMemcpy(larger + bytes, own, again, cudaMemcpyDeviceToDevice));
+}
+
+/* The call to come finds its inputs turned, or in the same larger buffers as they are. */
+static void turn_inputs(struct stopwatch *watch, int turned)
+{
+    uint32_t random[WIRE_BUFFERS] = {0};
+    (void)getrandom(random, sizeof random, 0);
+    for (unsigned i = 0; i < watch->run->item->buffer_count; i++) {
+        if (watch->larger[i] == NULL) continue;
+        watch->turned[i] = turned ? (1 + random[i] % watch->places[i]) * watch->run->item->buffer[i].turn : 0;
+        watch->run->buffer[0][i].start = watch->larger[i] + watch->turned[i];
+    }
+}
+
+static int one_of_two(void)
+{
+    unsigned char random = 0;
+    (void)getrandom(&random, sizeof random, 0);
+    return random & 1;
 }
 
 static int open_watch(struct stopwatch *watch)
@@ -57,6 +110,8 @@ static int open_watch(struct stopwatch *watch)
             return -1;
     }
     draw_audits(watch);
+    for (unsigned i = 0; i < item->buffer_count; i++)
+        if (open_turning(watch, i) != 0) return -1;
     if (item->flush_bytes > 0 && check(watch, cudaMalloc(&watch->flush, item->flush_bytes)) != 0) return -1;
     for (unsigned i = 0; i < item->timed; i++)
         if (check(watch, cudaEventCreate(&watch->begin[i])) != 0 ||
@@ -67,7 +122,11 @@ static int open_watch(struct stopwatch *watch)
 
 static void close_watch(struct stopwatch *watch)
 {
-    for (unsigned i = 0; i < WIRE_BUFFERS; i++) cudaFree(watch->first[i]);
+    for (unsigned i = 0; i < WIRE_BUFFERS; i++) {
+        cudaFree(watch->first[i]);
+        cudaFree(watch->larger[i]);
+        if (watch->larger[i] != NULL) watch->run->buffer[0][i].start = watch->own[i];
+    }
     cudaFree(watch->flush);
     for (unsigned i = 0; i < WIRE_SAMPLES; i++) {
         if (watch->begin[i] != NULL) cudaEventDestroy(watch->begin[i]);
@@ -110,6 +169,7 @@ static int wall_time(struct stopwatch *watch)
 {
     struct wire_result *result = &watch->run->item->result;
     for (int i = 0; i < WALL_CALLS; i++) {
+        turn_inputs(watch, watch->turns && one_of_two());
         if (before_call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
         double begin = now_us();
         if (call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
@@ -146,9 +206,17 @@ static int audit(struct stopwatch *watch, unsigned number)
     if (number % 2 == 0 && check(watch, cudaDeviceSynchronize()) != 0) return -1;
     double late = now_us() - begin;
     if (late > watch->late_us) watch->late_us = late;
-    if (copy_back(watch->run, 0, 2) != 0) return -1;
+    if (copy_back(watch->run, 0, WIRE_TIMED) != 0) return -1;
     watch->found_out = !outputs_are_as_before(watch->run);
     return 0;
+}
+
+/* What the call just made has left of turned inputs goes to the checker. */
+static int keep_for_checker(struct stopwatch *watch, int which)
+{
+    if (check(watch, cudaStreamSynchronize(watch->run->stream[0])) != 0) return -1;
+    memcpy(watch->run->item->result.turned[which], watch->turned, sizeof watch->turned);
+    return copy_back(watch->run, 0, WIRE_TURNED + which);
 }
 
 static int sample(struct stopwatch *watch)
@@ -157,18 +225,21 @@ static int sample(struct stopwatch *watch)
     struct wire_case *item = watch->run->item;
     cudaStream_t stream = watch->run->stream[0];
     for (unsigned i = 0; i < item->timed; i++) {
+        const int turned = watch->turns && !watch->audited[i];
+        turn_inputs(watch, turned);
         if (before_call(watch) != 0 || check(watch, cudaEventRecord(watch->begin[i], stream)) != 0) return -1;
         if (call(watch) != 0 || check(watch, cudaEventRecord(watch->end[i], stream)) != 0) return -1;
-        if (watch->audited[i] && !watch->found_out && audit(watch, audits++) != 0) return -1;
+        if (turned && watch->judged[i] && keep_for_checker(watch, watch->judged[i] - 1) != 0) return -1;
+        if (!turned && watch->audited[i] && !watch->found_out && audit(watch, audits++) != 0) return -1;
     }
     watch->run->item->result.wall_us += (float)watch->late_us;
     if (check(watch, cudaDeviceSynchronize()) != 0) return -1;
     for (unsigned i = 0; i < item->timed; i++) {
         float ms = 0.0f;
         if (check(watch, cudaEventElapsedTime(&ms, watch->begin[i], watch->end[i])) != 0) return -1;
-        item->result.sample_us[i] = ms * 1e3f;
+        if (watch->turns && watch->audited[i]) continue;
+        item->result.sample_us[item->result.sample_count++] = ms * 1e3f;
     }
-    item->result.sample_count = item->timed;
     return 0;
 }
 
@@ -178,8 +249,10 @@ int time_case(struct device_case *run)
     watch = (struct stopwatch){.run = run};
     if (run->item->timed > WIRE_SAMPLES) run->item->timed = WIRE_SAMPLES;
     int failed = open_watch(&watch) != 0;
-    for (unsigned i = 0; i < run->item->warm_up && !failed; i++)
+    for (unsigned i = 0; i < run->item->warm_up && !failed; i++) {
+        turn_inputs(&watch, watch.turns && one_of_two());
         failed = before_call(&watch) != 0 || call(&watch) != 0;
+    }
     failed = failed || wall_time(&watch) != 0 || sample(&watch) != 0;
     close_watch(&watch);
     return failed ? -1 : 0;

@@ -95,8 +95,6 @@ expect(2 "no lesson \"9\"" ${grade} ${class} --out ${root}/out --lessons 01,9)
 expect(2 "one folder of submissions at a time" ${grade} ${class} ${class} --out ${root}/out)
 expect(2 "gpu is not here" ${grade} ${class} --out ${root}/out --device gpu)
 expect(2 "cannot be read: No such file" ${grade} ${class} --out ${root}/out --secret-seed-file ${root}/none)
-expect(2 "graded on simt as the compiler optimises" ${CMAKE_COMMAND} -E env WARPWISE_SIMT_OPTIMISE=-O0 ${grade} ${class} --out
-    ${root}/out --device simt --lessons 1)
 
 # ---- without isolation ------------------------------------------------------------------------------------------------
 set(alone ${CMAKE_COMMAND} -E env WARPWISE_BUBBLEWRAP=no ${warpwise} grade ${class} --secret-seed-file ${root}/seed --lessons 1)

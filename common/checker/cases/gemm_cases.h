@@ -93,6 +93,6 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
     .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity,                         \
     .stale = "is c read although beta is 0?", .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost,   \
     .workspace_bytes = gemm_workspace_bytes, .describe = gemm_describe, .purpose = gemm_purpose,             \
-    .distributions = GEMM_DISTRIBUTIONS
+    .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
 
 #endif

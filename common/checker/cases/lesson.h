@@ -209,6 +209,9 @@ struct lesson {
     int part_count;
     struct lesson_part part[LESSON_PARTS];
     struct lesson_credit credit;
+    const char *
+        turns; /**< names of inputs, between blanks: turned round so that another element comes first, they are still
+                          inputs of a case of GROUP_SPEED, with another result; NULL: none */
     int same_bits_anywhere; /**< 1: the contract promises the same bits whatever the alignment of the buffers */
     int least_architecture; /**< 80: a GPU older than sm_80 has not what the lesson needs, and is no device for it */
     int last_architecture; /**< 90: nor has one later than sm_90; 0: all later ones have it */

@@ -622,6 +622,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_03_online_softmax = {
     .number = 3,
     .topic = "online_softmax",
+    .turns = "in",
     .title = "softmax in one pass",
     .part_count = 3,
     .part = {{"merge", 20}, {"rows", 40}, {"attention", 40}},

@@ -517,6 +517,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_06_paged_attention = {
     .number = 6,
     .topic = "paged_attention",
+    .turns = "q",
     .title = "decode over a paged K/V cache",
     .part_count = PARTS,
     .part = {{"validate", 10}, {"v1", 40}, {"v2", 50}},

@@ -627,6 +627,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_11_vectorised_decode = {
     .number = 11,
     .topic = "vectorised_decode",
+    .turns = "q",
     .title = "wide loads, and the choice of a decode kernel",
     .part_count = DECODE_PARTS,
     .part = {{"half2", 15},

@@ -128,6 +128,7 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 const struct lesson lesson_12_tensor_core_attention = {
     .number = 12,
     .topic = "tensor_core_attention",
+    .turns = "q k v",
     .title = "attention on tensor cores: fragments that fit",
     .part_count = 2,
     .part = {{"f16", 60}, {"bf16", 40}},

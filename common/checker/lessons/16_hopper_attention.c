@@ -177,6 +177,7 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 const struct lesson lesson_16_hopper_attention = {
     .number = 16,
     .topic = "hopper_attention",
+    .turns = "q k v",
     .title = "attention on Hopper: softmax under the products",
     .part_count = 2,
     .part = {{"f16", 60}, {"bf16", 40}},

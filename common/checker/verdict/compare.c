@@ -64,6 +64,56 @@ int judged_open(struct judged *judged, const struct session *session, int index)
     return 0;
 }
 
+/* Element 0 of the turned input is the one that lay @p bytes behind the first. */
+static float *turn_input(const struct item *item, int b, uint64_t bytes)
+{
+    const size_t elems = lesson_elems(&item->buffer[b]);
+    const size_t by = (size_t)bytes / storage_bytes(item->buffer[b].storage);
+    float *turned = parallel_memory(elems * sizeof *turned);
+    if (turned == NULL) return NULL;
+    memcpy(turned, item->input[b] + by, (elems - by) * sizeof *turned);
+    memcpy(turned + (elems - by), item->input[b], by * sizeof *turned);
+    return turned;
+}
+
+int judged_open_turned(struct judged *judged, struct item *turned, const struct session *session, int index,
+                       int which)
+{
+    const struct item *item = &session->item[index];
+    const struct wire_case *wire = session_case(session, index);
+    int turns = 0;
+    *turned = *item;
+    *judged = (struct judged){.session = session, .index = index, .item = turned};
+    for (int b = 0; b < item->buffer_count; b++) {
+        const uint64_t by = wire->result.turned[which][b], turn = session_turn(session, item, b);
+        turns |= turn > 0;
+        if (turn == 0) continue;
+        if (by == 0 || by % turn != 0 || by >= lesson_bytes(&item->buffer[b])) return -2;
+        turned->input[b] = turn_input(item, b, by);
+        if (turned->input[b] == NULL) return -1;
+    }
+    if (!turns) return 1;
+    for (int b = 0; b < item->buffer_count; b++) {
+        judged->inputs[b] = turned->input[b];
+        for (int run = 0; run < 2 && is_output(item->buffer[b].role); run++) {
+            judged->raw[run][b] = session_copy(session, index, b, WIRE_TURNED + which);
+            judged->got[run][b] = as_floats(turned, b, judged->raw[run][b]);
+            if (judged->got[run][b] == NULL) return -1;
+        }
+        if (item->buffer[b].role == WIRE_IN) judged->raw[0][b] = judged->got[0][b] = turned->input[b];
+        if (item->buffer[b].role == WIRE_IN) judged->raw[1][b] = judged->got[1][b] = turned->input[b];
+    }
+    return 0;
+}
+
+void judged_close_turned(struct judged *judged, struct item *turned)
+{
+    const struct item *item = &judged->session->item[judged->index];
+    judged_close(judged);
+    for (int b = 0; b < item->buffer_count; b++)
+        if (turned->input[b] != item->input[b]) free(turned->input[b]);
+}
+
 void judged_close(struct judged *judged)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++) {
@@ -377,7 +427,7 @@ int compare_timed(const struct judged *judged, char *reason, size_t size)
     for (int b = 0; b < judged->item->buffer_count; b++) {
         const struct lesson_buffer *buffer = &judged->item->buffer[b];
         if (!has_output(judged, b)) continue;
-        const void *timed = session_copy(judged->session, judged->index, b, 2);
+        const void *timed = session_copy(judged->session, judged->index, b, WIRE_TIMED);
         if (memcmp(timed, judged->raw[0][b], lesson_bytes(buffer)) == 0) continue;
         if (is_order_free(judged, b) && timed_is_near(judged, b, timed)) continue;
         snprintf(reason, size, "what the timing loop left in %s is not the checked result", buffer->name);

@@ -42,6 +42,12 @@ struct judged {
 int judged_open(struct judged *judged, const struct session *session, int index);
 void judged_close(struct judged *judged);
 
+/** @brief The same for a call, the @p which of those to be judged, that was timed with turned inputs: @p turned becomes the item
+ *         with those. 0; 1 if there is no such call, and need not be; -1 if memory is short; -2 if what is said of it cannot be. To be closed in any case. */
+int judged_open_turned(struct judged *judged, struct item *turned, const struct session *session, int index,
+                       int which);
+void judged_close_turned(struct judged *judged, struct item *turned);
+
 /** @brief 1 if guard zones and inputs are as they were; else 0 with the reason. */
 int compare_untouched(const struct judged *judged, char *reason, size_t size);
 

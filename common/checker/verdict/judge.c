@@ -251,6 +251,25 @@ static void judge_property(struct session *session, const struct judged *judged,
     judged_close(&earlier);
 }
 
+/* A call of those that were timed, with other inputs than the checked ones, is held against the oracle like them. */
+static void judge_turned(struct session *session, int index, int which, struct verdict *verdict)
+{
+    static const char what[] = "a timed call with other inputs: ";
+    struct judged judged;
+    struct item turned;
+    int opened = judged_open_turned(&judged, &turned, session, index, which);
+    struct verdict found = {.state = STATE_PASS};
+    if (opened == -1) say(verdict, STATE_BROKEN, "no memory to compare the result");
+    if (opened == -2) say(verdict, STATE_FAIL, "the timing loop made no call with other inputs");
+    if (opened == 0) judge_values(&judged, &found);
+    if (found.state != STATE_PASS) {
+        verdict->state = found.state;
+        snprintf(verdict->headline, sizeof verdict->headline, "%s%.*s", what,
+                 (int)(sizeof verdict->headline - sizeof what), found.headline);
+    }
+    judged_close_turned(&judged, &turned);
+}
+
 static void judge_data(struct session *session, int index, struct verdict *verdict)
 {
     struct judged judged;
@@ -271,6 +290,8 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
             session_case(session, index)->result.sample_count > 0 &&
             !compare_timed(&judged, reason, sizeof reason))
             say(verdict, STATE_FAIL, reason);
+        for (int which = 0; which < WIRE_JUDGED && session->timed > 0; which++)
+            if (verdict->state == STATE_PASS) judge_turned(session, index, which, verdict);
     }
     judged_close(&judged);
 }

@@ -20,6 +20,7 @@
 enum {
     GUARD_BYTES = 4096, /* of each guard zone on a GPU */
     WARM_UP = 5,
+    TURN_BYTES = 128, /* a line of L1: no access of a kernel is less aligned for it */
     END_SECONDS = 10,
     DEATHS_BEFORE_READY = 3, /* then no more runners are started */
     LATE_CASES = 2,          /* of a part, then no more of it are tried: each costs the whole time limit */
@@ -69,7 +70,7 @@ static int keeps_workspace(const struct session *session)
 static int copies_of(const struct session *session, enum wire_role role)
 {
     if (role == WIRE_IN) return 1;
-    return session->timed > 0 ? 3 : 2;
+    return session->timed > 0 ? WIRE_RUNS : 2;
 }
 
 static uint64_t copy_bytes(const struct session *session, const struct item *item, int buffer)
@@ -190,6 +191,25 @@ static uint64_t lead_of(const struct session *session, const struct item *item, 
     return is_barely_aligned(item, index, anywhere) ? barely_aligned_lead(item, index) : 0;
 }
 
+/* A timed call finds other inputs than the ones before, and nothing is copied for it: it is given another place in a buffer that
+ * holds them once and a part of them again. Rows begin elsewhere then, so that no result is a part of another one. */
+uint64_t session_turn(const struct session *session, const struct item *item, int index)
+{
+    const struct lesson_buffer *buffer = &item->buffer[index];
+    const char *names = session->check->options.lesson->turns;
+    const size_t length = strlen(buffer->name), row = buffer->extent[LESSON_ROW];
+    int named = 0;
+    for (const char *at = names; at != NULL && *at != '\0' && !named;
+         at += strcspn(at, " "), at += *at == ' ')
+        named = strcspn(at, " ") == length && strncmp(at, buffer->name, length) == 0;
+    if (!named || buffer->role != WIRE_IN || item->settled.group != GROUP_SPEED || session->timed == 0)
+        return 0;
+    if (row != 0 && row != buffer->extent[buffer->rank - 1])
+        return 0; /* what lies between rows is nobody's */
+    if (says_where(&item->settled) || item->settled.null_buffer == index) return 0;
+    return lesson_bytes(buffer) > TURN_BYTES ? TURN_BYTES : 0;
+}
+
 /* How far the rows of the buffer are apart on the device. */
 static void place_rows(const struct item *item, int index, struct wire_buffer *buffer)
 {
@@ -219,6 +239,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     for (int run = 0; run < 2; run++) buffer->lead[run] = lead_of(session, item, index, run);
     if (buffer->lead[0] != buffer->lead[1]) wire->flags |= WIRE_TWO_PLACES;
     if (index < LESSON_STARTS) place_rows(item, index, buffer);
+    buffer->turn = session_turn(session, item, index);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
     if (has_contents(role)) {
         buffer->contents = *at;
@@ -273,7 +294,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     if (session->timed > 0) {
         wire->warm_up = WARM_UP;
         wire->timed = (uint32_t)session->timed;
-        wire->flush_bytes = FLUSH_BYTES;
+        wire->flush_bytes = session->check->options.device == DEVICE_GPU ? FLUSH_BYTES : 0;
     }
     wire->patience = patience_with(session, item);
     wire->buffer_count = (uint32_t)item->buffer_count;
