@@ -41,11 +41,11 @@ static void show_buffers(const struct wire_case *item)
     size_t first = SIZE_MAX, last = 0;
     for (uint32_t i = 0; i < item->buffer_count && i < WIRE_BUFFERS; i++) {
         const struct wire_buffer *buffer = &item->buffer[i];
-        const uint64_t at[] = {buffer->contents, buffer->copy[0], buffer->copy[1], buffer->copy[2]};
-        for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
-            if (at[k] == 0) continue;
-            const uint64_t end = at[k] + wire_round(buffer->bytes + 2 * item->guard_bytes);
-            if (at[k] < first) first = (size_t)at[k];
+        for (int k = -1; k < WIRE_RUNS; k++) {
+            const uint64_t at = k < 0 ? buffer->contents : buffer->copy[k];
+            if (at == 0) continue;
+            const uint64_t end = at + wire_round(buffer->bytes + 2 * item->guard_bytes);
+            if (at < first) first = (size_t)at;
             if (end > last) last = (size_t)end;
         }
     }
