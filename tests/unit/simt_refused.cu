@@ -71,7 +71,7 @@ static void refused_calls(int *device)
     cudaArray_t array;
     cudaResourceDesc resource = {};
     cudaTextureDesc description = {};
-    cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
+    cudaChannelFormatDesc channel = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
     const cudaError_t refused = cudaErrorNotSupported;
     int *mapped;
     require(cudaHostRegister(&host_variable, sizeof host_variable, cudaHostRegisterMapped),
@@ -80,7 +80,7 @@ static void refused_calls(int *device)
     require(cudaHostUnregister(&host_variable), "cudaHostUnregister");
     expect_code("texture", cudaCreateTextureObject(&texture, &resource, &description, NULL), refused);
     expect_code("no texture", cudaDestroyTextureObject(0), cudaSuccess);
-    expect_code("array", cudaMallocArray(&array, &channel, 4, 4, 0), refused);
+    expect_code("array", cudaMallocArray(&array, &channel, 4), refused);
     expect_code("no array", cudaFreeArray(NULL), cudaSuccess);
     large_kernel<<<1, 32>>>(device);
     expect_code("more static shared memory than nvcc takes", cudaGetLastError(), cudaErrorInvalidValue);

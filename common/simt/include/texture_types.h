@@ -70,6 +70,17 @@ cudaError_t cudaFreeArray(cudaArray_t array);
 #ifdef __cplusplus
 }
 
+static inline cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *description, size_t width,
+                                          size_t height = 0)
+{
+    return cudaMallocArray(array, description, width, height, 0u);
+}
+
+static inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind)
+{
+    return cudaChannelFormatDesc{x, y, z, w, kind};
+}
+
 template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc()
 {
     return cudaChannelFormatDesc{8 * (int)sizeof(T), 0, 0, 0, cudaChannelFormatKindFloat};
