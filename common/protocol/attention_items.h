@@ -39,7 +39,8 @@ enum attention_value {
     AT_NULL_ARGS,          /* 1: args itself is NULL */
     AT_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is asked for; may be negative */
     AT_STRAY_WORKSPACE,    /* 1: what the kernel has no use for points somewhere it must not write */
-    AT_KIND                /* enum attention_kind */
+    AT_KIND,               /* enum attention_kind */
+    AT_SEED                /* of a random rotation; 0: none */
 };
 
 enum { AT_SCALE = 0 /* lesson_case.real */ };

@@ -17,7 +17,8 @@
 /** @brief Sizes that do not depend on the tile. */
 enum {
     GROUP_ROWS = 64,     /**< query rows of a consumer: those of a wgmma */
-    MMA_K = 16,          /**< depth of a wgmma */
+    MMA_K = 16,          /**< depth of a wgmma of 16-bit elements */
+    MMA_BYTES = 32,      /**< the same in bytes, for elements of any size */
     BLOCK_COLUMNS = 64,  /**< columns of a block */
     ROW_BYTES = 128,     /**< of a row of a block */
     LONG_KEYS = 2048,    /**< keys of a head from which on a tile of queries takes long */
@@ -27,10 +28,12 @@ enum {
 };
 
 /** @brief Sizes of tiles, and the warpgroups of a block. */
-template <int HEAD_DIM_, int PRODUCERS_, int CONSUMERS_, int TILE_KV_, int STAGES_, int BLOCKS_>
+template <int HEAD_DIM_, int PRODUCERS_, int CONSUMERS_, int TILE_KV_, int STAGES_, int BLOCKS_,
+          int ELEMENT_BYTES_ = 2>
 struct tile_sizes {
     enum {
         HEAD_DIM = HEAD_DIM_,
+        ELEMENT_BYTES = ELEMENT_BYTES_, // of Q, K, V and P: 2, or 1 for E4M3, with V transposed
         PRODUCERS =
             PRODUCERS_, // warpgroups that load, the first ones of the block; 0: a consumer's thread does
         CONSUMERS = CONSUMERS_, // warpgroups that multiply
@@ -39,20 +42,26 @@ struct tile_sizes {
         BLOCKS = BLOCKS_,       // of an SM at a time
         THREADS = (PRODUCERS + CONSUMERS) * WARPGROUP,
         PRODUCER_REGISTERS = 24,
-        CONSUMER_REGISTERS = 240,        // 128 * 24 + 256 * 240 are fewer than an SM's 65,536
-        TILE_Q = CONSUMERS * GROUP_ROWS, // queries of a tile
-        SCORES = TILE_KV / 2,            // sums of S in a thread: 64 rows, 128 threads
-        WEIGHTS = SCORES / 2,            // registers of P in a thread: two elements in each
-        SUMS = HEAD_DIM / 2,             // sums of O in a thread
-        COLUMN_BLOCKS = HEAD_DIM / BLOCK_COLUMNS,
+        CONSUMER_REGISTERS = 240,             // 128 * 24 + 256 * 240 are fewer than an SM's 65,536
+        TILE_Q = CONSUMERS * GROUP_ROWS,      // queries of a tile
+        SCORES = TILE_KV / 2,                 // sums of S in a thread: 64 rows, 128 threads
+        WEIGHTS = SCORES * ELEMENT_BYTES / 4, // registers of P in a thread
+        SUMS = HEAD_DIM / 2,                  // sums of O in a thread
+        COLUMN_BLOCKS = HEAD_DIM * ELEMENT_BYTES / ROW_BYTES,
+        OUT_BLOCKS = HEAD_DIM / BLOCK_COLUMNS,
+        ROW_STEPS = HEAD_DIM * ELEMENT_BYTES / MMA_BYTES, // wgmmas along a row of Q and K
+        KEY_STEPS = TILE_KV * ELEMENT_BYTES / MMA_BYTES,  // wgmmas along the keys of V
+        KEY_STEP_BYTES =
+            ELEMENT_BYTES == 1 ? MMA_BYTES : MMA_K * ROW_BYTES, // along a row of V's, or MMA_K rows on
+        HEADROOM = ELEMENT_BYTES == 1 ? 8 : 0, // the largest score of a row has weight 2^HEADROOM
         Q_BLOCK_BYTES = TILE_Q * ROW_BYTES,
         KV_BLOCK_BYTES = TILE_KV * ROW_BYTES,
         OUT_BLOCK_BYTES = GROUP_ROWS * ROW_BYTES,
         Q_BYTES = COLUMN_BLOCKS * Q_BLOCK_BYTES,
         KV_BYTES = COLUMN_BLOCKS * KV_BLOCK_BYTES,
-        OUT_BYTES = COLUMN_BLOCKS * OUT_BLOCK_BYTES, // of a consumer
-        K_AT = Q_BYTES,                              // in shared memory: Q, then the stages of K ...
-        V_AT = K_AT + STAGES * KV_BYTES,             // ... and of V, O on its way out, the mbarriers
+        OUT_BYTES = OUT_BLOCKS * OUT_BLOCK_BYTES, // of a consumer
+        K_AT = Q_BYTES,                           // in shared memory: Q, then the stages of K ...
+        V_AT = K_AT + STAGES * KV_BYTES,          // ... and of V, O on its way out, the mbarriers
         END = V_AT + STAGES * KV_BYTES,
         OUT_AT = PRODUCERS > 0 ? END : 0, // without a producer a block has one Q, and O takes its place
         BARRIERS_AT = PRODUCERS > 0 ? END + CONSUMERS *OUT_BYTES : END,
@@ -61,12 +70,16 @@ struct tile_sizes {
     static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "what an SM of sm_90 has");
     static_assert(TILE_KV % MMA_K == 0 && TILE_KV <= 256, "whole wgmmas over the keys; rows of a box");
     static_assert(KV_BLOCK_BYTES % 1024 == 0, "swizzled tiles begin at multiples of 1024");
+    static_assert(ELEMENT_BYTES == 2 || TILE_KV == HEAD_DIM,
+                  "a tile of V has as many columns as keys: it is transposed");
 };
 
 /** @brief For head_dim 64: three blocks of one warpgroup each on an SM, which overlap by themselves. */
 typedef struct tile_sizes<64, 0, 1, 128, 2, 3> tile_of_64;
 /** @brief For head_dim 128, whose tiles fill an SM: a producer, and two consumers in turn. */
 typedef struct tile_sizes<128, 1, 2, 128, 2, 1> tile_of_128;
+/** @brief For head_dim 128 in E4M3: half the bytes. */
+typedef struct tile_sizes<128, 1, 2, 128, 2, 1, 1> tile_of_e4m3;
 
 /** @brief What the kernel is told. */
 struct attention {
@@ -78,6 +91,9 @@ struct attention {
     float scale;                /**< on scores, times log2(e) */
     int query_tiles;            /**< of a head */
     int section;                /**< query heads that are worked on together */
+    const float *q_scales; /**< of E4M3: of each tile of queries; otherwise NULL, and so are the next two */
+    const float *k_scales; /**< of each tile of keys */
+    const float *v_scales; /**< of each K/V head */
 };
 
 /** @brief The stages of K, or of V. */

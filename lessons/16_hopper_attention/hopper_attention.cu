@@ -11,8 +11,10 @@
 #include "hopper_attention.h"
 
 #include "attention_tiles.h"
+#include "e4m3_rows.h" // given for part "fp8"
 #include "softmax_rows.h"
 #include "wgmma_attention.h" // wgmma_shared() for S = Q K^T, wgmma_registers() for O += P V
+#include "wgmma_e4m3.h"      // the same for part "fp8"
 
 // In the order of their calls: from the entry points down to a store.
 template <typename T>
@@ -55,6 +57,17 @@ template <typename SIZE> __device__ inline void pass_turn(void);
 template <typename T, typename SIZE>
 __device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
                                   struct query_tile tile, const struct row_state<SIZE::SUMS> *rows);
+template <typename T, typename E4M3>
+static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
+                                         cudaStream_t stream);
+template <typename T>
+__global__ void quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+                                     const __grid_constant__ struct rotation rotation);
+template <typename T>
+__global__ void quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales,
+                                       int rows);
+__device__ inline void rotate(float x[4], const struct rotation &rotation);
+__device__ inline float largest_of_block(float *words, float largest);
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
@@ -261,5 +274,75 @@ __device__ inline void write_rows(const struct attention &p, const struct shared
     // [student: write_rows]
     // TODO: lse; O divided by l, rounded, to shared memory; a fence between two proxies; TMA stores it.
     (void)p, (void)s, (void)tile, (void)rows;
+    // [/student]
+}
+
+/* ---- part "fp8": Q, K and V become E4M3 ----------------------------------------------------------------- */
+
+size_t hopper_attention_fp8_workspace_bytes(const struct attention_args *args)
+{
+    return e4m3_workspace(args).bytes;
+}
+
+enum kernel_status hopper_attention_fp8(const struct attention_args *args, unsigned seed, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, 16, e4m3_workspace(args).bytes);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != DTYPE_F16 && args->dtype != DTYPE_BF16) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != E4M3_COLUMNS) return KERNEL_INVALID_DIMENSION;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return args->dtype == DTYPE_F16 ? attention_e4m3<half, e4m3_to_f16>(args, seed, stream)
+                                    : attention_e4m3<__nv_bfloat16, e4m3_to_bf16>(args, seed, stream);
+}
+
+/** Rounds Q, K and V into the workspace, and launches attention of what is there. */
+template <typename T, typename E4M3>
+static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
+                                         cudaStream_t stream)
+{
+    // [student: attention_e4m3]
+    // TODO: round Q and K, find the scales of V's tiles, round V; then launch<E4M3, tile_of_e4m3>() with what is in the workspace.
+    (void)args, (void)seed, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/** A block of 128 rows of a head: rotated, their scale found, and, if @p codes is not NULL, rounded. A warp has every eighth row. */
+template <typename T>
+__global__ void __launch_bounds__(QUANTISE_THREADS)
+    quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+                         const __grid_constant__ struct rotation rotation)
+{
+    // [student: quantise_rows]
+    // TODO: a warp's rows into registers, rotated; the largest finite size of the block; its scale; four codes to a word.
+    // [/student]
+}
+
+/** A row of 128 columns, of which a lane has four side by side, times signs and the Hadamard matrix: seven rounds of sums and differences. */
+__device__ inline void rotate(float x[4], const struct rotation &rotation)
+{
+    // [student: rotate]
+    // TODO: signs, then seven rounds of sums and differences: two within the four, five with lanes 1, 2, 4, 8 and 16 away.
+    (void)x, (void)rotation;
+    // [/student]
+}
+
+/** The largest of what the threads of a block have; @p words has one for each warp. */
+__device__ inline float largest_of_block(float *words, float largest)
+{
+    // [student: largest_of_block]
+    // TODO: the largest of a warp by shuffles, that of all warps by shared memory.
+    (void)words;
+    return largest;
+    // [/student]
+}
+
+/** A tile of 128 keys of V: rounded with the scale of its head, and transposed. What is past the last key becomes zeros. */
+template <typename T>
+__global__ void __launch_bounds__(QUANTISE_THREADS)
+    quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales, int rows)
+{
+    // [student: quantise_values]
+    // TODO: the scale of the head; words of four keys, in the order of key_at(), to a transposed tile; the tile to device memory.
     // [/student]
 }

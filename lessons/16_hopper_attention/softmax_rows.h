@@ -9,6 +9,7 @@
 #define WARPWISE_SOFTMAX_ROWS_H
 
 #include "attention_tiles.h"
+#include "e4m3_rows.h" // the same for E4M3
 #include "warp_matrix.h"
 
 #define LOG2_E 1.44269504f  ///< exp(x) = exp2(x * LOG2_E), and exp2 is what the hardware has
@@ -76,8 +77,10 @@ template <int SCORES> __device__ inline void mask_scores(float (&s)[SCORES], con
  * @param scale      >= 0
  * @param correction what the sums of O of each row are to be multiplied with before weights of this tile come to them
  * @return 1 in all lanes if the correction of a row of the warp is not 1
+ *
+ * With HEADROOM a new m is that much below the largest score, so that weights use what E4M3 has above 1, too: at most 2^SLACK.
  */
-template <int SCORES, int SUMS>
+template <int HEADROOM = 0, int SCORES, int SUMS>
 __device__ inline int weigh_scores(float (&s)[SCORES], struct row_state<SUMS> *rows, float scale,
                                    float correction[2])
 {
@@ -90,7 +93,8 @@ __device__ inline int weigh_scores(float (&s)[SCORES], struct row_state<SUMS> *r
         for (int i = 0; i < SCORES; i += 4) largest = fmaxf(largest, fmaxf(s[i + 2 * h], s[i + 2 * h + 1]));
         // Each row by itself: what one row sees must not change how another one is rounded.
         largest = row_max(largest) * scale;
-        rows->m[h] = largest > before + SLACK ? largest : before;
+        float lower = HEADROOM > 0 && fabsf(largest) < FAR_AWAY ? largest - HEADROOM : largest;
+        rows->m[h] = largest > before + SLACK ? lower : before;
         shift[h] = shift_of(rows->m[h]);
         correction[h] = rows->m[h] == before ? 1.0f : exp2_fast(before - shift[h]);
         rows->l[h] *= correction[h];
@@ -158,7 +162,7 @@ __device__ inline void add_one_by_one(float (&o)[SIZE::SUMS], const uint32_t (&p
 {
     int lane = (int)threadIdx.x % 32;
 #pragma unroll
-    for (int step = 0; step < SIZE::TILE_KV / MMA_K; step++)
+    for (int step = 0; step < SIZE::WEIGHTS / 4; step++)
 #pragma unroll 1
         for (int key = 0; key < MMA_K; key++) {
             float weight[2];
@@ -198,7 +202,8 @@ __device__ inline int add_hidden_values(struct row_state<SIZE::SUMS> *rows,
 {
     int warp = (int)threadIdx.x % WARPGROUP / 32, name = OWN_BARRIER + consumer<SIZE>();
     if (fewest >= end) return 0;
-    int special = special_values<T, SIZE>(v, fewest, end);
+    int special = SIZE::ELEMENT_BYTES == 1 ? e4m3_special_values(v, fewest, end)
+                                           : special_values<T, SIZE>(v, fewest, end);
     special = __any_sync(ALL_LANES, special);
     if (threadIdx.x % 32 == 0) answers[warp] = special;
     async_proxy_fence();            // V has been read by ordinary loads: TMA overwrites it later
@@ -206,7 +211,10 @@ __device__ inline int add_hidden_values(struct row_state<SIZE::SUMS> *rows,
     special = __any_sync(ALL_LANES, answers[threadIdx.x % 4]); // the same branch for all, as wgmma needs it
     named_barrier(name, WARPGROUP);                            // all have read them: the next ones may come
     if (!special) return 0;
-    add_one_by_one<T, SIZE>(rows->o, p, v, seen);
+    if (SIZE::ELEMENT_BYTES == 1)
+        e4m3_add_one_by_one<SIZE>(rows->o, p, v, seen);
+    else
+        add_one_by_one<T, SIZE>(rows->o, p, v, seen);
     async_proxy_fence();
     named_barrier(name, WARPGROUP); // nobody reads V any more
     return 1;

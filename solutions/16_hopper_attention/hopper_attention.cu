@@ -16,8 +16,10 @@
 #include "hopper_attention.h"
 
 #include "attention_tiles.h"
+#include "e4m3_rows.h" // given for part "fp8"
 #include "softmax_rows.h"
 #include "wgmma_attention.h" // wgmma_shared() for S = Q K^T, wgmma_registers() for O += P V
+#include "wgmma_e4m3.h"      // the same for part "fp8"
 
 // In the order of their calls: from the entry points down to a store.
 template <typename T>
@@ -60,6 +62,17 @@ template <typename SIZE> __device__ inline void pass_turn(void);
 template <typename T, typename SIZE>
 __device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
                                   struct query_tile tile, const struct row_state<SIZE::SUMS> *rows);
+template <typename T, typename E4M3>
+static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
+                                         cudaStream_t stream);
+template <typename T>
+__global__ void quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+                                     const __grid_constant__ struct rotation rotation);
+template <typename T>
+__global__ void quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales,
+                                       int rows);
+__device__ inline void rotate(float x[4], const struct rotation &rotation);
+__device__ inline float largest_of_block(float *words, float largest);
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
@@ -94,9 +107,11 @@ static enum kernel_status launch(const struct attention_args *args, cudaStream_t
     p.args = *args;
     p.scale = attention_scale(args) * LOG2_E;
     p.query_tiles = divide_up(args->q_len, SIZE::TILE_Q);
+    find_scales<SIZE>(&p);
     int heads = args->batch * args->heads, group = args->heads / args->kv_heads;
-    size_t head_bytes = 4 * (size_t)args->kv_len * SIZE::HEAD_DIM; // of K and V together
-    size_t section = L2_BYTES / head_bytes * (size_t)group;        // query heads whose K and V fit
+    size_t head_bytes =
+        2 * (size_t)args->kv_len * SIZE::HEAD_DIM * SIZE::ELEMENT_BYTES; // of K and V together
+    size_t section = L2_BYTES / head_bytes * (size_t)group;              // query heads whose K and V fit
     p.section = section < 1 ? 1 : section < (size_t)heads ? (int)section : heads;
     if (!describe<SIZE>(&p)) return KERNEL_CUDA_ERROR;
     int blocks = heads * p.query_tiles;
@@ -116,9 +131,13 @@ template <typename SIZE> static int describe(struct attention *p)
     CUtensorMapDataType type =
         x.dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     int heads = x.batch * x.heads, kv_heads = x.batch * x.kv_heads;
-    return heads_map(&p->q, type, x.q, heads, x.q_len, SIZE::HEAD_DIM, SIZE::TILE_Q) &&
-           heads_map(&p->k, type, x.k, kv_heads, x.kv_len, SIZE::HEAD_DIM, SIZE::TILE_KV) &&
-           heads_map(&p->v, type, x.v, kv_heads, x.kv_len, SIZE::HEAD_DIM, SIZE::TILE_KV) &&
+    int columns = SIZE::HEAD_DIM, v_rows = x.kv_len;
+    if (SIZE::ELEMENT_BYTES == 1) { // copied in pairs; tiles of V are transposed, and all of them are whole
+        columns /= 2, v_rows = divide_up(x.kv_len, SIZE::TILE_KV) * SIZE::HEAD_DIM;
+    }
+    return heads_map(&p->q, type, x.q, heads, x.q_len, columns, SIZE::TILE_Q) &&
+           heads_map(&p->k, type, x.k, kv_heads, x.kv_len, columns, SIZE::TILE_KV) &&
+           heads_map(&p->v, type, x.v, kv_heads, v_rows, columns, SIZE::TILE_KV) &&
            heads_map(&p->out, type, x.out, heads, x.q_len, SIZE::HEAD_DIM, GROUP_ROWS);
     // [/student]
 }
@@ -258,11 +277,12 @@ __device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struc
     int seen[2] = {keys_seen(p.args, min(query, last)) - key, keys_seen(p.args, min(query + 8, last)) - key};
     int fewest = keys_seen(p.args, min(tile.first + group * GROUP_ROWS, last)) - key;
     int end = min(p.args.kv_len - key, (int)SIZE::TILE_KV); // past it are zeros
-    float scores[SIZE::SCORES], correction[2];
+    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(p, tile, i);
     uint32_t weights[SIZE::WEIGHTS];
     find_scores<T, SIZE>(scores, p, s, ring, i, tile.kv_bh);
     if (MASKED) mask_scores(scores, seen);
-    if (weigh_scores(scores, rows, fabsf(p.scale), correction)) rescale_sums(rows->o, correction);
+    if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction))
+        rescale_sums(rows->o, correction);
     round_weights<T>(weights, scores);
     mbarrier_wait(&s.v.full[stage], ring->parity);
     if (!MASKED || !add_hidden_values<T, SIZE>(rows, weights, s.v.tiles + stage * SIZE::KV_BYTES,
@@ -279,14 +299,16 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
                                  const struct shared_memory &s, struct query_tile tile, struct ring *ring)
 {
     // [student: add_whole]
-    float scores[SIZE::SCORES], correction[2];
+    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(p, tile, tile.whole - 1);
     uint32_t weights[SIZE::WEIGHTS];
     find_scores<T, SIZE>(scores, p, s, ring, tile.whole - 1, tile.kv_bh);
-    if (weigh_scores(scores, rows, fabsf(p.scale), correction)) rescale_sums(rows->o, correction);
+    if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction))
+        rescale_sums(rows->o, correction);
     round_weights<T>(weights, scores);
     for (int i = tile.whole - 2; i >= 0; i--) {
         struct ring before = *ring; // where V of the tile before is
         advance<SIZE::STAGES>(ring);
+        scales = tile_scales<SIZE>(p, tile, i);
         mbarrier_wait(&s.k.full[ring->stage], ring->parity);
         wait_for_turn<SIZE>();
         wgmma_fence();
@@ -300,7 +322,7 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
         wgmma_hold(scores);
         release<SIZE>(s.k, ring->stage, i, tile.kv_bh);
         if (p.scale < 0.0f) negate_scores(scores);
-        int rises = weigh_scores(scores, rows, fabsf(p.scale), correction);
+        int rises = weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction);
         wgmma_wait<0>();
         wgmma_hold(rows->o);
         release<SIZE>(s.v, before.stage, i + 1, tile.kv_bh);
@@ -371,8 +393,8 @@ __device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct 
     uint64_t q = tile_descriptor(shared_address(s.q + group * GROUP_ROWS * ROW_BYTES), 0);
     uint64_t k = tile_descriptor(shared_address(s.k.tiles + stage * SIZE::KV_BYTES), 0);
 #pragma unroll
-    for (int i = 0; i < SIZE::HEAD_DIM / MMA_K; i++) { // along a row, then to the next block of columns
-        int block = i * MMA_K / BLOCK_COLUMNS, byte = i * MMA_K % BLOCK_COLUMNS * 2;
+    for (int i = 0; i < SIZE::ROW_STEPS; i++) { // along a row, then to the next block of columns
+        int block = i * MMA_BYTES / ROW_BYTES, byte = i * MMA_BYTES % ROW_BYTES;
         wgmma_shared(scores, q + (block * SIZE::Q_BLOCK_BYTES + byte) / 16,
                      k + (block * SIZE::KV_BLOCK_BYTES + byte) / 16, i > 0, T());
     }
@@ -387,8 +409,8 @@ __device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&wei
     // [student: multiply_p_v]
     uint64_t v = tile_descriptor(shared_address(s.v.tiles + stage * SIZE::KV_BYTES), SIZE::KV_BLOCK_BYTES);
 #pragma unroll
-    for (int i = 0; i < SIZE::TILE_KV / MMA_K; i++)
-        wgmma_registers(o, &weights[4 * i], v + i * MMA_K * ROW_BYTES / 16, T());
+    for (int i = 0; i < SIZE::KEY_STEPS; i++)
+        wgmma_registers(o, &weights[4 * i], v + i * SIZE::KEY_STEP_BYTES / 16, T());
     // [/student]
 }
 
@@ -423,7 +445,7 @@ __device__ inline void write_rows(const struct attention &p, const struct shared
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         float l = row_sum(rows->l[h]);
-        factor[h] = factor_of(l); // a row that sees nothing becomes zeros
+        factor[h] = factor_of(l) * value_scale<SIZE>(p, tile); // a row that sees nothing becomes zeros
         if (p.args.lse != NULL && lane % 4 == 0 && query + 8 * h < p.args.q_len)
             p.args.lse[(size_t)tile.bh * p.args.q_len + query + 8 * h] = rows->m[h] * LN_2 + logf(l);
     }
@@ -442,9 +464,153 @@ __device__ inline void write_rows(const struct attention &p, const struct shared
     async_proxy_fence();                           // TMA reads it
     named_barrier(OWN_BARRIER + group, WARPGROUP); // all of it is written
     if (!first) return;
-    for (int i = 0; i < SIZE::COLUMN_BLOCKS; i++)
+    for (int i = 0; i < SIZE::OUT_BLOCKS; i++)
         head_store(&p.out, i * BLOCK_COLUMNS, tile.first + group * GROUP_ROWS, tile.bh,
                    out + i * SIZE::OUT_BLOCK_BYTES);
     bulk_commit();
+    // [/student]
+}
+
+/* ---- part "fp8": Q, K and V become E4M3 ----------------------------------------------------------------- */
+
+size_t hopper_attention_fp8_workspace_bytes(const struct attention_args *args)
+{
+    return e4m3_workspace(args).bytes;
+}
+
+enum kernel_status hopper_attention_fp8(const struct attention_args *args, unsigned seed, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, 16, e4m3_workspace(args).bytes);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != DTYPE_F16 && args->dtype != DTYPE_BF16) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != E4M3_COLUMNS) return KERNEL_INVALID_DIMENSION;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return args->dtype == DTYPE_F16 ? attention_e4m3<half, e4m3_to_f16>(args, seed, stream)
+                                    : attention_e4m3<__nv_bfloat16, e4m3_to_bf16>(args, seed, stream);
+}
+
+/** Rounds Q, K and V into the workspace, and launches attention of what is there. */
+template <typename T, typename E4M3>
+static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
+                                         cudaStream_t stream)
+{
+    // [student: attention_e4m3]
+    struct e4m3_places places = e4m3_workspace(args);
+    uint8_t *to = (uint8_t *)args->workspace;
+    struct attention_args rounded = *args;
+    rounded.q = to + places.q, rounded.k = to + places.k, rounded.v = to + places.v;
+    rounded.scale = attention_scale(args);
+    if (seed != 0) rounded.scale /= E4M3_COLUMNS; // the rotation multiplies products by 128
+    struct rotation rotation = rotation_of(seed), none = rotation_of(0);
+    unsigned q_blocks = (unsigned)(args->batch * args->heads * divide_up(args->q_len, E4M3_ROWS));
+    unsigned kv_blocks = (unsigned)(args->batch * args->kv_heads * divide_up(args->kv_len, E4M3_ROWS));
+    const T *q = (const T *)args->q, *k = (const T *)args->k, *v = (const T *)args->v;
+    float *q_scales = (float *)(to + places.q_scales), *k_scales = (float *)(to + places.k_scales);
+    float *v_scales = (float *)(to + places.v_scales), *v_tiles = (float *)(to + places.v_tiles);
+    quantise_rows_kernel<T>
+        <<<q_blocks, QUANTISE_THREADS, 0, stream>>>(q, to + places.q, q_scales, args->q_len, rotation);
+    quantise_rows_kernel<T>
+        <<<kv_blocks, QUANTISE_THREADS, 0, stream>>>(k, to + places.k, k_scales, args->kv_len, rotation);
+    quantise_rows_kernel<T>
+        <<<kv_blocks, QUANTISE_THREADS, 0, stream>>>(v, (uint8_t *)NULL, v_tiles, args->kv_len, none);
+    quantise_values_kernel<T>
+        <<<kv_blocks, QUANTISE_THREADS, 0, stream>>>(v, to + places.v, v_tiles, v_scales, args->kv_len);
+    enum kernel_status status = launch_status();
+    return status == KERNEL_OK ? launch<E4M3, tile_of_e4m3>(&rounded, stream) : status;
+    // [/student]
+}
+
+/** A block of 128 rows of a head: rotated, their scale found, and, if @p codes is not NULL, rounded. A warp has every eighth row. */
+template <typename T>
+__global__ void __launch_bounds__(QUANTISE_THREADS)
+    quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+                         const __grid_constant__ struct rotation rotation)
+{
+    // [student: quantise_rows]
+    constexpr int WARPS = QUANTISE_THREADS / 32;
+    __shared__ float words[WARPS];
+    int blocks = divide_up(rows, E4M3_ROWS), lane = (int)threadIdx.x % 32;
+    int first = (int)blockIdx.x % blocks * E4M3_ROWS + (int)threadIdx.x / 32; // row of the head
+    size_t head = (size_t)blockIdx.x / (size_t)blocks * (size_t)rows;         // row of all
+    float of[E4M3_ROWS / WARPS][4], largest = 0.0f;
+#pragma unroll
+    for (int r = 0; r < E4M3_ROWS / WARPS; r++) {
+        int row = first + r * WARPS;
+        of[r][0] = of[r][1] = of[r][2] = of[r][3] = 0.0f;
+        if (row < rows) load_four(of[r], x + (head + (size_t)row) * E4M3_COLUMNS + lane * 4);
+        rotate(of[r], rotation);
+        for (int i = 0; i < 4; i++) largest = fmaxf(largest, finite_size(of[r][i]));
+    }
+    float scale = e4m3_scale(largest_of_block(words, largest));
+    if (threadIdx.x == 0) scales[blockIdx.x] = scale;
+#pragma unroll
+    for (int r = 0; r < E4M3_ROWS / WARPS; r++) {
+        int row = first + r * WARPS;
+        for (int i = 0; i < 4; i++) of[r][i] *= 1.0f / scale; // exact: a power of two
+        if (codes != NULL && row < rows)
+            *(uint32_t *)(codes + (head + (size_t)row) * E4M3_COLUMNS + lane * 4) = e4m3_word(of[r]);
+    }
+    // [/student]
+}
+
+/** A row of 128 columns, of which a lane has four side by side, times signs and the Hadamard matrix: seven rounds of sums and differences. */
+__device__ inline void rotate(float x[4], const struct rotation &rotation)
+{
+    // [student: rotate]
+    int lane = (int)threadIdx.x % 32;
+    if (!rotation.applies) return; // the same for all threads
+    for (int i = 0; i < 4; i++)
+        if (rotation.signs[lane / 8] >> (lane % 8 * 4 + i) & 1) x[i] = -x[i];
+    float a = x[0] + x[1], b = x[0] - x[1], c = x[2] + x[3], d = x[2] - x[3];
+    x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
+    for (int distance = 1; distance < 32; distance *= 2)
+        for (int i = 0; i < 4; i++) {
+            float other = __shfl_xor_sync(ALL_LANES, x[i], distance);
+            x[i] = lane & distance ? other - x[i] : x[i] + other;
+        }
+    // [/student]
+}
+
+/** The largest of what the threads of a block have; @p words has one for each warp. */
+__device__ inline float largest_of_block(float *words, float largest)
+{
+    // [student: largest_of_block]
+    for (int distance = 16; distance > 0; distance /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, distance));
+    if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = largest;
+    __syncthreads(); // those of all warps are there
+    for (int i = 0; i < QUANTISE_THREADS / 32; i++) largest = fmaxf(largest, words[i]);
+    return largest;
+    // [/student]
+}
+
+/** A tile of 128 keys of V: rounded with the scale of its head, and transposed. What is past the last key becomes zeros. */
+template <typename T>
+__global__ void __launch_bounds__(QUANTISE_THREADS)
+    quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales, int rows)
+{
+    // [student: quantise_values]
+    constexpr int WORDS = E4M3_ROWS / 4, PAIRS = E4M3_COLUMNS / 2;
+    __shared__ uint32_t
+        transposed[E4M3_COLUMNS][WORDS + 1]; // a column of V per row; the odd width spreads it over banks
+    int tiles = divide_up(rows, E4M3_ROWS), head = (int)blockIdx.x / tiles, tile = (int)blockIdx.x % tiles;
+    float scale = 0.0f;
+    for (int i = 0; i < tiles; i++) scale = fmaxf(scale, tile_scales[head * tiles + i]);
+    if (tile == 0 && threadIdx.x == 0) scales[head] = scale;
+    int column = (int)threadIdx.x % PAIRS * 2, first = tile * E4M3_ROWS;
+    for (int word = (int)threadIdx.x / PAIRS; word < WORDS; word += QUANTISE_THREADS / PAIRS) {
+        float low[4], high[4];
+        for (int i = 0; i < 4; i++) {
+            int row = first + key_at(4 * word + i);
+            uint32_t pair = 0;
+            if (row < rows) pair = *(const uint32_t *)&v[((size_t)head * rows + row) * E4M3_COLUMNS + column];
+            low[i] = unpack_element<T>(pair, 0) / scale, high[i] = unpack_element<T>(pair, 1) / scale;
+        }
+        transposed[column][word] = e4m3_word(low), transposed[column + 1][word] = e4m3_word(high);
+    }
+    __syncthreads(); // every thread reads what others have written
+    uint32_t *to = (uint32_t *)codes + (size_t)blockIdx.x * E4M3_COLUMNS * WORDS;
+    for (int i = (int)threadIdx.x; i < E4M3_COLUMNS * WORDS; i += QUANTISE_THREADS)
+        to[i] = transposed[i / WORDS][i % WORDS];
     // [/student]
 }

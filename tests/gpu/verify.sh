@@ -53,7 +53,7 @@ sanitized_cases() {
     15) echo f16/one_stage f16/ring_and_one f16/square_128 f16/nt_129_127_131 f16/tn_127_131_129 f16/a_by_hand f16/c_by_hand \
              f16/between_rows_tt f16/gpu_medium_rim_tt f16/gpu_large_rim_tn bf16/one_stage bf16/m_129_n_65 bf16/skinny_16 ;;
     16) echo f16/rows_129_keys_129 f16/causal_320 f16/causal_400_two_consumers f16/nan_behind_mask_150 f16/refilled_640 \
-             f16/tiles_of_a_block bf16/ring_twice_640 ;;
+             f16/tiles_of_a_block bf16/ring_twice_640 fp8/uneven_blocks fp8/nan_behind_mask_150 fp8/bf16_gqa_2 ;;
     esac
 }
 

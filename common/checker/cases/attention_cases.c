@@ -10,6 +10,7 @@
 
 #include "attention_inputs.h"
 #include "case_table.h"
+#include "contracts/e4m3_blocks.h"
 
 /* Sets of kinds. A tiled family's whole attention counts as another kind, one for each storage type. */
 enum {
@@ -20,12 +21,13 @@ enum {
     T = 1 << ATTENTION_KINDS,
     H = 2 << ATTENTION_KINDS,
     C = 4 << ATTENTION_KINDS, /* on tensor cores, in f16 */
-    B = 8 << ATTENTION_KINDS  /* and in bf16 */
+    B = 8 << ATTENTION_KINDS, /* in bf16 */
+    F = 16 << ATTENTION_KINDS /* and in E4M3 */
 };
 enum {
     ANY_SIZE = S | M | O | W,
     PRODUCTS = S | O | W,
-    CORES = C | B,
+    CORES = C | B | F,
     TILED = T | H | CORES,
     WHOLE = W | TILED,
     ALL = ANY_SIZE | TILED
@@ -304,6 +306,7 @@ static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "out
 static unsigned kind_bit(int kind, int tiled, int dtype)
 {
     if (kind != ATTENTION_WHOLE || !tiled) return 1u << kind;
+    if (tiled == ATTENTION_E4M3_TILES) return F;
     if (attention_on_tensor_cores(tiled)) return dtype == DTYPE_F16 ? C : B;
     return dtype == DTYPE_F16 ? H : T;
 }
@@ -317,6 +320,7 @@ static void settle(struct lesson_case *item, enum attention_kind kind, const str
     item->extent[EX_TILED] = (int)family->tiled;
     if (attention_on_tensor_cores((int)family->tiled) && item->extent[AT_HEAD_DIM] == 32)
         item->extent[AT_HEAD_DIM] = 64;
+    if (family->tiled == ATTENTION_E4M3_TILES) item->extent[AT_HEAD_DIM] = E4M3_COLUMNS;
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     item->value[AT_KIND] = (int)kind;
     item->value[AT_DTYPE] = (int)family->dtype;
@@ -447,7 +451,8 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
     } odd_scale[] = {{"scale_nan", (double)NAN}, {"scale_infinite", (double)INFINITY}};
     static const int refused[][5] = {[ATTENTION_TILES] = {1, 16, 48, 96, 256},
                                      [ATTENTION_TENSOR_TILES] = {1, 32, 96, 192, 512},
-                                     [ATTENTION_HOPPER_TILES] = {1, 32, 96, 192, 256}};
+                                     [ATTENTION_HOPPER_TILES] = {1, 32, 96, 192, 256},
+                                     [ATTENTION_E4M3_TILES] = {1, 32, 64, 192, 256}};
     for (int i = 0; i < 2 && count < capacity; i++, count++) {
         bad_case(&cases[count], &blank, ATTENTION_WHOLE, family);
         name_case(&cases[count], ATTENTION_WHOLE, family, odd_scale[i].name);
@@ -536,6 +541,7 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
 /* Mostly the smallest: the software device is slow. */
 static int tiled_head_dim(struct rng *rng, int large, int tiled)
 {
+    if (tiled == ATTENTION_E4M3_TILES) return E4M3_COLUMNS;
     int die = rng_between(rng, 1, large ? 3 : 16), least = attention_on_tensor_cores(tiled) ? 64 : 32;
     return die == 1 ? 2 * least : die == 2 && tiled != ATTENTION_HOPPER_TILES ? 4 * least : least;
 }

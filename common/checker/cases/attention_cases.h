@@ -21,9 +21,10 @@ enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX, PROPERTY_BAD_
 /** @brief What the workspace holds by contract: so many floats for each of the batch * heads * q_len query rows. */
 enum attention_workspace {
     WORKSPACE_NONE,
-    WORKSPACE_MATRIX,        /**< kv_len: the scores */
-    WORKSPACE_STATISTICS,    /**< 2: l and m */
-    WORKSPACE_STATISTICS_OUT /**< 2 + head_dim: l, m and the output before it is rounded */
+    WORKSPACE_MATRIX,         /**< kv_len: the scores */
+    WORKSPACE_STATISTICS,     /**< 2: l and m */
+    WORKSPACE_STATISTICS_OUT, /**< 2 + head_dim: l, m and the output before it is rounded */
+    WORKSPACE_E4M3            /**< not by rows: what e4m3_workspace() says */
 };
 
 /** @brief Which head_dim a family takes: any, or those of its tiles, all else refused; q, k, v and out are then aligned to
@@ -32,13 +33,15 @@ enum attention_tiles {
     NOT_TILED,
     ATTENTION_TILES, /**< head_dim 32, 64 or 128 */
     ATTENTION_TENSOR_TILES, /**< head_dim 64, 128 or 256, P rounded to the storage type, nothing on a GPU before sm_80 */
-    ATTENTION_HOPPER_TILES /**< head_dim 64 or 128, P rounded likewise, nothing on a GPU that is not of sm_90 */
+    ATTENTION_HOPPER_TILES, /**< head_dim 64 or 128, P rounded likewise, nothing on a GPU that is not of sm_90 */
+    ATTENTION_E4M3_TILES /**< head_dim 128, Q, K, V and P rounded to E4M3, on sm_90 likewise; f16 or bf16 */
 };
 
 /** @brief 1 where products run on tensor cores, which take P in 16 bits. */
 static inline int attention_on_tensor_cores(int64_t tiled)
 {
-    return tiled == ATTENTION_TENSOR_TILES || tiled == ATTENTION_HOPPER_TILES;
+    return tiled == ATTENTION_TENSOR_TILES || tiled == ATTENTION_HOPPER_TILES ||
+           tiled == ATTENTION_E4M3_TILES;
 }
 
 /**

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "attention_cases.h"
+#include "contracts/e4m3_blocks.h"
 #include "attention_inputs.h"
 
 #define LN_2 0.69314718055994531
@@ -544,6 +545,10 @@ const char *attention_purpose(const struct lesson_case *item)
         return "values near the largest half: a sum that is not divided yet overflows if it is kept as half";
     case DIST_SMALL_VALUES:
         return "values among the subnormals of half: they are not zero";
+    case DIST_OUTLIERS:
+        return "two columns of q and of k are far larger than the others";
+    case DIST_UNEVEN:
+        return "each block of 128 rows has data of another size, and so another scale";
     case DIST_SMALL_QUERIES:
         return "queries or keys among the subnormals of half: they are not zero";
     case DIST_BEHIND_MASK:
@@ -601,12 +606,25 @@ static int tiled_workspace(int64_t dtype)
     return dtype == DTYPE_F32 ? WORKSPACE_STATISTICS : WORKSPACE_STATISTICS_OUT;
 }
 
+static size_t e4m3_workspace_of(const int64_t *value)
+{
+    struct attention_args args = {.batch = (int)value[AT_BATCH],
+                                  .heads = (int)value[AT_HEADS],
+                                  .kv_heads = (int)value[AT_KV_HEADS],
+                                  .q_len = (int)value[AT_Q_LEN],
+                                  .kv_len = (int)value[AT_KV_LEN],
+                                  .head_dim = (int)value[AT_HEAD_DIM],
+                                  .dtype = (enum dtype)value[AT_DTYPE]};
+    return value[AT_NULL_ARGS] ? 0 : e4m3_workspace(&args).bytes;
+}
+
 /* Computed from what the kernel is told, since that is what it is asked about. */
 size_t attention_workspace_bytes(const struct lesson_case *item)
 {
     const int64_t *value = item->value;
     int tiled = item->extent[EX_TILED], workspace = item->extent[EX_WORKSPACE];
     if (!workspace || item->extent[EX_KIND] != ATTENTION_WHOLE) return SIZE_MAX;
+    if (workspace == WORKSPACE_E4M3) return e4m3_workspace_of(value);
     if (value[AT_NULL_ARGS]) return tiled ? 0 : SIZE_MAX; /* the others say nothing of NULL */
     if (tiled && (value[AT_DTYPE] < DTYPE_F32 || value[AT_DTYPE] > DTYPE_BF16)) return SIZE_MAX;
     if (tiled) workspace = tiled_workspace(value[AT_DTYPE]);

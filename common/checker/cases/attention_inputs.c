@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "attention_cases.h"
+#include "contracts/e4m3_blocks.h"
 
 enum storage attention_storage(const struct lesson_case *item)
 {
@@ -34,6 +35,20 @@ size_t attention_workspace_row(int workspace, int kv_len, int head_dim)
     default:
         return 0;
     }
+}
+
+/* The workspace of a problem in E4M3; a small one where none is needed, so that there is something to give. */
+static size_t e4m3_bytes(const int *extent, int dtype)
+{
+    struct attention_args args = {.batch = extent[AT_BATCH],
+                                  .heads = extent[AT_HEADS],
+                                  .kv_heads = extent[AT_KV_HEADS],
+                                  .q_len = extent[AT_Q_LEN],
+                                  .kv_len = extent[AT_KV_LEN],
+                                  .head_dim = extent[AT_HEAD_DIM],
+                                  .dtype = (enum dtype)dtype};
+    size_t bytes = e4m3_workspace(&args).bytes;
+    return bytes > 0 ? bytes : 256;
 }
 
 #define E(item, name) ((size_t)(item)->extent[name])
@@ -62,6 +77,10 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     buffers[ATTENTION_WORKSPACE] = (struct lesson_buffer){
         "workspace", WIRE_WORKSPACE, 4, {batch, heads, row_floats > 0 ? q_len : 0, row_floats},
         {0},         STORAGE_F32};
+    if (item->extent[EX_WORKSPACE] == WORKSPACE_E4M3) {
+        const size_t floats[] = {1, 1, 1, e4m3_bytes(item->extent, item->extent[EX_DTYPE]) / sizeof(float)};
+        memcpy(buffers[ATTENTION_WORKSPACE].extent, floats, sizeof floats);
+    }
     if (item->extent[EX_WORKSPACE] ==
         WORKSPACE_STATISTICS) { /* all m, then all l: what a dump shows as a row */
         const size_t pairs[] = {row_floats, batch, heads, q_len};
@@ -197,6 +216,9 @@ static double large_value(int head, int column, double noise)
     return head > 0 && column % 2 ? -size : size;
 }
 
+/* The mean of a column of outliers. */
+#define OUTLIER 8.0
+
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
     double scale = 1.0 / sqrt((double)item->extent[AT_HEAD_DIM]);
@@ -210,6 +232,11 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_SMALL_QUERIES: /* in every second head the keys */
         if (index == ATTENTION_V) return noise;
         return (index == ATTENTION_Q) == (head % 2 == 0) ? 0x1p-17 * noise : 0x1p13 * noise;
+    case DIST_OUTLIERS:
+        return index != ATTENTION_V && (column == 5 || column == 90) ? noise + OUTLIER : noise;
+    case DIST_UNEVEN:
+        return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 -
+                                      (index == ATTENTION_V ? 6 * head : 0));
     case DIST_EQUAL:
         return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
     case DIST_NAN_Q:

@@ -31,6 +31,8 @@ enum attention_distribution {
     DIST_SMALL_VALUES,  /* values among the subnormals of half */
     DIST_SMALL_QUERIES, /* queries among the subnormals of half beside large keys, or the other way round */
     DIST_OCTAVES, /* scores of each query row half as large as those of the row before it, the first enormous by the scale */
+    DIST_OUTLIERS, /* two columns of q and k have a mean of 8, as keys of language models have columns */
+    DIST_UNEVEN,   /* queries, keys and values of each 128 rows have a size of their own */
     DIST_COUNT
 };
 

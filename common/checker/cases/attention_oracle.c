@@ -14,11 +14,14 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "attention.h"
 #include "softmax.h"
 #include "attention_cases.h"
+#include "attention_e4m3.h"
 #include "attention_inputs.h"
+#include "contracts/e4m3_blocks.h"
 #include "checker/numbers/bound.h"
 #include "base/wide.h"
 
@@ -32,6 +35,8 @@ struct row {
     double scale;
     enum storage storage; /* of the output */
     enum storage of_p;    /* of the probabilities that are multiplied with V */
+    const struct e4m3_rows
+        *rounded; /* what q, k and v are part of where products are those of E4M3, else NULL */
 };
 
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, struct row *row)
@@ -59,6 +64,7 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
     row->scale = ref_attention_scale(&row->shape);
     row->storage = attention_storage(item);
     row->of_p = attention_storage_of_p(item);
+    row->rounded = NULL;
 }
 
 /* The problem of a single row and a single head, in which every key is visible. */
@@ -246,6 +252,14 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
     }
 }
 
+/* What else may be wrong with a product of E4M3, in units of c u: the sum of `magnitude`, and numbers that may be either of two. */
+static double e4m3_score_error(const struct row *row, size_t key, double magnitude)
+{
+    if (row->rounded == NULL) return 0.0;
+    double slack = fabs(row->scale) * e4m3_score_slack(row->rounded, key);
+    return (bound_sum_e4m3(row->shape.head_dim, magnitude) + slack) / (BOUND_C * BOUND_U_F32);
+}
+
 /* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
  * score is below the largest follows from the probabilities; of one that is 0 it does not matter.
  * Their quotient may be too large for a double. flat[j] holds sum_d |scale q_d k_jd| at first. */
@@ -257,7 +271,7 @@ static void score_errors(const struct row *row, const double *probs, double *roo
         double magnitude = flat[j];
         rooted[j] = flat[j] = 0.0;
         if (probs[j] == 0.0) continue; /* its score may be -infinity */
-        double below_max = fabs(largest - log(probs[j]));
+        double below_max = fabs(largest - log(probs[j])) + e4m3_score_error(row, (size_t)j, magnitude);
         rooted[j] = root * magnitude + below_max;
         flat[j] = magnitude + below_max;
     }
@@ -278,14 +292,17 @@ WIDE static void add_pull(double p, double rooted, double flat, const float *v, 
 static struct bound_rounded round_weights(const struct row *row, size_t d, double magnitude, double size,
                                           const double *probs)
 {
-    if (row->of_p == STORAGE_F32) return (struct bound_rounded){0.0, 0.0};
+    if (row->visible == 0 || (row->of_p == STORAGE_F32 && row->rounded == NULL))
+        return (struct bound_rounded){0.0, 0.0};
     double squares = 0.0, values = 0.0;
     for (int j = 0; j < row->visible; j++) {
         double v = (double)row->v[(size_t)j * (size_t)row->shape.head_dim + d];
         squares += probs[j] * v * probs[j] * v;
         values += fabs(v);
     }
-    return bound_rounded_weights(row->of_p, magnitude, squares, size, row_max(probs, row->visible) * values);
+    double tiny = row_max(probs, row->visible) * values;
+    if (row->rounded != NULL) return bound_e4m3_weights(row->visible, magnitude, squares, size, tiny);
+    return bound_rounded_weights(row->of_p, magnitude, squares, size, tiny);
 }
 
 /* The span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
@@ -311,8 +328,7 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
     }
 }
 
-static void expect_whole(const struct row *row, const float *const *data, size_t unit,
-                         struct lesson_expectation *e)
+static void expect_whole(const struct row *row, size_t unit, struct lesson_expectation *e)
 {
     size_t head_dim = (size_t)row->shape.head_dim, kv_len = (size_t)row->shape.kv_len;
     e->span_count = 2;
@@ -322,8 +338,13 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
     double *rooted = e->scratch + kv_len, *flat = rooted + kv_len, *plain = flat + kv_len;
     double *magnitude = plain + kv_len;
     struct ref_attention_row exact = {.out = span->expected, .magnitude = magnitude, .score_sizes = flat};
-    ref_attention_row(&row->shape, (int)row->b, (int)row->h, (int)row->i, data[ATTENTION_Q],
-                      data[ATTENTION_K], data[ATTENTION_V], e->scratch, &exact);
+    if (row->visible > 0) {
+        struct ref_attention_shape shape = alone(row);
+        ref_attention_row(&shape, 0, 0, 0, row->q, row->k, row->v, e->scratch, &exact);
+    } else {
+        exact.lse = (double)-INFINITY;
+        for (size_t d = 0; d < head_dim; d++) span->expected[d] = magnitude[d] = 0.0;
+    }
     score_errors(row, e->scratch, rooted, flat);
     struct bound_weights weights;
     struct bound_columns columns;
@@ -339,6 +360,24 @@ static void expect_whole(const struct row *row, const float *const *data, size_t
     plain_output(row, plain, span->plain);
     for (size_t d = 0; d < head_dim; d++)
         span->plain[d] = (double)storage_round(row->storage, (float)span->plain[d]);
+}
+
+/* The same for a row whose products are those of E4M3: attention of what q, k and v are rounded to. */
+static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t unit,
+                        struct lesson_expectation *e)
+{
+    struct e4m3_rows rounded;
+    uint32_t seed = (uint32_t)item->value[AT_SEED];
+    const float *q = row->q - row->i * E4M3_COLUMNS;
+    if (e4m3_rows_open(&rounded, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len, seed) !=
+        0)
+        abort(); /* as for want of any other memory of that size: the checker can go no further */
+    row->q = rounded.q, row->k = rounded.k, row->v = rounded.v;
+    row->rounded = &rounded;
+    row->of_p = STORAGE_F32;
+    if (seed != 0) row->scale /= E4M3_COLUMNS;
+    expect_whole(row, unit, e);
+    e4m3_rows_close(&rounded);
 }
 
 void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -357,7 +396,10 @@ void attention_expect(const struct lesson_case *item, const float *const *data, 
         expect_output(&row, data[ATTENTION_MATRIX], unit, e);
         break;
     default:
-        expect_whole(&row, data, unit, e);
+        if (item->extent[EX_TILED] == ATTENTION_E4M3_TILES)
+            expect_e4m3(item, &row, unit, e);
+        else
+            expect_whole(&row, unit, e);
         break;
     }
     for (int s = 0; (item->flags & CASE_UNIT_SCALE) && s < e->span_count; s++) {

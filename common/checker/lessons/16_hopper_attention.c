@@ -1,15 +1,19 @@
 /**
  * @file 16_hopper_attention.c
- * @brief Lesson 16: FlashAttention-3's forward pass on Hopper, in f16 and in bf16, credited apart.
+ * @brief Lesson 16: FlashAttention-3's forward pass on Hopper, in f16, in bf16 and in E4M3, credited apart.
  */
 #include "checker/cases/attention_cases.h"
 
-enum { PART_F16, PART_BF16 };
+enum { PART_F16, PART_BF16, PART_FP8 };
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "attention.h"
 #include "checker/cases/case_table.h"
+#include "contracts/e4m3_blocks.h"
 
 /* Around tiles of 128 keys, and of 64 queries for head_dim 64, 128 for 128: there two consumers share them. Two stages, and what the
  * shared cases do not combine. */
@@ -69,13 +73,47 @@ static const struct own_case {
     /* clang-format on */
 };
 
-static int add_own(const char *part, struct lesson_case *cases, int count, int capacity)
+/* E4M3: blocks of 128 queries and of 128 keys have a scale each, values of a head have one. */
+static const struct own_case OF_FP8[] = {
+    /* clang-format off */
+    /* name                       group           devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
+    {"one_key",                   GROUP_BASIC,      ON_ANY,   1,      1,    1,     3,      1, 128, 0,    0, DIST_NORMAL},
+    {"few_keys_17",               GROUP_BASIC,      ON_ANY,   1,      2,    1,     5,     17, 128, 0,    0, DIST_NORMAL},
+    {"one_block",                 GROUP_BASIC,      ON_ANY,   1,      1,    1,   128,    128, 128, 0,    0, DIST_NORMAL},
+    {"one_block_causal",          GROUP_BASIC,      ON_ANY,   1,      1,    1,   128,    128, 128, 1,    0, DIST_NORMAL},
+    {"two_blocks",                GROUP_BASIC,      ON_ANY,   1,      1,    1,   130,    256, 128, 0,    0, DIST_NORMAL},
+    {"uneven_blocks",             GROUP_BASIC,      ON_ANY,   1,      2,    2,   140,    400, 128, 0, 0.02, DIST_UNEVEN},
+    {"uneven_blocks_causal",      GROUP_EDGES,      ON_ANY,   1,      2,    1,   140,    270, 128, 1, -0.3, DIST_UNEVEN},
+    {"rows_65",                   GROUP_EDGES,      ON_ANY,   1,      1,    1,    65,     40, 128, 0,    0, DIST_NORMAL},
+    {"rows_129_keys_129",         GROUP_EDGES,      ON_ANY,   1,      1,    1,   129,    129, 128, 0,    0, DIST_NORMAL},
+    {"ring_and_one_384",          GROUP_EDGES,      ON_ANY,   1,      1,    1,    70,    384, 128, 0,    0, DIST_NORMAL},
+    {"ring_twice_640",            GROUP_EDGES,      ON_ANY,   1,      1,    1,     5,    640, 128, 0, -0.2, DIST_NORMAL},
+    {"causal_400",                GROUP_EDGES,      ON_ANY,   1,      1,    1,   130,    400, 128, 1,    0, DIST_NORMAL},
+    {"tiles_of_a_block",          GROUP_EDGES,      ON_ANY,   1,      3,    1,     3,    260, 128, 0,    0, DIST_NORMAL},
+    {"block_per_tile_2100",       GROUP_EDGES,      ON_ANY,   1,      2,    1,     3,   2100, 128, 0,    0, DIST_NORMAL},
+    {"blind_rows_causal",         GROUP_EDGES,      ON_ANY,   1,      1,    1,   200,     40, 128, 1,    0, DIST_NORMAL},
+    {"outliers",                  GROUP_NUMERICS,   ON_ANY,   1,      1,    1,    33,    140, 128, 0, 0.02, DIST_OUTLIERS},
+    {"outliers_not_rotated",      GROUP_NUMERICS,   ON_ANY,   1,      1,    1,    33,    140, 128, 0, 0.02, DIST_OUTLIERS},
+    {"rising_520",                GROUP_NUMERICS,   ON_ANY,   1,      1,    1,     9,    520, 128, 0,    0, DIST_RISING},
+    {"falling_520",               GROUP_NUMERICS,   ON_ANY,   1,      1,    1,     9,    520, 128, 0,    0, DIST_FALLING},
+    {"infinite_saturates",        GROUP_NUMERICS,   ON_ANY,   1,      2,    2,    13,    140, 128, 0, 0.01, DIST_INFINITE},
+    {"nan_behind_mask_150",       GROUP_NUMERICS,   ON_ANY,   1,      1,    1,   130,    150, 128, 1,    0, DIST_NAN_HIDDEN},
+    {"nan_v_256",                 GROUP_NUMERICS,   ON_ANY,   1,      2,    2,    20,    256, 128, 0,    0, DIST_NAN_V},
+    {"bf16_one_block_causal",     GROUP_EDGES,      ON_ANY,   1,      1,    1,   128,    128, 128, 1,    0, DIST_NORMAL},
+    {"bf16_gqa_2",                GROUP_EDGES,      ON_ANY,   2,      4,    2,    20,    140, 128, 0,    0, DIST_NORMAL},
+    {"prefill_8192_d128",         GROUP_SPEED,      ON_GPU,   2,     16,   16,  8192,   8192, 128, 0,    0, DIST_NORMAL},
+    {"prefill_8192_d128_causal",  GROUP_SPEED,      ON_GPU,   2,     16,   16,  8192,   8192, 128, 1,    0, DIST_NORMAL},
+    /* clang-format on */
+};
+
+static int add_own(const char *part, const struct own_case *rows, size_t row_count, struct lesson_case *cases,
+                   int count, int capacity)
 {
     char like[LESSON_NAME];
     snprintf(like, sizeof like, "%s/square_64", part);
     const struct lesson_case *model = case_table_find(cases, count, like);
-    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0] && count < capacity; i++) {
-        const struct own_case *own = &OWN[i];
+    for (size_t i = 0; i < row_count && count < capacity; i++) {
+        const struct own_case *own = &rows[i];
         struct lesson_case *item = &cases[count++];
         *item = *model;
         snprintf(item->name, sizeof item->name, "%s/%s", part, own->name);
@@ -88,6 +126,7 @@ static int add_own(const char *part, struct lesson_case *cases, int count, int c
         item->value[AT_CAUSAL] = own->causal;
         item->real[AT_SCALE] = own->scale;
         if (strncmp(own->name, "tiles_of_a_block", 16) == 0) item->flags |= CASE_SMALL_DEVICE;
+        if (strncmp(own->name, "bf16", 4) == 0) item->value[AT_DTYPE] = item->extent[EX_DTYPE] = DTYPE_BF16;
     }
     return count;
 }
@@ -134,6 +173,107 @@ static int fewer(struct lesson_case *cases, int first, int count, int bf16)
     return kept;
 }
 
+enum { PROPERTY_ROTATION = PROPERTY_ALIGNMENTS + 1 };
+
+/* Of the cases that all attention has part "fp8" keeps some: its kernel is that of the other parts but for what OF_FP8 shows. A
+ * result may be too large for half if a value is rounded up, and keys that a row does not see have a part in the scales. */
+static int kept_for_fp8(const struct lesson_case *item, int edge)
+{
+    static const char *const left_out[] = {
+        "fp8/large_values",           "fp8/large_values_128", "fp8/extreme_logits", "fp8/faint_weights",
+        "fp8/property_causal_prefix", "fp8/equal_scores",     "fp8/infinite"};
+    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++)
+        if (strcmp(item->name, left_out[i]) == 0) return 0;
+    if (item->group == GROUP_SPEED) return strcmp(item->name, "fp8/qwen3_8b_prefill_8") == 0;
+    return item->group != GROUP_EDGES || edge % 8 == 0 || (item->flags & CASE_TWO_STREAMS) ||
+           item->null_buffer == ATTENTION_LSE;
+}
+
+static int add_fp8(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    int first = count, kept = count, edges = 0;
+    count = attention_cases(family, cases, count, capacity);
+    for (int i = first; i < count; i++)
+        if (kept_for_fp8(&cases[i], cases[i].group == GROUP_EDGES ? edges++ : 0)) cases[kept++] = cases[i];
+    count = add_own("fp8", OF_FP8, sizeof OF_FP8 / sizeof OF_FP8[0], cases, kept, capacity);
+    struct lesson_case *rotation = &cases[count++];
+    *rotation = *case_table_find(cases, count - 1, "fp8/property_random_shapes");
+    snprintf(rotation->name, sizeof rotation->name, "fp8/property_rotation_helps");
+    rotation->extent[EX_PROPERTY] = PROPERTY_ROTATION;
+    rotation->distribution = DIST_OUTLIERS;
+    rotation->repeat = 8;
+    for (int i = first; i < count; i++) {
+        struct lesson_case *item = &cases[i];
+        item->flags &= ~(unsigned)CASE_UNIT_SCALE; /* what rounding to E4M3 may lose is more */
+        item->value[AT_SEED] = i % 4 == 3 ? 0 : (int64_t)((uint32_t)i * 2654435761u);
+        if (item->extent[EX_PROPERTY] == PROPERTY_SHAPES && item->group == GROUP_PROPERTIES)
+            item->repeat = 24;
+    }
+    case_table_find(cases, count, "fp8/outliers")->value[AT_SEED] = 7;
+    case_table_find(cases, count, "fp8/outliers_not_rotated")->value[AT_SEED] = 0;
+    case_table_find(cases, count, "fp8/one_block")->value[AT_SEED] = 0;
+    case_table_find(cases, count, "fp8/few_keys_17")->value[AT_SEED] = 1;
+    return count;
+}
+
+/* Two items with the same outliers, the first not rotated, the second rotated. */
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    if (item->part != PART_FP8 || item->extent[EX_PROPERTY] != PROPERTY_ROTATION) {
+        attention_vary(item, index, rng);
+        if (item->part == PART_FP8) item->value[AT_SEED] = index % 3 == 0 ? 0 : index;
+        return;
+    }
+    static const int extents[] = {1, 1, 1, 64, 256, E4M3_COLUMNS};
+    for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i] = extents[i];
+    item->seed = rng_mix(item->seed, (uint64_t)(index / 2));
+    item->value[AT_SEED] = index % 2 == 0 ? 0 : index;
+}
+
+/* The root of the mean square of what an output is off by, compared with attention of the numbers before they were rounded. */
+static double root_mean_square(const struct lesson_case *item, const float *const *got)
+{
+    const int *extent = item->extent;
+    struct ref_attention_shape shape = {extent[AT_BATCH],     extent[AT_HEADS],           extent[AT_KV_HEADS],
+                                        extent[AT_Q_LEN],     extent[AT_KV_LEN],          extent[AT_HEAD_DIM],
+                                        item->real[AT_SCALE], item->value[AT_CAUSAL] == 1};
+    size_t elems = (size_t)extent[AT_Q_LEN] * E4M3_COLUMNS;
+    double *out = malloc((elems + (size_t)extent[AT_KV_LEN]) * sizeof *out), squares = 0.0;
+    if (out == NULL) return (double)NAN;
+    struct ref_attention_result result = {.out = out};
+    ref_attention(&shape, got[ATTENTION_Q], got[ATTENTION_K], got[ATTENTION_V], out + elems, &result);
+    for (size_t i = 0; i < elems; i++) {
+        double error = (double)got[ATTENTION_OUT][i] - out[i];
+        squares += error * error;
+    }
+    free(out);
+    return sqrt(squares / (double)elems);
+}
+
+static int holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
+                 const float *const *got_before, char *reason, size_t size)
+{
+    if (item->part != PART_FP8 || item->extent[EX_PROPERTY] != PROPERTY_ROTATION)
+        return attention_holds(item, got, before, got_before, reason, size);
+    if (before == NULL || item->value[AT_SEED] == 0) return 1;
+    double rotated = root_mean_square(item, got), not_rotated = root_mean_square(before, got_before);
+    if (rotated * 2.0 <= not_rotated) return 1;
+    snprintf(reason, size,
+             "with outliers in two columns the output is off by %.2g in the root mean square, and by %.2g "
+             "without the "
+             "rotation of Q and K: it has to be half of that at most",
+             rotated, not_rotated);
+    return 0;
+}
+
+/* Guesses take what was stored for what is multiplied. */
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size)
+{
+    if (item->part == PART_FP8) return -1;
+    return attention_guess(item, data, index, buffer, at, value, message, size);
+}
+
 static int cases(struct lesson_case *cases, int capacity)
 {
     static const struct attention_family families[] = {
@@ -141,15 +281,22 @@ static int cases(struct lesson_case *cases, int capacity)
         {.part = {-1, -1, -1, PART_BF16},
          .name = "bf16",
          .dtype = DTYPE_BF16,
-         .tiled = ATTENTION_HOPPER_TILES}};
+         .tiled = ATTENTION_HOPPER_TILES},
+        {.part = {-1, -1, -1, PART_FP8},
+         .workspace = WORKSPACE_E4M3,
+         .name = "fp8",
+         .dtype = DTYPE_F16,
+         .tiled = ATTENTION_E4M3_TILES}};
     int count = 0;
     for (int part = PART_F16; part <= PART_BF16; part++) {
         int first = count;
         count = attention_cases(&families[part], cases, count, capacity);
-        count = add_own(families[part].name, cases, count, capacity);
+        count = add_own(families[part].name, OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
         count = fewer(cases, first, count, part == PART_BF16);
         count = add_old_device(families[part].name, cases, count, capacity);
     }
+    count = add_fp8(&families[PART_FP8], cases, count, capacity);
+    count = add_old_device("fp8", cases, count, capacity);
     static const char *const long_on_simt[] = {"f16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_prefill_8",
@@ -172,6 +319,9 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     attention_cost(item, cost);
     cost->tensor_cores = 1;
+    if (item->part != PART_FP8) return;
+    cost->extra_bytes = (double)attention_workspace_bytes(item);
+    cost->oracle_ops *= 4.0; /* for every row it rounds all keys anew */
 }
 
 const struct lesson lesson_16_hopper_attention = {
@@ -179,19 +329,19 @@ const struct lesson lesson_16_hopper_attention = {
     .topic = "hopper_attention",
     .turns = "q k v",
     .title = "attention on Hopper: softmax under the products",
-    .part_count = 2,
-    .part = {{"f16", 60}, {"bf16", 40}},
+    .part_count = 3,
+    .part = {{"f16", 45}, {"bf16", 25}, {"fp8", 30}},
     .least_architecture = 90,
     .last_architecture = 90,
-    .vary = attention_vary,
+    .vary = vary,
     .buffers = attention_buffers,
     .fill = attention_fill,
     .units = attention_units,
     .unit_elems = attention_unit_elems,
     .expect = attention_expect,
     .intermediate = attention_intermediate,
-    .holds = attention_holds,
-    .guess = attention_guess,
+    .holds = holds,
+    .guess = guess,
     .trait = attention_trait,
     .cost = cost,
     .workspace_bytes = attention_workspace_bytes,

@@ -49,6 +49,17 @@
  * u_P sum |p_j v_j|, whatever the d_j are: that is the bound of every element. It is nearly never reached: d_j that are
  * independent and evenly spread over +- u_P give a standard deviation of u_P sqrt(sum (p_j v_j)^2 / 3). Eight of those, and
  * u_P |out| for what all d_j have in common, are the floor, if that is less.
+ *
+ * **Products of E4M3.** u_P is 2^-4 there, and t_P 2^-18 of the largest weight, which the contract makes 2^8 times as large as
+ * half the smallest number, 2^-10. Sums of such products are f32 by name. DeepSeek found that on an H800 they retain around 14
+ * bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2): with every instruction, 32 products to an element, as
+ * much as 2^-13 of what the sum has reached, or of its terms, may be lost, twice that where terms were cut off before they are
+ * added. n products are n / 32 instructions, so the bound of an element gets
+ *
+ *     2 * 2^-13 * ceil(n / 32) * sum |terms|
+ *
+ * and the floor the same with |result| + c sqrt(sum terms^2 / 3), what sums on the way may have reached, for sum |terms|. The
+ * software device sums in f32, and uses nothing of it.
  */
 #ifndef WARPWISE_CHECKER_BOUND_H
 #define WARPWISE_CHECKER_BOUND_H
@@ -57,19 +68,22 @@
 
 #include "storage.h"
 
-#define BOUND_U_F32 0x1p-24    /* unit roundoff of float: half an ulp of 1 */
-#define BOUND_U_F16 0x1p-11    /* that of half */
-#define BOUND_U_BF16 0x1p-8    /* and of bfloat16 */
-#define BOUND_C 8.0            /* see above */
-#define BOUND_EXP 4.0          /* what an exp may be off by, in u: 2 ulp */
-#define BOUND_STEP 6.0         /* roundings of one step, see above */
-#define BOUND_NEW_MAX 16.0     /* and of an exp that rescales */
-#define BOUND_ALIKE 4.0        /* of those, roundings that may repeat themselves */
-#define BOUND_TINY 0x1p-126    /* results below the normal range may be flushed to zero */
-#define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal of half, which hardware keeps */
-#define BOUND_UNIT_F32 1e-3    /* never looser than this on data of size 1 */
-#define BOUND_UNIT_F16 1e-2    /* nor than this where results are stored as half */
-#define BOUND_UNIT_BF16 8e-2   /* nor than this where as bfloat16: it has three bits less */
+#define BOUND_U_F32 0x1p-24     /* unit roundoff of float: half an ulp of 1 */
+#define BOUND_U_F16 0x1p-11     /* that of half */
+#define BOUND_U_BF16 0x1p-8     /* and of bfloat16 */
+#define BOUND_C 8.0             /* see above */
+#define BOUND_EXP 4.0           /* what an exp may be off by, in u: 2 ulp */
+#define BOUND_STEP 6.0          /* roundings of one step, see above */
+#define BOUND_NEW_MAX 16.0      /* and of an exp that rescales */
+#define BOUND_ALIKE 4.0         /* of those, roundings that may repeat themselves */
+#define BOUND_U_E4M3 0x1p-4     /* and of E4M3 */
+#define BOUND_LOST_E4M3 0x1p-18 /* of the largest weight: what its rounding to E4M3 may lose, by contract */
+#define BOUND_SUM_E4M3 0x1p-12  /* of a sum of products of E4M3, with every 32 of them */
+#define BOUND_TINY 0x1p-126     /* results below the normal range may be flushed to zero */
+#define BOUND_TINY_F16 0x1p-25  /* half the smallest subnormal of half, which hardware keeps */
+#define BOUND_UNIT_F32 1e-3     /* never looser than this on data of size 1 */
+#define BOUND_UNIT_F16 1e-2     /* nor than this where results are stored as half */
+#define BOUND_UNIT_BF16 8e-2    /* nor than this where as bfloat16: it has three bits less */
 
 /** @brief What may accumulate: error of a sum of @p terms products of total magnitude @p magnitude. */
 static inline double bound_sum(double terms, double magnitude)
@@ -192,6 +206,22 @@ static inline struct bound_rounded bound_rounded_weights(enum storage storage, d
     double u = half ? BOUND_U_F16 : BOUND_U_BF16, lost = (half ? BOUND_TINY_F16 : BOUND_TINY) * tiny;
     double most = u * magnitude, spread = BOUND_C * u * sqrt(squares / 3.0) + u * size;
     return (struct bound_rounded){most + lost, fmin(most, spread) + lost};
+}
+
+/** @brief What sums of @p terms products of E4M3 may lose if they reach @p size on their way. */
+static inline double bound_sum_e4m3(double terms, double size)
+{
+    return BOUND_SUM_E4M3 * ceil(terms / 32.0) * size;
+}
+
+/** @brief The same as bound_rounded_weights() for weights in E4M3, and what the sum of their products with V may lose. */
+static inline struct bound_rounded bound_e4m3_weights(double terms, double magnitude, double squares,
+                                                      double size, double tiny)
+{
+    double spread = size + BOUND_C * sqrt(squares / 3.0), lost = BOUND_LOST_E4M3 * tiny;
+    double reached = fmin(magnitude, spread);
+    return (struct bound_rounded){BOUND_U_E4M3 * magnitude + bound_sum_e4m3(terms, magnitude) + lost,
+                                  BOUND_U_E4M3 * reached + bound_sum_e4m3(terms, reached) + lost};
 }
 
 /**

@@ -1,6 +1,9 @@
 /** A block has one query row: its threads share the keys, find the maximum first, and then share the columns. */
 #include "entry.h"
 
+#define FP8_ROUNDS_P
+#include "rounded.h"
+
 enum { ROW_THREADS = 64, PIECE = 512 /* keys whose weights are kept at a time */ };
 
 template <typename T, int HEAD_DIM> __device__ inline float score(const T *q, const T *key, float scale)

@@ -4,6 +4,9 @@
  */
 #include "entry.h"
 
+#define FP8_ROUNDS_P
+#include "rounded.h"
+
 #include "softmax_rows.h"
 #include "wgmma_attention.h"
 

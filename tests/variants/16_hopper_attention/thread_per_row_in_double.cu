@@ -1,5 +1,6 @@
 /** No tensor cores: a thread has a query row, sums in double, and exp takes the place of exp2. */
 #include "entry.h"
+#include "rounded.h"
 
 template <typename T, int HEAD_DIM>
 __global__ void attention_kernel(struct attention_args args, double scale, int rows)

@@ -1,0 +1,123 @@
+/**
+ * @file attention_e4m3.c
+ * @brief Rotation and rounding to E4M3, in float64.
+ */
+#include "attention_e4m3.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "contracts/e4m3_blocks.h"
+
+double e4m3_nearest(double x)
+{
+    double size = fabs(x);
+    if (isnan(x) || size == 0.0) return x;
+    if (size >= E4M3_LARGEST) return copysign(E4M3_LARGEST, x);
+    int exponent = ilogb(size);
+    double unit = ldexp(1.0, (exponent < -6 ? -6 : exponent) - 3);
+    return copysign(nearbyint(size / unit) * unit, x);
+}
+
+/* Rotates a row; returns how far a sum in f32 may be off: seven additions, one after the other. */
+static double rotate(const float *row, uint32_t seed, const uint32_t *signs, double *x)
+{
+    double magnitude = 0.0;
+    for (int c = 0; c < E4M3_COLUMNS; c++) {
+        x[c] = (double)row[c];
+        if (seed == 0) continue;
+        magnitude += fabs(x[c]);
+        if (signs[c / 32] >> c % 32 & 1) x[c] = -x[c];
+    }
+    for (int distance = 1; seed != 0 && distance < E4M3_COLUMNS; distance *= 2)
+        for (int c = 0; c < E4M3_COLUMNS; c++) {
+            if (c & distance) continue;
+            double one = x[c], other = x[c + distance];
+            x[c] = one + other, x[c + distance] = one - other;
+        }
+    return 8.0 * 0x1p-24 * magnitude;
+}
+
+static double larger_finite(double largest, double x)
+{
+    return isfinite(x) && fabs(x) > largest ? fabs(x) : largest;
+}
+
+static void round_one(double x, double error, double scale, float *value, float *slack)
+{
+    *value = (float)(e4m3_nearest(x / scale) * scale);
+    *slack = 0.0f;
+    if (error == 0.0 || !isfinite(x) || !isfinite(error)) return;
+    *slack = (float)((e4m3_nearest((x + error) / scale) - e4m3_nearest((x - error) / scale)) * scale);
+}
+
+/* A block of rows; if `only` is not negative, only that row of it is kept. */
+static void round_block(const float *rows, int count, int only, uint32_t seed, double *memory, float *values,
+                        float *slack)
+{
+    double error[E4M3_ROWS], largest = 0.0;
+    uint32_t signs[E4M3_COLUMNS / 32];
+    rotation_signs(seed, signs);
+    for (int r = 0; r < count; r++) {
+        double *x = memory + (size_t)r * E4M3_COLUMNS;
+        error[r] = rotate(rows + (size_t)r * E4M3_COLUMNS, seed, signs, x);
+        for (int c = 0; c < E4M3_COLUMNS; c++) largest = larger_finite(largest, x[c]);
+    }
+    double scale = (double)e4m3_scale((float)largest);
+    for (int r = only < 0 ? 0 : only; r < (only < 0 ? count : only + 1); r++)
+        for (int c = 0; c < E4M3_COLUMNS; c++)
+            round_one(memory[(size_t)r * E4M3_COLUMNS + (size_t)c], error[r], scale, values++, slack++);
+}
+
+static int block_rows(int rows, int first)
+{
+    return rows - first < E4M3_ROWS ? rows - first : E4M3_ROWS;
+}
+
+int e4m3_rows_open(struct e4m3_rows *rounded, const float *q, int q_len, int query, const float *k,
+                   const float *v, int kv_len, uint32_t seed)
+{
+    size_t elems = (size_t)kv_len * E4M3_COLUMNS;
+    double *memory = malloc((size_t)E4M3_ROWS * E4M3_COLUMNS * sizeof *memory), largest = 0.0;
+    float *values = malloc((2 * E4M3_COLUMNS + 3 * elems) * sizeof *values);
+    *rounded = (struct e4m3_rows){.q = values};
+    if (memory == NULL || values == NULL) {
+        free(memory);
+        free(values);
+        return -1;
+    }
+    rounded->q_slack = values + E4M3_COLUMNS;
+    rounded->k = rounded->q_slack + E4M3_COLUMNS;
+    rounded->k_slack = rounded->k + elems;
+    rounded->v = rounded->k_slack + elems;
+    int first = query / E4M3_ROWS * E4M3_ROWS;
+    round_block(q + (size_t)first * E4M3_COLUMNS, block_rows(q_len, first), query - first, seed, memory,
+                rounded->q, rounded->q_slack);
+    for (first = 0; first < kv_len; first += E4M3_ROWS) {
+        size_t at = (size_t)first * E4M3_COLUMNS;
+        round_block(k + at, block_rows(kv_len, first), -1, seed, memory, rounded->k + at,
+                    rounded->k_slack + at);
+    }
+    for (size_t i = 0; i < elems; i++) largest = larger_finite(largest, (double)v[i]);
+    double scale = (double)e4m3_scale((float)largest);
+    for (size_t i = 0; i < elems; i++) rounded->v[i] = (float)(e4m3_nearest((double)v[i] / scale) * scale);
+    free(memory);
+    return 0;
+}
+
+void e4m3_rows_close(struct e4m3_rows *rounded)
+{
+    free(rounded->q); /* the others are in the same piece of memory */
+}
+
+double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key)
+{
+    const float *k = rounded->k + key * E4M3_COLUMNS, *k_slack = rounded->k_slack + key * E4M3_COLUMNS;
+    double slack = 0.0;
+    for (int c = 0; c < E4M3_COLUMNS; c++) {
+        double of_q = (double)rounded->q_slack[c], of_k = (double)k_slack[c];
+        if (of_q > 0.0) slack += of_q * (fabs((double)k[c]) + of_k);
+        if (of_k > 0.0) slack += of_k * fabs((double)rounded->q[c]);
+    }
+    return slack;
+}

@@ -1,0 +1,40 @@
+/**
+ * @file attention_e4m3.h
+ * @brief What Q, K and V are after they were rounded to E4M3 as contracts/e4m3_blocks.h says: for the oracle of such a part.
+ */
+#ifndef WARPWISE_CHECKER_ATTENTION_E4M3_H
+#define WARPWISE_CHECKER_ATTENTION_E4M3_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** @brief A query row and the keys and values it is multiplied with, as floats. */
+struct e4m3_rows {
+    float *q, *k, *v;
+    /** For each number of q and of k: 0, or the distance to the other number that it may have become. A rotation sums up in f32, in
+     *  any order; where the exact sum is that near to the middle between two neighbours, either is right. */
+    float *q_slack, *k_slack;
+};
+
+/** @brief The E4M3 number nearest to @p x, ties to even, at most 448 in size; NaN stays NaN. */
+double e4m3_nearest(double x);
+
+/**
+ * @brief Rounds a row of queries with the block it belongs to, and all keys and values of a head.
+ * @param[out] rounded its arrays are allocated here
+ * @param q      [q_len, 128] of a head
+ * @param query  which row of it
+ * @param k, v   [kv_len, 128]
+ * @param seed   of the rotation, 0: none
+ * @return 0, or -1 for want of memory
+ */
+int e4m3_rows_open(struct e4m3_rows *rounded, const float *q, int q_len, int query, const float *k,
+                   const float *v, int kv_len, uint32_t seed);
+
+/** @brief Frees the arrays. */
+void e4m3_rows_close(struct e4m3_rows *rounded);
+
+/** @brief How far a score may be off because of the slack of @p q and of row @p key of k, before it is scaled. */
+double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key);
+
+#endif
