@@ -65,6 +65,7 @@
     X(simt_best_block_size)                                                                                  \
     X(simt_copy_to_symbol)                                                                                   \
     X(cudaMemcpyAsync)                                                                                       \
+    X(cuTensorMapEncodeTiled)                                                                                \
     X(cudaGraphGetNodes)                                                                                     \
     X(cudaGraphGetRootNodes)                                                                                 \
     X(cudaStreamGetCaptureInfo)

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cuda.h>
+
 #include "device.h"
 #include "simt/runtime/runtime.h"
+#include "simt/tensor_map.h"
 
 #define SITE __builtin_return_address(0)
 
@@ -350,6 +353,57 @@ static uint64_t answer_any_copy(int to_symbol)
     return answer_copy(&c);
 }
 
+/* ---- tensor maps --------------------------------------------------------------------------------------- */
+
+/** All of a tensor map but where it goes. */
+struct map_numbers {
+    uint64_t address, sizes[TENSOR_RANK], strides[TENSOR_RANK];
+    uint32_t box[TENSOR_RANK], steps[TENSOR_RANK];
+    uint32_t type, rank, interleave, swizzle, promotion, fill;
+};
+
+CUresult gate_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                     void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
+                                     const cuuint32_t *box, const cuuint32_t *steps,
+                                     CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    boundary_not_in_kernel("cuTensorMapEncodeTiled", SITE);
+    if (map == NULL || (uintptr_t)map % TENSOR_MAP_ALIGNMENT != 0 || rank == 0 || rank > TENSOR_RANK ||
+        sizes == NULL || box == NULL || steps == NULL || (rank > 1 && strides == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct map_numbers numbers = {.address = (uint64_t)(uintptr_t)address,
+                                  .type = (uint32_t)type,
+                                  .rank = rank,
+                                  .interleave = (uint32_t)interleave,
+                                  .swizzle = (uint32_t)swizzle,
+                                  .promotion = (uint32_t)promotion,
+                                  .fill = (uint32_t)fill};
+    memcpy(numbers.sizes, sizes, rank * sizeof *sizes);
+    if (rank > 1) memcpy(numbers.strides, strides, (rank - 1) * sizeof *strides);
+    memcpy(numbers.box, box, rank * sizeof *box);
+    memcpy(numbers.steps, steps, rank * sizeof *steps);
+    (void)host_question(CALL_cuTensorMapEncodeTiled, SITE);
+    (void)host_append(&numbers, sizeof numbers);
+    const struct message *answer = host_ask();
+    if (answer->bytes == sizeof *map) memcpy(map, answer->data, sizeof *map);
+    return (CUresult)answer->word[0];
+}
+
+static uint64_t answer_tensor_map(void)
+{
+    CUtensorMap map;
+    size_t at = 0;
+    const struct map_numbers *n = device_data(&at, sizeof *n);
+    if (n == NULL) device_refuse_message("a tensor map of nothing");
+    const CUresult result = cuTensorMapEncodeTiled(
+        &map, (CUtensorMapDataType)n->type, n->rank, (void *)(uintptr_t)n->address, n->sizes, n->strides,
+        n->box, n->steps, (CUtensorMapInterleave)n->interleave, (CUtensorMapSwizzle)n->swizzle,
+        (CUtensorMapL2promotion)n->promotion, (CUtensorMapFloatOOBfill)n->fill);
+    if (result == CUDA_SUCCESS) device_answer_with(&map, sizeof map);
+    return (uint64_t)result;
+}
+
 /* ---- nodes --------------------------------------------------------------------------------------------- */
 
 static cudaError_t ask_for_nodes(enum boundary_call_number call, cudaGraph_t graph, cudaGraphNode_t *nodes,
@@ -454,6 +508,8 @@ uint64_t device_answer_special(enum boundary_call_number call)
         return answer_any_copy(1);
     case CALL_cudaMemcpyAsync:
         return answer_any_copy(0);
+    case CALL_cuTensorMapEncodeTiled:
+        return answer_tensor_map();
     case CALL_cudaGraphGetNodes:
         return answer_nodes(cudaGraphGetNodes);
     case CALL_cudaGraphGetRootNodes:

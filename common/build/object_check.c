@@ -67,7 +67,7 @@ static const char cuda_names[] =
     "cudaGraphGetEdges"
     " cudaGraphNodeGetType cudaGraphKernelNodeGetParams cudaGraphKernelNodeSetParams "
     "cudaGraphExecKernelNodeSetParams"
-    " cudaGraphExecMemsetNodeSetParams ";
+    " cudaGraphExecMemsetNodeSetParams cuTensorMapEncodeTiled ";
 /* What nvcc's own code asks for. */
 static const char nvcc_names[] =
     " __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"

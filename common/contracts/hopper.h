@@ -178,21 +178,6 @@ __device__ inline void async_proxy_fence_all(void)
     asm volatile("fence.proxy.async;" : : : "memory");
 }
 
-/** @brief cuTensorMapEncodeTiled() of the driver, found at run time, so that nothing is linked with it; NULL without it. */
-inline void *tensor_map_encoder(void)
-{
-    void *function = NULL;
-    enum cudaDriverEntryPointQueryResult found;
-#if CUDART_VERSION >= 12050
-    cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                                         cudaEnableDefault, &found);
-#else
-    cudaError_t error =
-        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found);
-#endif
-    return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? function : NULL;
-}
-
 /**
  * @brief Describes a row-major matrix of 16-bit elements to TMA, which will copy boxes of it with the swizzle of 128 bytes.
  *
@@ -202,21 +187,19 @@ inline void *tensor_map_encoder(void)
  * @param rows, columns, ld   of the matrix; ld is the distance of rows in elements, a multiple of 8
  * @param box_rows  rows of a box, at most 256; it is 64 columns wide: 128 bytes
  * @return 1, or 0 if the driver refuses it
+ *
+ * A program that includes this and calls it is linked with the driver (`-lcuda`); the course's runner has the driver's function
+ * already.
  */
 inline int tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *matrix, int rows, int columns,
                       int ld, int box_rows)
 {
-    typedef CUresult encode_tiled(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
-                                  const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
-                                  CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                  CUtensorMapFloatOOBfill);
-    encode_tiled *encode = (encode_tiled *)tensor_map_encoder();
     const cuuint64_t sizes[] = {(cuuint64_t)columns, (cuuint64_t)rows}, strides[] = {(cuuint64_t)ld * 2};
     const cuuint32_t box[] = {64, (cuuint32_t)box_rows}, steps[] = {1, 1};
-    return encode != NULL &&
-           encode(map, type, 2, (void *)matrix, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return cuTensorMapEncodeTiled(map, type, 2, (void *)matrix, sizes, strides, box, steps,
+                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 /**
@@ -331,18 +314,13 @@ __device__ inline void store_matrices(void *row, const uint32_t x[4])
 inline int heads_map(CUtensorMap *map, CUtensorMapDataType type, const void *matrix, int heads, int rows,
                      int head_dim, int box_rows)
 {
-    typedef CUresult encode_tiled(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
-                                  const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
-                                  CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                  CUtensorMapFloatOOBfill);
-    encode_tiled *encode = (encode_tiled *)tensor_map_encoder();
     const cuuint64_t sizes[] = {(cuuint64_t)head_dim, (cuuint64_t)rows, (cuuint64_t)heads};
     const cuuint64_t strides[] = {(cuuint64_t)head_dim * 2, (cuuint64_t)rows * (cuuint64_t)head_dim * 2};
     const cuuint32_t box[] = {64, (cuuint32_t)box_rows, 1}, steps[] = {1, 1, 1};
-    return encode != NULL &&
-           encode(map, type, 3, (void *)matrix, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return cuTensorMapEncodeTiled(map, type, 3, (void *)matrix, sizes, strides, box, steps,
+                                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 /** @brief As tensor_load(), the box at column @p x, row @p row of head @p head. */

@@ -136,10 +136,10 @@ step_ladder() {
 step_hopper_ladder() {
     [ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1)" = 9.0 ] || return 0
     nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a -DWARPWISE_HAVE_CUBLAS -Icommon/contracts \
-        -Ilessons/15_hopper_gemm solutions/15_hopper_gemm/steps/ladder.cu -lcublas -o build/nvcc/hopper_ladder &&
+        -Ilessons/15_hopper_gemm solutions/15_hopper_gemm/steps/ladder.cu -lcublas -lcuda -o build/nvcc/hopper_ladder &&
         build/nvcc/hopper_ladder 1024 2048 4096 8192 | tee "$out/hopper_ladder.csv" || return 1
     nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a -Icommon/contracts -Ilessons/16_hopper_attention \
-        solutions/16_hopper_attention/steps/ladder.cu -o build/nvcc/hopper_attention_ladder &&
+        solutions/16_hopper_attention/steps/ladder.cu -lcuda -o build/nvcc/hopper_attention_ladder &&
         build/nvcc/hopper_attention_ladder 1024 2048 8192 | tee "$out/hopper_attention_ladder.csv" || return 1
     if python3 -c 'import torch' 2>/dev/null; then
         python3 tests/gpu/time_hopper_attention.py | tee "$out/peers_16.csv"

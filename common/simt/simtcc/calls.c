@@ -404,7 +404,8 @@ static void refuse_statement(struct unseen *u, const char *line, const char *at,
     free(place);
 }
 
-/** One statement of a function: "[place] left = [place] callee (arguments); [remark]", or without the left side. */
+/** One statement: "[place] left = [place] callee (arguments); [remark]", or without the left side. Only device code's: the host
+ *  process of a submission has nothing to see, and hands structs over in every launch. */
 static void judge_statement(struct unseen *u, const struct function *caller, const char *line,
                             const char *end)
 {
@@ -414,7 +415,7 @@ static void judge_statement(struct unseen *u, const struct function *caller, con
     for (const char *at = left; at < end && right == left && *at != '"'; at++)
         for (size_t i = 0; i < sizeof equals / sizeof equals[0]; i++)
             if (strncmp(at, equals[i], strlen(equals[i])) == 0) right = at + strlen(equals[i]);
-    if (!read_call(behind_places(right, end), end, &call)) return;
+    if (!read_call(behind_places(right, end), end, &call) || !is_device_code(u->all, caller)) return;
     if (right != left && is_by_pointer(left, strchr(left, '=')))
         refuse_statement(u, line, left,
                          "the result of a call is a struct that is stored by a pointer, which the software "
@@ -425,7 +426,7 @@ static void judge_statement(struct unseen *u, const struct function *caller, con
                          "a struct is handed to a function by value, from where a pointer leads, which the "
                          "software device does "
                          "not see: copy it to a variable first");
-    if (!call.by_pointer || u->gives_struct == NULL || !is_device_code(u->all, caller)) return;
+    if (!call.by_pointer || u->gives_struct == NULL) return;
     char *what = format_string(
         "device code calls through a pointer, and %.*s, which is not inlined, gives back a struct: called "
         "so, it would store unseen; let it store by a pointer that it is given",
