@@ -9,8 +9,9 @@
  * scheduling: Yu et al. 2022, Orca).
  *
  * A request that is taken in gets the blocks for the tokens that it has so far, later one more whenever its newest token begins
- * one. If none is left then, the youngest running request gives up all of its own and waits at the front of the queue; what it has
- * so far, prompt and tokens, is computed again later (recomputation, as in vLLM). No request is put back by a younger one, and one
+ * one. If none is left then, the youngest of the requests behind it gives up all of its own and waits at the front of the queue; what
+ * that one has so far, prompt and tokens, is computed again later (recomputation, as in vLLM). The youngest of all keeps what it has
+ * and waits a step. No request is put back by a younger one, and one
  * that could not end even alone is refused at once: so each one ends, and none is lost.
  *
  * Nothing here computes: the caller runs the step on the device and says which tokens were sampled.

@@ -44,11 +44,17 @@ static int check(struct stopwatch *watch, cudaError_t error)
     return note_error(watch->run->item, error, "timing");
 }
 
+/* Bits that nobody can foretell; zeros where the system has none. */
+static void draw(void *bits, size_t bytes)
+{
+    if (getrandom(bits, bytes, 0) != (ssize_t)bytes) memset(bits, 0, bytes);
+}
+
 /* Calls that are looked at: the last one, and as many others by chance. */
 static void draw_audits(struct stopwatch *watch)
 {
     unsigned random[AUDITS], timed = watch->run->item->timed;
-    if (timed == 0 || getrandom(random, sizeof random, 0) != sizeof random) memset(random, 0, sizeof random);
+    draw(random, sizeof random);
     for (unsigned i = 0; i < AUDITS && timed > 0; i++) watch->audited[random[i] % timed] = 1;
     if (timed > 0) watch->audited[timed - 1] = 1;
     for (unsigned i = 0; i < WIRE_JUDGED && timed > 0; i++)
@@ -79,8 +85,8 @@ static int open_turning(struct stopwatch *watch, unsigned index)
 /* The call to come finds its inputs turned, or in the same larger buffers as they are. */
 static void turn_inputs(struct stopwatch *watch, int turned)
 {
-    uint32_t random[WIRE_BUFFERS] = {0};
-    (void)getrandom(random, sizeof random, 0);
+    uint32_t random[WIRE_BUFFERS];
+    draw(random, sizeof random);
     for (unsigned i = 0; i < watch->run->item->buffer_count; i++) {
         if (watch->larger[i] == NULL) continue;
         watch->turned[i] = turned ? (1 + random[i] % watch->places[i]) * watch->run->item->buffer[i].turn : 0;
@@ -90,8 +96,8 @@ static void turn_inputs(struct stopwatch *watch, int turned)
 
 static int one_of_two(void)
 {
-    unsigned char random = 0;
-    (void)getrandom(&random, sizeof random, 0);
+    unsigned char random;
+    draw(&random, sizeof random);
     return random & 1;
 }
 
@@ -164,12 +170,12 @@ static double now_us(void)
 }
 
 /* The host's clock around a call and the wait for the whole device: work that hides from the events of one
- * stream does not hide from this. */
+ * stream does not hide from this. Inputs are as in the calls that are timed, so that these cannot be told apart. */
 static int wall_time(struct stopwatch *watch)
 {
     struct wire_result *result = &watch->run->item->result;
     for (int i = 0; i < WALL_CALLS; i++) {
-        turn_inputs(watch, watch->turns && one_of_two());
+        turn_inputs(watch, watch->turns);
         if (before_call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
         double begin = now_us();
         if (call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
@@ -196,25 +202,33 @@ static int outputs_are_as_before(const struct device_case *run)
     return 1;
 }
 
+/* How long the rest of the device works on, now that the stream is done. */
+static int wait_for_rest(struct stopwatch *watch)
+{
+    const double begin = now_us();
+    if (check(watch, cudaDeviceSynchronize()) != 0) return -1;
+    const double late = now_us() - begin;
+    if (late > watch->late_us) watch->late_us = late;
+    return 0;
+}
+
 /* Looks at what the call just made has left. Every second time it first waits for the rest of the device, which shows how long
  * that worked on; else work that is still under way on another stream is not waited for. Outputs that are not as they were stay
  * in copy 2, for the checker. */
 static int audit(struct stopwatch *watch, unsigned number)
 {
     if (check(watch, cudaStreamSynchronize(watch->run->stream[0])) != 0) return -1;
-    double begin = now_us();
-    if (number % 2 == 0 && check(watch, cudaDeviceSynchronize()) != 0) return -1;
-    double late = now_us() - begin;
-    if (late > watch->late_us) watch->late_us = late;
+    if (number % 2 == 0 && wait_for_rest(watch) != 0) return -1;
     if (copy_back(watch->run, 0, WIRE_TIMED) != 0) return -1;
     watch->found_out = !outputs_are_as_before(watch->run);
     return 0;
 }
 
-/* What the call just made has left of turned inputs goes to the checker. */
+/* What the call just made has left of turned inputs goes to the checker; as in audit(), only some of it is waited for. */
 static int keep_for_checker(struct stopwatch *watch, int which)
 {
     if (check(watch, cudaStreamSynchronize(watch->run->stream[0])) != 0) return -1;
+    if (which == 0 && wait_for_rest(watch) != 0) return -1;
     memcpy(watch->run->item->result.turned[which], watch->turned, sizeof watch->turned);
     return copy_back(watch->run, 0, WIRE_TURNED + which);
 }

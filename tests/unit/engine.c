@@ -65,7 +65,7 @@ static void test_given_back_twice(void)
     int status = 0, block;
     struct block_pool pool;
     if (child == 0) {
-        (void)freopen("/dev/null", "w", stderr);
+        if (freopen("/dev/null", "w", stderr) == NULL) _exit(1);
         block_pool_open(&pool, 3);
         (void)block_pool_take(&pool, 1, &block);
         block_pool_give(&pool, 1, &block);
