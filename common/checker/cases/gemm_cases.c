@@ -181,8 +181,8 @@ static const struct shape_row SHAPES[] = {
     {"alpha_minus_0",          GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                -0.0,        2.0, GEMM_NAN_AB},
     {"beta_minus_0",           GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,       -0.0, GEMM_NORMAL},
     /* Factors that are not 0, however small: what they multiply is read, and its NaN comes out. */
-    {"alpha_tiny_nan_a",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                              -1e-30,        2.0, GEMM_NAN_A},
-    {"beta_tiny_nan_c",        GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,      1e-30, GEMM_NAN_C},
+    {"alpha_tiny_nan_a",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                              -1e-36,        2.0, GEMM_NAN_A},
+    {"beta_tiny_nan_c",        GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,      1e-36, GEMM_NAN_C},
     /* A matrix of one row that ends within a vector and begins at a whole one. */
     {"one_row_of_a_tail",      GROUP_EDGES,    ALL,      ANY,           1,      24,   13,      3,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"one_row_of_b_tail",      GROUP_EDGES,    ALL,      ANY,          24,      13,    1,      0,      3,      3, 0,                                 1.0,        0.0, GEMM_NORMAL},

@@ -291,6 +291,8 @@ const char *gemm_purpose(const struct lesson_case *item)
 {
     if (item->flags & CASE_OLD_DEVICE)
         return "the device says that it is an sm_75: refused after all that is wrong with the arguments";
+    if (item->flags & CASE_NEW_DEVICE)
+        return "the device says that it is an sm_100, which lacks what sm_90a alone has: refused";
     enum { MANY_ROWS = 512, MANY_COLUMNS = 64 };
     if (item->expected == KERNEL_INVALID_CONFIG && wrong_choice(item) != NULL) return wrong_choice(item);
     if (item->extent[GEMM_M] > MANY_ROWS && item->extent[GEMM_N] > MANY_COLUMNS && item->group == GROUP_EDGES)

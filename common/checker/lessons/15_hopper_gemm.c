@@ -100,27 +100,31 @@ static int own_cases(const struct gemm_family *family, struct lesson_case *cases
     return count;
 }
 
-/* A device that says it is an sm_75: refused, but for what is wrong with the arguments first. */
-static int old_devices(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+/* A device that says it is an sm_75, or an sm_100: refused, but for what is wrong with the arguments first. */
+static int other_devices(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
     static const struct {
         const char *name;
         enum kernel_status expected;
-        int m, misaligned;
-    } old[] = {
-        {"old_device", KERNEL_UNSUPPORTED_ARCHITECTURE, 33, -1},
-        {"old_device_and_m_zero", KERNEL_INVALID_DIMENSION, 0, -1},
-        {"old_device_and_misaligned", KERNEL_ALIGNMENT_ERROR, 33, GEMM_C},
+        int m, misaligned, dtype;
+        unsigned device;
+    } other[] = {
+        {"old_device", KERNEL_UNSUPPORTED_ARCHITECTURE, 33, -1, 0, CASE_OLD_DEVICE},
+        {"old_device_and_m_zero", KERNEL_INVALID_DIMENSION, 0, -1, 0, CASE_OLD_DEVICE},
+        {"old_device_and_misaligned", KERNEL_ALIGNMENT_ERROR, 33, GEMM_C, 0, CASE_OLD_DEVICE},
+        {"old_device_and_dtype_f32", KERNEL_UNSUPPORTED_DTYPE, 33, -1, 1, CASE_OLD_DEVICE},
+        {"new_device", KERNEL_UNSUPPORTED_ARCHITECTURE, 33, -1, 0, CASE_NEW_DEVICE},
     };
-    for (size_t i = 0; i < sizeof old / sizeof old[0] && count < capacity; i++) {
+    for (size_t i = 0; i < sizeof other / sizeof other[0] && count < capacity; i++) {
         struct lesson_case *item = &cases[count++];
-        *item = gemm_case(family, old[i].name, GROUP_BAD_INPUT, ON_SIMT, 33, 35, 37);
+        *item = gemm_case(family, other[i].name, GROUP_BAD_INPUT, ON_SIMT, 33, 35, 37);
         item->weight = 1;
-        item->flags |= CASE_OLD_DEVICE;
+        item->flags |= other[i].device;
         item->flags &= ~(unsigned)CASE_UNIT_SCALE;
-        item->expected = old[i].expected;
-        item->value[GEMM_M] = old[i].m;
-        item->misaligned_buffer = old[i].misaligned, item->misalignment = 1;
+        item->expected = other[i].expected;
+        item->value[GEMM_M] = other[i].m;
+        if (other[i].dtype) item->value[GEMM_DTYPE_IN] = DTYPE_F32;
+        item->misaligned_buffer = other[i].misaligned, item->misalignment = 1;
     }
     return count;
 }
@@ -159,12 +163,12 @@ static int cases(struct lesson_case *cases, int capacity)
     int count = gemm_cases(&f16, cases, 0, capacity);
     count = fewer(cases, 0, count, 3, 1);
     count = own_cases(&f16, cases, count, capacity);
-    count = old_devices(&f16, cases, count, capacity);
+    count = other_devices(&f16, cases, count, capacity);
     int first = count;
     count = gemm_cases(&bf16, cases, count, capacity);
     count = fewer(cases, first, count, 6, 3);
     count = own_cases(&bf16, cases, count, capacity);
-    return old_devices(&bf16, cases, count, capacity);
+    return other_devices(&bf16, cases, count, capacity);
 }
 
 const struct lesson lesson_15_hopper_gemm = {

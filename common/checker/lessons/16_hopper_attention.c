@@ -132,12 +132,15 @@ static int add_own(const char *part, const struct own_case *rows, size_t row_cou
 }
 
 /* A device that has no such instructions: nothing is launched, and of two faults the architecture comes last. */
-static int add_old_device(const char *part, struct lesson_case *cases, int count, int capacity)
+static int add_other_devices(const char *part, struct lesson_case *cases, int count, int capacity)
 {
     static const struct {
         const char *like, *name;
-    } rows[] = {{"square_64", "old_device"}, {"head_dim_32", "old_device_and_head_dim_32"}};
-    for (int i = 0; i < 2 && count < capacity; i++) {
+        unsigned device;
+    } rows[] = {{"square_64", "old_device", CASE_OLD_DEVICE},
+                {"head_dim_32", "old_device_and_head_dim_32", CASE_OLD_DEVICE},
+                {"square_64", "new_device", CASE_NEW_DEVICE}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && count < capacity; i++) {
         char like[LESSON_NAME];
         snprintf(like, sizeof like, "%s/%s", part, rows[i].like);
         struct lesson_case *item = &cases[count];
@@ -147,7 +150,7 @@ static int add_old_device(const char *part, struct lesson_case *cases, int count
         item->group = GROUP_BAD_INPUT;
         item->weight = 1;
         item->devices = ON_SIMT;
-        item->flags = CASE_OLD_DEVICE;
+        item->flags = rows[i].device;
         if (item->expected == KERNEL_OK) item->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
     }
     return count;
@@ -293,10 +296,10 @@ static int cases(struct lesson_case *cases, int capacity)
         count = attention_cases(&families[part], cases, count, capacity);
         count = add_own(families[part].name, OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
         count = fewer(cases, first, count, part == PART_BF16);
-        count = add_old_device(families[part].name, cases, count, capacity);
+        count = add_other_devices(families[part].name, cases, count, capacity);
     }
     count = add_fp8(&families[PART_FP8], cases, count, capacity);
-    count = add_old_device("fp8", cases, count, capacity);
+    count = add_other_devices("fp8", cases, count, capacity);
     static const char *const long_on_simt[] = {"f16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_prefill_8",

@@ -12,6 +12,8 @@ static const struct device_limits devices[] = {
     {75, 40, 1024, 16, 64 * 1024, 64 * 1024, 0, 4 << 20, 256},
     {80, 108, 2048, 32, 164 * 1024, 163 * 1024, 1024, 40 << 20, 5120},
     {90, 132, 2048, 32, 228 * 1024, 227 * 1024, 1024, 50 << 20, 5120},
+    {100, 148, 2048, 32, 228 * 1024, 227 * 1024, 1024, 126 << 20,
+     8192}, /* only pretended: it has other instructions */
 };
 
 static struct device_limits pretended; /* what is said while simt_pretend_multiprocessors() holds */
