@@ -13,7 +13,7 @@
 
 #ifdef __cplusplus
 
-/* nvcc includes these, and programs rely on it. */
+/* nvcc includes these, in one version or another, and programs rely on it. */
 #include <assert.h>
 #include <limits.h>
 #include <math.h>

@@ -5,6 +5,7 @@
  */
 #include "../testing.h"
 
+#include <assert.h>
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -40,7 +41,7 @@ static __constant__ const float second[4] = {5, 6, 7, 8};
 
 static __global__ void sum_kernel(float *x)
 {
-    assert(threadIdx.x < 4); /* nvcc includes its header */
+    assert(threadIdx.x < 4);
     x[threadIdx.x] = first[threadIdx.x] + second[threadIdx.x];
 }
 
