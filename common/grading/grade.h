@@ -219,7 +219,10 @@ struct grade_score {
     double points, points_max, withheld;
     size_t group_count;
     struct grade_group group[GRADE_GROUPS];
-    double speed_ratio; /**< the solution's cost over the student's, NaN if unknown */
+    double
+        speed_ratio;   /**< the solution's cost over the student's, each case as far as ::GRADE_UNUSUAL_RATIO;
+                             NaN unless it is known at every case */
+    int speed_unusual; /**< 1 if it is more than that at some case */
     enum device speed_device;
     double earned;        /**< points before late days and overrides */
     int decided;          /**< 1 if it is graded, or its points were set by hand */

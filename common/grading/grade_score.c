@@ -8,7 +8,10 @@
  *   earned and nothing was found in any of its cases.
  * - Speed: the solution's cost over the student's, at each of the cases that are measured, from nothing at
  *   `speed_none` to everything at `speed_full`. A wrong result earns nothing, and half where other values of its
- *   part are wrong; a measurement that cannot be relied on is withheld: neither given nor refused.
+ *   part are wrong; a measurement that cannot be relied on is withheld: neither given nor refused. So is a ratio
+ *   above what the problem allows.
+ * - Rank: the mean of the ratios, none of them taken for more than ::GRADE_UNUSUAL_RATIO, so that a few absurd ones
+ *   do not lift it; and only where there is one of each case, so that nobody chooses the cases.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -198,13 +201,22 @@ static double ratio_of(enum device device, const struct grade_measure *solution,
         }
         return *why ? NAN : best / student->time_us;
     }
+    int limited = solution->sectors * SECTOR_BYTES >= solution->min_bytes;
     if (!(student->sectors > 0) || !(solution->sectors > 0)) {
         *why = "there are no counters";
-    } else if (student->sectors * SECTOR_BYTES < student->min_bytes &&
-               solution->sectors * SECTOR_BYTES >= solution->min_bytes) {
+    } else if (limited && student->sectors * SECTOR_BYTES < student->min_bytes) {
         *why = "fewer sectors were counted than the data have";
+    } else if (!limited && solution->sectors > GRADE_UNUSUAL_RATIO * student->sectors) {
+        *why = "nothing says how few sectors there may be, and these are less than half of the solution's";
     }
     return *why ? NAN : solution->sectors / student->sectors;
+}
+
+/* What a case counts for in the ranking, and whether a person should look at it. */
+static double ranked_ratio(double ratio, int *unusual)
+{
+    *unusual |= ratio > GRADE_UNUSUAL_RATIO;
+    return fmin(ratio, GRADE_UNUSUAL_RATIO);
 }
 
 static double share_of(const struct grade_lesson *lesson, double ratio)
@@ -248,13 +260,13 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
         double share = share_of(lesson, ratio) * (half ? 0.5 : 1.0);
         group->points += worth * share;
         group->failed += share < 1;
-        ratios += half ? 0 : ratio;
+        if (!half) ratios += ranked_ratio(ratio, &score->speed_unusual);
         known += !half;
         text_print(&group->note, "%s%s: %.2f of the solution's speed%s%s", between, theirs->test_case, ratio,
                    ratio > GRADE_UNUSUAL_RATIO ? ", which is unusual" : "",
                    half ? ", which counts half, since some values of this part are wrong" : "");
     }
-    if (known > 0) score->speed_ratio = ratios / (double)known;
+    if (known > 0 && known == solution->measure_count) score->speed_ratio = ratios / (double)known;
 }
 
 static void add_speed(const struct grade_book *book, const struct grade_lesson *lesson,

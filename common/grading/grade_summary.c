@@ -141,6 +141,7 @@ static void put_distribution(const struct grade_book *book, const struct grade_s
 struct ranked {
     const struct grade_sheet *sheet;
     double ratio;
+    int unusual;
     enum device device;
 };
 
@@ -157,8 +158,7 @@ static void put_ranked(const struct ranked *ranked, size_t first, size_t last, s
     for (size_t i = first; i < last; i++) {
         text_print(out, "%s%.2f× ", i > first ? "<br>" : "", ranked[i].ratio);
         put_xml(out, ranked[i].sheet->shown);
-        if (ranked[i].ratio > GRADE_UNUSUAL_RATIO)
-            text_print(out, " <strong>(unusual: read the file)</strong>");
+        if (ranked[i].unusual) text_print(out, " <strong>(unusual: read the file)</strong>");
     }
     text_print(out, last > first ? "</td>" : "–</td>");
 }
@@ -166,19 +166,24 @@ static void put_ranked(const struct ranked *ranked, size_t first, size_t last, s
 static void put_speeds(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     struct ranked *ranked = must_allocate((book->student_count + 1) * sizeof *ranked);
-    text_print(out,
-               "<h2 id=\"speed\">Fastest and slowest kernels</h2>\n<div class=\"wide\"><table>\n"
-               "<caption>Right results only. 1× is the course's solution in the same run: its time over the "
-               "student's on a GPU, its memory sectors over the student's on the software device; the mean "
-               "over the lesson's measured cases.</caption>\n<thead><tr><th scope=\"col\">lesson</th>"
-               "<th scope=\"col\">measured</th><th scope=\"col\">median</th><th scope=\"col\">fastest</th>"
-               "<th scope=\"col\">slowest</th></tr></thead>\n<tbody>\n");
+    text_print(
+        out,
+        "<h2 id=\"speed\">Fastest and slowest kernels</h2>\n<div class=\"wide\"><table>\n"
+        "<caption>Right results only. 1× is the course's solution in the same run: its time over the "
+        "student's on a GPU, its memory sectors over the student's on the software device; the mean "
+        "over all of the lesson's measured cases, each of which counts for %.0f× at the most. Who has a "
+        "wrong result, or a time that is withheld, at one of them is not here.</caption>\n<thead><tr><th "
+        "scope=\"col\">lesson</th>"
+        "<th scope=\"col\">measured</th><th scope=\"col\">median</th><th scope=\"col\">fastest</th>"
+        "<th scope=\"col\">slowest</th></tr></thead>\n<tbody>\n",
+        GRADE_UNUSUAL_RATIO);
     for (size_t i = 0; i < book->lesson_count; i++) {
         size_t count = 0;
         for (size_t s = 0; s < book->student_count; s++) {
             const struct grade_score *score = &sheets[s].scores[i];
             if (!(score->speed_ratio > 0)) continue;
-            ranked[count++] = (struct ranked){&sheets[s], score->speed_ratio, score->speed_device};
+            ranked[count++] =
+                (struct ranked){&sheets[s], score->speed_ratio, score->speed_unusual, score->speed_device};
         }
         if (count) qsort(ranked, count, sizeof *ranked, by_ratio);
         text_print(out, "<tr><th scope=\"row\">%s</th><td>", book->lessons[i].name);

@@ -571,6 +571,50 @@ static void test_withheld(struct grade_book *book)
     alice->measures[0].sectors = 1250;
 }
 
+static double rank_of(const struct grade_book *book, int *unusual)
+{
+    struct grade_score score;
+    grade_score(book, "alice", &book->lessons[0], &score);
+    double ratio = score.speed_ratio;
+    *unusual = score.speed_unusual;
+    grade_score_free(&score);
+    return ratio;
+}
+
+/* Neither one absurd case nor a choice of cases lifts a kernel in the ranking. */
+static void test_ranked(struct grade_book *book)
+{
+    int unusual;
+    double withheld;
+    struct grade_result *both[2] = {
+        (struct grade_result *)grade_book_find(book, "", "01_alpha", DEVICE_SIMT),
+        (struct grade_result *)grade_book_find(book, "alice", "01_alpha", DEVICE_SIMT)};
+    for (int i = 0; i < 2; i++) {
+        add_row(both[i], "two", "speed", "PASS", 0, 0, "", "");
+        add_measure(both[i], both[i]->rows[3].test_case, 1000);
+    }
+    struct grade_measure *slow = &both[1]->measures[0], *fast = &both[1]->measures[1];
+    slow->sectors = 2000; /* half of the solution's speed, and no points */
+    EXPECT(fabs(rank_of(book, &unusual) - 0.75) < 1e-12 && !unusual);
+    fast->sectors = 100; /* all that the data allow: ten times */
+    EXPECT(fabs(rank_of(book, &unusual) - (0.5 + 2.0) / 2) < 1e-12 && unusual);
+    EXPECT(fabs(speed_of(book, &withheld) - 10) < 1e-9 && withheld == 0);
+    fast->sectors = 99;
+    EXPECT(isnan(rank_of(book, &unusual)) && !unusual);
+    EXPECT(speed_of(book, &withheld) == 0 && withheld == 10);
+    fast->sectors = 1000;
+    both[1]->rows[2].state = "FAIL"; /* the slow one is left out: no rank by the other alone */
+    EXPECT(isnan(rank_of(book, &unusual)));
+    both[1]->rows[2].state = "PASS";
+    both[0]->measures[1].min_bytes = fast->min_bytes = 1e6; /* more than the solution moves: says nothing */
+    fast->sectors = 501;
+    EXPECT(rank_of(book, &unusual) > 0 && speed_of(book, &withheld) > 0 && withheld == 0);
+    fast->sectors = 499;
+    EXPECT(isnan(rank_of(book, &unusual)) && speed_of(book, &withheld) == 0 && withheld == 10);
+    for (int i = 0; i < 2; i++) both[i]->row_count--, both[i]->measure_count--;
+    slow->sectors = 1250;
+}
+
 /* The solution fails on this device: nobody's verdict there counts. */
 static void test_unsound(struct grade_book *book)
 {
@@ -866,6 +910,7 @@ int main(int count, char **words)
     make_class(&book);
     test_points(&book);
     test_withheld(&book);
+    test_ranked(&book);
     test_unsound(&book);
     test_lines(&book);
     test_times();
