@@ -405,6 +405,8 @@ void simt_device_keep(void *pointer, size_t bytes, enum simt_kept kept);
 ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_kept *kept);
 /** @brief Copies initialised/uninitialised state along with a device-to-device copy. */
 void simt_device_copied(void *to, const void *from, size_t bytes);
+/** @brief Tells the counters that device memory was copied to @p to: reads of constants so filled may count (SIMT_TRAFFIC). */
+void simt_counters_see_copy(const void *to);
 /** @brief First byte of the range never written, or -1: a device-to-host copy of it is an uninitialized-read. */
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes);
 /** @brief 1 if somebody wrote some byte of the range. */

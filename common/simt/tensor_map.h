@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-enum { TENSOR_RANK = 5, TENSOR_MAP_BYTES = 128, TENSOR_MAP_ALIGNMENT = 64 };
+enum { TENSOR_RANK = 5, TENSOR_MAP_BYTES = 128, TENSOR_MAP_ALIGNMENT = 64, MOST_BOX = 256, MOST_STEP = 8 };
+#define STRIDE_LIMIT (UINT64_C(1) << 40)
 #define TENSOR_MAP_MARK UINT64_C(0x70616d5f74746d73)
 
 /** @brief A box of a tensor of global memory. Axis 0 has the elements that lie side by side. */

@@ -34,11 +34,12 @@ static void make_environment(enum sandbox_isolation isolation, const char *count
     static char entry[PATH_BYTES];
     size_t count = 0;
     for (const char *const *given = sandbox_environment(isolation);
-         *given != NULL && count < VARIABLES_MOST - 2; given++)
+         *given != NULL && count < VARIABLES_MOST - 3; given++)
         if (strncmp(*given, "SIMT_COUNTERS=", 14) != 0) list[count++] = *given;
     if (counters != NULL) {
         snprintf(entry, sizeof entry, "SIMT_COUNTERS=%s", counters);
         list[count++] = entry;
+        list[count++] = "SIMT_TRAFFIC=all"; /* nobody reads unseen by reading in another way */
     }
     list[count] = NULL;
 }

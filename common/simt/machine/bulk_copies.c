@@ -326,6 +326,28 @@ static void check_shared(const struct bulk *b, void *shared, int access)
     simt_check(shared, b->what.bytes, access | ACCESS_COPY | ACCESS_BULK, false, b->what.pc);
 }
 
+static __thread uintptr_t latest_sector; /* the sector of the piece before, which this one may begin in */
+
+static void count_piece(const struct bulk *b, char *shared, char *global, size_t bytes)
+{
+    struct counters *c = &simt_tls_worker->result->counters;
+    (void)shared;
+    if (global == NULL) return;
+    for (uintptr_t sector = (uintptr_t)global / 32; sector <= ((uintptr_t)global + bytes - 1) / 32;
+         sector++) {
+        if (sector != latest_sector) ++*(b->kind == LOAD ? &c->load_sectors : &c->store_sectors);
+        latest_sector = sector;
+    }
+}
+
+/* A profiler counts the loads and stores of warps: what goes another way is none of them, and still is traffic. */
+static void count_sides(const struct worker *w, const struct bulk *b)
+{
+    if (!w->counting || !simt_settings.all_traffic) return;
+    latest_sector = 0;
+    if (b->kind == STORE || (b->kind == LOAD && b->first)) for_pieces(b, count_piece);
+}
+
 static void check_sides(struct worker *w, const struct bulk *b)
 {
     const bool counting = w->counting;
@@ -382,6 +404,24 @@ static void check_map(struct worker *w, const struct bulk *b)
     simt_refuse(w, "tensor-map", map, sizeof b->map, SIMT_READ, b->what.pc, remark);
 }
 
+/* A map is 128 bytes that a program may have written itself. Those of cuTensorMapEncodeTiled are like this; any other would
+ * lead a copy out of what was checked: a swizzle beyond its row, an axis that there is not, a step of nothing. */
+static bool is_encoded(const struct tensor_map *m)
+{
+    const unsigned inner = (unsigned)m->box[0] * m->bytes;
+    if (m->rank == 0 || m->rank > TENSOR_RANK) return false;
+    if (m->bytes == 0 || m->bytes > 8 || (m->bytes & (m->bytes - 1)) != 0) return false;
+    if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128) return false;
+    if (inner == 0 || inner % 16 != 0 || (m->swizzle != 0 && inner > m->swizzle) || m->base % 16 != 0)
+        return false;
+    for (unsigned axis = 0; axis < m->rank; axis++) {
+        if (m->box[axis] == 0 || m->box[axis] > MOST_BOX || m->step[axis] == 0 || m->step[axis] > MOST_STEP)
+            return false;
+        if (axis > 0 && (m->stride[axis - 1] % 16 != 0 || m->stride[axis - 1] >= STRIDE_LIMIT)) return false;
+    }
+    return true;
+}
+
 /* Copies the tensor map, which may lie in any memory, and holds the instruction against it. */
 static void take_map(struct worker *w, const struct simt_site *site, struct bulk *b)
 {
@@ -389,7 +429,7 @@ static void take_map(struct worker *w, const struct simt_site *site, struct bulk
     if (map == NULL) return;
     check_map(w, b);
     memcpy(&b->map, map, sizeof b->map);
-    if (b->map.mark != TENSOR_MAP_MARK)
+    if (b->map.mark != TENSOR_MAP_MARK || !is_encoded(&b->map))
         simt_stop(
             site, "unsupported",
             "%s: no tensor map lies at the address; cuTensorMapEncodeTiled makes one, and the kernel takes "
@@ -421,6 +461,7 @@ static void issue_to(struct worker *w, struct bulk *b)
     if (b->kind != ARRIVAL) check_sides(b->issuer, b);
     simt_new_tick(b->issuer, b->issuer->warp);
     if (w->over) return; /* that was found */
+    count_sides(b->issuer, b);
     if (b->mbarrier != NULL) {
         b->mbarrier->in_flight++;
         b->mbarrier->issuer = w == b->issuer ? b->thread : simt_foreign_actor(b->issuer, b->thread);

@@ -24,13 +24,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what goes other ways ----------------------------------------------------------------------------- */
+
+static bool constants_hold_data;
+
+void simt_counters_see_copy(const void *to)
+{
+    constants_hold_data |= simt_settings.all_traffic && simt_image_constant((uintptr_t)to);
+}
+
 /* ---- logging ------------------------------------------------------------------------------------------ */
 
 void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
                 const void *pc)
 {
     const unsigned lane = w->thread_index % WARP_LANES;
-    if (place == PLACE_DATA && simt_image_constant(address)) return; /* has a cache of its own */
+    if (place == PLACE_DATA && simt_image_constant(address) && !constants_hold_data)
+        return; /* has a cache of its own */
     /* A struct that the compiler copies as a whole is aligned to less than its size: 4 bytes, as a rule. */
     const size_t widest = access & ACCESS_WHOLE ? 4 : 16;
     do {

@@ -102,6 +102,11 @@ __attribute__((constructor)) static void read_settings(void)
     }
     text = getenv("SIMT_COUNTERS");
     if (text != NULL && *text != '\0') simt_settings.counters = text;
+    if ((text = getenv("SIMT_TRAFFIC")) != NULL) {
+        simt_settings.all_traffic = strcmp(text, "all") == 0;
+        if (!simt_settings.all_traffic && strcmp(text, "profiled") != 0)
+            simt_die("SIMT_TRAFFIC is \"%s\"; it must be profiled or all.", text);
+    }
 }
 
 static bool sealed;

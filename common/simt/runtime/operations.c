@@ -82,7 +82,9 @@ static void perform_copy(const struct operation *operation)
         promises_see_write(operation, to, c->width);
         memmove(to, from, c->width);
         if (c->kind == cudaMemcpyHostToDevice) simt_device_written(to, c->width);
-        if (c->kind == cudaMemcpyDeviceToDevice) simt_device_copied(to, from, c->width);
+        if (c->kind != cudaMemcpyDeviceToDevice) continue;
+        simt_device_copied(to, from, c->width);
+        simt_counters_see_copy(to);
     }
 }
 

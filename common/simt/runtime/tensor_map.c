@@ -12,9 +12,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LEAST_CAPABILITY = 90, ALIGNMENT = 16, MOST_BOX = 256, MOST_STEP = 8 };
+enum { LEAST_CAPABILITY = 90, ALIGNMENT = 16 };
 #define MOST_SIZE (UINT64_C(1) << 32)
-#define STRIDE_LIMIT (UINT64_C(1) << 40)
 
 static CUresult refuse(struct simt_site site, const char *what)
 {
