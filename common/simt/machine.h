@@ -134,6 +134,22 @@ struct simt_extent simt_declared_cluster(const char *kernel, const void *functio
  *         form of @p kernel (0 if none are found). */
 size_t simt_static_shared_bytes(const char *kernel, const void *function);
 
+/* ---- several devices ------------------------------------------------------------------------------------- */
+
+enum { SIMT_MOST_DEVICES = 16 };
+/** @brief How many devices there are: SIMT_DEVICES. */
+int simt_device_count(void);
+/** @brief Which one the calling host thread means where it names none; 0 at first. */
+int simt_current_device(void);
+void simt_set_current_device(int device);
+/** @brief The next operation is @p device's: its variables come in. One operation at a time. */
+void simt_use_device(int device);
+/** @brief Whether kernels of @p device may use memory of @p peer. */
+int simt_peer_is_enabled(int device, int peer);
+void simt_peer_enable(int device, int peer, int enable);
+/** @brief Whose memory @p pointer points to; -1: no device's. */
+int simt_device_of(const void *pointer);
+
 /* ---- meeting points -------------------------------------------------------------------------------------- */
 
 enum simt_vote {
@@ -385,7 +401,7 @@ void simt_lead_next_allocation(size_t bytes);
 void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes);
 /** @brief 0, or -1 if @p pointer is not the start of a live allocation. */
 int simt_device_free(void *pointer);
-/** @brief Frees everything (cudaDeviceReset). Live allocations are reported as leaks. */
+/** @brief Frees everything of the current device (cudaDeviceReset). Live allocations are reported as leaks. */
 void simt_device_reset(void);
 /** @brief 1 if [pointer, pointer + bytes) lies wholly in one live device allocation or `__device__` variable. */
 int simt_device_contains(const void *pointer, size_t bytes);

@@ -3,7 +3,8 @@
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
-# A program that includes hopper.h, or has wgmma, runs with SIMT_ASYNC=early, too. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# A line `// with: NAME=VALUE` sets a variable of the environment. A program that includes hopper.h, or has wgmma, runs with
+# SIMT_ASYNC=early, too. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -13,6 +14,10 @@ foreach(name SIMTCC SOURCE WORKDIR)
     endif()
 endforeach()
 
+file(STRINGS "${SOURCE}" with REGEX "^// with: [A-Z_]+=[a-z:0-9]+$" LIMIT_COUNT 1)
+if(with MATCHES "^// with: ([A-Z_]+)=(.*)$")
+    set(ENV{${CMAKE_MATCH_1}} "${CMAKE_MATCH_2}")
+endif()
 get_filename_component(name "${SOURCE}" NAME_WE)
 set(program "${WORKDIR}/${name}")
 file(MAKE_DIRECTORY "${WORKDIR}")

@@ -6,6 +6,7 @@
  * memory rests in quarantine, so that a use after free is seen, and goes back in the order of freeing.
  */
 #include "arena.h"
+#include "devices.h"
 #include "findings.h"
 #include "image.h"
 #include "lines.h"
@@ -35,6 +36,7 @@ struct extent {
     enum state state;
     unsigned long freed; /* when */
     bool host_too;       /* the host may touch it */
+    int device;          /* whose it is */
     char *what;
     struct simt_site site;
     struct simt_shape shape; /* element_bytes 0: unknown */
@@ -306,6 +308,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
         live_bytes += span;
         if (heap_rests) give_back(user_start(e), bytes);
         e->host_too = host_too;
+        e->device = simt_tls_worker != NULL ? simt_working_device() : simt_current_device();
         if (host_too) mark_written(user_start(e), bytes, true);
         pointer = (char *)ARENA_BASE + user_start(e);
     }
@@ -380,6 +383,16 @@ bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t
     }
     pthread_mutex_unlock(&lock);
     return live;
+}
+
+int simt_device_of(const void *pointer)
+{
+    if (!simt_is_device_pointer(pointer)) return -1;
+    pthread_mutex_lock(&lock);
+    const size_t i = covering((uintptr_t)pointer - ARENA_BASE);
+    const int device = i < extents.count && extent_at(i)->state != STATE_FREE ? extent_at(i)->device : -1;
+    pthread_mutex_unlock(&lock);
+    return device;
 }
 
 size_t simt_arena_heap_bytes(const void *pointer)
@@ -503,9 +516,11 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
 static void describe_site(const struct extent *e, char *text, size_t size)
 {
     text[0] = '\0';
+    int used = 0;
+    if (simt_device_count() > 1) used = snprintf(text, size, " of device %d", e->device);
     if (e->site.file == NULL) return;
     struct simt_site site = simt_site_found(&e->site);
-    snprintf(text, size, " made at %s:%d", simt_short_path(site.file), site.line);
+    snprintf(text + used, size - (size_t)used, " made at %s:%d", simt_short_path(site.file), site.line);
 }
 
 /* The name of an allocation: a variable if the caller knew one. */
@@ -614,7 +629,8 @@ void simt_report_leaks_with(void (*report)(void))
     pthread_mutex_unlock(&lock);
 }
 
-static void report_leaks(void)
+/* Of one device, or of all (-1). */
+static void report_leaks(int device)
 {
     const struct extent *first = NULL;
     size_t count = 0, bytes = 0;
@@ -623,6 +639,7 @@ static void report_leaks(void)
         const struct extent *e = extent_at(i);
         if (e->state != STATE_LIVE || e->owner != getpid() || is_heap(e))
             continue; /* a parent's memory is the parent's */
+        if (device >= 0 && e->device != device) continue;
         if (e->host_too && strcmp(e->what, "cudaMallocManaged") != 0) continue; /* pinned: the host's */
         if (first == NULL) first = e;
         count++;
@@ -641,10 +658,12 @@ static void report_leaks(void)
 
 void simt_device_reset(void)
 {
-    report_leaks();
+    const int device = simt_current_device();
+    report_leaks(device);
+    for (int peer = 0; peer < simt_device_count(); peer++) simt_peer_enable(device, peer, 0);
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < extents.count; i++)
-        if (extent_at(i)->state == STATE_LIVE) rest(extent_at(i));
+        if (extent_at(i)->state == STATE_LIVE && extent_at(i)->device == device) rest(extent_at(i));
     pthread_mutex_unlock(&lock);
 }
 
@@ -656,7 +675,7 @@ extern void __gcov_dump(void) __attribute__((weak));
 
 __attribute__((destructor)) static void end_process(void)
 {
-    report_leaks();
+    report_leaks(-1);
     if (simt_finding_count() == 0) return;
     fflush(NULL);
     if (__gcov_dump) __gcov_dump();

@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "cells.h"
 #include "counters.h"
+#include "devices.h"
 #include "distant.h"
 #include "finding.h"
 #include "image.h"
@@ -25,6 +26,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,14 +42,17 @@ static const char *const OTHERS_LOCAL =
 static const char *const LOCAL_NEEDS_ALIGNMENT =
     "in local memory, an array that is read or written 16 bytes at a time, as float4, needs alignas(16)";
 
-void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
-                 const void *pc, const char *remark)
+/* Takes @p detail. */
+static __attribute__((noreturn)) void refuse(struct worker *w, const char *kind, uintptr_t address,
+                                             size_t bytes, int access, const void *pc, const char *remark,
+                                             char *detail)
 {
     struct finding f = {.kind = kind,
                         .place = simt_place_of(w, address),
                         .bytes = (uint32_t)bytes,
                         .where = address,
                         .remark = remark,
+                        .detail = detail,
                         .seen = 1};
     const struct worker *owner = w->cluster != NULL ? simt_owner_of(w, address) : NULL;
     if (owner != NULL && owner != w) {
@@ -62,6 +68,12 @@ void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t b
                                 (uint8_t)(access & ACCESS_KINDS), NULL};
     simt_found(w, &f);
     simt_abandon(w, strcmp(kind, "misaligned") == 0 ? 716 : strcmp(kind, "deadlock") == 0 ? 702 : 700);
+}
+
+void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
+                 const void *pc, const char *remark)
+{
+    refuse(w, kind, address, bytes, access, pc, remark, NULL);
 }
 
 void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
@@ -81,12 +93,30 @@ static bool in_live_range(const struct worker *w, uintptr_t offset, size_t bytes
     return false;
 }
 
+static const char *const NO_PEER_ACCESS =
+    "let the kernel's device reach it by cudaDeviceEnablePeerAccess, or copy it by cudaMemcpyPeerAsync";
+
+/* A kernel may use memory of another device if its own was given access to it; managed and pinned memory always. */
+static void check_device(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+{
+    const int mine = simt_working_device(), whose = simt_device_of((void *)address);
+    if (whose == mine || simt_arena_host_may(address - ARENA_BASE) || simt_peer_is_enabled(mine, whose))
+        return;
+    enum { SENTENCE = 120 };
+    char *detail = malloc(SENTENCE);
+    if (detail != NULL)
+        snprintf(detail, SENTENCE, "the kernel runs on device %d, and this is memory of device %d", mine,
+                 whose);
+    refuse(w, "wrong-device", address, bytes, access, pc, NO_PEER_ACCESS, detail);
+}
+
 static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     const uintptr_t offset = address - ARENA_BASE;
     struct range range;
     if (in_live_range(w, offset, bytes)) return;
     if (simt_arena_live(offset, bytes, &range.start, &range.end)) {
+        if (simt_settings.devices > 1) check_device(w, address, bytes, access, pc);
         w->live[w->next_live++ % LIVE_RANGES] = range;
         return;
     }

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct settings simt_settings = {.workers = 1, .check = true, .sample = 1, .device = 90};
+struct settings simt_settings = {.workers = 1, .check = true, .sample = 1, .device = 90, .devices = 1};
 
 void simt_die(const char *format, ...)
 {
@@ -79,6 +79,13 @@ __attribute__((constructor)) static void read_settings(void)
         if (workers < 1 || workers > 256)
             simt_die("SIMT_WORKERS is \"%s\"; it must be a number of OS threads from 1 to 256.", text);
         simt_settings.workers = (int)workers;
+    }
+    if ((text = getenv("SIMT_DEVICES")) != NULL) {
+        long long devices = number(text);
+        if (devices < 1 || devices > SIMT_MOST_DEVICES)
+            simt_die("SIMT_DEVICES is \"%s\"; it must be a number of devices from 1 to %d.", text,
+                     SIMT_MOST_DEVICES);
+        simt_settings.devices = (int)devices;
     }
     if ((text = getenv("SIMT_ORDER")) != NULL) read_order(text);
     if ((text = getenv("SIMT_DEVICE")) != NULL) read_device(text);

@@ -20,6 +20,7 @@ struct __attribute__((aligned(4096))) settings { /* a page of their own, see sim
     bool early;           /**< asynchronous operations happen as soon as they may; else as late */
     bool all;             /**< kinds that seldom matter are reported, too */
     int device;           /**< 75, 80 or 90 */
+    int devices;          /**< how many there are */
     const char *counters; /**< file name, "-", or NULL */
     bool all_traffic;     /**< counters have what goes other ways than loads and stores, too */
 };

@@ -22,6 +22,7 @@
  *     finding.c phases.c early.c       what was found; fences; launches that overlap
  *     clocks.c                         ... and what threads know of each other by mbarriers
  *     worker.c                         what runs now
+ *     devices.c                        several devices
  *     image.c lines.c names.c          the program's own file, lines and names of the source
  *     fiber.c settings.c tools.c       stacks, the environment, memory and numbers
  *

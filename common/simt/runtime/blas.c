@@ -361,7 +361,7 @@ static cublasStatus_t run_product(struct simt_site site, const struct product *p
     if (p->m == 0 || p->n == 0) return CUBLAS_STATUS_SUCCESS;
     if (!operand_is_good(site, a, 1) || !operand_is_good(site, b, 1) ||
         !operand_is_good(site, c, p->beta != 0)) {
-        runtime_lose(cudaErrorIllegalAddress);
+        runtime_lose(simt_current_device(), cudaErrorIllegalAddress);
         return CUBLAS_STATUS_EXECUTION_FAILED;
     }
     void *pa = packed(a, p->in_double), *pb = packed(b, p->in_double);

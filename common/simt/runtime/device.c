@@ -43,23 +43,29 @@ void simt_pretend_capability(int capability)
     pretended_capability = capability;
 }
 
+int device_is_valid(int device)
+{
+    return device >= 0 && device < simt_device_count();
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
     if (count == NULL) return runtime_result(cudaErrorInvalidValue);
-    *count = 1;
+    *count = simt_device_count();
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
     if (device == NULL) return runtime_result(cudaErrorInvalidValue);
-    *device = 0;
+    *device = simt_current_device();
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    if (device != 0) return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
+    simt_set_current_device(device);
     return runtime_lost();
 }
 
@@ -67,7 +73,7 @@ cudaError_t cudaInitDevice(int device, unsigned int scheduling, unsigned int fla
 {
     (void)scheduling;
     (void)flags;
-    return cudaSetDevice(device);
+    return device_is_valid(device) ? runtime_device_lost(device) : runtime_result(cudaErrorInvalidDevice);
 }
 
 static unsigned int device_flags;
@@ -111,7 +117,7 @@ static void describe_common(struct cudaDeviceProp *p)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
     if (properties == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (device != 0) return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
     const struct device_limits *limits = device_limits();
     memset(properties, 0, sizeof(*properties));
     snprintf(properties->name, sizeof(properties->name), "Warpwise software device (sm_%d)",
@@ -254,25 +260,32 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer)
 {
     if (can_access == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (device != 0 || peer != 0) return runtime_result(cudaErrorInvalidDevice);
-    *can_access = 0;
+    if (!device_is_valid(device) || !device_is_valid(peer)) return runtime_result(cudaErrorInvalidDevice);
+    *can_access = device != peer;
     return cudaSuccess;
 }
 
-/* There is one device, so there are no peers: each call that names another is refused as hardware does it. */
+/* Each device can reach each other one. One's own is as little a peer as one that is not there. */
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 {
+    const int device = simt_current_device();
     RETURN_IF_LOST();
     if (flags != cudaPeerAccessDefault) return runtime_result(cudaErrorInvalidValue);
-    (void)peer; /* one's own device is as little a peer as one that is not there */
-    return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(peer) || peer == device) return runtime_result(cudaErrorInvalidDevice);
+    if (simt_peer_is_enabled(device, peer)) return runtime_result(cudaErrorPeerAccessAlreadyEnabled);
+    simt_peer_enable(device, peer, 1);
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
+    const int device = simt_current_device();
     RETURN_IF_LOST();
-    return runtime_result(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
+    if (!device_is_valid(peer)) return runtime_result(cudaErrorInvalidDevice);
+    if (!simt_peer_is_enabled(device, peer)) return runtime_result(cudaErrorPeerAccessNotEnabled);
+    simt_peer_enable(device, peer, 0);
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device, int peer)
@@ -281,19 +294,22 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribu
     if (value == NULL || attribute < cudaDevP2PAttrPerformanceRank ||
         attribute > cudaDevP2PAttrCudaArrayAccessSupported)
         return runtime_result(cudaErrorInvalidValue);
-    (void)device; /* either the same twice, or one of them is not there */
-    (void)peer;
-    return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device) || !device_is_valid(peer) || device == peer)
+        return runtime_result(cudaErrorInvalidDevice);
+    *value = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
+    return cudaSuccess;
 }
 
-static const char bus_id[] = "0000:00:00.0";
+static const char bus_id[] = "0000:00:00.0"; /* of device 0; the others count up the middle number */
+enum { BUS_NUMBER = 6 };
 
 cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
 {
     RETURN_IF_LOST();
     if (text == NULL || bytes < (int)sizeof(bus_id)) return runtime_result(cudaErrorInvalidValue);
-    if (device != 0) return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
     memcpy(text, bus_id, sizeof(bus_id));
+    text[BUS_NUMBER] = "0123456789abcdef"[device];
     return cudaSuccess;
 }
 
@@ -301,9 +317,14 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
 {
     RETURN_IF_LOST();
     if (device == NULL || text == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (strcmp(text, bus_id) != 0) return runtime_result(cudaErrorInvalidDevice);
-    *device = 0;
-    return cudaSuccess;
+    for (int i = 0; i < simt_device_count(); i++) {
+        char id[sizeof(bus_id)];
+        (void)cudaDeviceGetPCIBusId(id, sizeof(id), i);
+        if (strcmp(text, id) != 0) continue;
+        *device = i;
+        return cudaSuccess;
+    }
+    return runtime_result(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
@@ -317,7 +338,7 @@ cudaError_t cudaSetValidDevices(int *wanted, int count)
 {
     if (count > 0 && wanted == NULL) return runtime_result(cudaErrorInvalidValue);
     for (int i = 0; i < count; i++)
-        if (wanted[i] != 0) return runtime_result(cudaErrorInvalidDevice);
+        if (!device_is_valid(wanted[i])) return runtime_result(cudaErrorInvalidDevice);
     return cudaSuccess;
 }
 
@@ -368,7 +389,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 cudaError_t cudaDeviceReset(void)
 {
-    simt_device_reset();
+    simt_device_reset(); /* of the current device */
     captures_forget();
     graphs_forget();
     runtime_forget_errors();

@@ -7,7 +7,7 @@
 #include "runtime.h"
 
 static _Thread_local cudaError_t last_error = cudaSuccess;
-static atomic_int lost = cudaSuccess;
+static atomic_int lost[SIMT_MOST_DEVICES];
 
 cudaError_t runtime_result(cudaError_t error)
 {
@@ -15,20 +15,25 @@ cudaError_t runtime_result(cudaError_t error)
     return error;
 }
 
-cudaError_t runtime_lost(void)
+cudaError_t runtime_device_lost(int device)
 {
-    return (cudaError_t)atomic_load(&lost);
+    return (cudaError_t)atomic_load(&lost[device]);
 }
 
-void runtime_lose(cudaError_t error)
+cudaError_t runtime_lost(void)
+{
+    return runtime_device_lost(simt_current_device());
+}
+
+void runtime_lose(int device, cudaError_t error)
 {
     int none = cudaSuccess;
-    atomic_compare_exchange_strong(&lost, &none, (int)error);
+    atomic_compare_exchange_strong(&lost[device], &none, (int)error);
 }
 
 void runtime_forget_errors(void)
 {
-    atomic_store(&lost, cudaSuccess);
+    atomic_store(&lost[simt_current_device()], cudaSuccess);
     last_error = cudaSuccess;
 }
 

@@ -15,6 +15,7 @@
 /** A kernel whose attributes were set. */
 struct function_entry {
     const void *function;
+    int device;
     int max_dynamic; /**< -1: no opt-in */
     int carveout;
     int non_portable; /**< clusters of more than 8 blocks are allowed */
@@ -23,11 +24,12 @@ static struct function_entry *entries;
 static size_t entry_count, entry_capacity;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** The entry of @p function, made if it is not there; NULL if memory is out. The caller holds the lock. */
+/** The entry of @p function on the current device, made if it is not there; NULL if memory is out. The caller holds the lock. */
 static struct function_entry *find_or_make(const void *function)
 {
+    const int device = simt_current_device();
     for (size_t i = 0; i < entry_count; i++)
-        if (entries[i].function == function) return &entries[i];
+        if (entries[i].function == function && entries[i].device == device) return &entries[i];
     if (entry_count == entry_capacity) {
         size_t capacity = entry_capacity == 0 ? 16 : 2 * entry_capacity;
         struct function_entry *more = realloc(entries, capacity * sizeof(*more));
@@ -35,17 +37,18 @@ static struct function_entry *find_or_make(const void *function)
         entries = more;
         entry_capacity = capacity;
     }
-    entries[entry_count] = (struct function_entry){function, -1, cudaSharedmemCarveoutDefault, 0};
+    entries[entry_count] = (struct function_entry){function, device, -1, cudaSharedmemCarveoutDefault, 0};
     return &entries[entry_count++];
 }
 
 /** A copy of what is known of @p function. */
 static struct function_entry look_up(const void *function)
 {
-    struct function_entry found = {function, -1, cudaSharedmemCarveoutDefault, 0};
+    const int device = simt_current_device();
+    struct function_entry found = {function, device, -1, cudaSharedmemCarveoutDefault, 0};
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < entry_count; i++)
-        if (entries[i].function == function) found = entries[i];
+        if (entries[i].function == function && entries[i].device == device) found = entries[i];
     pthread_mutex_unlock(&lock);
     return found;
 }
@@ -54,9 +57,10 @@ static struct function_entry look_up(const void *function)
 static int largest_opt_in(void)
 {
     int largest = -1;
+    const int device = simt_current_device();
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < entry_count; i++)
-        if (entries[i].max_dynamic > largest) largest = entries[i].max_dynamic;
+        if (entries[i].device == device && entries[i].max_dynamic > largest) largest = entries[i].max_dynamic;
     pthread_mutex_unlock(&lock);
     return largest;
 }
@@ -241,7 +245,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
         simt_stop(&launch->site, "unsupported",
                   "a kernel launches the kernel %s: dynamic parallelism is not supported", launch->kernel);
     RETURN_IF_LOST();
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (!stream_is_valid(stream) || stream_device(stream) != simt_current_device())
+        return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = cudaErrorInvalidDeviceFunction;
     if (launches_kernel(launch, args_bytes))
         error = take_declared_cluster(launch) ? check_launch(launch) : cudaErrorInvalidClusterSize;
@@ -251,7 +256,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
         capture_spoil(stream);
         return runtime_result(error);
     }
-    struct operation operation = {OPERATION_LAUNCH, launch->site, stream, {.launch = {launch, args_bytes}}};
+    struct operation operation = {
+        OPERATION_LAUNCH, launch->site, stream, stream_device(stream), {.launch = {launch, args_bytes}}};
     return runtime_result(runtime_perform(&operation));
 }
 

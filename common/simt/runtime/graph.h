@@ -83,6 +83,7 @@ struct capture;
 struct CUstream_st {
     unsigned int flags;
     int priority;
+    int device;
     struct simt_site site; /**< the call that made it */
     unsigned long number;  /**< object_number() */
     struct CUstream_st *next;
@@ -96,6 +97,7 @@ enum { PROMISE_STREAMS = 16 }; /* that one call of an entry point may use */
 struct CUevent_st {
     unsigned int flags;
     int recorded;
+    int device;
     struct simt_site site;
     unsigned long number;
     struct timespec when;

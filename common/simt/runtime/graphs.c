@@ -176,8 +176,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
     RETURN_IF_LOST();
     if (!executable_is_valid(executable)) return runtime_result(cudaErrorInvalidValue);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {
-        OPERATION_GRAPH, CALLER_SITE("cudaGraphLaunch"), stream, {.graph = executable}};
+    struct operation operation = {OPERATION_GRAPH,
+                                  CALLER_SITE("cudaGraphLaunch"),
+                                  stream,
+                                  stream_device(stream),
+                                  {.graph = executable}};
     return runtime_result(runtime_perform(&operation));
 }
 

@@ -60,6 +60,16 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
     return runtime_result(*pointer != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
+/** The pool that a stream's memory comes from is that of its device. */
+static cudaError_t allocate_on(int device, void **pointer, size_t bytes, struct simt_site site)
+{
+    const int current = simt_current_device();
+    simt_set_current_device(device);
+    const cudaError_t error = allocate(pointer, bytes, site);
+    simt_set_current_device(current);
+    return error;
+}
+
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
     return allocate(pointer, bytes, CALLER_SITE("cudaMalloc"));
@@ -76,7 +86,7 @@ cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     if (capture_check_capturable(stream) != cudaSuccess)
         return runtime_refuse(CALLER_SITE("cudaMallocAsync"), "an allocation that belongs to a graph is");
-    return allocate(pointer, bytes, CALLER_SITE("cudaMallocAsync"));
+    return allocate_on(stream_device(stream), pointer, bytes, CALLER_SITE("cudaMallocAsync"));
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
@@ -281,12 +291,13 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     struct registered entry = find_pinned(pointer);
     if (entry.start != NULL || simt_host_may(pointer)) {
         attributes->type = entry.start != NULL ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
-        attributes->device = 0;
+        attributes->device = entry.is_own ? simt_current_device() : simt_device_of(pointer);
         attributes->devicePointer = entry.is_own ? NULL : (void *)pointer;
         attributes->hostPointer = (void *)pointer;
     } else if (simt_device_contains(pointer, 1)) {
         attributes->type = cudaMemoryTypeDevice;
-        attributes->device = 0;
+        const int whose = simt_device_of(pointer);
+        attributes->device = whose < 0 ? simt_current_device() : whose; /* each device has its variables */
         attributes->devicePointer = (void *)pointer;
     } else {
         attributes->hostPointer = (void *)pointer;
@@ -355,7 +366,7 @@ static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct sim
     int to_ok = !to_device(c.kind) || device_range_is_valid(site, c.to, to_bytes, "writes");
     int from_ok = !from_device(c.kind) || device_range_is_valid(site, c.from, from_bytes, "reads");
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
-    struct operation operation = {OPERATION_COPY, site, stream, {.copy = c}};
+    struct operation operation = {OPERATION_COPY, site, stream, stream_device(stream), {.copy = c}};
     return runtime_result(runtime_perform(&operation));
 }
 
@@ -376,18 +387,41 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
 }
 
+/** 1 if @p pointer is memory of @p device, as the call says; else a finding. */
+static int is_memory_of(struct simt_site site, int device, const void *pointer, const char *role)
+{
+    char what[256];
+    const int whose = simt_device_of(pointer);
+    if (whose < 0 || whose == device || simt_host_may(pointer))
+        return 1; /* copy() has a word for no memory */
+    simt_device_describe(pointer, 1, what, sizeof(what));
+    simt_finding("wrong-device", &site, "%s %s memory of device %d and calls it that of device %d: %s",
+                 site.what, role, whose, device, what);
+    return 0;
+}
+
+static cudaError_t copy_peer(struct copy_operation c, int to_device, int from_device, cudaStream_t stream,
+                             struct simt_site site)
+{
+    RETURN_IF_LOST();
+    if (!device_is_valid(to_device) || !device_is_valid(from_device))
+        return runtime_result(cudaErrorInvalidDevice);
+    if (!is_memory_of(site, to_device, c.to, "writes") || !is_memory_of(site, from_device, c.from, "reads"))
+        return runtime_result(cudaErrorInvalidValue);
+    return copy(c, stream, site);
+}
+
 cudaError_t cudaMemcpyPeer(void *to, int device, const void *from, int from_device, size_t bytes)
 {
-    if (device != 0 || from_device != 0) return runtime_result(cudaErrorInvalidDevice);
-    return copy(one_row(to, from, bytes, cudaMemcpyDeviceToDevice), NULL, CALLER_SITE("cudaMemcpyPeer"));
+    return copy_peer(one_row(to, from, bytes, cudaMemcpyDeviceToDevice), device, from_device, NULL,
+                     CALLER_SITE("cudaMemcpyPeer"));
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int device, const void *from, int from_device, size_t bytes,
                                 cudaStream_t stream)
 {
-    if (device != 0 || from_device != 0) return runtime_result(cudaErrorInvalidDevice);
-    return copy(one_row(to, from, bytes, cudaMemcpyDeviceToDevice), stream,
-                CALLER_SITE("cudaMemcpyPeerAsync"));
+    return copy_peer(one_row(to, from, bytes, cudaMemcpyDeviceToDevice), device, from_device, stream,
+                     CALLER_SITE("cudaMemcpyPeerAsync"));
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -496,7 +530,7 @@ static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_
     if (runtime_only_launches()) return cudaSuccess;
     if (!device_range_is_valid(site, s.to, (s.rows - 1) * s.pitch + s.width, "fills"))
         return runtime_result(cudaErrorInvalidValue);
-    struct operation operation = {OPERATION_SET, site, stream, {.set = s}};
+    struct operation operation = {OPERATION_SET, site, stream, stream_device(stream), {.set = s}};
     return runtime_result(runtime_perform(&operation));
 }
 

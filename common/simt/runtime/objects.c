@@ -10,7 +10,7 @@
 /* All that exist, so that a handle can be told from one that was destroyed or never made. */
 static struct CUstream_st *streams;
 static struct CUevent_st *events;
-static struct CUstream_st per_thread; /* cudaStreamPerThread: one will do, nothing overlaps */
+static struct CUstream_st per_thread[SIMT_MOST_DEVICES]; /* cudaStreamPerThread: one a device will do */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what is left ---------------------------------------------------------------------------------------- */
@@ -79,9 +79,16 @@ int stream_is_valid(cudaStream_t stream)
     return s != NULL;
 }
 
+int stream_device(cudaStream_t stream)
+{
+    if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+        return simt_current_device();
+    return stream->device;
+}
+
 struct CUstream_st *stream_behind(cudaStream_t stream)
 {
-    if (stream == cudaStreamPerThread) return &per_thread;
+    if (stream == cudaStreamPerThread) return &per_thread[simt_current_device()];
     return stream == cudaStreamLegacy ? NULL : stream;
 }
 

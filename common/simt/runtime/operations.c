@@ -102,6 +102,7 @@ static void perform_set(const struct operation *operation)
  * between, in whatever stream, counts as if it waited for all of it. */
 static struct simt_overlap running;
 static cudaStream_t running_in;
+static int running_on; /* the device, as default streams have the same handle */
 
 void runtime_settled(void)
 {
@@ -109,12 +110,13 @@ void runtime_settled(void)
 }
 
 /** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
-static void perform_launch(const struct simt_launch *launch, cudaStream_t stream)
+static void perform_launch(const struct operation *operation)
 {
-    if (stream != running_in) runtime_settled();
-    running_in = stream;
-    int error = simt_run_behind(launch, &running);
-    if (error != 0) runtime_lose((cudaError_t)error);
+    if (operation->stream != running_in || operation->device != running_on) runtime_settled();
+    running_in = operation->stream;
+    running_on = operation->device;
+    int error = simt_run_behind(operation->as.launch.launch, &running);
+    if (error != 0) runtime_lose(operation->device, (cudaError_t)error);
 }
 
 static void replay(cudaGraphExec_t executable);
@@ -122,9 +124,10 @@ static void replay(cudaGraphExec_t executable);
 static void carry_out(const struct operation *operation)
 {
     if (operation->kind != OPERATION_LAUNCH) runtime_settled();
+    simt_use_device(operation->device);
     switch (operation->kind) {
     case OPERATION_LAUNCH:
-        perform_launch(operation->as.launch.launch, operation->stream);
+        perform_launch(operation);
         break;
     case OPERATION_COPY:
         perform_copy(operation);
@@ -151,12 +154,13 @@ static void carry_out(const struct operation *operation)
 static void replay(cudaGraphExec_t executable)
 {
     const struct node_set *nodes = &executable->graph->nodes;
-    for (size_t i = 0; i < nodes->count && runtime_lost() == cudaSuccess; i++) {
+    for (size_t i = 0; i < nodes->count; i++) {
         const struct operation *operation = &nodes->nodes[i]->operation;
+        if (runtime_device_lost(operation->device) != cudaSuccess) break;
         if (operation_ranges_are_valid(operation))
             carry_out(operation);
         else
-            runtime_lose(cudaErrorIllegalAddress);
+            runtime_lose(operation->device, cudaErrorIllegalAddress);
     }
 }
 

@@ -1,27 +1,29 @@
 /**
  * @file pools.c
- * @brief The device's one memory pool, where cudaMallocAsync takes memory; and advice on memory, which changes nothing here.
+ * @brief A device's one memory pool, where cudaMallocAsync takes memory; and advice on memory, which changes nothing here.
  */
 #include "graph.h"
 
 /* ---- the pool ------------------------------------------------------------------------------------------ */
 
 /* Never looked into: its address is the handle. */
-static char default_pool;
+static char default_pool[SIMT_MOST_DEVICES];
 static unsigned long long release_threshold;
 static int may_reuse[3] = {1, 1, 1};
 
 int pool_is_valid(cudaMemPool_t pool)
 {
-    return (const char *)pool == &default_pool;
+    for (int device = 0; device < simt_device_count(); device++)
+        if ((const char *)pool == &default_pool[device]) return 1;
+    return 0;
 }
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
 {
     RETURN_IF_LOST();
     if (pool == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (device != 0) return runtime_result(cudaErrorInvalidDevice);
-    *pool = (cudaMemPool_t)(void *)&default_pool;
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
+    *pool = (cudaMemPool_t)(void *)&default_pool[device];
     return cudaSuccess;
 }
 
@@ -33,7 +35,7 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     RETURN_IF_LOST();
-    if (device != 0) return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
     return runtime_result(pool_is_valid(pool) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -83,7 +85,7 @@ static cudaError_t check_managed(const void *pointer, size_t bytes, struct cudaM
     RETURN_IF_LOST();
     if (pointer == NULL || bytes == 0 || !simt_host_may(pointer) || !simt_device_contains(pointer, bytes))
         return runtime_result(cudaErrorInvalidValue);
-    if (location.type == cudaMemLocationTypeDevice && location.id != 0)
+    if (location.type == cudaMemLocationTypeDevice && !device_is_valid(location.id))
         return runtime_result(cudaErrorInvalidDevice);
     return cudaSuccess;
 }

@@ -16,9 +16,10 @@
 
 /** @brief Remembers @p error as the thread's last error, if it is one, and returns it. */
 cudaError_t runtime_result(cudaError_t error);
-/** @brief After a fault in a kernel every call gives the same error until cudaDeviceReset. */
+/** @brief After a fault in a kernel every call for the current device gives the same error until cudaDeviceReset. */
 cudaError_t runtime_lost(void);
-void runtime_lose(cudaError_t error);
+cudaError_t runtime_device_lost(int device);
+void runtime_lose(int device, cudaError_t error);
 void runtime_forget_errors(void);
 
 /** @brief First line of every call that reaches the device. */
@@ -100,6 +101,7 @@ struct operation {
     enum operation_kind kind;
     struct simt_site site;
     cudaStream_t stream;
+    int device; /**< the stream's */
     union {
         struct launch_operation launch;
         struct copy_operation copy;
@@ -116,10 +118,14 @@ cudaError_t runtime_perform(const struct operation *operation);
 /** @brief The host waited, or asked and was told so: all launches are over. */
 void runtime_settled(void);
 
-/** @brief 1 if @p pool is the device's. */
+/** @brief 1 if there is a device of that number. */
+int device_is_valid(int device);
+/** @brief 1 if @p pool is a device's. */
 int pool_is_valid(cudaMemPool_t pool);
 /** @brief 1 if @p stream is the default stream or one that exists. */
 int stream_is_valid(cudaStream_t stream);
+/** @brief The device of a valid stream; default streams are the current device's. */
+int stream_device(cudaStream_t stream);
 void event_record_now(cudaEvent_t event);
 
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */

@@ -24,6 +24,7 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int p
     struct CUstream_st *s = calloc(1, sizeof(*s));
     if (s == NULL) return runtime_result(cudaErrorMemoryAllocation);
     s->flags = flags;
+    s->device = simt_current_device();
     s->site = site;
     s->number = object_number();
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
@@ -82,6 +83,15 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags)
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device)
+{
+    RETURN_IF_LOST();
+    if (device == NULL) return runtime_result(cudaErrorInvalidValue);
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    *device = stream_device(stream);
+    return cudaSuccess;
+}
+
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
 {
     RETURN_IF_LOST();
@@ -97,8 +107,11 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     RETURN_IF_LOST();
     if (function == NULL) return runtime_result(cudaErrorInvalidValue);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {
-        OPERATION_HOST_FUNCTION, CALLER_SITE("cudaLaunchHostFunc"), stream, {.host = {function, user_data}}};
+    struct operation operation = {OPERATION_HOST_FUNCTION,
+                                  CALLER_SITE("cudaLaunchHostFunc"),
+                                  stream,
+                                  stream_device(stream),
+                                  {.host = {function, user_data}}};
     return runtime_result(runtime_perform(&operation));
 }
 
@@ -136,6 +149,7 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned int flags, struct s
     struct CUevent_st *e = calloc(1, sizeof(*e));
     if (e == NULL) return runtime_result(cudaErrorMemoryAllocation);
     e->flags = flags;
+    e->device = simt_current_device();
     e->site = site;
     e->number = object_number();
     event_remember(e);
@@ -167,9 +181,9 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t stream, unsigned int f
 {
     RETURN_IF_LOST();
     if (flags != cudaEventRecordDefault) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(event) || !stream_is_valid(stream))
+    if (!event_is_valid(event) || !stream_is_valid(stream) || event->device != stream_device(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
-    struct operation operation = {OPERATION_RECORD, site, stream, {.event = event}};
+    struct operation operation = {OPERATION_RECORD, site, stream, stream_device(stream), {.event = event}};
     return runtime_result(runtime_perform(&operation));
 }
 
@@ -204,7 +218,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (!event_is_valid(event) || !stream_is_valid(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
     struct operation operation = {
-        OPERATION_WAIT, CALLER_SITE("cudaStreamWaitEvent"), stream, {.event = event}};
+        OPERATION_WAIT, CALLER_SITE("cudaStreamWaitEvent"), stream, stream_device(stream), {.event = event}};
     return runtime_result(runtime_perform(&operation));
 }
 
@@ -213,7 +227,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 {
     RETURN_IF_LOST();
     if (milliseconds == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(start) || !event_is_valid(end)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (!event_is_valid(start) || !event_is_valid(end) || start->device != end->device)
+        return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = capture_check_time(start);
     if (error == cudaSuccess) error = capture_check_time(end);
     if (error != cudaSuccess) return runtime_result(error);
