@@ -255,8 +255,8 @@ void simt_bulk_wait(size_t prior, int reads_only);
 void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counted,
                         const void *return_address);
 
-/** @brief fence.proxy.async: what the running thread did and knows is visible to the asynchronous proxy. */
-void simt_proxy_fence(void);
+/** @brief fence.proxy.async: what the running thread did to this memory and knows of it is visible to the asynchronous proxy. */
+void simt_proxy_fence(int shared, int global);
 /** @brief fence.mbarrier_init.release.cluster: the mbarriers that the running thread has initialised are there for the asynchronous
  *         proxy, and for whoever waits at the cluster's barrier, to which the thread may arrive relaxed. */
 void simt_mbarrier_init_fence(void);

@@ -97,6 +97,18 @@ static __device__ __forceinline__ void proxy_fence(void)
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 }
 
+/** For device memory, too. */
+static __device__ __forceinline__ void proxy_fence_all(void)
+{
+    asm volatile("fence.proxy.async;" : : : "memory");
+}
+
+/** For device memory only. */
+static __device__ __forceinline__ void proxy_fence_global(void)
+{
+    asm volatile("fence.proxy.async.global;" : : : "memory");
+}
+
 /* ---- bulk copies ------------------------------------------------------------------------------------------ */
 
 static __device__ __forceinline__ void bulk_load(void *shared, const void *global, uint32_t bytes,

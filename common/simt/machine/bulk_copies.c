@@ -313,12 +313,13 @@ static void check_pieces(const struct bulk *b, char *global, size_t bytes, int a
 static void check_read(const struct bulk *b, char *shared, char *global, size_t bytes)
 {
     (void)shared;
-    check_pieces(b, global, bytes, SIMT_READ | ACCESS_COPY);
+    check_pieces(b, global, bytes, SIMT_READ | ACCESS_COPY | ACCESS_ASYNC);
 }
 static void check_write(const struct bulk *b, char *shared, char *global, size_t bytes)
 {
     (void)shared;
-    check_pieces(b, global, bytes, (b->what.reduce != NULL ? SIMT_ATOMIC : SIMT_WRITE) | ACCESS_COPY);
+    check_pieces(b, global, bytes,
+                 (b->what.reduce != NULL ? SIMT_ATOMIC : SIMT_WRITE) | ACCESS_COPY | ACCESS_ASYNC);
 }
 
 static void check_shared(const struct bulk *b, void *shared, int access)

@@ -162,10 +162,15 @@ static void found_busy(struct doing *now, const struct cell *c, int slot)
 /* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
 static void check_fence(struct doing *now, uint32_t tick, unsigned actor, int access, uint32_t pc)
 {
-    if (simt_is_fenced(now->w, tick, actor)) return;
+    if (is_shared(now) ? simt_is_fenced(now->w, tick, actor) : simt_is_fenced_global(now->w, tick, actor))
+        return;
     found_pair(
         now, "missing-proxy-fence", actor, pc, access,
-        now->access & SIMT_READ || access == SIMT_WRITE
+        !is_shared(now)
+            ? "the copy goes through the asynchronous proxy, the other access did not: a fence.proxy.async, "
+              "not "
+              "one for shared memory only, by the thread that made it, then a barrier, must be between them"
+        : now->access & SIMT_READ || access == SIMT_WRITE
             ? "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
               "thread that wrote, then a barrier, must be between them"
             : "the copy goes through the asynchronous proxy and may overtake the read: a "
@@ -225,7 +230,8 @@ static void set_reader(const struct doing *now, struct cell *c, int slot)
 {
     c->reader[slot] =
         (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0) |
-                   (now->access & ACCESS_BULK ? BUSY_READER | ASYNC_READER : 0));
+                   (now->access & ACCESS_BULK ? BUSY_READER | ASYNC_READER : 0) |
+                   (now->access & ACCESS_ASYNC ? ASYNC_READER : 0));
     c->read_tick[slot] = now->w->tick;
     c->read_pc[slot] = now->pc;
 }
@@ -277,6 +283,8 @@ static bool read_cell(struct doing *now, struct cell *c)
         check_product_fence(now, c);
     } else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT) {
         check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
+    } else if (now->access & ACCESS_ASYNC && c->write_tick >= w->block_start && !c->write_async) {
+        check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     }
     if (!(now->access & ACCESS_PRODUCT)) note_reader(now, c); /* it reads later: products.c */
     return good;
@@ -289,8 +297,8 @@ static bool read_cell(struct doing *now, struct cell *c)
 static void check_proxies(struct doing *now, const struct cell *c)
 {
     const struct worker *w = now->w;
-    if (c->write_tick >= w->block_start && c->copy < COPY_BULK_IN_FLIGHT &&
-        simt_is_ordered(w, c->write_tick, c->writer))
+    const bool async = is_shared(now) ? c->copy >= COPY_BULK_IN_FLIGHT : c->write_async;
+    if (c->write_tick >= w->block_start && !async && simt_is_ordered(w, c->write_tick, c->writer))
         check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
@@ -312,7 +320,7 @@ static void write_cell(struct doing *now, struct cell *c)
     else if (c->write_tick >= w->certain && !(gentle && c->write_atomic) &&
              !simt_is_ordered(w, c->write_tick, c->writer))
         found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
-    if (now->access & ACCESS_BULK) check_proxies(now, c);
+    if (now->access & (ACCESS_BULK | ACCESS_ASYNC)) check_proxies(now, c);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = thread_of(c->reader[slot]);
         if (is_busy(w, c, slot)) {
@@ -320,7 +328,7 @@ static void write_cell(struct doing *now, struct cell *c)
             continue;
         }
         if (c->read_tick[slot] < w->certain || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
-        if (c->reader[slot] & ASYNC_READER) {
+        if (c->reader[slot] & ASYNC_READER && is_shared(now)) {
             found_busy(now, c, slot);
             continue;
         }
@@ -331,6 +339,7 @@ static void write_cell(struct doing *now, struct cell *c)
     c->write_pc = now->pc;
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = atomic;
+    c->write_async = (now->access & ACCESS_ASYNC) != 0;
     if (!is_shared(now)) return;
     c->serial = w->serial;
     c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
@@ -539,10 +548,11 @@ static void recall(const struct worker *w, struct cell *c, const struct run *r, 
         c->write_tick = r->tick;
         c->write_pc = r->pc;
         c->writer = (uint16_t)owner;
-        c->write_atomic = 0;
+        c->write_atomic = false;
+        c->write_async = (r->kind & TOUCH_ASYNC) != 0;
     } else {
         const int slot = c->read_tick[0] >= w->block_start;
-        c->reader[slot] = (uint16_t)owner;
+        c->reader[slot] = (uint16_t)(owner | (r->kind & TOUCH_ASYNC ? ASYNC_READER : 0));
         c->read_tick[slot] = r->tick;
         c->read_pc[slot] = r->pc;
     }
@@ -579,7 +589,7 @@ static void access_global(struct doing *now)
 {
     struct worker *w = now->w;
     const uintptr_t offset = now->offset, end = offset + now->bytes;
-    const int plain = now->access & ~ACCESS_COPY;
+    const int plain = now->access & ~ACCESS_COPY, way = plain & ~ACCESS_ASYNC;
     struct page *page = NULL;
     for (size_t word = offset / 4; word * 4 < end; word++) {
         const unsigned in_page = (unsigned)(word % (PAGE_BYTES / 4));
@@ -589,7 +599,7 @@ static void access_global(struct doing *now)
             if (page == NULL) page = simt_page_make(w, number);
         }
         if (page->cells == NULL) {
-            const bool regular = (plain == SIMT_READ || plain == SIMT_WRITE) && now->bytes <= 16 &&
+            const bool regular = (way == SIMT_READ || way == SIMT_WRITE) && now->bytes <= 16 &&
                                  (now->bytes & (now->bytes - 1)) == 0 && offset % now->bytes == 0;
             if (regular && simt_page_take(w, page, (unsigned)(offset % PAGE_BYTES), (unsigned)now->bytes,
                                           plain, now->pc))

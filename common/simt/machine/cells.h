@@ -27,7 +27,8 @@ struct cell {
     uint32_t write_tick, write_pc;
     uint32_t read_tick[2], read_pc[2];
     uint16_t reader[2], writer; /**< a reader with enum reader_flag */
-    uint8_t write_atomic;
+    bool write_atomic : 1;
+    bool write_async : 1; /**< to global memory, through the asynchronous proxy */
     union {
         uint8_t touched; /**< of global memory: enum touch_kind in the block's list, since touch_tick */
         uint8_t copy;    /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
@@ -138,7 +139,8 @@ enum touch_kind {
     TOUCH_VOLATILE = 32,
     TOUCH_WHOLE = 64,
     TOUCH_PADDED = 128,
-    TOUCH_EARLY = 256 /**< the launch in front may not be over yet */
+    TOUCH_EARLY = 256, /**< the launch in front may not be over yet */
+    TOUCH_ASYNC = 512  /**< of a run: through the asynchronous proxy */
 };
 
 /** Further kinds of access, beside enum simt_access. */
@@ -150,6 +152,7 @@ enum {
     ACCESS_BLOCK = 128,   /**< an atomic that is one for its block only */
     ACCESS_BULK = 256,    /**< through the asynchronous proxy: begins now */
     ACCESS_PRODUCT = 512, /**< through the asynchronous proxy, by a product of a warpgroup */
+    ACCESS_ASYNC = 1024,  /**< of global memory, through the asynchronous proxy */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 

@@ -9,7 +9,18 @@
 #include "tools.h"
 #include "worker.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+static const struct news ALL_UNFENCED = {.unfenced = {UINT32_MAX, UINT32_MAX}};
+
+/* The spaces that any fence was for so far: few programs fence global memory, and the others need not pay for it. */
+static _Atomic unsigned spaces = FENCED_SHARED + 1;
+
+static unsigned fenced_spaces(void)
+{
+    return atomic_load_explicit(&spaces, memory_order_relaxed);
+}
 
 void simt_clocks_open(struct worker *w)
 {
@@ -19,7 +30,7 @@ void simt_clocks_open(struct worker *w)
         w->shared_clock = simt_reserve(sizeof *w->shared_clock, "a clock");
         w->block_clock = simt_reserve(sizeof *w->block_clock, "the block's clock");
     }
-    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].news = (struct news){.unfenced = UINT32_MAX};
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].news = ALL_UNFENCED;
     w->clocks = true; /* what earlier blocks left in them are old ticks, which order nothing in this one */
 }
 
@@ -49,7 +60,7 @@ static void join(const struct worker *w, uint32_t *to, const uint32_t *from)
 static void join_both(const struct worker *w, struct clock *to, const struct clock *from)
 {
     join(w, to->heard, from->heard);
-    join(w, to->fenced, from->fenced);
+    for (unsigned i = 0; i < fenced_spaces(); i++) join(w, to->fenced[i], from->fenced[i]);
 }
 
 /* What @p clock, of @p w's block, knows of the block of @p rank; made if need be. */
@@ -95,8 +106,8 @@ void simt_clock_join(struct worker *w, struct clock *to, const struct clock *fro
 
 static void clear_columns(const struct worker *w, struct clock *clock)
 {
-    uint32_t *row[] = {clock->heard, clock->fenced};
-    for (unsigned i = 0; i < 2; i++) {
+    uint32_t *row[] = {clock->heard, clock->fenced[FENCED_SHARED], clock->fenced[FENCED_GLOBAL]};
+    for (unsigned i = 0; i <= fenced_spaces(); i++) {
         memset(row[i], 0, w->threads * sizeof *row[i]);
         memset(row[i] + COLUMN_ASYNC, 0, w->mbarriers * sizeof *row[i]);
         memset(row[i] + COLUMN_ALL, 0, (COLUMNS - COLUMN_ALL) * sizeof *row[i]);
@@ -195,7 +206,8 @@ void simt_clock_wait(struct worker *w, uint32_t epoch)
     struct clock *own = &w->clock_of[w->thread_index];
     if (epoch > own->epoch) own->epoch = epoch;
     w->warp->news.epoch |= 1u << w->thread_index % WARP_LANES;
-    w->warp->news.unfenced |= 1u << w->thread_index % WARP_LANES;
+    for (unsigned i = 0; i < FENCED_SPACES; i++)
+        w->warp->news.unfenced[i] |= 1u << w->thread_index % WARP_LANES;
 }
 
 uint32_t simt_clock_epoch(const struct worker *w)
@@ -210,9 +222,9 @@ static bool has_heard(const struct clock *clock, unsigned column, uint32_t tick)
            (tick <= clock->heard[column] || (column < MAX_THREADS && tick < clock->heard[COLUMN_ALL]));
 }
 
-static bool has_fenced(const struct clock *clock, unsigned column, uint32_t tick)
+static bool has_fenced(const struct clock *clock, enum fenced_space space, unsigned column, uint32_t tick)
 {
-    return clock != NULL && (tick <= clock->fenced[column] || tick < clock->fenced[COLUMN_ALL]);
+    return clock != NULL && (tick <= clock->fenced[space][column] || tick < clock->fenced[space][COLUMN_ALL]);
 }
 
 static const struct clock *known_by_epoch(const struct worker *w, uint32_t epoch, unsigned rank)
@@ -235,12 +247,23 @@ bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, ui
            has_heard(known_by_epoch(w, simt_clock_epoch(w), rank), column, tick);
 }
 
-bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
+static bool knows_fence(const struct worker *w, enum fenced_space space, unsigned rank, unsigned column,
+                        uint32_t tick)
 {
     if (!w->clocks) return false;
-    return has_fenced(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
-           has_fenced(known_of(w, w->block_clock, rank), column, tick) ||
-           has_fenced(known_by_epoch(w, simt_clock_epoch(w), rank), column, tick);
+    return has_fenced(known_of(w, &w->clock_of[w->thread_index], rank), space, column, tick) ||
+           has_fenced(known_of(w, w->block_clock, rank), space, column, tick) ||
+           has_fenced(known_by_epoch(w, simt_clock_epoch(w), rank), space, column, tick);
+}
+
+bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
+{
+    return knows_fence(w, FENCED_SHARED, rank, column, tick);
+}
+
+bool simt_clock_knows_global_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
+{
+    return knows_fence(w, FENCED_GLOBAL, rank, column, tick);
 }
 
 bool simt_clock_knows_begin(const struct worker *w, unsigned rank)
@@ -293,7 +316,7 @@ void simt_clocks_meet(struct cluster *c)
 }
 
 /* The lanes of a warp order each other without clocks: of them a fence brings something new every time. */
-static void fence_own_warp(const struct worker *w, struct clock *own)
+static void fence_own_warp(const struct worker *w, struct clock *own, enum fenced_space space)
 {
     const size_t first = w->thread_index / WARP_LANES * WARP_LANES;
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
@@ -301,52 +324,54 @@ static void fence_own_warp(const struct worker *w, struct clock *own)
         if (tick > own->heard[first + lane]) own->heard[first + lane] = tick;
     }
     own->heard[w->thread_index] = w->tick;
-    join_range(own->fenced + first, own->heard + first, WARP_LANES);
+    join_range(own->fenced[space] + first, own->heard + first, WARP_LANES);
 }
 
 /* What the thread knows of other blocks; what it knows by the cluster's barrier, nearly to the tick. */
-static void fence_peers(struct worker *w, struct clock *own)
+static void fence_peers(struct worker *w, struct clock *own, enum fenced_space space)
 {
     const struct cluster *c = w->cluster;
     const uint32_t epoch = simt_clock_epoch(w);
     for (unsigned rank = 0; rank < c->size; rank++) {
         if (epoch == 0 && own->peer[rank] == NULL && w->block_clock->peer[rank] == NULL) continue;
         struct clock *peer = peer_of(w, own, rank);
-        if (rank != w->rank) join(c->block[rank], peer->fenced, peer->heard);
+        if (rank != w->rank) join(c->block[rank], peer->fenced[space], peer->heard);
         if (rank != w->rank && w->block_clock->peer[rank] != NULL)
-            join(c->block[rank], peer->fenced, w->block_clock->peer[rank]->heard);
+            join(c->block[rank], peer->fenced[space], w->block_clock->peer[rank]->heard);
         const uint32_t end = epoch > 0 ? c->phase_end[epoch % EPOCHS_KEPT] : 0;
-        if (end > peer->fenced[COLUMN_ALL]) peer->fenced[COLUMN_ALL] = end;
+        if (end > peer->fenced[space][COLUMN_ALL]) peer->fenced[space][COLUMN_ALL] = end;
     }
 }
 
-static void fence(struct worker *w)
+static void fence(struct worker *w, enum fenced_space space)
 {
     struct news *news = &w->warp->news;
     const unsigned bit = 1u << w->thread_index % WARP_LANES;
     struct clock *own = &w->clock_of[w->thread_index];
-    if (news->unfenced & bit) {
+    if (news->unfenced[space] & bit) {
         own = complete_clock(w);
-        join(w, own->fenced, own->heard);
-        if (w->cluster != NULL) fence_peers(w, own);
-        news->unfenced &= ~bit;
+        join(w, own->fenced[space], own->heard);
+        if (w->cluster != NULL) fence_peers(w, own, space);
+        news->unfenced[space] &= ~bit;
         news->warp |= bit;
         news->block |= bit;
     } else {
-        fence_own_warp(w, own);
+        fence_own_warp(w, own, space);
         news->warp_fence |= bit;
         news->block_fence |= bit;
     }
-    if (w->last_barrier > own->fenced[COLUMN_ALL]) own->fenced[COLUMN_ALL] = w->last_barrier;
-    simt_new_tick(w, w->warp);
+    if (w->last_barrier > own->fenced[space][COLUMN_ALL]) own->fenced[space][COLUMN_ALL] = w->last_barrier;
 }
 
-void simt_proxy_fence(void)
+void simt_proxy_fence(int shared, int global)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
     simt_clocks_open(w);
-    fence(w);
+    if (global) atomic_store_explicit(&spaces, FENCED_SPACES, memory_order_relaxed);
+    if (shared) fence(w, FENCED_SHARED);
+    if (global) fence(w, FENCED_GLOBAL);
+    simt_new_tick(w, w->warp);
 }
 
 /* ---- barriers ----------------------------------------------------------------------------------------- */
@@ -362,7 +387,7 @@ void simt_clocks_learned(struct warp *warp, unsigned lanes)
 {
     warp->news.warp |= lanes;
     warp->news.block |= lanes;
-    warp->news.unfenced |= lanes;
+    for (unsigned i = 0; i < FENCED_SPACES; i++) warp->news.unfenced[i] |= lanes;
 }
 
 /* Of the clocks of @p lanes, what their own fences have changed. */
@@ -371,8 +396,10 @@ static void collect_fences(const struct worker *w, const struct warp *warp, unsi
     const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
         const struct clock *from = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
-        join_range(to->fenced + first, from->fenced + first, WARP_LANES);
-        join_range(to->fenced + COLUMN_ALL, from->fenced + COLUMN_ALL, 1);
+        for (unsigned i = 0; i < fenced_spaces(); i++) {
+            join_range(to->fenced[i] + first, from->fenced[i] + first, WARP_LANES);
+            join_range(to->fenced[i] + COLUMN_ALL, from->fenced[i] + COLUMN_ALL, 1);
+        }
     }
 }
 
@@ -380,13 +407,17 @@ static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
 {
     const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
     struct clock *all = w->shared_clock;
-    memset(all->fenced + first, 0, WARP_LANES * sizeof *all->fenced);
-    all->fenced[COLUMN_ALL] = 0;
+    for (unsigned i = 0; i < fenced_spaces(); i++) {
+        memset(all->fenced[i] + first, 0, WARP_LANES * sizeof all->fenced[i][0]);
+        all->fenced[i][COLUMN_ALL] = 0;
+    }
     collect_fences(w, warp, lanes, all);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
         struct clock *to = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
-        join_range(to->fenced + first, all->fenced + first, WARP_LANES);
-        join_range(to->fenced + COLUMN_ALL, all->fenced + COLUMN_ALL, 1);
+        for (unsigned i = 0; i < fenced_spaces(); i++) {
+            join_range(to->fenced[i] + first, all->fenced[i] + first, WARP_LANES);
+            join_range(to->fenced[i] + COLUMN_ALL, all->fenced[i] + COLUMN_ALL, 1);
+        }
     }
     warp->news.warp_fence = lanes == warp->lanes ? 0 : warp->news.warp_fence | lanes;
     warp->news.block_fence |= lanes;
@@ -409,7 +440,7 @@ void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
     if (warp->news.epoch & lanes) {
         (void)share_epochs(w, warp, lanes);
         warp->news.epoch |= lanes;
-        warp->news.unfenced |= lanes;
+        for (unsigned i = 0; i < FENCED_SPACES; i++) warp->news.unfenced[i] |= lanes;
     }
     if ((warp->news.warp & lanes) == 0) {
         if (warp->news.warp_fence & lanes) share_fences(w, warp, lanes);
@@ -434,7 +465,8 @@ void simt_clocks_share_all(struct worker *w)
         }
         simt_clocks_collect(w, warp, warp->news.block, w->block_clock);
         collect_fences(w, warp, warp->news.block_fence & ~warp->news.block, w->block_clock);
-        warp->news = (struct news){.unfenced = warp->news.unfenced};
+        struct news kept = {0};
+        memcpy(kept.unfenced, warp->news.unfenced, sizeof kept.unfenced);
+        warp->news = learned ? ALL_UNFENCED : kept;
     }
-    for (unsigned i = 0; learned && i < w->warps; i++) w->warp_of[i].news.unfenced = UINT32_MAX;
 }

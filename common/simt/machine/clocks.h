@@ -29,10 +29,13 @@ enum {
     FOREIGN_ACTORS = 6592,
 };
 
+/** @brief What a fence.proxy.async is for: without a word for it, both. */
+enum fenced_space { FENCED_SHARED, FENCED_GLOBAL, FENCED_SPACES };
+
 /** @brief Ticks by column: a thread, the copies of an mbarrier, or the products of a warpgroup. */
 struct clock {
-    uint32_t heard[COLUMNS];  /**< ordered before what comes now */
-    uint32_t fenced[COLUMNS]; /**< and a fence.proxy.async was between */
+    uint32_t heard[COLUMNS];                 /**< ordered before what comes now */
+    uint32_t fenced[FENCED_SPACES][COLUMNS]; /**< and a fence.proxy.async for that memory was between */
     struct clock
         *peer[MAX_CLUSTER]; /**< the same of the other blocks of the cluster, by rank; NULL: nothing */
     uint32_t epoch;         /**< phases of the cluster's barrier that are over, and waited for */
@@ -40,9 +43,9 @@ struct clock {
 
 /** @brief Lanes of a warp whose clocks have what others' have not. Where only a fence of their own is new, few columns are. */
 struct news {
-    unsigned warp, warp_fence;   /**< what the other lanes may not know */
-    unsigned block, block_fence; /**< what the other warps may not know */
-    unsigned unfenced;           /**< lanes that have learned something since their last fence */
+    unsigned warp, warp_fence;        /**< what the other lanes may not know */
+    unsigned block, block_fence;      /**< what the other warps may not know */
+    unsigned unfenced[FENCED_SPACES]; /**< lanes that have learned something since their last fence */
     unsigned epoch; /**< lanes that have waited at the cluster's barrier since the last of the block */
 };
 
@@ -70,6 +73,8 @@ bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, ui
 bool simt_clock_has(const struct worker *w, const struct clock *clock, unsigned rank, unsigned column,
                     uint32_t tick);
 bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
+/** @brief The same of a fence for global memory. */
+bool simt_clock_knows_global_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
 /** @brief Whether the running thread knows that the block of @p rank has begun. */
 bool simt_clock_knows_begin(const struct worker *w, unsigned rank);
 /** @brief The same two questions about an actor that is at least FOREIGN. */

@@ -110,7 +110,7 @@ static void list_run(struct worker *w, struct page *page, const struct run *r)
                             .phase = r->phase,
                             .tick = r->tick,
                             .thread = r->thread,
-                            .kind = (uint16_t)(r->kind | (data ? TOUCH_DATA : 0)),
+                            .kind = (uint16_t)((r->kind & ~TOUCH_ASYNC) | (data ? TOUCH_DATA : 0)),
                             .first = r->first % 4,
                             .unit = r->unit,
                             .count = r->count,
@@ -146,7 +146,9 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
     const unsigned kind = simt_run_kind(w, access), me = w->thread_index, end = first + bytes;
     for (unsigned i = 0; i < page->runs; i++) {
         const struct run *r = &page->run[i];
-        if (r->tick < w->last_barrier || first >= r->end || end <= r->first) continue;
+        if (first >= r->end || end <= r->first) continue;
+        if (kind & TOUCH_ASYNC && !(r->kind & TOUCH_ASYNC)) return false; /* is a fence between them? */
+        if (r->tick < w->last_barrier) continue;
         if (first < r->first || end > r->end || simt_run_owner(r, first) != me ||
             simt_run_owner(r, end - 1) != me)
             return false; /* threads meet here: that is for cells */

@@ -39,7 +39,8 @@ static inline struct page *simt_page_find(const struct worker *w, uint32_t numbe
 /** @brief The kind of a touch, from what a thread does there. */
 static inline unsigned simt_run_kind(const struct worker *w, int access)
 {
-    const unsigned kind = access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ;
+    const unsigned kind = (access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ) |
+                          (access & ACCESS_ASYNC ? (unsigned)TOUCH_ASYNC : 0);
     return w->grids_over ? kind : kind | (simt_is_early(w) ? TOUCH_EARLY : 0);
 }
 

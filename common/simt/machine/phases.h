@@ -42,10 +42,22 @@ static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsign
 static inline bool simt_is_fenced(const struct worker *w, uint32_t tick, unsigned thread)
 {
     if (thread >= FOREIGN) return simt_knows_foreign_fence(w, thread, tick);
-    const uint32_t *fenced = w->clock_of[w->thread_index].fenced, *block = w->block_clock->fenced;
+    const uint32_t *fenced = w->clock_of[w->thread_index].fenced[FENCED_SHARED];
+    const uint32_t *block = w->block_clock->fenced[FENCED_SHARED];
     return tick <= fenced[thread] || tick <= block[thread] || tick < fenced[COLUMN_ALL] ||
            tick < block[COLUMN_ALL] ||
            (w->cluster != NULL && simt_clock_knows_fence(w, w->rank, thread, tick));
+}
+
+/** @brief The same of global memory, and of a thread of the same block. */
+static inline bool simt_is_fenced_global(const struct worker *w, uint32_t tick, unsigned thread)
+{
+    if (!w->clocks) return false;
+    const uint32_t *fenced = w->clock_of[w->thread_index].fenced[FENCED_GLOBAL];
+    const uint32_t *block = w->block_clock->fenced[FENCED_GLOBAL];
+    return tick <= fenced[thread] || tick <= block[thread] || tick < fenced[COLUMN_ALL] ||
+           tick < block[COLUMN_ALL] ||
+           (w->cluster != NULL && simt_clock_knows_global_fence(w, w->rank, thread, tick));
 }
 
 void simt_new_phase(struct worker *w);

@@ -213,11 +213,20 @@ static void red_shared(struct run *run, const struct op *op)
 
 /* ---- fences, and what the caches are told ---------------------------------------------------------------- */
 
-/* Global or shared memory, or both: it is told apart nowhere. */
 static void proxy_fence(struct run *run, const struct op *op)
 {
     (void)run, (void)op;
-    simt_proxy_fence();
+    simt_proxy_fence(1, 1);
+}
+static void proxy_fence_global(struct run *run, const struct op *op)
+{
+    (void)run, (void)op;
+    simt_proxy_fence(0, 1);
+}
+static void proxy_fence_shared(struct run *run, const struct op *op)
+{
+    (void)run, (void)op;
+    simt_proxy_fence(1, 0);
 }
 static void fence_of_device(struct run *run, const struct op *op)
 {
@@ -316,7 +325,9 @@ static const struct row rows[] = {
     {"fence [sc|acq_rel] (gpu|sys)", "", fence_of_device, 70, 60, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] cta", "", nothing, 70, 60, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] cluster", "", fence_of_cluster, 90, 78, TOUCHES_MEMORY, NULL},
-    {"fence proxy async [global|shared::cta|shared::cluster]", "", proxy_fence, 90, 80, TOUCHES_MEMORY, NULL},
+    {"fence proxy async", "", proxy_fence, 90, 80, TOUCHES_MEMORY, NULL},
+    {"fence proxy async global", "", proxy_fence_global, 90, 80, TOUCHES_MEMORY, NULL},
+    {"fence proxy async (shared::cta|shared::cluster)", "", proxy_fence_shared, 90, 80, TOUCHES_MEMORY, NULL},
     {"fence proxy alias", "", nothing, 70, 75, TOUCHES_MEMORY, NULL},
     {"fence proxy tensormap::generic release (cta|cluster|gpu|sys)", "", nothing, 90, 83, TOUCHES_MEMORY,
      NULL},

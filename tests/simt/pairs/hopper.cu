@@ -441,6 +441,99 @@ static __global__ void read_by_other_warp(const int *in, int *out, const __grid_
     }
 }
 
+/* ---- the two proxies in device memory ---------------------------------------------------------------------- */
+
+/** Threads write device memory, and a bulk copy of their block loads it: a fence for shared memory says nothing of that. */
+// pair: global_written is missing-proxy-fence
+template <bool RIGHT>
+static __global__ void global_written(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    for (int i = (int)threadIdx.x; i < ELEMS; i += THREADS) out[i] = i; // here: global_written
+    if (RIGHT)
+        proxy_fence_global();
+    else
+        proxy_fence();
+    __syncthreads();
+    if (threadIdx.x == 0) load_tile(tile[0], out, &full[0]); // here: global_written
+    mbarrier_wait(&full[0], 0);
+    out[ELEMS + threadIdx.x] = tile[0][threadIdx.x];
+}
+
+/** One thread fences for all, before the barrier instead of after it. */
+// pair: global_fenced_by_one is missing-proxy-fence
+template <bool RIGHT>
+static __global__ void global_fenced_by_one(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    for (int i = (int)threadIdx.x; i < ELEMS; i += THREADS) out[i] = i; // here: global_fenced_by_one
+    if (!RIGHT && threadIdx.x == 0) proxy_fence_all();
+    __syncthreads();
+    if (RIGHT && threadIdx.x == 0) proxy_fence_all();
+    if (threadIdx.x == 0) load_tile(tile[0], out, &full[0]); // here: global_fenced_by_one
+    mbarrier_wait(&full[0], 0);
+    out[ELEMS + threadIdx.x] = tile[0][threadIdx.x];
+}
+
+/** A warp reads what a bulk copy of its first lane then overwrites, and may overtake. */
+// pair: global_overtakes_reads is missing-proxy-fence
+template <bool RIGHT>
+static __global__ void global_overtakes_reads(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    if (threadIdx.x >= WARP) return;
+    for (int i = (int)threadIdx.x; i < ELEMS; i += WARP) tile[0][i] = out[i]; // here: global_overtakes_reads
+    if (RIGHT)
+        proxy_fence_all();
+    else
+        proxy_fence();
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+    bulk_store(out, tile[0], BYTES); // here: global_overtakes_reads
+    bulk_commit();
+    bulk_wait<0>();
+}
+
+/** All read it, and a barrier of the block stands between: a fence is still asked for, by the letter. */
+// pair: global_read_by_all is missing-proxy-fence, all
+template <bool RIGHT>
+static __global__ void global_read_by_all(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    for (int i = (int)threadIdx.x; i < ELEMS; i += THREADS) tile[0][i] = out[i]; // here: global_read_by_all
+    proxy_fence();
+    if (RIGHT) proxy_fence_global();
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    bulk_store(out, tile[0], BYTES); // here: global_read_by_all
+    bulk_commit();
+    bulk_wait<0>();
+}
+
+/** What one copy has written another one reads and overwrites: one proxy, unless a thread writes first. */
+// pair: global_in_place is missing-proxy-fence
+template <bool RIGHT>
+static __global__ void global_in_place(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    if (threadIdx.x != 0) return;
+    if (!RIGHT) out[0] = 1; // here: global_in_place
+    for (uint32_t step = 0; step < 2; step++) {
+        load_tile(tile[0], out, &full[0]); // here: global_in_place
+        mbarrier_wait(&full[0], step);
+        if (!RIGHT) break; // one finding is enough
+        bulk_store(out, tile[0], BYTES);
+        bulk_commit();
+        bulk_wait<0>();
+    }
+}
+
 /* ---- groups of stores ------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ void fill(int *tile, int with)
@@ -805,6 +898,11 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(cleared_before)                                                                                        \
     X(overtakes_reads)                                                                                       \
     X(read_by_other_warp)                                                                                    \
+    X(global_written)                                                                                        \
+    X(global_fenced_by_one)                                                                                  \
+    X(global_overtakes_reads)                                                                                \
+    X(global_read_by_all)                                                                                    \
+    X(global_in_place)                                                                                       \
     X(store_left)                                                                                            \
     X(source_reused)                                                                                         \
     X(other_thread_waits)                                                                                    \
@@ -842,7 +940,7 @@ int main(int arguments, char **argument)
 {
     static int host[2 * ELEMS];
     if (arguments != 3) return 2;
-    int *in = upload(host, 2 * ELEMS), *out = device_array<int>(2 * ELEMS);
+    int *in = upload(host, 2 * ELEMS), *out = upload(host, 2 * ELEMS);
     const CUtensorMap map = matrix_map(CU_TENSOR_MAP_DATA_TYPE_INT32, 4, in, 16, 32, 8, 32);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(pairs[i].name, argument[1]) == 0)
