@@ -74,6 +74,9 @@ struct wire_buffer {
     uint64_t
         turn; /**< in: a call that is timed may find it turned by a multiple of so many bytes: what lies there comes first,
                       what comes before it last; 0: never */
+    uint64_t
+        below; /**< in, whole numbers of 32 bits: a call that is timed may find others below this (wire_other_number()); 0:
+                       never */
     uint64_t contents;  /**< in, inout: what it holds at first, @c bytes long */
     uint32_t poison[2]; /**< word that it is filled with before run 0 and run 1, if it is written only */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
@@ -98,8 +101,10 @@ struct wire_result {
     uint64_t constant_bytes; /**< of its __constant__ variables, there too */
     uint32_t findings;       /**< of the software device during this case */
     uint32_t sample_count;
-    float sample_us[WIRE_SAMPLES];              /**< between the events around one call */
-    uint64_t turned[WIRE_JUDGED][WIRE_BUFFERS]; /**< bytes by which each one's inputs were turned */
+    float sample_us[WIRE_SAMPLES]; /**< between the events around one call */
+    uint64_t turned
+        [WIRE_JUDGED]
+        [WIRE_BUFFERS]; /**< bytes by which each one's inputs were turned, or the number that others were made with */
     float wall_us;           /**< shortest host time of a call and the wait for the whole device */
     uint32_t launches;       /**< kernels of one call */
     uint32_t calls_counted;  /**< 1: the next two are known; of the first call */
@@ -159,6 +164,14 @@ static inline struct wire_case *wire_case_at(struct wire_header *header, uint32_
 {
     uint64_t at = wire_round(sizeof(struct wire_header)) + index * wire_round(sizeof(struct wire_case));
     return (struct wire_case *)((unsigned char *)header + at);
+}
+
+/** @brief What stands for @p number, the one at @p at of an input, in a timed call whose numbers were made with @p with. */
+static inline int32_t wire_other_number(int32_t number, uint64_t at, uint64_t with, uint64_t below)
+{
+    uint64_t x = (with + at) * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
+    return with == 0 ? number : (int32_t)(((uint64_t)number + (x >> 33)) % below);
 }
 
 /** @brief Byte @p at of guard zone @p zone: 2 * buffer for the one in front, 2 * buffer + 1 for the one behind. */

@@ -9,7 +9,8 @@
  * All other calls find inputs of their own: the same ones, turned round (wire_buffer's turn). Nothing is copied for that; a call is
  * given another place in a larger buffer. Only those are timed. What some of them left, again by chance, goes to the checker with
  * how far their inputs were turned, and is judged like any result. A launcher that remembers results gains nothing there, and one
- * that works for inputs alone that it has seen is wrong.
+ * that works for inputs alone that it has seen is wrong. Where an input is some whole numbers, these are others instead
+ * (wire_buffer's below).
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "call.h"
 #include "run_case.h"
 
-enum { WALL_CALLS = 3, AUDITS = 8, MOST_TURNED = 1 << 20 };
+enum { WALL_CALLS = 3, AUDITS = 8, MOST_TURNED = 1 << 20, MOST_NUMBERS = 4096 };
 
 /** What the loop needs beside the case. */
 struct stopwatch {
@@ -65,11 +66,21 @@ static void draw_audits(struct stopwatch *watch)
             }
 }
 
+/* How many whole numbers the input has that may be others. */
+static size_t numbers_of(const struct device_case *run, unsigned index)
+{
+    const struct wire_buffer *wire = &run->item->buffer[index];
+    const size_t count = run->buffer[0][index].bytes / sizeof(int32_t);
+    const int may_be = wire->role == WIRE_IN && wire->below > 1 && run->buffer[0][index].start != NULL;
+    return may_be && count <= MOST_NUMBERS ? count : 0;
+}
+
 /* A buffer that holds an input and then its beginning again. */
 static int open_turning(struct stopwatch *watch, unsigned index)
 {
     const struct wire_buffer *wire = &watch->run->item->buffer[index];
     const size_t bytes = watch->run->buffer[0][index].bytes;
+    watch->turns |= numbers_of(watch->run, index) > 0;
     unsigned char *own = watch->run->buffer[0][index].start, *larger = NULL;
     if (wire->role != WIRE_IN || wire->turn == 0 || own == NULL || bytes <= wire->turn) return 0;
     const size_t again = bytes - 1 < MOST_TURNED ? bytes - 1 : MOST_TURNED;
@@ -82,16 +93,32 @@ static int open_turning(struct stopwatch *watch, unsigned index)
     return check(watch, cudaMemcpy(larger + bytes, own, again, cudaMemcpyDeviceToDevice));
 }
 
+/* The input's numbers, made anew with @p with; 0: as they are. In the stream, behind the calls that read the last ones. */
+static int put_numbers(struct stopwatch *watch, unsigned index, uint64_t with)
+{
+    static int32_t number[MOST_NUMBERS];
+    const struct wire_buffer *wire = &watch->run->item->buffer[index];
+    const size_t count = numbers_of(watch->run, index);
+    memcpy(number, (const unsigned char *)watch->run->image + wire->contents, count * sizeof *number);
+    for (size_t at = 0; at < count; at++) number[at] = wire_other_number(number[at], at, with, wire->below);
+    watch->turned[index] = with;
+    return check(watch, cudaMemcpyAsync(watch->run->buffer[0][index].start, number, count * sizeof *number,
+                                        cudaMemcpyHostToDevice, watch->run->stream[0]));
+}
+
 /* The call to come finds its inputs turned, or in the same larger buffers as they are. */
-static void turn_inputs(struct stopwatch *watch, int turned)
+static int turn_inputs(struct stopwatch *watch, int turned)
 {
     uint32_t random[WIRE_BUFFERS];
     draw(random, sizeof random);
     for (unsigned i = 0; i < watch->run->item->buffer_count; i++) {
+        if (numbers_of(watch->run, i) > 0 && put_numbers(watch, i, turned ? 1u + random[i] / 2 : 0) != 0)
+            return -1;
         if (watch->larger[i] == NULL) continue;
         watch->turned[i] = turned ? (1 + random[i] % watch->places[i]) * watch->run->item->buffer[i].turn : 0;
         watch->run->buffer[0][i].start = watch->larger[i] + watch->turned[i];
     }
+    return 0;
 }
 
 static int one_of_two(void)
@@ -132,6 +159,8 @@ static void close_watch(struct stopwatch *watch)
         cudaFree(watch->first[i]);
         cudaFree(watch->larger[i]);
         if (watch->larger[i] != NULL) watch->run->buffer[0][i].start = watch->own[i];
+        if (i < watch->run->item->buffer_count && numbers_of(watch->run, i) > 0)
+            (void)put_numbers(watch, i, 0);
     }
     cudaFree(watch->flush);
     for (unsigned i = 0; i < WIRE_SAMPLES; i++) {
@@ -175,8 +204,9 @@ static int wall_time(struct stopwatch *watch)
 {
     struct wire_result *result = &watch->run->item->result;
     for (int i = 0; i < WALL_CALLS; i++) {
-        turn_inputs(watch, watch->turns);
-        if (before_call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
+        if (turn_inputs(watch, watch->turns) != 0 || before_call(watch) != 0 ||
+            check(watch, cudaDeviceSynchronize()) != 0)
+            return -1;
         double begin = now_us();
         if (call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
         float us = (float)(now_us() - begin);
@@ -240,8 +270,9 @@ static int sample(struct stopwatch *watch)
     cudaStream_t stream = watch->run->stream[0];
     for (unsigned i = 0; i < item->timed; i++) {
         const int turned = watch->turns && !watch->audited[i];
-        turn_inputs(watch, turned);
-        if (before_call(watch) != 0 || check(watch, cudaEventRecord(watch->begin[i], stream)) != 0) return -1;
+        if (turn_inputs(watch, turned) != 0 || before_call(watch) != 0 ||
+            check(watch, cudaEventRecord(watch->begin[i], stream)) != 0)
+            return -1;
         if (call(watch) != 0 || check(watch, cudaEventRecord(watch->end[i], stream)) != 0) return -1;
         if (turned && watch->judged[i] && keep_for_checker(watch, watch->judged[i] - 1) != 0) return -1;
         if (!turned && watch->audited[i] && !watch->found_out && audit(watch, audits++) != 0) return -1;
@@ -264,8 +295,8 @@ int time_case(struct device_case *run)
     if (run->item->timed > WIRE_SAMPLES) run->item->timed = WIRE_SAMPLES;
     int failed = open_watch(&watch) != 0;
     for (unsigned i = 0; i < run->item->warm_up && !failed; i++) {
-        turn_inputs(&watch, watch.turns && one_of_two());
-        failed = before_call(&watch) != 0 || call(&watch) != 0;
+        failed = turn_inputs(&watch, watch.turns && one_of_two()) != 0 || before_call(&watch) != 0 ||
+                 call(&watch) != 0;
     }
     failed = failed || wall_time(&watch) != 0 || sample(&watch) != 0;
     close_watch(&watch);

@@ -213,6 +213,9 @@ struct lesson {
     const char *
         turns; /**< names of inputs, between blanks: turned round so that another element comes first, they are still
                           inputs of a case of GROUP_SPEED, with another result; NULL: none */
+    /** @brief Where turning changes nothing: whole numbers of input @p buffer may be any others below this; 0: not these. NULL:
+     *         none. */
+    uint64_t (*others_below)(const struct lesson_case *item, int buffer);
     int same_bits_anywhere; /**< 1: the contract promises the same bits whatever the alignment of the buffers */
     int least_architecture; /**< 80: a GPU older than sm_80 has not what the lesson needs, and is no device for it */
     int last_architecture; /**< 90: nor has one later than sm_90; 0: all later ones have it */

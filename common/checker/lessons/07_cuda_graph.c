@@ -795,6 +795,12 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
              c->block_size);
 }
 
+/** Another token is another step; graphs hold the addresses of all that is larger. */
+static uint64_t others_below(const struct lesson_case *item, int buffer)
+{
+    return buffer == TOKENS ? (uint64_t)plan_of(item->value).config.vocab : 0;
+}
+
 const struct lesson lesson_07_cuda_graph = {
     .number = 7,
     .topic = "cuda_graph",
@@ -813,5 +819,6 @@ const struct lesson lesson_07_cuda_graph = {
     .cost = cost,
     .workspace_bytes = workspace_bytes,
     .describe = describe,
+    .others_below = others_below,
     .purpose = purpose,
 };

@@ -542,4 +542,5 @@ const struct lesson lesson_14_attention_backward = {
     .cost = backward_cost,
     .workspace_bytes = workspace_bytes,
     .describe = describe,
+    .turns = "dout",
 };

@@ -76,6 +76,16 @@ static float *turn_input(const struct item *item, int b, uint64_t bytes)
     return turned;
 }
 
+/* The same for whole numbers, of which a timed call had others. */
+static float *other_numbers(const struct item *item, int b, uint64_t with, uint64_t below)
+{
+    const size_t elems = lesson_elems(&item->buffer[b]);
+    float *numbers = parallel_memory(elems * sizeof *numbers);
+    for (size_t at = 0; numbers != NULL && at < elems; at++)
+        numbers[at] = (float)wire_other_number((int32_t)item->input[b][at], at, with, below);
+    return numbers;
+}
+
 int judged_open_turned(struct judged *judged, struct item *turned, const struct session *session, int index,
                        int which)
 {
@@ -86,10 +96,11 @@ int judged_open_turned(struct judged *judged, struct item *turned, const struct 
     *judged = (struct judged){.session = session, .index = index, .item = turned};
     for (int b = 0; b < item->buffer_count; b++) {
         const uint64_t by = wire->result.turned[which][b], turn = session_turn(session, item, b);
-        turns |= turn > 0;
-        if (turn == 0) continue;
-        if (by == 0 || by % turn != 0 || by >= lesson_bytes(&item->buffer[b])) return -2;
-        turned->input[b] = turn_input(item, b, by);
+        const uint64_t below = session_others_below(session, item, b);
+        turns |= turn > 0 || below > 1;
+        if (turn == 0 && below <= 1) continue;
+        if (by == 0 || (turn > 0 && (by % turn != 0 || by >= lesson_bytes(&item->buffer[b])))) return -2;
+        turned->input[b] = turn > 0 ? turn_input(item, b, by) : other_numbers(item, b, by, below);
         if (turned->input[b] == NULL) return -1;
     }
     if (!turns) return 1;

@@ -210,6 +210,14 @@ uint64_t session_turn(const struct session *session, const struct item *item, in
     return lesson_bytes(buffer) > TURN_BYTES ? TURN_BYTES : 0;
 }
 
+uint64_t session_others_below(const struct session *session, const struct item *item, int index)
+{
+    const struct lesson *lesson = session->check->options.lesson;
+    if (lesson->others_below == NULL || item->settled.group != GROUP_SPEED || session->timed == 0) return 0;
+    if (item->settled.null_buffer == index || item->buffer[index].role != WIRE_IN) return 0;
+    return lesson->others_below(&item->settled, index);
+}
+
 /* How far the rows of the buffer are apart on the device. */
 static void place_rows(const struct item *item, int index, struct wire_buffer *buffer)
 {
@@ -240,6 +248,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     if (buffer->lead[0] != buffer->lead[1]) wire->flags |= WIRE_TWO_PLACES;
     if (index < LESSON_STARTS) place_rows(item, index, buffer);
     buffer->turn = session_turn(session, item, index);
+    buffer->below = session_others_below(session, item, index);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
     if (has_contents(role)) {
         buffer->contents = *at;

@@ -72,6 +72,9 @@ uint64_t session_guard_bytes(const struct session *session);
 /** @brief By multiples of so many bytes @p buffer of @p item may be turned in calls that are timed; 0: never. */
 uint64_t session_turn(const struct session *session, const struct item *item, int buffer);
 
+/** @brief Below what other whole numbers of @p buffer of @p item are in calls that are timed; 0: there are none. */
+uint64_t session_others_below(const struct session *session, const struct item *item, int buffer);
+
 /** @brief The word that @p buffer of @p item is filled with before run @p run. */
 uint32_t session_poison(const struct item *item, int buffer, int run);
 
