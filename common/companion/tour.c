@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "base/process.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -24,6 +25,8 @@
 
 enum { MOST_REPORT_LINES = 30, MOST_VISITS = 2 * 99 };
 
+#define ANSWERS "tour_answers_"
+
 /** @brief One lesson on one device: its check, and what was measured. */
 struct visit {
     const struct lesson_folder *lesson;
@@ -38,6 +41,8 @@ struct tour {
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
     size_t count, done;
+    const char *
+        answers; /* what the oracle said in a check, for the bench of the same kernel; NULL: nothing is kept */
 };
 
 static int has_solution(const struct lesson_folder *lesson)
@@ -87,7 +92,12 @@ static void judge_visit(const struct tour *tour, const struct visit *visit, int 
     char *kernel = course_kernel_path(visit->lesson, !tour->own);
     struct judgement_request request = {
         .lesson = visit->lesson, .kernel = kernel, .device = visit->device, .bench = bench};
+    if (tour->answers && visit->device == DEVICE_GPU) {
+        argument_add(&request.checker_arguments, "--remember");
+        argument_add(&request.checker_arguments, tour->answers);
+    }
     judge(&request, judgement);
+    free(request.checker_arguments.items);
     free(kernel);
 }
 
@@ -216,6 +226,21 @@ static void say_what_next(const struct tour *tour)
     if (next) printf("begin:      %s watch %s\n", program_name(), next->number);
 }
 
+/* A folder for the answers until the tour is over. Without one the oracle is asked twice. */
+static int open_answers(struct tour *tour, char *path)
+{
+    if (!device_probe(DEVICE_GPU)->usable || !mkdtemp(path)) return -1;
+    leftovers_remove(course_binary_dir(), ANSWERS, "");
+    tour->answers = path;
+    return leftovers_hold(path);
+}
+
+static void close_answers(const struct tour *tour, int held)
+{
+    if (tour->answers) remove_tree(tour->answers);
+    if (held >= 0) close(held);
+}
+
 static int run_tour(const struct command_line *line)
 {
     static struct tour tour;
@@ -228,6 +253,8 @@ static int run_tour(const struct command_line *line)
     tour.own = !has_solutions();
     tour.details = option_value(line, "--details") != NULL;
     plan_visits(&tour, &choice);
+    char *answers = format_string("%s/" ANSWERS "XXXXXX", course_binary_dir());
+    int held = open_answers(&tour, answers);
     judge_together(tour.count, judge_at_a_time(), check_visit, tour.judgements, note_visit, &tour);
     show_progress(NULL);
     for (int i = DEVICE_COUNT; i-- > 0 && !process_interrupted();) {
@@ -240,6 +267,8 @@ static int run_tour(const struct command_line *line)
             printf("%s is not here: %s\n\n", device_name(device), device_probe(device)->reason);
         }
     }
+    close_answers(&tour, held);
+    free(answers);
     if (process_interrupted()) return complain("stopped; the tour is not complete.");
     if (devices == 0) return EXIT_SKIPPED;
     if (tour.details) print_shapes(&tour.measured);

@@ -45,7 +45,7 @@ def library(lesson, topic, more=()):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     subprocess.run(
         ["nvcc", "-O3", "-std=c++17", "-arch=sm_90a", "-shared", "-Xcompiler", "-fPIC", "-Icommon/contracts",
-         f"-Ilessons/{lesson}", *more, f"solutions/{lesson}/{topic}.cu", "-o", path], check=True, cwd=ROOT)
+         f"-Ilessons/{lesson}", *more, f"solutions/{lesson}/{topic}.cu", "-lcuda", "-o", path], check=True, cwd=ROOT)
     return ctypes.CDLL(path)
 
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../numbers/bound.h"
 #include "contracts/e4m3_blocks.h"
 
 double e4m3_nearest(double x)
@@ -120,4 +121,45 @@ double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key)
         if (of_k > 0.0) slack += of_k * fabs((double)rounded->q[c]);
     }
     return slack;
+}
+
+enum { TERMS = 32 }; /* of an instruction */
+
+static double term_of_score(const struct e4m3_rows *rounded, size_t key, int c)
+{
+    return (double)rounded->q[c] * (double)rounded->k[key * E4M3_COLUMNS + (size_t)c];
+}
+
+double e4m3_score_cut_off(const struct e4m3_rows *rounded, size_t key)
+{
+    double sum = 0.0, reached = 0.0, lost = 0.0;
+    for (int c = 0; c < E4M3_COLUMNS; c++) {
+        double term = term_of_score(rounded, key, c);
+        sum += term;
+        reached = fmax(reached, fabs(term));
+        if (c % TERMS == TERMS - 1) reached = fmax(reached, fabs(sum));
+    }
+    if (!isfinite(sum) || reached == 0.0) return 0.0;
+    double unit = ldexp(BOUND_SUM_E4M3, ilogb(reached));
+    for (int c = 0; c < E4M3_COLUMNS; c++) {
+        double term = fabs(term_of_score(rounded, key, c));
+        if (fmod(term, unit) != 0.0) lost += fmin(term, unit);
+    }
+    return lost + unit * E4M3_COLUMNS / TERMS;
+}
+
+double e4m3_output_cut_off(const struct e4m3_rows *rounded, const double *weights, size_t count, int column)
+{
+    const float *v = rounded->v + column;
+    double sum = 0.0, reached = 0.0, lost = 0.0;
+    for (size_t j = 0; j < count; j++) {
+        double term = weights[j] * (double)v[j * E4M3_COLUMNS];
+        sum += term;
+        reached = fmax(reached, fabs(term));
+        if (j % TERMS == TERMS - 1 || j + 1 == count) reached = fmax(reached, fabs(sum));
+    }
+    if (!isfinite(sum)) return 0.0;
+    double unit = BOUND_SUM_E4M3 * (1.0 + BOUND_U_E4M3) * reached;
+    for (size_t j = 0; j < count; j++) lost += fmin(fabs(weights[j] * (double)v[j * E4M3_COLUMNS]), unit);
+    return lost + unit * ceil((double)count / TERMS);
 }

@@ -37,4 +37,10 @@ void e4m3_rows_close(struct e4m3_rows *rounded);
 /** @brief How far a score may be off because of the slack of @p q and of row @p key of k, before it is scaled. */
 double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key);
 
+/** @brief What the products of a score's sum may lose, before it is scaled: bound.h, "Products of E4M3". */
+double e4m3_score_cut_off(const struct e4m3_rows *rounded, size_t key);
+
+/** @brief The same for the sum of @p count weights times column @p column of V; the weights may be rounded in any way. */
+double e4m3_output_cut_off(const struct e4m3_rows *rounded, const double *weights, size_t count, int column);
+
 #endif

@@ -252,12 +252,12 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
     }
 }
 
-/* What else may be wrong with a product of E4M3, in units of c u: the sum of `magnitude`, and numbers that may be either of two. */
-static double e4m3_score_error(const struct row *row, size_t key, double magnitude)
+/* What else may be wrong with a product of E4M3, in units of c u: what its sum cuts off, and numbers that may be either of two. */
+static double e4m3_score_error(const struct row *row, size_t key)
 {
     if (row->rounded == NULL) return 0.0;
-    double slack = fabs(row->scale) * e4m3_score_slack(row->rounded, key);
-    return (bound_sum_e4m3(row->shape.head_dim, magnitude) + slack) / (BOUND_C * BOUND_U_F32);
+    double lost = e4m3_score_cut_off(row->rounded, key) + e4m3_score_slack(row->rounded, key);
+    return fabs(row->scale) * lost / (BOUND_C * BOUND_U_F32);
 }
 
 /* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
@@ -271,7 +271,7 @@ static void score_errors(const struct row *row, const double *probs, double *roo
         double magnitude = flat[j];
         rooted[j] = flat[j] = 0.0;
         if (probs[j] == 0.0) continue; /* its score may be -infinity */
-        double below_max = fabs(largest - log(probs[j])) + e4m3_score_error(row, (size_t)j, magnitude);
+        double below_max = fabs(largest - log(probs[j])) + e4m3_score_error(row, (size_t)j);
         rooted[j] = root * magnitude + below_max;
         flat[j] = magnitude + below_max;
     }
@@ -301,7 +301,10 @@ static struct bound_rounded round_weights(const struct row *row, size_t d, doubl
         values += fabs(v);
     }
     double tiny = row_max(probs, row->visible) * values;
-    if (row->rounded != NULL) return bound_e4m3_weights(row->visible, magnitude, squares, size, tiny);
+    if (row->rounded != NULL) {
+        double cut_off = e4m3_output_cut_off(row->rounded, probs, (size_t)row->visible, (int)d);
+        return bound_e4m3_weights(cut_off, magnitude, squares, size, tiny);
+    }
     return bound_rounded_weights(row->of_p, magnitude, squares, size, tiny);
 }
 

@@ -51,15 +51,17 @@
  * u_P |out| for what all d_j have in common, are the floor, if that is less.
  *
  * **Products of E4M3.** u_P is 2^-4 there, and t_P 2^-18 of the largest weight, which the contract makes 2^8 times as large as
- * half the smallest number, 2^-10. Sums of such products are f32 by name. DeepSeek found that on an H800 they retain around 14
- * bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2): with every instruction, 32 products to an element, as
- * much as 2^-13 of what the sum has reached, or of its terms, may be lost, twice that where terms were cut off before they are
- * added. n products are n / 32 instructions, so the bound of an element gets
+ * half the smallest number, 2^-10. Sums of such products are f32 by name, but a tensor core of an sm_90 keeps around 14 bits
+ * (DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2): an instruction brings 32 products of an element, and what was
+ * there, to the exponent of the largest of them, cuts off what lies below 13 bits of fraction, each towards zero, and adds
+ * the rest without an error. (An H200's logsumexps of scores around 280 are those of this rule in all digits that the checker
+ * prints; with 12 or 14 bits, or rounded down, they are not.) With R the largest that the sum reaches on its way, or the largest
+ * of its terms, a unit is at most 2^-13 R, and n terms t_j lose no more than
  *
- *     2 * 2^-13 * ceil(n / 32) * sum |terms|
+ *     sum over j of min(2^-13 R, |t_j|)  +  2^-13 R * ceil(n / 32)
  *
- * and the floor the same with |result| + c sqrt(sum terms^2 / 3), what sums on the way may have reached, for sum |terms|. The
- * software device sums in f32, and uses nothing of it.
+ * Of a score only those terms count that are no multiple of the unit: most products of E4M3, which have 8 bits, are. All of it
+ * counts for the floor, too: what is cut off from terms of one sign goes one way and does not average out.
  */
 #ifndef WARPWISE_CHECKER_BOUND_H
 #define WARPWISE_CHECKER_BOUND_H
@@ -78,12 +80,13 @@
 #define BOUND_ALIKE 4.0         /* of those, roundings that may repeat themselves */
 #define BOUND_U_E4M3 0x1p-4     /* and of E4M3 */
 #define BOUND_LOST_E4M3 0x1p-18 /* of the largest weight: what its rounding to E4M3 may lose, by contract */
-#define BOUND_SUM_E4M3 0x1p-12  /* of a sum of products of E4M3, with every 32 of them */
-#define BOUND_TINY 0x1p-126     /* results below the normal range may be flushed to zero */
-#define BOUND_TINY_F16 0x1p-25  /* half the smallest subnormal of half, which hardware keeps */
-#define BOUND_UNIT_F32 1e-3     /* never looser than this on data of size 1 */
-#define BOUND_UNIT_F16 1e-2     /* nor than this where results are stored as half */
-#define BOUND_UNIT_BF16 8e-2    /* nor than this where as bfloat16: it has three bits less */
+#define BOUND_SUM_E4M3                                                                                       \
+    0x1p-13 /* of the largest of 32 terms of a sum of products of E4M3: what each of them may lose */
+#define BOUND_TINY 0x1p-126    /* results below the normal range may be flushed to zero */
+#define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal of half, which hardware keeps */
+#define BOUND_UNIT_F32 1e-3    /* never looser than this on data of size 1 */
+#define BOUND_UNIT_F16 1e-2    /* nor than this where results are stored as half */
+#define BOUND_UNIT_BF16 8e-2   /* nor than this where as bfloat16: it has three bits less */
 
 /** @brief What may accumulate: error of a sum of @p terms products of total magnitude @p magnitude. */
 static inline double bound_sum(double terms, double magnitude)
@@ -208,20 +211,13 @@ static inline struct bound_rounded bound_rounded_weights(enum storage storage, d
     return (struct bound_rounded){most + lost, fmin(most, spread) + lost};
 }
 
-/** @brief What sums of @p terms products of E4M3 may lose if they reach @p size on their way. */
-static inline double bound_sum_e4m3(double terms, double size)
-{
-    return BOUND_SUM_E4M3 * ceil(terms / 32.0) * size;
-}
-
-/** @brief The same as bound_rounded_weights() for weights in E4M3, and what the sum of their products with V may lose. */
-static inline struct bound_rounded bound_e4m3_weights(double terms, double magnitude, double squares,
+/** @brief The same for weights in E4M3; @p cut_off is what the sum of their products with V may lose. */
+static inline struct bound_rounded bound_e4m3_weights(double cut_off, double magnitude, double squares,
                                                       double size, double tiny)
 {
-    double spread = size + BOUND_C * sqrt(squares / 3.0), lost = BOUND_LOST_E4M3 * tiny;
-    double reached = fmin(magnitude, spread);
-    return (struct bound_rounded){BOUND_U_E4M3 * magnitude + bound_sum_e4m3(terms, magnitude) + lost,
-                                  BOUND_U_E4M3 * reached + bound_sum_e4m3(terms, reached) + lost};
+    double spread = size + BOUND_C * sqrt(squares / 3.0), lost = BOUND_LOST_E4M3 * tiny + cut_off;
+    return (struct bound_rounded){BOUND_U_E4M3 * magnitude + lost,
+                                  BOUND_U_E4M3 * fmin(magnitude, spread) + lost};
 }
 
 /**

@@ -20,7 +20,8 @@
  *
  * Then bits 4 up of the address are XORed with the bits from 7 up: three of them for 128 bytes, two for 64, one for 32.
  *
- * The products of an element are summed in float in the order of k and then added, as mma.sync does here (matrix.c).
+ * The products of an element are summed in float in the order of k and then added, as mma.sync does here (matrix.c); those of
+ * E4M3 and E5M2 as hardware adds them.
  */
 #include "../machine/products.h"
 #include "../machine/registers.h"
@@ -28,6 +29,7 @@
 #include "parse.h"
 #include "program.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum {
@@ -40,7 +42,9 @@ enum {
     K_BYTES = 32,
     MOST_COLUMNS = 256,
     MOST_DEPTH = 32,
-    MOST_SUMS = 128
+    MOST_SUMS = 128,
+    FRACTION_8 =
+        13 /**< bits of fraction that are kept of a term of a sum of E4M3 or E5M2, below the largest one's exponent */
 };
 
 /* ---- what an instruction says ---------------------------------------------------------------------------- */
@@ -304,6 +308,56 @@ static void multiply_here(const float *a, const float (*b)[MOST_COLUMNS], float 
     multiply(a, b, sum, depth, columns);
 }
 
+/* E4M3 and E5M2. A tensor core of an sm_90 brings the products of an element and what was there before to the exponent of the
+ * largest of them, cuts off what lies below 13 bits of fraction, each towards zero, and adds what is left, which is exact. */
+static inline __attribute__((always_inline)) void add_cut_off(const float *a, const float (*b)[MOST_COLUMNS],
+                                                              float *sum, unsigned depth, unsigned columns)
+{
+    for (unsigned at = 0; at < columns; at += CORE) {
+        float most[CORE], inverse[CORE], total[CORE];
+        for (unsigned i = 0; i < CORE; i++) most[i] = fabsf(sum[at + i]);
+        for (unsigned k = 0; k < depth; k++)
+            for (unsigned i = 0; i < CORE; i++) {
+                const float size = fabsf(a[k] * b[k][at + i]);
+                most[i] = size <= most[i] ? most[i] : size; /* NaN stays */
+            }
+        for (unsigned i = 0; i < CORE; i++) {
+            const uint32_t exponent = ptx_bits_of_float(most[i]) >> 23;
+            const bool usual = exponent > 27 && exponent < 255;
+            inverse[i] = usual ? ptx_float_of_bits((254 + FRACTION_8 - exponent) << 23) : 1.0f;
+            total[i] = usual ? truncf(sum[at + i] * inverse[i]) : sum[at + i];
+        }
+        for (unsigned k = 0; k < depth; k++)
+            for (unsigned i = 0; i < CORE; i++) total[i] += truncf(a[k] * b[k][at + i] * inverse[i]);
+        for (unsigned i = 0; i < CORE; i++) sum[at + i] = total[i] / inverse[i];
+    }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"), optimize("O3"))) static void
+add_cut_off_wide(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns)
+{
+    add_cut_off(a, b, sum, depth, columns);
+}
+#endif
+
+static void add_cut_off_here(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth,
+                             unsigned columns)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        add_cut_off_wide(a, b, sum, depth, columns);
+        return;
+    }
+#endif
+    add_cut_off(a, b, sum, depth, columns);
+}
+
+static bool is_of_8_bits(const struct op *op)
+{
+    return op->type[1] == PTX_E4M3 || op->type[1] == PTX_E5M2;
+}
+
 static uint32_t bits_of_sum(float d)
 {
     return d == d ? ptx_bits_of_float(d) : 0x7fffffffu;
@@ -331,17 +385,53 @@ static void add_pair(const struct op *op, const float *sum, bool add, uint32_t *
                                   : bits_of_sum(add ? sum[i] + ptx_float_of_bits(value[i]) : sum[i]);
 }
 
-/* A row of the product to the four lanes of its warp that have it. */
-static void give_row(const struct product *p, unsigned row, const float *sum)
+/* Where the four lanes of a warp that have row @p row of the product keep columns 2 t and 2 t + 1 of core matrix @p j. */
+static uint32_t *place_of_pair(const struct product *p, unsigned row, unsigned j, unsigned t)
 {
     const struct op *op = p->how;
     const struct form f = form_of(op);
     const unsigned warp = row / WARP_ROWS, g = row % CORE, lower = row % WARP_ROWS / CORE;
     const unsigned each = op->type[0] == PTX_F16 ? 1 : 2;
-    for (unsigned t = 0; t < 4; t++) {
-        uint32_t *value = p->sums[warp]->value + (size_t)(4 * g + t) * f.sums;
+    return p->sums[warp]->value + (size_t)(4 * g + t) * f.sums + (2 * j + lower) * each;
+}
+
+static void give_row(const struct product *p, unsigned row, const float *sum, bool add)
+{
+    const struct form f = form_of(p->how);
+    for (unsigned t = 0; t < 4; t++)
         for (unsigned j = 0; j < f.n / CORE; j++)
-            add_pair(op, sum + CORE * j + 2 * t, p->scale_d != 0, value + (2 * j + lower) * each);
+            add_pair(p->how, sum + CORE * j + 2 * t, add, place_of_pair(p, row, j, t));
+}
+
+static void take_row(const struct product *p, unsigned row, float *sum)
+{
+    const struct op *op = p->how;
+    const struct form f = form_of(op);
+    const bool half = op->type[0] == PTX_F16;
+    for (unsigned t = 0; t < 4; t++)
+        for (unsigned j = 0; j < f.n / CORE; j++) {
+            const uint32_t *value = place_of_pair(p, row, j, t);
+            float *pair = sum + CORE * j + 2 * t;
+            pair[0] = half ? ptx_float_of_half((uint16_t)*value) : ptx_float_of_bits(value[0]);
+            pair[1] = half ? ptx_float_of_half((uint16_t)(*value >> 16)) : ptx_float_of_bits(value[1]);
+        }
+}
+
+/* A row of the product, which is added to what was there, or takes its place. */
+static void multiply_row(const struct product *p, struct factors *factors, unsigned row, bool negative)
+{
+    const struct form f = form_of(p->how);
+    const unsigned depth = depth_of(p->how);
+    const float(*b)[MOST_COLUMNS] = (const float(*)[MOST_COLUMNS])factors->b;
+    float *a = factors->a[row], sum[MOST_COLUMNS] = {0.0f};
+    for (unsigned k = 0; negative && k < depth; k++) a[k] = -a[k];
+    if (is_of_8_bits(p->how)) {
+        if (p->scale_d != 0) take_row(p, row, sum);
+        add_cut_off_here(a, b, sum, depth, f.n);
+        give_row(p, row, sum, false);
+    } else {
+        multiply_here(a, b, sum, depth, f.n);
+        give_row(p, row, sum, p->scale_d != 0);
     }
 }
 
@@ -351,19 +441,13 @@ static void compute(struct product *p)
     const struct op *op = p->how;
     const struct form f = form_of(op);
     const struct layout a = layout_of(p->a, f.transposed_a), b = layout_of(p->b, f.transposed_b);
-    const unsigned depth = depth_of(op);
     const bool negative = f.negative_a != f.negative_b;
     if (f.from_registers)
         read_fragments(p, op->type[1], factors.a);
     else
         read_operand(&a, op->type[1], ROWS, factors.a[0], MOST_DEPTH, 1);
     read_operand(&b, op->type[2], f.n, factors.b[0], 1, MOST_COLUMNS);
-    for (unsigned row = 0; row < ROWS; row++) {
-        float sum[MOST_COLUMNS];
-        multiply_here(factors.a[row], (const float(*)[MOST_COLUMNS])factors.b, sum, depth, f.n);
-        for (unsigned i = 0; negative && i < f.n; i++) sum[i] = -sum[i];
-        give_row(p, row, sum);
-    }
+    for (unsigned row = 0; row < ROWS; row++) multiply_row(p, &factors, row, negative);
 }
 
 /* ---- issuing ---------------------------------------------------------------------------------------------- */
