@@ -1,0 +1,675 @@
+/**
+ * @file 17_decode_engine.c
+ * @brief Lesson 17: steps of a decoder of the Qwen3 kind, for requests that join, take their prompts in pieces and go on token
+ *        by token.
+ *
+ * A case is a decoder from a seed and a schedule, see engine_items.h. What is compared are the logits of all wanted rows; the
+ * oracle computes each request's text at once. Most cases compute every token once more in a step of its own, with another
+ * cache: the report says in which steps the bits differ.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "checker/cases/case_table.h"
+#include "checker/cases/lesson.h"
+#include "checker/numbers/bound.h"
+#include "base/parallel.h"
+#include "protocol/engine_items.h"
+#include "qwen3.h"
+
+/** What the weights are, beside normal. */
+enum distribution {
+    NORMAL,
+    NO_ATTENTION, /* W_o is 0 */
+    NO_MLP,       /* W_down is 0 */
+    SHARP,        /* q_norm is eight times as large: a few keys have all the weight */
+    FAINT,        /* states are as small as the root of epsilon */
+    LARGE,        /* the embedding is a thousand times as large */
+    UNEVEN,       /* some elements of the embedding and of gains are much larger than others */
+    NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
+    DISTRIBUTIONS
+};
+
+/** A decoder. */
+struct sizes {
+    int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab, tied;
+};
+
+/* clang-format off */
+/*                                    layers hidden heads kv_h  dim  inter. vocab  tied */
+static const struct sizes NO_LAYERS =    {0,    64,    1,   1,  32,    32,    37,    1};
+static const struct sizes SMALL =        {1,    32,    2,   1,  32,    32,    21,    1};
+static const struct sizes TWO_LAYERS =   {2,    64,    2,   1,  32,    64,    19,    0};
+static const struct sizes THREE_GROUPS = {1,    32,    6,   3,  32,    32,    16,    0};
+static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1};
+static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1};
+static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1};
+static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1};
+/* Layers as those models have them; fewer words, and of the larger model two layers. */
+static const struct sizes LIKE_0_6B =   {28,  1024,   16,   8, 128,  3072,  1024,    1};
+static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0};
+/* clang-format on */
+
+enum { A = ENGINE_ALONE, G = ENGINE_GRAPH, R = ENGINE_REVERSED, F = ENGINE_FEW, L = ENGINE_LAST };
+
+/** One line: a decoder and a schedule. */
+static const struct table_row {
+    const char *name;
+    enum case_group group;
+    unsigned devices;
+    const struct sizes *sizes;
+    int requests, text, growth, every, chunk, decode, page;
+    unsigned manner;
+    enum distribution distribution;
+} TABLE[] = {
+    /* clang-format off */
+    /* name                         group             devices  decoder        requests text growth every chunk decode page manner     data */
+    {"step/no_layers",              GROUP_BASIC,      ON_ANY,  &NO_LAYERS,     1,       3,  0,     0,    3,    0,     4,   0,         NORMAL},
+    {"step/no_attention",           GROUP_BASIC,      ON_ANY,  &SMALL,         1,       3,  0,     0,    3,    0,     4,   0,         NO_ATTENTION},
+    {"step/no_mlp",                 GROUP_BASIC,      ON_ANY,  &SMALL,         1,       5,  0,     0,    5,    0,     4,   0,         NO_MLP},
+    {"step/prompt",                 GROUP_BASIC,      ON_ANY,  &TWO_LAYERS,    1,       9,  0,     0,    9,    0,     4,   A,         NORMAL},
+    {"step/token_by_token",         GROUP_BASIC,      ON_ANY,  &TWO_LAYERS,    1,       5,  0,     0,    2,    3,     4,   0,         NORMAL},
+    {"step/four_requests",          GROUP_BASIC,      ON_ANY,  &SMALL,         4,       4,  1,     0,    3,    2,     4,   A,         NORMAL},
+
+    {"step/one_token",              GROUP_EDGES,      ON_ANY,  &SMALL,         1,       1,  0,     0,    1,    0,     1,   0,         NORMAL},
+    {"step/rows_7",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       7,  0,     0,    7,    0,     2,   A,         NORMAL},
+    {"step/rows_8",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       8,  0,     0,    8,    0,     3,   0,         NORMAL},
+    {"step/rows_33",                GROUP_EDGES,      ON_ANY,  &SMALL,         1,      33,  0,     0,   33,    0,    16,   A,         NORMAL},
+    {"step/chunks_of_3",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,      13,  0,     0,    3,    0,     4,   A,         NORMAL},
+    {"step/pages_of_1",             GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  1,     0,    2,    1,     1,   0,         NORMAL},
+    {"step/keys_233_to_290",        GROUP_EDGES,      ON_ANY,  &SMALL,         1,     290,  0,     0,   58,    0,    16,   L,         SHARP},
+    {"step/join_and_leave",         GROUP_EDGES,      ON_ANY,  &SMALL,         5,       3,  1,     2,    2,    2,     2,   A,         NORMAL},
+    {"step/rows_reversed",          GROUP_EDGES,      ON_ANY,  &SMALL,         3,       5,  1,     1,    4,    1,     4,   A | R,     NORMAL},
+    {"step/few_wanted",             GROUP_EDGES,      ON_ANY,  &SMALL,         3,       6,  1,     1,    4,    1,     4,   A | F,     NORMAL},
+    {"step/last_wanted",            GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  0,     0,    2,    1,     4,   L,         NORMAL},
+    {"step/replayed",               GROUP_EDGES,      ON_ANY,  &SMALL,         3,       4,  2,     1,    3,    2,     2,   A | G,     NORMAL},
+    {"step/replayed_in_12_rows",    GROUP_EDGES,      ON_ANY,  &SMALL,         3,       7,  1,     2,    5,    2,     4,   A | G | F, NORMAL},
+    {"step/three_groups",           GROUP_EDGES,      ON_ANY,  &THREE_GROUPS,  2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
+    {"step/no_groups",              GROUP_EDGES,      ON_ANY,  &NO_GROUPS,     2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
+    {"step/heads_of_128",           GROUP_EDGES,      ON_ANY,  &HEADS_OF_128,  1,      19,  0,     0,   18,    1,     8,   0,         NORMAL},
+    {"step/uneven_spans",           GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  2,       5,  1,     0,    5,    1,     4,   A,         NORMAL},
+    {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
+
+    {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
+    {"step/faint",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         FAINT},
+    {"step/large",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         LARGE},
+    {"step/uneven",                 GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         UNEVEN},
+    {"step/nan_token",              GROUP_NUMERICS,   ON_ANY,  &SMALL,         3,       6,  0,     0,    4,    1,     4,   A,         NAN_TOKEN},
+
+    {"step/property_random",        GROUP_PROPERTIES, ON_ANY,  &SMALL,         2,       3,  1,     0,    2,    1,     4,   A,         NORMAL},
+
+    {"step/decode_small",           GROUP_SPEED,      ON_ANY,  &UNEVEN_SPANS,  1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/prompt_small",           GROUP_SPEED,      ON_ANY,  &UNEVEN_SPANS,  1,      16,  0,     0,   16,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/like_qwen3_0_6b",        GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/like_qwen3_0_6b_8",      GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     8,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/like_qwen3_0_6b_32",     GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,      32,  0,     0,   32,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/like_qwen3_8b",          GROUP_SPEED,      ON_GPU,  &LIKE_8B,       1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
+    /* clang-format on */
+};
+
+/** What must be refused, in the order of enum engine_mistake. */
+static const struct bad_row {
+    const char *name;
+    enum kernel_status expected;
+} BAD[ENGINE_MISTAKES] = {
+    [NULL_MODEL] = {"null_model", KERNEL_INVALID_CONFIG},
+    [NULL_BATCH] = {"null_batch", KERNEL_INVALID_CONFIG},
+    [NULL_WEIGHTS] = {"null_weights", KERNEL_INVALID_CONFIG},
+    [NULL_CACHE] = {"null_cache", KERNEL_INVALID_CONFIG},
+    [NULL_TOKENS] = {"null_tokens", KERNEL_INVALID_CONFIG},
+    [NULL_POSITIONS] = {"null_positions", KERNEL_INVALID_CONFIG},
+    [NULL_REQUESTS] = {"null_requests", KERNEL_INVALID_CONFIG},
+    [NULL_TABLES] = {"null_tables", KERNEL_INVALID_CONFIG},
+    [NULL_WANTED] = {"null_wanted_rows", KERNEL_INVALID_CONFIG},
+    [NULL_LOGITS] = {"null_logits", KERNEL_INVALID_CONFIG},
+    [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY},
+    [SHORT_WORKSPACE] = {"short_workspace", KERNEL_OUT_OF_MEMORY},
+    [MISALIGNED_WORKSPACE] = {"misaligned_workspace", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_WEIGHTS] = {"misaligned_weights", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_CACHE] = {"misaligned_cache", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_TOKENS] = {"misaligned_tokens", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_POSITIONS] = {"misaligned_positions", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_REQUESTS] = {"misaligned_requests", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_TABLES] = {"misaligned_tables", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_WANTED] = {"misaligned_wanted_rows", KERNEL_ALIGNMENT_ERROR},
+    [MISALIGNED_LOGITS] = {"misaligned_logits", KERNEL_ALIGNMENT_ERROR},
+    [EPSILON_NAN] = {"epsilon_nan", KERNEL_INVALID_CONFIG},
+    [EPSILON_NEGATIVE] = {"epsilon_negative", KERNEL_INVALID_CONFIG},
+    [ROPE_BASE_ZERO] = {"rope_base_zero", KERNEL_INVALID_CONFIG},
+    [ROPE_BASE_INFINITE] = {"rope_base_infinite", KERNEL_INVALID_CONFIG},
+    [ROWS_ZERO] = {"rows_zero", KERNEL_INVALID_DIMENSION},
+    [ROWS_NEGATIVE] = {"rows_negative", KERNEL_INVALID_DIMENSION},
+    [ROWS_TOO_MANY] = {"rows_above_max_rows", KERNEL_INVALID_DIMENSION},
+    [WANTED_NEGATIVE] = {"wanted_negative", KERNEL_INVALID_DIMENSION},
+    [WANTED_TOO_MANY] = {"wanted_above_rows", KERNEL_INVALID_DIMENSION},
+    [LAYERS_NEGATIVE] = {"layers_negative", KERNEL_INVALID_DIMENSION},
+    [HIDDEN_40] = {"hidden_40", KERNEL_INVALID_DIMENSION},
+    [HEADS_UNEVEN] = {"heads_3_of_2", KERNEL_INVALID_DIMENSION},
+    [KV_HEADS_ZERO] = {"kv_heads_zero", KERNEL_INVALID_DIMENSION},
+    [HEAD_DIM_48] = {"head_dim_48", KERNEL_INVALID_DIMENSION},
+    [INTERMEDIATE_ZERO] = {"intermediate_zero", KERNEL_INVALID_DIMENSION},
+    [VOCAB_ZERO] = {"vocab_zero", KERNEL_INVALID_DIMENSION},
+    [TIED_2] = {"tied_2", KERNEL_INVALID_DIMENSION},
+    [BLOCK_SIZE_ZERO] = {"block_size_zero", KERNEL_INVALID_DIMENSION},
+    [BLOCKS_OVERFLOW] = {"positions_overflow", KERNEL_INVALID_DIMENSION},
+    [MAX_ROWS_70000] = {"max_rows_70000", KERNEL_INVALID_DIMENSION},
+    [NULL_TOKENS_AND_ROWS_ZERO] = {"null_tokens_and_rows_zero", KERNEL_INVALID_CONFIG},
+    [ROWS_ZERO_AND_MISALIGNED_CACHE] = {"rows_zero_and_misaligned_cache", KERNEL_INVALID_DIMENSION},
+    [MISALIGNED_CACHE_AND_SHORT_WORKSPACE] = {"misaligned_cache_and_short_workspace", KERNEL_ALIGNMENT_ERROR},
+};
+
+/* ---- schedules ----------------------------------------------------------------------------------------- */
+
+static void put_plan(struct lesson_case *item, const struct engine_plan *plan)
+{
+    memset(item->value, 0, sizeof item->value);
+    memcpy(item->value, plan, sizeof *plan);
+}
+
+/** Blocks of the longest request. */
+static int blocks_needed(const struct engine_plan *p)
+{
+    const int longest = engine_text(p, p->growth > 0 ? p->requests - 1 : 0);
+    return (longest + p->config.block_size - 1) / p->config.block_size;
+}
+
+/** Steps, rows and cache that the schedule needs. A graph has rows to spare. */
+static void settle(struct engine_plan *p)
+{
+    struct engine_config *c = &p->config;
+    c->max_rows = 1;
+    p->steps = 0;
+    for (int idle = 0; idle <= p->every; p->steps++) {
+        const int rows = engine_rows(p, p->steps);
+        c->max_rows = rows > c->max_rows ? rows : c->max_rows;
+        idle = rows == 0 ? idle + 1 : 0;
+    }
+    p->steps -= p->every + 1;
+    if (p->manner & ENGINE_GRAPH) c->max_rows += 3;
+    c->max_blocks = blocks_needed(p) + 1;
+    c->num_blocks = p->requests * blocks_needed(p) + 2;
+}
+
+static void set_sizes(struct engine_config *c, const struct sizes *s)
+{
+    c->layers = s->layers;
+    c->hidden = s->hidden;
+    c->heads = s->heads;
+    c->kv_heads = s->kv_heads;
+    c->head_dim = s->head_dim;
+    c->intermediate = s->intermediate;
+    c->vocab = s->vocab;
+    c->tied = s->tied;
+    c->epsilon = 1e-6f;
+    c->rope_base = s->head_dim == 128 ? 1e6f : 1e4f;
+}
+
+static struct lesson_case case_of(const struct table_row *row)
+{
+    struct lesson_case item = {.group = row->group,
+                               .weight = 3,
+                               .devices = row->devices,
+                               .distribution = row->distribution,
+                               .null_buffer = -1,
+                               .misaligned_buffer = -1,
+                               .repeat = row->group == GROUP_PROPERTIES ? 100 : 1};
+    struct engine_plan plan = {.config = {.block_size = row->page},
+                               .requests = row->requests,
+                               .text = row->text,
+                               .growth = row->growth,
+                               .every = row->every,
+                               .chunk = row->chunk,
+                               .decode = row->decode,
+                               .manner = row->manner};
+    set_sizes(&plan.config, row->sizes);
+    settle(&plan);
+    put_plan(&item, &plan);
+    if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
+    snprintf(item.name, sizeof item.name, "%s", row->name);
+    return item;
+}
+
+static struct lesson_case bad_case_of(int mistake)
+{
+    /* clang-format off */
+    static const struct table_row basis = {"", GROUP_BAD_INPUT, ON_ANY, &THREE_GROUPS, 2, 3, 0, 0, 3, 0, 4, 0, NORMAL};
+    /* clang-format on */
+    struct lesson_case item = case_of(&basis);
+    struct engine_plan plan = engine_plan_of(item.value);
+    plan.mistake = mistake;
+    put_plan(&item, &plan);
+    item.weight = 1;
+    item.expected = BAD[mistake].expected;
+    snprintf(item.name, sizeof item.name, "step/%s", BAD[mistake].name);
+    return item;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    int count = 0;
+    for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
+        cases[count++] = case_of(&TABLE[i]);
+    for (int i = ENGINE_RIGHT + 1; i < ENGINE_MISTAKES && count < capacity; i++)
+        cases[count++] = bad_case_of(i);
+    count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, "step/one_token"),
+                                   "launch_refused");
+    if (count == capacity) return count;
+    cases[count] = *case_table_find(cases, count, "step/one_token");
+    snprintf(cases[count].name, sizeof cases[count].name, "step/old_device");
+    cases[count].devices = ON_SIMT;
+    cases[count].group = GROUP_BAD_INPUT;
+    cases[count].flags = CASE_OLD_DEVICE;
+    cases[count].expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return count + 1;
+}
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    struct engine_plan plan = engine_plan_of(item->value);
+    struct engine_config *c = &plan.config;
+    (void)index;
+    item->seed = rng_next(rng);
+    c->layers = rng_between(rng, 0, 4) / 2;
+    c->hidden = 32 * rng_between(rng, 1, 2);
+    c->intermediate = 32 * rng_between(rng, 1, 2);
+    c->kv_heads = rng_between(rng, 1, 2);
+    c->heads = c->kv_heads * rng_between(rng, 1, 2);
+    c->vocab = rng_between(rng, 1, 40);
+    c->tied = rng_between(rng, 0, 1);
+    c->block_size = rng_between(rng, 1, 5);
+    plan.requests = rng_between(rng, 1, 3);
+    plan.text = rng_between(rng, 2, 4);
+    plan.growth = rng_between(rng, 0, 2);
+    plan.every = rng_between(rng, 0, 1);
+    plan.chunk = rng_between(rng, 1, 4);
+    plan.decode = rng_between(rng, 0, 2);
+    plan.manner = ENGINE_ALONE | (rng_between(rng, 0, 1) ? ENGINE_REVERSED : 0) |
+                  (rng_between(rng, 0, 2) == 0 ? ENGINE_FEW : 0) |
+                  (rng_between(rng, 0, 4) == 0 ? ENGINE_GRAPH : 0);
+    settle(&plan);
+    put_plan(item, &plan);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------- */
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
+{
+    const struct engine_plan p = engine_plan_of(item->value);
+    const struct engine_config *c = &p.config;
+    const size_t steps = (size_t)p.steps, rows = (size_t)c->max_rows, vocab = (size_t)c->vocab;
+    const size_t copies = p.manner & ENGINE_ALONE ? 2 : 1;
+    const size_t workspace = engine_staged(&p) + engine_most_workspace(c) / 256 * 256;
+    const size_t slices = 2 * (size_t)c->layers, slice = engine_slice_elems(c);
+    b[ENGINE_WEIGHTS] =
+        (struct lesson_buffer){"weights", WIRE_IN, 1, {engine_weight_elems(c)}, {0}, STORAGE_F16};
+    b[ENGINE_TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
+    b[ENGINE_POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
+    b[ENGINE_REQUESTS] = (struct lesson_buffer){"requests", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
+    b[ENGINE_TABLES] = (struct lesson_buffer){
+        "tables", WIRE_IN, 3, {steps, (size_t)p.requests, (size_t)c->max_blocks}, {0}, STORAGE_I32};
+    b[ENGINE_WANTED] = (struct lesson_buffer){"wanted_rows", WIRE_IN, 2, {steps + 1, rows}, {0}, STORAGE_I32};
+    b[ENGINE_CACHE] = (struct lesson_buffer){
+        "cache", WIRE_INOUT, 3, {copies, slices == 0 ? 1 : slices, slices == 0 ? 8 : slice},
+        {0},     STORAGE_F16};
+    b[ENGINE_LOGITS] =
+        (struct lesson_buffer){"logits", WIRE_OUT, 4, {copies, steps, rows, vocab}, {0}, STORAGE_F32};
+    b[ENGINE_REPORT] =
+        (struct lesson_buffer){"batched", WIRE_OUT, 2, {steps, 1}, {"differs_from_alone"}, STORAGE_I32};
+    b[ENGINE_WORKSPACE] =
+        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace / 4}, {0}, STORAGE_F32};
+    b[ENGINE_WEIGHTS].extent[LESSON_ALIGN] = b[ENGINE_CACHE].extent[LESSON_ALIGN] = 16;
+    return ENGINE_BUFFERS;
+}
+
+/** count values around @p middle; nothing is drawn twice. */
+static void fill_part(struct rng *rng, float *to, size_t count, double middle, double deviation)
+{
+    rng_fill_normal(rng, to, count);
+    for (size_t i = 0; i < count; i++) to[i] = (float)(middle + deviation * (double)to[i]);
+}
+
+static void fill_layer(const struct engine_config *c, const struct engine_layer *at,
+                       enum distribution distribution, struct rng *rng, float *data)
+{
+    const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, inner = (size_t)c->intermediate;
+    const double root = sqrt((double)hidden), sharp = distribution == SHARP ? 8.0 : 1.0;
+    const double o = distribution == NO_ATTENTION ? 0.0 : 1.0, down = distribution == NO_MLP ? 0.0 : 1.0;
+    fill_part(rng, data + at->input_norm, hidden, 1.0, 0.2);
+    fill_part(rng, data + at->qkv, at->q_norm - at->qkv, 0.0, 1.0 / root);
+    fill_part(rng, data + at->q_norm, dim, sharp, 0.2 * sharp);
+    fill_part(rng, data + at->k_norm, dim, 1.0, 0.2);
+    fill_part(rng, data + at->o, at->mlp_norm - at->o, 0.0, o / sqrt((double)engine_q_width(c)));
+    fill_part(rng, data + at->mlp_norm, hidden, 1.0, 0.2);
+    fill_part(rng, data + at->gate_up, at->down - at->gate_up, 0.0, 1.0 / root);
+    fill_part(rng, data + at->down, at->end - at->down, 0.0, down / sqrt((double)inner));
+}
+
+enum { STRANGE = 1 }; /* the token whose embedding is NaN */
+
+static void fill_weights(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
+{
+    const struct engine_plan p = engine_plan_of(item->value);
+    const struct engine_config *c = &p.config;
+    const enum distribution distribution = (enum distribution)item->distribution;
+    const size_t hidden = (size_t)c->hidden, vocab = (size_t)c->vocab, embedding = vocab * hidden;
+    const double size = distribution == FAINT ? 1e-3 : distribution == LARGE ? 1e3 : 1.0;
+    for (size_t i = 0; i < elems; i++) data[i] = 0.0f; /* gaps that keep what follows aligned */
+    fill_part(rng, data, embedding, 0.0, size);
+    for (int i = 0; i < c->layers; i++) {
+        const struct engine_layer at = engine_layer_at(c, i);
+        fill_layer(c, &at, distribution, rng, data);
+    }
+    fill_part(rng, data + engine_last_norm_at(c), hidden, 1.0, 0.2);
+    if (!c->tied) fill_part(rng, data + engine_head_at(c), embedding, 0.0, 1.0 / sqrt((double)hidden));
+    for (size_t i = 0; i < embedding && distribution == UNEVEN; i += 7) data[i] *= 30.0f;
+    for (size_t i = 0; i < hidden && distribution == NAN_TOKEN; i++) data[STRANGE * hidden + i] = NAN;
+}
+
+/** The token of request @p j at @p position, whatever the step. */
+static int token_of(const struct lesson_case *item, const struct engine_plan *p, int j, int position)
+{
+    const uint64_t hash = rng_mix(item->seed + 977, (uint64_t)j * 100003u + (uint64_t)position);
+    int token = (int)(hash % (uint64_t)p->config.vocab);
+    if (item->distribution != NAN_TOKEN) return token;
+    if (j == 0 && position == 2) return STRANGE;
+    return token == STRANGE ? token + 1 : token;
+}
+
+/** Block @p index of request @p j; blocks are strewn over the cache. */
+static int block_of(const struct engine_plan *p, int j, int index)
+{
+    const int blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
+    int stride = 1;
+    for (int candidate = 2; candidate < blocks && stride * 3 < blocks; candidate++) {
+        int a = blocks, b = candidate;
+        while (b != 0) {
+            const int rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1) stride = candidate;
+    }
+    return (int)(((int64_t)at * stride + 1) % blocks);
+}
+
+/** Tables as they are in each step: what no row needs yet is -1. */
+static void fill_tables(const struct engine_plan *p, float *data)
+{
+    for (int step = 0; step < p->steps; step++)
+        for (int j = 0; j < p->requests; j++) {
+            float *table =
+                data + ((size_t)step * (size_t)p->requests + (size_t)j) * (size_t)p->config.max_blocks;
+            int first = 0, count = engine_piece(p, j, step, &first), tokens = count > 0 ? first + count : 0;
+            for (int i = 0; i < p->config.max_blocks; i++)
+                table[i] = i * p->config.block_size < tokens ? (float)block_of(p, j, i) : -1.0f;
+        }
+}
+
+static void fill_rows(const struct lesson_case *item, int index, float *data)
+{
+    const struct engine_plan p = engine_plan_of(item->value);
+    for (int step = 0; step < p.steps; step++)
+        for (int row = 0; row < p.config.max_rows; row++) {
+            int value = -1, request, position;
+            if (index == ENGINE_WANTED && row < engine_wanted(&p, step))
+                value = engine_wanted_row(&p, step, row);
+            if (index != ENGINE_WANTED && row < engine_rows(&p, step)) {
+                engine_row(&p, step, row, &request, &position);
+                value = index == ENGINE_TOKENS      ? token_of(item, &p, request, position)
+                        : index == ENGINE_POSITIONS ? position
+                                                    : request;
+            }
+            data[(size_t)step * (size_t)p.config.max_rows + (size_t)row] = (float)value;
+        }
+    for (int row = 0; row < p.config.max_rows && index == ENGINE_WANTED; row++) /* of a row alone */
+        data[(size_t)p.steps * (size_t)p.config.max_rows + (size_t)row] = 0.0f;
+}
+
+static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    const struct engine_plan p = engine_plan_of(item->value);
+    if (index == ENGINE_WEIGHTS)
+        fill_weights(item, elems, rng, data);
+    else if (index == ENGINE_TABLES)
+        fill_tables(&p, data);
+    else if (index == ENGINE_CACHE)
+        for (size_t i = 0; i < elems; i++) data[i] = NAN; /* what nobody has appended */
+    else
+        fill_rows(item, index, data);
+}
+
+/* ---- the oracle ---------------------------------------------------------------------------------------- */
+
+static size_t units(const struct lesson_case *item)
+{
+    (void)item;
+    return 1;
+}
+
+static size_t unit_elems(const struct lesson_case *item)
+{
+    struct lesson_buffer b[ENGINE_BUFFERS];
+    buffers(item, b);
+    return lesson_elems(&b[ENGINE_LOGITS]) + lesson_elems(&b[ENGINE_REPORT]);
+}
+
+/** What the threads that follow requests share. */
+struct following {
+    const struct lesson_case *item;
+    struct engine_plan plan;
+    const float *weights;
+    struct ref_qwen3_sizes sizes;
+    struct ref_qwen3_weights of_model;
+    struct lesson_span *span;
+};
+
+/** The request's logits go to where its rows are. Eight standard deviations, see qwen3.h and bound.h. */
+static void put_request(const struct following *f, int j, const double *logits, const double *deviation)
+{
+    const struct engine_plan *p = &f->plan;
+    const size_t vocab = (size_t)p->config.vocab;
+    for (int step = 0; step < p->steps; step++)
+        for (int i = 0; i < engine_wanted(p, step); i++) {
+            int request, position;
+            engine_row(p, step, engine_wanted_row(p, step, i), &request, &position);
+            if (request != j) continue;
+            const size_t to = ((size_t)step * (size_t)p->config.max_rows + (size_t)i) * vocab;
+            for (size_t k = 0; k < vocab; k++) {
+                const double x = logits[(size_t)position * vocab + k];
+                const double off = BOUND_C * deviation[(size_t)position * vocab + k] + BOUND_TINY;
+                f->span->expected[to + k] = f->span->plain[to + k] = x;
+                f->span->bound[to + k] = f->span->floor[to + k] = isfinite(x) ? off : 0.0;
+            }
+        }
+}
+
+static void follow(void *context, size_t first, size_t last)
+{
+    const struct following *f = context;
+    const struct ref_qwen3_rounding rounding = {BOUND_U_F16, BOUND_U_F32, BOUND_U_F32};
+    for (size_t j = first; j < last; j++) {
+        const size_t count = (size_t)engine_text(&f->plan, (int)j), elems = count * (size_t)f->sizes.vocab;
+        double *memory = malloc((2 * elems + ref_qwen3_scratch_elems(&f->sizes, count)) * sizeof *memory);
+        int *tokens = malloc(count * sizeof *tokens);
+        if (memory == NULL || tokens == NULL) abort();
+        for (size_t t = 0; t < count; t++) tokens[t] = token_of(f->item, &f->plan, (int)j, (int)t);
+        ref_qwen3_logits(&f->sizes, &f->of_model, tokens, count, &rounding, memory, memory + elems,
+                         memory + 2 * elems);
+        put_request(f, (int)j, memory, memory + elems);
+        free(tokens);
+        free(memory);
+    }
+}
+
+static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
+{
+    const struct engine_config *c = &f->plan.config;
+    const size_t hidden = (size_t)c->hidden, q = engine_q_width(c) * hidden, kv = engine_kv_width(c) * hidden;
+    const float *w = f->weights;
+    for (int i = 0; i < c->layers; i++) {
+        const struct engine_layer at = engine_layer_at(c, i);
+        layers[i] =
+            (struct ref_qwen3_layer){w + at.input_norm, w + at.qkv,
+                                     w + at.qkv + q,    w + at.qkv + q + kv,
+                                     w + at.q_norm,     w + at.k_norm,
+                                     w + at.o,          w + at.mlp_norm,
+                                     w + at.gate_up,    w + at.gate_up + (size_t)c->intermediate * hidden,
+                                     w + at.down};
+    }
+    f->sizes = (struct ref_qwen3_sizes){c->layers,   c->hidden,          c->heads,
+                                        c->kv_heads, c->head_dim,        c->intermediate,
+                                        c->vocab,    (double)c->epsilon, (double)c->rope_base};
+    f->of_model = (struct ref_qwen3_weights){w, w + engine_last_norm_at(c), w + engine_head_at(c), layers};
+}
+
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *e)
+{
+    struct following f = {.item = item, .plan = engine_plan_of(item->value), .weights = data[ENGINE_WEIGHTS]};
+    struct ref_qwen3_layer *layers = calloc((size_t)f.plan.config.layers + 1, sizeof *layers);
+    struct lesson_buffer b[ENGINE_BUFFERS];
+    if (layers == NULL) abort();
+    (void)unit;
+    buffers(item, b);
+    e->span_count = 2;
+    for (int s = 0; s < 2; s++) {
+        struct lesson_span *span = &e->span[s];
+        span->buffer = ENGINE_LOGITS + s;
+        span->first = 0;
+        span->count = lesson_elems(&b[ENGINE_LOGITS + s]);
+        for (size_t i = 0; i < span->count; i++)
+            span->expected[i] = span->plain[i] = span->bound[i] = span->floor[i] = 0.0;
+    }
+    f.span = &e->span[0];
+    find_weights(&f, layers);
+    parallel_for((size_t)f.plan.requests, (size_t)f.plan.requests, follow, &f);
+    free(layers);
+    const size_t half = f.span->count / 2;
+    for (size_t i = 0; i < half && f.plan.manner & ENGINE_ALONE; i++) {
+        f.span->expected[half + i] = f.span->plain[half + i] = f.span->expected[i];
+        f.span->bound[half + i] = f.span->floor[half + i] = f.span->bound[i];
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size)
+{
+    (void)item, (void)data, (void)at;
+    if (index > 0) return -1;
+    if (buffer != ENGINE_REPORT) return 0;
+    *value = 1.0;
+    snprintf(message, size,
+             "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
+             "order of a sum depends on the number of rows, on the row or on the pieces of the prompt");
+    return 1;
+}
+
+static int most_keys(const struct engine_plan *p)
+{
+    return engine_text(p, p->growth > 0 ? p->requests - 1 : 0);
+}
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
+        "whose position is negative pad",
+        "only steps that want the logits of some rows fail: wanted_rows says of which, in which order",
+        "only a head of its own fails: where does it lie?",
+        "only groups of query heads fail: which K/V head does a query head read?",
+        "only more than 8 rows in a step fail: are there blocks for every tile of rows?",
+        "only several requests fail: each row has its own request, table and position",
+        "only texts of several steps fail: are keys and values of earlier steps where the table says?",
+        "only more keys than a tile has fail",
+        "only inputs that are no multiple of 256 fail: a warp's slice may be shorter than another's"};
+    const struct engine_plan p = engine_plan_of(item->value);
+    const struct engine_config *c = &p.config;
+    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
+    *message = messages[index];
+    const int has[] = {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
+                       (p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
+                       !c->tied,
+                       c->heads > c->kv_heads,
+                       c->max_rows > 8,
+                       p.requests > 1,
+                       p.steps > 1,
+                       most_keys(&p) > 128,
+                       c->hidden % 256 != 0};
+    return has[index] && p.mistake == ENGINE_RIGHT;
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    static const char *const of_data[DISTRIBUTIONS] = {
+        [NO_ATTENTION] = "W_o is 0, so attention adds nothing: embedding, MLP and logits are what is tried",
+        [NO_MLP] = "W_down is 0, so the MLP adds nothing: embedding, attention and logits are what is tried",
+        [SHARP] = "a few keys have nearly all the weight",
+        [FAINT] = "states are as small as the root of epsilon",
+        [LARGE] = "the embedding is a thousand times as large as usual",
+        [UNEVEN] = "some elements of a state are much larger than the others",
+        [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
+    const struct engine_plan p = engine_plan_of(item->value);
+    if (of_data[item->distribution] != NULL) return of_data[item->distribution];
+    if (p.manner & ENGINE_GRAPH)
+        return "one graph, captured once, is replayed for every step; rows to spare pad";
+    if (p.manner & ENGINE_ALONE)
+        return "every token is computed once more in a step of its own, and must get the same bits";
+    return p.config.layers == 0 ? "no layers: embedding, norm and logits" : NULL;
+}
+
+static void cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    const struct engine_plan p = engine_plan_of(item->value);
+    const double hidden = p.config.hidden, embedding = p.config.vocab * hidden;
+    double weights = (double)engine_weight_elems(&p.config), rows = 0.0, texts = 0.0;
+    for (int step = 0; step < p.steps; step++) rows += engine_rows(&p, step);
+    for (int j = 0; j < p.requests; j++) texts += engine_text(&p, j);
+    if (!p.config.tied) weights -= embedding; /* a row of it is read, not all */
+    *cost = (struct lesson_cost){.flop = 2.0 * weights * rows,
+                                 .min_bytes = 2.0 * weights * p.steps,
+                                 .oracle_ops = 8.0 * weights * texts,
+                                 .tensor_cores = 1,
+                                 .kernels = p.steps * (2.0 + 6.0 * p.config.layers)};
+}
+
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return SIZE_MAX;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    const struct engine_plan p = engine_plan_of(item->value);
+    const struct engine_config *c = &p.config;
+    snprintf(text, size,
+             "%d steps, up to %d rows, %d requests, %d layers, hidden %d, heads %d/%d of %d, block %d",
+             p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
+             c->block_size);
+}
+
+const struct lesson lesson_17_decode_engine = {
+    .number = 17,
+    .topic = "decode_engine",
+    .title = "a whole decoder, batched bit for bit",
+    .part_count = 1,
+    .part = {{"step", 100}},
+    .least_architecture = 80,
+    .distributions = DISTRIBUTIONS,
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
+    .guess = guess,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+};

@@ -1,0 +1,181 @@
+/**
+ * @file engine_items.h
+ * @brief What an item of lesson 17 says to the runner: a decoder and a schedule, from which both work out every row of every step.
+ *
+ * Request j has a text of `text + growth * j` tokens and joins at step `every * j`. All but its last `decode` tokens are its
+ * prompt, taken `chunk` at a time; then it takes one per step, until its text ends.
+ */
+#ifndef WARPWISE_PROTOCOL_ENGINE_ITEMS_H
+#define WARPWISE_PROTOCOL_ENGINE_ITEMS_H
+
+#include <string.h>
+
+#include "decode/engine_args.h"
+#include "wire.h"
+
+/** @brief What a case does beyond taking its steps launch by launch; a set. */
+enum engine_manner {
+    ENGINE_PLAIN = 0,
+    ENGINE_ALONE = 1,    /* all tokens once more, each in a step of its own: the same bits */
+    ENGINE_GRAPH = 2,    /* one graph of max_rows rows is replayed for every step */
+    ENGINE_REVERSED = 4, /* rows of a step in the opposite order */
+    ENGINE_FEW = 8,      /* every second row is wanted, the last first */
+    ENGINE_LAST = 16,    /* steps want no logits but the last */
+    ENGINE_KEPT = 32     /* to be timed: the graph is kept from call to call */
+};
+
+/** @brief What the entry point is told wrongly. */
+enum engine_mistake {
+    ENGINE_RIGHT,
+    NULL_MODEL,
+    NULL_BATCH,
+    NULL_WEIGHTS,
+    NULL_CACHE,
+    NULL_TOKENS,
+    NULL_POSITIONS,
+    NULL_REQUESTS,
+    NULL_TABLES,
+    NULL_WANTED,
+    NULL_LOGITS,
+    NULL_WORKSPACE,
+    SHORT_WORKSPACE,
+    MISALIGNED_WORKSPACE,
+    MISALIGNED_WEIGHTS,
+    MISALIGNED_CACHE,
+    MISALIGNED_TOKENS,
+    MISALIGNED_POSITIONS,
+    MISALIGNED_REQUESTS,
+    MISALIGNED_TABLES,
+    MISALIGNED_WANTED,
+    MISALIGNED_LOGITS,
+    EPSILON_NAN,
+    EPSILON_NEGATIVE,
+    ROPE_BASE_ZERO,
+    ROPE_BASE_INFINITE,
+    ROWS_ZERO,
+    ROWS_NEGATIVE,
+    ROWS_TOO_MANY,
+    WANTED_NEGATIVE,
+    WANTED_TOO_MANY,
+    LAYERS_NEGATIVE,
+    HIDDEN_40,
+    HEADS_UNEVEN,
+    KV_HEADS_ZERO,
+    HEAD_DIM_48,
+    INTERMEDIATE_ZERO,
+    VOCAB_ZERO,
+    TIED_2,
+    BLOCK_SIZE_ZERO,
+    BLOCKS_OVERFLOW,
+    MAX_ROWS_70000,
+    NULL_TOKENS_AND_ROWS_ZERO,
+    ROWS_ZERO_AND_MISALIGNED_CACHE,
+    MISALIGNED_CACHE_AND_SHORT_WORKSPACE,
+    ENGINE_MISTAKES
+};
+
+enum {
+    ENGINE_WEIGHTS,
+    ENGINE_TOKENS,
+    ENGINE_POSITIONS,
+    ENGINE_REQUESTS,
+    ENGINE_TABLES,
+    ENGINE_WANTED,
+    ENGINE_CACHE,
+    ENGINE_LOGITS,
+    ENGINE_REPORT,
+    ENGINE_WORKSPACE,
+    ENGINE_BUFFERS
+};
+
+/** @brief A case, or an item of a property: all that checker and runner have to know of it. */
+struct engine_plan {
+    struct engine_config config;
+    int requests, text, growth, every, chunk, decode; /* the schedule */
+    int steps;
+    unsigned manner; /* set of enum engine_manner */
+    int mistake;     /* enum engine_mistake */
+};
+
+_Static_assert(sizeof(struct engine_plan) <= sizeof((struct wire_case *)0)->value,
+               "it travels as these values");
+
+static inline struct engine_plan engine_plan_of(const int64_t *value)
+{
+    struct engine_plan plan;
+    memcpy(&plan, value, sizeof plan);
+    return plan;
+}
+
+/** Tokens of request @p j's text. */
+static inline int engine_text(const struct engine_plan *p, int j)
+{
+    return p->text + p->growth * j;
+}
+
+/** How many tokens request @p j takes in @p step; the first is at @p first. */
+static inline int engine_piece(const struct engine_plan *p, int j, int step, int *first)
+{
+    const int all = engine_text(p, j), prompt = all - p->decode;
+    int at = 0;
+    for (int i = p->every * j;; i++) {
+        int count = at < prompt ? prompt - at : at < all;
+        if (at < prompt && count > p->chunk) count = p->chunk;
+        *first = at;
+        if (i >= step || count == 0) return i == step ? count : 0;
+        at += count;
+    }
+}
+
+static inline int engine_rows(const struct engine_plan *p, int step)
+{
+    int rows = 0, first;
+    for (int j = 0; j < p->requests; j++) rows += engine_piece(p, j, step, &first);
+    return rows;
+}
+
+/** Which request and position row @p row of @p step is. */
+static inline void engine_row(const struct engine_plan *p, int step, int row, int *request, int *position)
+{
+    int left = p->manner & ENGINE_REVERSED ? engine_rows(p, step) - 1 - row : row;
+    *request = *position = 0;
+    for (int j = 0; j < p->requests; j++) {
+        int first, count = engine_piece(p, j, step, &first);
+        *request = j;
+        *position = first + left;
+        if (left < count) return;
+        left -= count;
+    }
+}
+
+static inline int engine_wanted(const struct engine_plan *p, int step)
+{
+    const int rows = engine_rows(p, step);
+    if (p->manner & ENGINE_LAST && step < p->steps - 1) return 0;
+    return p->manner & ENGINE_FEW ? (rows + 1) / 2 : rows;
+}
+
+/** The row that the wanted one number @p i is. */
+static inline int engine_wanted_row(const struct engine_plan *p, int step, int i)
+{
+    return p->manner & ENGINE_FEW ? engine_rows(p, step) - 1 - 2 * i : i;
+}
+
+/** What the contract allows the workspace to be. */
+static inline size_t engine_most_workspace(const struct engine_config *c)
+{
+    return 8 * (size_t)c->max_rows *
+               ((size_t)c->hidden + 2 * (engine_q_width(c) + engine_kv_width(c)) + (size_t)c->intermediate) +
+           2048;
+}
+
+/** Ints and floats that a graph reads and writes, staged in front of the workspace. */
+static inline size_t engine_staged(const struct engine_plan *p)
+{
+    const size_t rows = (size_t)p->config.max_rows;
+    size_t words =
+        4 * rows + (size_t)p->requests * (size_t)p->config.max_blocks + rows * (size_t)p->config.vocab;
+    return p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? (words * 4 + 255) / 256 * 256 : 0;
+}
+
+#endif

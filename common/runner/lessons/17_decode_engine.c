@@ -1,0 +1,304 @@
+/**
+ * @file 17_decode_engine.c
+ * @brief Lesson 17: from an item to the steps of `decode_engine.h`.
+ */
+#include "protocol/engine_items.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "decode_engine.h"
+#include "runner/runner.h"
+#include "runner/simt_only.h"
+
+/** What one case works with. */
+struct scene {
+    struct engine_plan plan;
+    struct engine_model model;
+    void *const *buffers;
+    cudaStream_t stream;
+};
+
+/** The arrays of a step, from row @p row on. */
+static struct engine_batch batch_at(const struct scene *s, int step, int row)
+{
+    const struct engine_config *c = &s->plan.config;
+    const size_t rows = (size_t)c->max_rows, at = (size_t)step * rows + (size_t)row;
+    const size_t table = (size_t)s->plan.requests * (size_t)c->max_blocks;
+    return (struct engine_batch){.rows = engine_rows(&s->plan, step),
+                                 .wanted = engine_wanted(&s->plan, step),
+                                 .tokens = (const int *)s->buffers[ENGINE_TOKENS] + at,
+                                 .positions = (const int *)s->buffers[ENGINE_POSITIONS] + at,
+                                 .requests = (const int *)s->buffers[ENGINE_REQUESTS] + at,
+                                 .tables = (const int *)s->buffers[ENGINE_TABLES] + (size_t)step * table,
+                                 .wanted_rows = (const int *)s->buffers[ENGINE_WANTED] + (size_t)step * rows,
+                                 .logits = (float *)s->buffers[ENGINE_LOGITS] +
+                                           (size_t)step * rows * (size_t)c->vocab};
+}
+
+/** Elements of one of the two copies of the logits. */
+static size_t logits_elems(const struct engine_plan *p)
+{
+    return (size_t)p->steps * (size_t)p->config.max_rows * (size_t)p->config.vocab;
+}
+
+/* ---- mistakes ------------------------------------------------------------------------------------------ */
+
+static const void *moved(const void *pointer, size_t bytes)
+{
+    return (const char *)pointer + bytes;
+}
+
+static void spoil_config(int mistake, struct engine_config *c)
+{
+    if (mistake == EPSILON_NAN) c->epsilon = NAN;
+    if (mistake == EPSILON_NEGATIVE) c->epsilon = -1e-6f;
+    if (mistake == ROPE_BASE_ZERO) c->rope_base = 0.0f;
+    if (mistake == ROPE_BASE_INFINITE) c->rope_base = INFINITY;
+    if (mistake == LAYERS_NEGATIVE) c->layers = -1;
+    if (mistake == HIDDEN_40) c->hidden = 40;
+    if (mistake == HEADS_UNEVEN) c->heads = 2 * c->kv_heads + 1;
+    if (mistake == KV_HEADS_ZERO) c->kv_heads = 0;
+    if (mistake == HEAD_DIM_48) c->head_dim = 48;
+    if (mistake == INTERMEDIATE_ZERO) c->intermediate = 0;
+    if (mistake == VOCAB_ZERO) c->vocab = 0;
+    if (mistake == TIED_2) c->tied = 2;
+    if (mistake == BLOCK_SIZE_ZERO) c->block_size = 0;
+    if (mistake == BLOCKS_OVERFLOW) c->max_blocks = c->block_size = 1 << 16;
+    if (mistake == MAX_ROWS_70000) c->max_rows = 70000;
+}
+
+static void spoil_model(int mistake, struct engine_model *model)
+{
+    spoil_config(mistake, &model->config);
+    if (mistake == NULL_WEIGHTS) model->weights = NULL;
+    if (mistake == NULL_CACHE) model->cache = NULL;
+    if (mistake == NULL_WORKSPACE) model->workspace = NULL;
+    if (mistake == SHORT_WORKSPACE || mistake == MISALIGNED_CACHE_AND_SHORT_WORKSPACE)
+        model->workspace_bytes -= 1;
+    if (mistake == MISALIGNED_WORKSPACE) model->workspace = (char *)model->workspace - 128;
+    if (mistake == MISALIGNED_WEIGHTS) model->weights = moved(model->weights, 8);
+    if (mistake == MISALIGNED_CACHE || mistake == ROWS_ZERO_AND_MISALIGNED_CACHE ||
+        mistake == MISALIGNED_CACHE_AND_SHORT_WORKSPACE)
+        model->cache = (char *)model->cache + 8;
+}
+
+static void spoil_batch(int mistake, int max_rows, struct engine_batch *b)
+{
+    if (mistake == NULL_TOKENS || mistake == NULL_TOKENS_AND_ROWS_ZERO) b->tokens = NULL;
+    if (mistake == NULL_POSITIONS) b->positions = NULL;
+    if (mistake == NULL_REQUESTS) b->requests = NULL;
+    if (mistake == NULL_TABLES) b->tables = NULL;
+    if (mistake == NULL_WANTED) b->wanted_rows = NULL;
+    if (mistake == NULL_LOGITS) b->logits = NULL;
+    if (mistake == MISALIGNED_TOKENS) b->tokens = moved(b->tokens, 2);
+    if (mistake == MISALIGNED_POSITIONS) b->positions = moved(b->positions, 2);
+    if (mistake == MISALIGNED_REQUESTS) b->requests = moved(b->requests, 2);
+    if (mistake == MISALIGNED_TABLES) b->tables = moved(b->tables, 2);
+    if (mistake == MISALIGNED_WANTED) b->wanted_rows = moved(b->wanted_rows, 2);
+    if (mistake == MISALIGNED_LOGITS) b->logits = (float *)((char *)b->logits + 2);
+    if (mistake == ROWS_ZERO || mistake == NULL_TOKENS_AND_ROWS_ZERO ||
+        mistake == ROWS_ZERO_AND_MISALIGNED_CACHE)
+        b->rows = 0;
+    if (mistake == ROWS_NEGATIVE) b->rows = -2;
+    if (mistake == ROWS_TOO_MANY) b->rows = max_rows + 1;
+    if (mistake == WANTED_NEGATIVE) b->wanted = -1;
+    if (mistake == WANTED_TOO_MANY) b->wanted = b->rows + 1;
+}
+
+static enum kernel_status call_wrongly(const struct scene *s)
+{
+    const int mistake = s->plan.mistake;
+    struct engine_model model = s->model;
+    struct engine_batch batch = batch_at(s, 0, 0);
+    spoil_model(mistake, &model);
+    spoil_batch(mistake, s->plan.config.max_rows, &batch);
+    return engine_step(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BATCH ? NULL : &batch,
+                       s->stream);
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------- */
+
+/** Launch by launch. */
+static enum kernel_status take_steps(const struct scene *s)
+{
+    enum kernel_status status = KERNEL_OK;
+    for (int step = 0; step < s->plan.steps && status == KERNEL_OK; step++) {
+        const struct engine_batch batch = batch_at(s, step, 0);
+        status = engine_step(&s->model, &batch, s->stream);
+    }
+    return status;
+}
+
+/** Row @p row of @p step in a step of its own; its logits go where they are in the first copy. */
+static enum kernel_status take_alone(const struct scene *s, const struct engine_model *model, int step,
+                                     int row)
+{
+    const struct engine_plan *p = &s->plan;
+    struct engine_batch batch = batch_at(s, step, row);
+    const int wanted = batch.wanted;
+    batch.rows = 1;
+    batch.wanted = 0;
+    batch.wanted_rows =
+        (const int *)s->buffers[ENGINE_WANTED] + (size_t)p->steps * (size_t)p->config.max_rows;
+    batch.logits += logits_elems(p);
+    for (int i = 0; i < wanted && batch.wanted == 0; i++) {
+        batch.wanted = engine_wanted_row(p, step, i) == row;
+        if (batch.wanted == 0) batch.logits += p->config.vocab;
+    }
+    return engine_step(model, &batch, s->stream);
+}
+
+/** Every token by itself, in the other copy of the cache. */
+static enum kernel_status take_all_alone(const struct scene *s)
+{
+    const struct engine_plan *p = &s->plan;
+    struct engine_model model = s->model;
+    enum kernel_status status = KERNEL_OK;
+    model.cache = (char *)model.cache + engine_cache_elems(&p->config) * 2;
+    for (int step = 0; step < p->steps; step++) {
+        const int rows = engine_rows(p, step), reversed = (p->manner & ENGINE_REVERSED) != 0;
+        for (int i = 0; i < rows && status == KERNEL_OK; i++)
+            status = take_alone(s, &model, step, reversed ? rows - 1 - i : i);
+    }
+    return status;
+}
+
+/** Logits that no step was asked for are 0. */
+static void clear_other_logits(const struct scene *s)
+{
+    const struct engine_plan *p = &s->plan;
+    const size_t row = (size_t)p->config.vocab * sizeof(float);
+    for (int copy = 0; copy < (p->manner & ENGINE_ALONE ? 2 : 1); copy++)
+        for (int step = 0; step < p->steps; step++) {
+            const int wanted = engine_wanted(p, step);
+            float *first = batch_at(s, step, 0).logits + (size_t)copy * logits_elems(p);
+            cudaMemsetAsync(first + (size_t)wanted * (size_t)p->config.vocab, 0,
+                            (size_t)(p->config.max_rows - wanted) * row, s->stream);
+        }
+}
+
+/** Whether any logits differ between the two copies goes into the report, step by step. */
+static void report_differences(const struct scene *s)
+{
+    const size_t elems = logits_elems(&s->plan), of_step = elems / (size_t)s->plan.steps;
+    uint32_t *host = malloc(2 * elems * sizeof *host);
+    int32_t *report = calloc((size_t)s->plan.steps, sizeof *report);
+    if (host == NULL || report == NULL) abort();
+    marshalling_may_look(1); /* the kernel file's own code may not, nor wait */
+    cudaStreamSynchronize(s->stream);
+    cudaMemcpy(host, s->buffers[ENGINE_LOGITS], 2 * elems * sizeof *host, cudaMemcpyDeviceToHost);
+    for (size_t i = 0; i < elems && s->plan.manner & ENGINE_ALONE; i++)
+        if (host[i] != host[elems + i]) report[i / of_step] = 1;
+    cudaMemcpy(s->buffers[ENGINE_REPORT], report, (size_t)s->plan.steps * sizeof *report,
+               cudaMemcpyHostToDevice);
+    marshalling_may_look(0);
+    free(host);
+    free(report);
+}
+
+/* ---- a graph ------------------------------------------------------------------------------------------- */
+
+/** Where a graph of max_rows rows reads and writes. */
+static struct engine_batch staged_batch(const struct scene *s)
+{
+    const struct engine_config *c = &s->plan.config;
+    const size_t rows = (size_t)c->max_rows;
+    int *at = s->buffers[ENGINE_WORKSPACE];
+    struct engine_batch batch = {.rows = c->max_rows, .wanted = c->max_rows, .tokens = at};
+    batch.positions = at + rows;
+    batch.requests = at + 2 * rows;
+    batch.wanted_rows = at + 3 * rows;
+    batch.tables = at + 4 * rows;
+    batch.logits = (float *)(at + 4 * rows + (size_t)s->plan.requests * (size_t)c->max_blocks);
+    return batch;
+}
+
+static void stage(const struct scene *s, const void *to, const void *from, size_t words)
+{
+    cudaMemcpyAsync((void *)(uintptr_t)to, from, words * 4, cudaMemcpyDeviceToDevice, s->stream);
+}
+
+/** Replays the graph for @p step. Rows that the step does not have are staged as rows that pad. */
+static enum kernel_status replay_step(const struct scene *s, cudaGraphExec_t graph, int step)
+{
+    const struct engine_batch to = staged_batch(s), from = batch_at(s, step, 0);
+    const size_t rows = (size_t)s->plan.config.max_rows, logits = rows * (size_t)s->plan.config.vocab;
+    stage(s, to.tokens, from.tokens, rows);
+    stage(s, to.positions, from.positions, rows);
+    stage(s, to.requests, from.requests, rows);
+    stage(s, to.wanted_rows, from.wanted_rows, rows);
+    stage(s, to.tables, from.tables, (size_t)s->plan.requests * (size_t)s->plan.config.max_blocks);
+    if (!(s->plan.manner & ENGINE_KEPT)) cudaMemsetAsync(to.logits, 0, logits * 4, s->stream);
+    if (cudaGraphLaunch(graph, s->stream) != cudaSuccess) return KERNEL_CUDA_ERROR;
+    stage(s, from.logits, to.logits, logits);
+    return KERNEL_OK;
+}
+
+static enum kernel_status capture(const struct scene *s, cudaGraphExec_t *executable)
+{
+    const struct engine_batch batch = staged_batch(s);
+    cudaGraph_t graph = NULL;
+    if (cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeRelaxed) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    enum kernel_status status = engine_step(&s->model, &batch, s->stream);
+    if (cudaStreamEndCapture(s->stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
+    marshalling_may_look(1);
+    if (status == KERNEL_OK && cudaGraphInstantiate(executable, graph, 0) != cudaSuccess)
+        status = KERNEL_CUDA_ERROR;
+    cudaGraphDestroy(graph);
+    marshalling_may_look(0);
+    return status;
+}
+
+/** All steps by one graph. To be timed it is kept until another case comes; on simt nothing is timed. */
+static enum kernel_status replay(const struct scene *s)
+{
+    static cudaGraphExec_t kept;
+    static struct engine_model of;
+    enum kernel_status status = KERNEL_OK;
+    if (kept != NULL && memcmp(&of, &s->model, sizeof of) != 0) {
+        cudaGraphExecDestroy(kept);
+        kept = NULL;
+    }
+    of = s->model;
+    if (kept == NULL) status = capture(s, &kept);
+    for (int step = 0; step < s->plan.steps && status == KERNEL_OK; step++)
+        status = replay_step(s, kept, step);
+    if (kept != NULL && (simt_pretend_multiprocessors != NULL || !(s->plan.manner & ENGINE_KEPT))) {
+        marshalling_may_look(1);
+        cudaStreamSynchronize(s->stream);
+        cudaGraphExecDestroy(kept);
+        marshalling_may_look(0);
+        kept = NULL;
+    }
+    return status;
+}
+
+enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
+{
+    struct scene scene = {.plan = engine_plan_of(item->value), .buffers = buffers, .stream = stream};
+    const struct engine_plan *p = &scene.plan;
+    const size_t asked = engine_workspace_bytes(&p->config), most = engine_most_workspace(&p->config);
+    scene.model = (struct engine_model){p->config, buffers[ENGINE_WEIGHTS], buffers[ENGINE_CACHE],
+                                        (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
+                                        asked < most ? asked : most};
+    if (p->mistake != ENGINE_RIGHT) return call_wrongly(&scene);
+    enum kernel_status status =
+        p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? replay(&scene) : take_steps(&scene);
+    if (status == KERNEL_OK && p->manner & ENGINE_ALONE) status = take_all_alone(&scene);
+    if (status != KERNEL_OK) return status;
+    clear_other_logits(&scene);
+    if (p->manner & ENGINE_ALONE)
+        report_differences(&scene);
+    else
+        cudaMemsetAsync(buffers[ENGINE_REPORT], 0, (size_t)p->steps * 4, stream);
+    return status;
+}
+
+size_t lesson_workspace_bytes(const struct wire_case *item)
+{
+    const struct engine_plan plan = engine_plan_of(item->value);
+    return engine_staged(&plan) + engine_workspace_bytes(&plan.config);
+}

@@ -1,0 +1,59 @@
+/**
+ * @file decode_engine.h
+ * @brief Lesson 17: one step of a decoder of the Qwen3 kind, for any tokens of any requests, over a paged cache.
+ *
+ *     x = embedding[token]
+ *     each layer:   h = norm(x)     q, k, v = W_qkv h      k, v appended to the cache     x += W_o attention(q, keys, values)
+ *                   h = norm(x)     x += W_down (silu(W_gate h) * W_up h)
+ *     logits = W_head norm(x)
+ *
+ * norm is RMSNorm: x / sqrt(mean(x^2) + epsilon) * gain. Each head of q and of k is normalised in the same way with the gains
+ * q_norm and k_norm, then rotated: elements d and d + head_dim / 2 are a pair, turned by position * rope_base^(-2 d / head_dim).
+ * A query sees the keys of its request at positions 0 .. its own, scores times 1 / sqrt(head_dim). Query head h reads key/value
+ * head h / (heads / kv_heads). x, sums and softmax are f32; h, q, k, v, what attention gives and silu * up are rounded to f16.
+ *
+ * **Batched equals alone, bit for bit.** Every sum is taken in an order that depends on the sizes of the model only: what a row
+ * gives does not depend on the other rows, on where it stands among them, or on how a prompt was cut into steps.
+ * @see engine_args.h for sizes, weights and batch; oracle: ref_qwen3_logits() in reference/qwen3.h
+ */
+#ifndef WARPWISE_DECODE_ENGINE_H
+#define WARPWISE_DECODE_ENGINE_H
+
+#include <cuda_runtime_api.h>
+
+#include "engine_args.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @brief Bytes of scratch memory that a step of up to max_rows rows needs. It depends on the configuration only.
+ * @return the size, no more than 8 * max_rows * (hidden + 2 * (heads + kv_heads) * head_dim + intermediate) + 2048; 0 if the
+ *         configuration is NULL or not valid
+ */
+size_t engine_workspace_bytes(const struct engine_config *config);
+
+/**
+ * @brief Computes one step: keys and values of all rows go to the cache, logits of the wanted rows are written.
+ *
+ * Nothing is allocated or waited for, and nothing that differs from step to step is read on the host but `rows` and `wanted`: a
+ * step may be captured into a graph and replayed with other tokens, positions and tables at the same addresses. A graph has room
+ * for a number of rows; those that it has no tokens for pad: their position is negative, they write nothing to the cache, and
+ * their token, request and table are not looked at. They may be computed otherwise.
+ * Not checked, being in device memory: tokens, positions, requests and blocks outside of their ranges.
+ * @param[in] model  decoder, cache and workspace
+ * @param[in] batch  rows and what is wanted of them
+ * @param[in] stream where to launch
+ * @return what engine_check() says; ::KERNEL_UNSUPPORTED_ARCHITECTURE on a GPU older than sm_80; ::KERNEL_CUDA_ERROR. A step
+ *         that is refused leaves no trace
+ * @launch 1 + 6 * layers kernels, and one for the logits if any are wanted
+ * @cost 2 operations per weight and row; the weights, read once for every 8 or 32 rows; keys and values of each row's request
+ */
+enum kernel_status engine_step(const struct engine_model *model, const struct engine_batch *batch,
+                               cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
