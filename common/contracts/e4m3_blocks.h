@@ -61,6 +61,14 @@ static inline void rotation_signs(uint32_t seed, uint32_t signs[E4M3_COLUMNS / 3
     }
 }
 
+/** @brief The factor on products of rows that were rotated with @p seed. It is never 0, which would stand for another one. */
+static inline float e4m3_score_scale(const struct attention_args *args, unsigned seed)
+{
+    float scale = attention_scale(args), rotated = scale / E4M3_COLUMNS;
+    if (seed == 0) return scale;
+    return rotated != 0.0f ? rotated : copysignf(0x1p-149f, scale);
+}
+
 /** @brief Where everything is in the workspace, in bytes from its beginning; each begins at a multiple of 256. */
 struct e4m3_places {
     size_t q;        /**< [batch * heads, q_len, 128] codes */
@@ -84,14 +92,23 @@ static inline size_t e4m3_place(size_t *end, uint64_t heads, uint64_t count, uin
     return at;
 }
 
+/** @brief 0 where hopper_attention_fp8() refuses an extent, head_dim or the storage type. */
+static inline int e4m3_fits(const struct attention_args *args)
+{
+    if (args->batch < 1 || args->heads < 1 || args->kv_heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
+        args->heads % args->kv_heads != 0 || args->head_dim != E4M3_COLUMNS)
+        return 0;
+    uint64_t rows = (uint64_t)args->batch;
+    uint64_t longest = (uint64_t)(args->q_len > args->kv_len ? args->q_len : args->kv_len);
+    return multiply_fits(&rows, (uint64_t)args->heads, INT_MAX) && multiply_fits(&rows, longest, INT_MAX) &&
+           (args->dtype == DTYPE_F16 || args->dtype == DTYPE_BF16);
+}
+
 /** @brief The workspace for @p args, which may be NULL or anything else that is refused. */
 static inline struct e4m3_places e4m3_workspace(const struct attention_args *args)
 {
     struct e4m3_places places = {0, 0, 0, 0, 0, 0, 0, 0};
-    if (args == NULL || args->batch < 1 || args->heads < 1 || args->kv_heads < 1 || args->q_len < 1 ||
-        args->kv_len < 1 || args->head_dim != E4M3_COLUMNS ||
-        (args->dtype != DTYPE_F16 && args->dtype != DTYPE_BF16))
-        return places;
+    if (args == NULL || !e4m3_fits(args)) return places;
     uint64_t heads = (uint64_t)args->batch * (uint64_t)args->heads;
     uint64_t kv_heads = (uint64_t)args->batch * (uint64_t)args->kv_heads;
     uint64_t q_len = (uint64_t)args->q_len, kv_len = (uint64_t)args->kv_len;

@@ -147,10 +147,10 @@ __device__ inline float tile_scales(const struct attention &p, struct query_tile
            p.k_scales[tile.kv_bh * tiles + i];
 }
 
-/** @brief What products are multiplied with, without a sign; @p scales of the tile. */
+/** @brief What products are multiplied with, without a sign; @p scales of the tile. Not 0, for a masked product is -infinity. */
 template <typename SIZE> __device__ inline float score_scale(const struct attention &p, float scales)
 {
-    return SIZE::ELEMENT_BYTES == 1 ? fabsf(p.scale) * scales : fabsf(p.scale);
+    return SIZE::ELEMENT_BYTES == 1 ? fmaxf(fabsf(p.scale) * scales, 0x1p-126f) : fabsf(p.scale);
 }
 
 /** @brief What sums of O are multiplied with. */

@@ -499,8 +499,7 @@ static enum kernel_status attention_e4m3(const struct attention_args *args, unsi
     uint8_t *to = (uint8_t *)args->workspace;
     struct attention_args rounded = *args;
     rounded.q = to + places.q, rounded.k = to + places.k, rounded.v = to + places.v;
-    rounded.scale = attention_scale(args);
-    if (seed != 0) rounded.scale /= E4M3_COLUMNS; // the rotation multiplies products by 128
+    rounded.scale = e4m3_score_scale(args, seed); // the rotation multiplies products by 128
     struct rotation rotation = rotation_of(seed), none = rotation_of(0);
     unsigned q_blocks = (unsigned)(args->batch * args->heads * divide_up(args->q_len, E4M3_ROWS));
     unsigned kv_blocks = (unsigned)(args->batch * args->kv_heads * divide_up(args->kv_len, E4M3_ROWS));

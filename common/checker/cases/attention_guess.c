@@ -549,6 +549,16 @@ const char *attention_purpose(const struct lesson_case *item)
         return "two columns of q and of k are far larger than the others";
     case DIST_UNEVEN:
         return "each block of 128 rows has data of another size, and so another scale";
+    case DIST_ZEROS:
+        return "all scores are 0: so small a scale is not 0, and what the mask hides is still nothing";
+    case DIST_BEYOND_HALF:
+        return "sizes that bf16 has and half has not: nothing may go through half on its way";
+    case DIST_SMALL_COLUMNS:
+        return "some columns of v are small beside the largest value: is its scale the smallest power of two "
+               "that will do, and what E4M3 has below 2^-6 not zero?";
+    case DIST_STEPS:
+        return "the largest weight of a tile is nearly twice that of the tile before: none may be beyond "
+               "what E4M3 holds";
     case DIST_SMALL_QUERIES:
         return "queries or keys among the subnormals of half: they are not zero";
     case DIST_BEHIND_MASK:

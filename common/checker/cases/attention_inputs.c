@@ -219,6 +219,14 @@ static double large_value(int head, int column, double noise)
 /* The mean of a column of outliers. */
 #define OUTLIER 8.0
 
+/* With a scale that is a power of two too large what is small would be nothing: 2^-9 is the smallest number of E4M3. */
+static double small_column(int index, int head, int row, int column, double noise)
+{
+    if (index != ATTENTION_V) return noise;
+    if (column % 4 == 1) return head % 2 ? ldexp(noise, -13) : ldexp(1 + (row + column) % 3, -9);
+    return head % 2 == 0 && row == 0 && column == 0 ? 448.0 : noise;
+}
+
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
     double scale = 1.0 / sqrt((double)item->extent[AT_HEAD_DIM]);
@@ -235,8 +243,18 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_OUTLIERS:
         return index != ATTENTION_V && (column == 5 || column == 90) ? noise + OUTLIER : noise;
     case DIST_UNEVEN:
-        return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 -
+        return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 + row / 640 * 4 -
                                       (index == ATTENTION_V ? 6 * head : 0));
+    case DIST_ZEROS:
+        return index == ATTENTION_V ? noise : 0.0;
+    case DIST_BEYOND_HALF:
+        return ldexp(noise, index == ATTENTION_Q ? -75 : index == ATTENTION_K ? 75 : head % 2 ? -80 : 60);
+    case DIST_SMALL_COLUMNS:
+        return small_column(index, head, row, column, noise);
+    case DIST_STEPS: /* exact in E4M3, as long as nothing is rotated */
+        if (index == ATTENTION_V) return noise;
+        if (column > 0) return 0.0;
+        return index == ATTENTION_Q ? 1.0 : row % 128 == 5 ? 16.0 - row / 128 : -16.0;
     case DIST_EQUAL:
         return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
     case DIST_NAN_Q:

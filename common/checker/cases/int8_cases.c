@@ -43,6 +43,7 @@ static const struct int8_row ROWS[] = {
     {"k_128",                  GROUP_EDGES,    SUMS,   ANY,     32,  32,    128, NT,    0, 0, 0, 0,  GEMM_NORMAL},
     {"k_129",                  GROUP_EDGES,    SUMS,   ANY,     32,  32,    129, NT,   15,15, 0, 0,  GEMM_NORMAL},
     {"k_129_nn",               GROUP_EDGES,    SUMS,   ANY,     32,  32,    129, NN,   15, 0, 0, 0,  GEMM_NORMAL},
+    {"k_145",                  GROUP_EDGES,    SUMS,   ANY,     32,  32,    145, NT,   15,15, 0, 0,  GEMM_NORMAL},
     {"k_257_tt",               GROUP_EDGES,    SUMS,   ANY,     32,  48,    257, TT,    0,15, 0, 0,  GEMM_NORMAL},
     {"k_384",                  GROUP_EDGES,    SUMS,   ANY,     32,  32,    384, NT,    0, 0, 0, 0,  GEMM_NORMAL},
     {"k_513",                  GROUP_EDGES,    BOTH,   ANY,     24,  40,    513, NT,   15,15, 0, 0,  GEMM_NORMAL},
@@ -73,6 +74,7 @@ static const struct int8_row ROWS[] = {
     {"bias_nan",               GROUP_NUMERICS, SCALED, ANY,     33,  41,     50, NT,    0, 0, 0, 0,  INT8_BIAS_NAN},
     {"bias_infinite",          GROUP_NUMERICS, SCALED, ANY,     33,  41,     50, NT,    0, 0, 0, 0,  INT8_BIAS_INFINITE},
     {"bias_large",             GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_BIAS_LARGE},
+    {"tiny_results",           GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_TINY},
     {"to_infinity",            GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_TO_INFINITY},
     {"to_subnormal",           GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_TO_SUBNORMAL},
 
@@ -158,7 +160,8 @@ static void choose_output(struct lesson_case *item, int turn)
     int distribution = item->distribution, bias = turn / DTYPES % 2;
     enum dtype dtype = STORED_AS[turn % DTYPES];
     if (distribution == INT8_TO_INFINITY || distribution == INT8_TO_SUBNORMAL) dtype = DTYPE_F16;
-    if (distribution == INT8_EXTREMES || distribution == INT8_POSITIVE) dtype = DTYPE_F32;
+    if (distribution == INT8_EXTREMES || distribution == INT8_POSITIVE || distribution == INT8_TINY)
+        dtype = DTYPE_F32;
     if (distribution >= INT8_BIAS_NAN && distribution <= INT8_TO_INFINITY) bias = 1;
     if (distribution == INT8_TO_SUBNORMAL) bias = 0;
     if (item->apart[GEMM_C] != 0) dtype = DTYPE_F16; /* by which the rows' distance was chosen */

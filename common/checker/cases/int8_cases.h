@@ -24,6 +24,7 @@ enum int8_distribution {
     INT8_BIAS_NAN,
     INT8_BIAS_INFINITE,
     INT8_BIAS_LARGE, /* beside it, products are small */
+    INT8_TINY,       /* results of 2^-80 or so, and a bias like them: they are not 0 */
     INT8_TO_INFINITY, /* some results are beyond 65504, the largest half, others so little that they are rounded to it */
     INT8_TO_SUBNORMAL, /* results are subnormal halves */
     INT8_DISTRIBUTIONS

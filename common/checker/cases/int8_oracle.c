@@ -68,6 +68,8 @@ static double scale_at(const struct lesson_case *item, int index, size_t at, dou
         return row ? scale * 0x1p-14 : scale * 0x1p-2;
     case INT8_BIAS_LARGE:
         return scale * 0x1p-4;
+    case INT8_TINY:
+        return scale * 0x1p-40;
     default:
         return scale;
     }
@@ -79,7 +81,10 @@ static double bias_at(const struct lesson_case *item, size_t at, double random)
     if (item->distribution == INT8_BIAS_INFINITE && at % 7 == 3)
         return at % 2 ? (double)INFINITY : -(double)INFINITY;
     if (near_limit(item, INT8_BIAS, at)) return at % 2 ? 65512.0 : -65512.0;
-    return (item->distribution == INT8_BIAS_LARGE ? 1000.0 : 2.0) * (random - 0.5) * 2.0;
+    double size = item->distribution == INT8_BIAS_LARGE ? 1000.0
+                  : item->distribution == INT8_TINY     ? 0x1p-79
+                                                        : 2.0;
+    return size * (random - 0.5) * 2.0;
 }
 
 void int8_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)

@@ -47,6 +47,10 @@ static const struct own_case {
     {"tiles_of_a_block",               GROUP_EDGES,     ON_ANY,   1,      3,    1,     3,    260, 128, 0,    0, DIST_NORMAL},
     {"tiles_of_a_block_d64",           GROUP_EDGES,     ON_ANY,   1,      3,    1,     3,     40,  64, 0,    0, DIST_NORMAL},
     {"tiles_of_a_block_causal",        GROUP_EDGES,     ON_ANY,   1,      2,    1,   140,    270, 128, 1,    0, DIST_NORMAL},
+    {"tiles_of_a_block_400",           GROUP_EDGES,     ON_ANY,   1,      5,    1,     3,    400, 128, 0,    0, DIST_NORMAL},
+    {"one_key_less_than_tiles",        GROUP_EDGES,     ON_ANY,   1,      1,    1,     3,    513,  64, 1,    0, DIST_NORMAL},
+    {"one_key_less_than_tiles_128",    GROUP_EDGES,     ON_ANY,   1,      1,    1,     3,    513, 128, 1,    0, DIST_NORMAL},
+    {"last_section_short",             GROUP_EDGES,     ON_GPU,   1,     10,   10,   130,   8192, 128, 1,    0, DIST_NORMAL},
     {"block_per_tile_2100",            GROUP_EDGES,     ON_ANY,   1,      2,    1,     3,   2100, 128, 0,    0, DIST_NORMAL},
     {"blind_tile_causal",              GROUP_EDGES,     ON_ANY,   1,      1,    1,   200,     40,  64, 1,    0, DIST_NORMAL},
     {"blind_consumer_causal",          GROUP_EDGES,     ON_ANY,   1,      1,    1,   128,     64, 128, 1,    0, DIST_NORMAL},
@@ -61,6 +65,8 @@ static const struct own_case {
     {"infinite_256",                   GROUP_NUMERICS,  ON_ANY,   1,      1,    1,    13,    256, 128, 0,    0, DIST_INFINITE},
     {"nan_behind_mask_128",            GROUP_NUMERICS,  ON_ANY,   1,      2,    1,    70,     70, 128, 1,    0, DIST_NAN_HIDDEN},
     {"nan_behind_mask_150",            GROUP_NUMERICS,  ON_ANY,   1,      1,    1,   130,    150,  64, 1,    0, DIST_NAN_HIDDEN},
+    {"last_value_hidden_400",          GROUP_NUMERICS,  ON_ANY,   1,      2,    1,     2,    400,  64, 1,    0, DIST_NAN_HIDDEN},
+    {"last_value_hidden_400_128",      GROUP_NUMERICS,  ON_ANY,   1,      2,    1,     2,    400, 128, 1,    0, DIST_NAN_HIDDEN},
     {"nan_v_causal",                   GROUP_NUMERICS,  ON_ANY,   1,      2,    2,    20,     24,  64, 1,    0, DIST_NAN_V},
     {"nan_v_256",                      GROUP_NUMERICS,  ON_ANY,   1,      1,    1,    20,    256, 128, 0,    0, DIST_NAN_V},
     {"prefill_8192_d64",             GROUP_SPEED,    ON_GPU,   2,     16,   16,  8192,   8192,  64, 0,    0, DIST_NORMAL},
@@ -98,7 +104,16 @@ static const struct own_case OF_FP8[] = {
     {"falling_520",               GROUP_NUMERICS,   ON_ANY,   1,      1,    1,     9,    520, 128, 0,    0, DIST_FALLING},
     {"infinite_saturates",        GROUP_NUMERICS,   ON_ANY,   1,      2,    2,    13,    140, 128, 0, 0.01, DIST_INFINITE},
     {"nan_behind_mask_150",       GROUP_NUMERICS,   ON_ANY,   1,      1,    1,   130,    150, 128, 1,    0, DIST_NAN_HIDDEN},
+    {"uneven_queries_390",        GROUP_EDGES,      ON_ANY,   1,      1,    1,   390,     20, 128, 0,  0.2, DIST_UNEVEN},
+    {"uneven_keys_700",           GROUP_EDGES,      ON_ANY,   1,      2,    2,     3,    700, 128, 0, 0.02, DIST_UNEVEN},
+    {"scale_subnormal",           GROUP_EDGES,      ON_ANY,   1,      1,    1,     3,     40, 128, 0,1e-44, DIST_NORMAL},
+    {"tiles_of_a_block_400",      GROUP_EDGES,      ON_ANY,   1,      5,    1,     3,    400, 128, 0,    0, DIST_NORMAL},
+    {"zeros_tail",                GROUP_NUMERICS,   ON_ANY,   1,      1,    1,     3,     40, 128, 0,    0, DIST_ZEROS},
+    {"steps_300",                 GROUP_NUMERICS,   ON_ANY,   1,      2,    1,     3,    300, 128, 0, 0.68, DIST_STEPS},
+    {"small_columns",             GROUP_NUMERICS,   ON_ANY,   1,      2,    2,     5,     40, 128, 0,    0, DIST_SMALL_COLUMNS},
+    {"last_value_hidden_400",     GROUP_NUMERICS,   ON_ANY,   1,      2,    1,     2,    400, 128, 1,    0, DIST_NAN_HIDDEN},
     {"nan_v_256",                 GROUP_NUMERICS,   ON_ANY,   1,      2,    2,    20,    256, 128, 0,    0, DIST_NAN_V},
+    {"bf16_beyond_half",          GROUP_NUMERICS,   ON_ANY,   1,      2,    2,     9,     40, 128, 0,    0, DIST_BEYOND_HALF},
     {"bf16_one_block_causal",     GROUP_EDGES,      ON_ANY,   1,      1,    1,   128,    128, 128, 1,    0, DIST_NORMAL},
     {"bf16_gqa_2",                GROUP_EDGES,      ON_ANY,   2,      4,    2,    20,    140, 128, 0,    0, DIST_NORMAL},
     {"prefill_8192_d128",         GROUP_SPEED,      ON_GPU,   2,     16,   16,  8192,   8192, 128, 0,    0, DIST_NORMAL},
@@ -156,6 +171,17 @@ static int add_other_devices(const char *part, struct lesson_case *cases, int co
     return count;
 }
 
+/* A storage type and a head_dim that are both refused: the type decides. */
+static int add_two_faults(const char *dtype, struct lesson_case *cases, int count, int capacity)
+{
+    if (count >= capacity) return count;
+    struct lesson_case *item = &cases[count];
+    *item = *case_table_find(cases, count, dtype);
+    snprintf(item->name + strlen(item->name), sizeof item->name - strlen(item->name), "_and_head_dim_16");
+    item->value[AT_HEAD_DIM] = 16;
+    return count + 1;
+}
+
 /* The software device is slow. For bf16, whose kernel is that of f16 but for the conversions, every fourth of the cases at the edges,
  * every second of numerics and a share of the properties' items are enough; items of pairs stay pairs. */
 static int fewer(struct lesson_case *cases, int first, int count, int bf16)
@@ -189,7 +215,7 @@ static int kept_for_fp8(const struct lesson_case *item, int edge)
         if (strcmp(item->name, left_out[i]) == 0) return 0;
     if (item->group == GROUP_SPEED) return strcmp(item->name, "fp8/qwen3_8b_prefill_8") == 0;
     return item->group != GROUP_EDGES || edge % 8 == 0 || (item->flags & CASE_TWO_STREAMS) ||
-           item->null_buffer == ATTENTION_LSE;
+           item->null_buffer == ATTENTION_LSE || item->value[AT_WORKSPACE_SHORTAGE] != 0;
 }
 
 static int add_fp8(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
@@ -215,6 +241,8 @@ static int add_fp8(const struct attention_family *family, struct lesson_case *ca
     case_table_find(cases, count, "fp8/outliers")->value[AT_SEED] = 7;
     case_table_find(cases, count, "fp8/outliers_not_rotated")->value[AT_SEED] = 0;
     case_table_find(cases, count, "fp8/one_block")->value[AT_SEED] = 0;
+    case_table_find(cases, count, "fp8/steps_300")->value[AT_SEED] = 0;
+    case_table_find(cases, count, "fp8/scale_subnormal")->value[AT_SEED] = 7;
     case_table_find(cases, count, "fp8/few_keys_17")->value[AT_SEED] = 1;
     return count;
 }
@@ -300,6 +328,8 @@ static int cases(struct lesson_case *cases, int capacity)
     }
     count = add_fp8(&families[PART_FP8], cases, count, capacity);
     count = add_other_devices("fp8", cases, count, capacity);
+    count = add_two_faults("bf16/dtype_f16", cases, count, capacity);
+    count = add_two_faults("fp8/dtype_f32", cases, count, capacity);
     static const char *const long_on_simt[] = {"f16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_prefill_8",
