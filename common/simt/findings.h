@@ -22,7 +22,8 @@ static const char *const simt_finding_kinds[] = {
     "unsupported",      "endless",         "assert",
     "barrier-phase",    "bulk-group",      "missing-proxy-fence",
     "missing-fence",    "cluster-exit",    "tensor-map",
-    "wrong-device",
+    "wrong-device",     "stream-race",     "collective-mismatch",
+    "collective-hang",
 };
 
 /** @brief The kind of the finding that begins at @p line, or NULL if none does. */

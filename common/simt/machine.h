@@ -150,6 +150,33 @@ void simt_peer_enable(int device, int peer, int enable);
 /** @brief Whose memory @p pointer points to; -1: no device's. */
 int simt_device_of(const void *pointer);
 
+/* ---- several streams ------------------------------------------------------------------------------------- */
+
+/** @brief What may still be used by something that the next launch does not wait for. */
+struct simt_busy {
+    const char *start, *end;
+    int written; /**< it is written, not only read */
+    int met;     /**< out: the launch met it where it must not */
+};
+/** @brief Launches from now on do not wait for what uses these; until the next call. */
+void simt_set_busy(struct simt_busy *busy, size_t count);
+/** @brief The number of the launch that began last. A launch may have several, with this as the highest. */
+uint32_t simt_launch_number(void);
+/** @brief What a launch did to a byte of a range. */
+struct simt_touch {
+    uint32_t launch;
+    size_t offset;    /**< of the byte in the range */
+    int access;       /**< SIMT_READ or SIMT_WRITE */
+    const char *line; /**< the place in the source */
+};
+/** @brief 1 if a launch for which @p is_open holds wrote in the range, or (if it is now written) read there. */
+int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is_open)(uint32_t launch),
+                         struct simt_touch *touch);
+/** @brief What NCCL's calls have moved for a device so far, as on a ring: all-reduce of S bytes sends 2 (N - 1) / N S. */
+void simt_collective_bytes(int device, unsigned long long *bytes_sent, unsigned long long *bytes_received);
+/** @brief OS threads that wait for launches, besides the program's own. */
+int simt_pool_threads(void);
+
 /* ---- meeting points -------------------------------------------------------------------------------------- */
 
 enum simt_vote {

@@ -5,7 +5,7 @@
 # `// pair: NAME is KIND` in the source announces a pair. `program NAME right` must be clean; `program NAME wrong` must have exactly one
 # finding, of this kind, that names all lines which end in `// here: NAME` (or `// here: NAME, OTHER`), and exit code 86. Both
 # are run with asynchronous operations as late and as early as may be, on one worker and on two, and in other orders of threads.
-# `// pair: NAME is KIND, late` is found with late ones only, `// pair: NAME is KIND, all` with SIMT_REPORT=all.
+# With a line `// runs: few` (mistakes of the host) it is tried in two of these ways. A line `// with: NAME=VALUE` sets a variable of the environment. `// pair: NAME is KIND, late` is found with late ones only, `// pair: NAME is KIND, all` with SIMT_REPORT=all.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -15,6 +15,10 @@ foreach(name SIMTCC SOURCE WORKDIR)
     endif()
 endforeach()
 
+file(STRINGS "${SOURCE}" with REGEX "^// with: [A-Z_]+=[a-z:0-9]+$" LIMIT_COUNT 1)
+if(with MATCHES "^// with: ([A-Z_]+)=(.*)$")
+    set(ENV{${CMAKE_MATCH_1}} "${CMAKE_MATCH_2}")
+endif()
 get_filename_component(stem "${SOURCE}" NAME_WE)
 get_filename_component(file "${SOURCE}" NAME)
 string(REPLACE "." "[.]" file "${file}")
@@ -64,6 +68,11 @@ function(check pair kind lines which)
     endif()
 endfunction()
 
+set(runs "late forward 1" "late forward 2" "late reverse 2" "late random:7 1" "early forward 1" "early reverse 2")
+file(STRINGS "${SOURCE}" few REGEX "^// runs: few$" LIMIT_COUNT 1)
+if(NOT few STREQUAL "")
+    set(runs "late forward 2" "early reverse 1")
+endif()
 file(STRINGS "${SOURCE}" pairs REGEX "^// pair: ")
 foreach(announced IN LISTS pairs)
     if(NOT announced MATCHES "^// pair: ([a-z0-9_]+) is ([a-z-]+)(, late|, all)?$")
@@ -80,7 +89,7 @@ foreach(announced IN LISTS pairs)
     if(lines STREQUAL "")
         message(FATAL_ERROR "${SOURCE}: no line is marked for ${pair}")
     endif()
-    foreach(run "late forward 1" "late forward 2" "late reverse 2" "late random:7 1" "early forward 1" "early reverse 2")
+    foreach(run IN LISTS runs)
         string(REPLACE " " ";" run "${run}")
         list(GET run 0 async)
         list(GET run 1 order)

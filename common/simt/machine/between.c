@@ -12,6 +12,7 @@
 #include "cells.h"
 #include "finding.h"
 #include "image.h"
+#include "lines.h"
 #include "machine.h"
 #include "settings.h"
 #include "sizes.h"
@@ -264,6 +265,45 @@ static bool meet_earlier(const struct taking *now, unsigned mask, side other, bo
         return true;
     }
     return false;
+}
+
+/* ---- other streams ------------------------------------------------------------------------------------ */
+
+uint32_t simt_launch_number(void)
+{
+    return launch;
+}
+
+/* A side that matters, of an earlier launch that @p is_open says may still be running. */
+static bool is_of_open(side s, int (*is_open)(uint32_t launch), struct simt_touch *touch, int access)
+{
+    if (s == 0) return false;
+    const struct record *r = record_of(s);
+    if (!is_open(r->launch)) return false;
+    touch->launch = r->launch;
+    touch->line = simt_line_text(r->pc);
+    touch->access = access;
+    return true;
+}
+
+int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is_open)(uint32_t launch),
+                         struct simt_touch *touch)
+{
+    const uintptr_t first = (uintptr_t)pointer - ARENA_BASE;
+    if (words[0] == NULL || !simt_is_device_pointer(pointer) || !simt_settings.check) return 0;
+    for (uintptr_t at = first / 4 * 4; at < first + bytes; at += 4) {
+        if (!ready[0][at / SPACE_CHUNK]) {
+            at = (at / SPACE_CHUNK + 1) * SPACE_CHUNK - 4;
+            continue;
+        }
+        const struct meeting *m = &words[0][at / 4];
+        if (m->writer == SPLIT)
+            m = &((const struct bytes *)splits.data + m->reader)->byte[first > at ? first - at : 0];
+        touch->offset = at > first ? at - first : 0;
+        if (is_of_open(m->writer, is_open, touch, SIMT_WRITE)) return 1;
+        if (writes && is_of_open(m->reader, is_open, touch, SIMT_READ)) return 1;
+    }
+    return 0;
 }
 
 /* ---- the lists ---------------------------------------------------------------------------------------- */

@@ -110,6 +110,44 @@ static void check_device(struct worker *w, uintptr_t address, size_t bytes, int 
     refuse(w, "wrong-device", address, bytes, access, pc, NO_PEER_ACCESS, detail);
 }
 
+static const char *const STILL_IN_USE =
+    "another stream may still be using it: let this stream wait for an event that comes after that use";
+
+static struct simt_busy *busy;
+static size_t busy_count;
+
+void simt_set_busy(struct simt_busy *list, size_t count)
+{
+    busy = list;
+    busy_count = count;
+}
+
+/* A finding if the access meets what another stream may still use. @p range becomes what need not be looked at again. */
+static void check_busy(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc,
+                       struct range *range)
+{
+    for (size_t i = 0; i < busy_count; i++) {
+        const uintptr_t start = (uintptr_t)busy[i].start - ARENA_BASE,
+                        end = (uintptr_t)busy[i].end - ARENA_BASE, offset = address - ARENA_BASE;
+        if (offset >= end && range->start < end) range->start = end;
+        if (offset + bytes <= start && range->end > start) range->end = start;
+        if (offset >= end || offset + bytes <= start) continue;
+        range->start = range->end = offset;
+        if (!busy[i].written && !(access & (SIMT_WRITE | SIMT_ATOMIC))) continue;
+        __atomic_store_n(&busy[i].met, 1, __ATOMIC_RELAXED);
+        struct finding f = {.kind = "stream-race",
+                            .place = PLACE_ARENA,
+                            .bytes = (uint32_t)bytes,
+                            .where = offset,
+                            .remark = STILL_IN_USE,
+                            .actor = {{w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
+                                       (uint8_t)(access & ACCESS_KINDS), NULL}},
+                            .seen = 1};
+        simt_found(w, &f);
+        return;
+    }
+}
+
 static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     const uintptr_t offset = address - ARENA_BASE;
@@ -117,6 +155,7 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     if (in_live_range(w, offset, bytes)) return;
     if (simt_arena_live(offset, bytes, &range.start, &range.end)) {
         if (simt_settings.devices > 1) check_device(w, address, bytes, access, pc);
+        if (busy_count > 0) check_busy(w, address, bytes, access, pc, &range);
         w->live[w->next_live++ % LIVE_RANGES] = range;
         return;
     }

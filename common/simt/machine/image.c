@@ -15,6 +15,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,9 +162,8 @@ static void find_symbol_table(const char *file, size_t bytes)
     }
 }
 
-void simt_image_load(void)
+static void load(void)
 {
-    if (simt_image.high != 0) return;
     dl_iterate_phdr(note_segments, NULL);
     struct stat status;
     int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -173,6 +173,13 @@ void simt_image_load(void)
     }
     if (file >= 0) close(file);
     sort_symbols();
+}
+
+/* Host threads may ask at the same time. */
+void simt_image_load(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
 }
 
 static int note_tls(struct dl_phdr_info *info, size_t size, void *tls)

@@ -11,6 +11,7 @@
 #include "tools.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -170,8 +171,12 @@ static void run_addr2line(const uint32_t *pcs, size_t count)
     if (spawned == 0) waitpid(child, &status, 0);
 }
 
+/* Host threads may find something at the same time. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
 void simt_lines_load(const uint32_t *pcs, size_t count)
 {
+    pthread_mutex_lock(&lock);
     uint32_t wanted[BATCH];
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -191,13 +196,17 @@ void simt_lines_load(const uint32_t *pcs, size_t count)
                  (unsigned long)(line->pc + simt_image.bias - 1));
         line->text = strdup(text);
     }
+    pthread_mutex_unlock(&lock);
 }
 
 const char *simt_line_text(uint32_t pc)
 {
     if (pc == 0) return "an unknown place";
+    pthread_mutex_lock(&lock);
     simt_lines_load(&pc, 1);
-    return find(pc)->text;
+    const char *text = find(pc)->text;
+    pthread_mutex_unlock(&lock);
+    return text;
 }
 
 bool simt_line_known(uint32_t pc)
@@ -212,12 +221,16 @@ int simt_locate(const void *return_address, struct simt_site *site)
     const uintptr_t address = (uintptr_t)return_address;
     if (address < simt_image.low || address >= simt_image.high) return 0;
     const uint32_t pc = simt_pack_pc(return_address);
+    pthread_mutex_lock(&lock);
     simt_lines_load(&pc, 1);
     const struct line *line = find(pc);
-    if (line->file == NULL) return 0;
-    site->file = line->file;
-    site->line = line->number;
-    return 1;
+    const int is_known = line->file != NULL;
+    if (is_known) {
+        site->file = line->file;
+        site->line = line->number;
+    }
+    pthread_mutex_unlock(&lock);
+    return is_known;
 }
 
 struct simt_site simt_site_found(const struct simt_site *site)

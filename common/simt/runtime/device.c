@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "order.h"
 
 static const struct device_limits devices[] = {
     {75, 40, 1024, 16, 64 * 1024, 64 * 1024, 0, 4 << 20, 256},
@@ -384,6 +385,7 @@ cudaError_t cudaDeviceSynchronize(void)
     runtime_waits(CALLER_SITE("cudaDeviceSynchronize"));
     RETURN_IF_LOST();
     runtime_settled();
+    order_host_waits_device(simt_current_device());
     return runtime_result(capture_check_device());
 }
 

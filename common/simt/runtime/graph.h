@@ -87,12 +87,14 @@ struct CUstream_st {
     struct simt_site site; /**< the call that made it */
     unsigned long number;  /**< object_number() */
     struct CUstream_st *next;
+    int order_index;            /**< its place in order.c; -1: none */
     struct capture *capture;    /**< NULL: not under capture */
     struct node_set last;       /**< what the next operation of the capture depends on */
     struct CUstream_st *member; /**< next stream of the same capture */
 };
 
 enum { PROMISE_STREAMS = 16 }; /* that one call of an entry point may use */
+enum { ORDER_STREAMS = 96 };   /* that order.c knows at once */
 
 struct CUevent_st {
     unsigned int flags;
@@ -106,6 +108,7 @@ struct CUevent_st {
     struct node_set captured;      /**< what a wait for it depends on */
     unsigned long call;            /**< last recorded in this call of an entry point; then promises.c knows */
     unsigned known[PROMISE_STREAMS];
+    unsigned long order[ORDER_STREAMS]; /**< how many operations of each stream come before it (order.c) */
 };
 
 /** @brief The next number for a stream, event or graph: who was made later has a higher one. */

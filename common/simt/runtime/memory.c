@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "order.h"
 
 /* cuda_runtime_api.h makes these macros that name the allocation; here they are functions again. */
 #undef cudaMalloc
@@ -129,6 +130,7 @@ static cudaError_t release(void *pointer, struct simt_site site)
 cudaError_t cudaFree(void *pointer)
 {
     runtime_settled();
+    for (int device = 0; device < simt_device_count(); device++) order_host_waits_device(device);
     return release(pointer, CALLER_SITE("cudaFree"));
 }
 
@@ -375,10 +377,18 @@ static struct copy_operation one_row(void *to, const void *from, size_t bytes, e
     return (struct copy_operation){to, from, bytes, bytes, bytes, 1, kind};
 }
 
+/** A copy in the default stream that the host waits for. */
+static cudaError_t copy_and_wait(struct copy_operation c, struct simt_site site)
+{
+    const cudaError_t error = copy(c, NULL, site);
+    order_host_waits(NULL, simt_current_device());
+    return error;
+}
+
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     runtime_waits(CALLER_SITE("cudaMemcpy"));
-    return copy(one_row(to, from, bytes, kind), NULL, CALLER_SITE("cudaMemcpy"));
+    return copy_and_wait(one_row(to, from, bytes, kind), CALLER_SITE("cudaMemcpy"));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -429,7 +439,7 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 {
     struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
     runtime_waits(CALLER_SITE("cudaMemcpy2D"));
-    return copy(c, NULL, CALLER_SITE("cudaMemcpy2D"));
+    return copy_and_wait(c, CALLER_SITE("cudaMemcpy2D"));
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -461,6 +471,12 @@ static int is_symbol(struct simt_site site, const void *symbol)
     return 0;
 }
 
+/** 1 if the host waits for the copy that is called so. */
+static int waits(const char *call)
+{
+    return strstr(call, "Async") == NULL;
+}
+
 /* cuda_runtime.h declares these two to C++ only. */
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
                                 size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
@@ -483,7 +499,8 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
                      call, bytes, offset, symbol_bytes);
         return runtime_result(cudaErrorInvalidValue);
     }
-    return copy(one_row((char *)symbol + offset, from, bytes, kind), stream, site);
+    const struct copy_operation c = one_row((char *)symbol + offset, from, bytes, kind);
+    return waits(call) ? copy_and_wait(c, site) : copy(c, stream, site);
 }
 
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
@@ -500,7 +517,8 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
                      call, bytes, offset, symbol_bytes);
         return runtime_result(cudaErrorInvalidValue);
     }
-    return copy(one_row(to, (const char *)symbol + offset, bytes, kind), stream, site);
+    const struct copy_operation c = one_row(to, (const char *)symbol + offset, bytes, kind);
+    return waits(call) ? copy_and_wait(c, site) : copy(c, stream, site);
 }
 
 /* From C the size of the variable is not known; the device's own bounds are checked by copy(). */
@@ -508,15 +526,16 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind)
 {
-    return copy(one_row((char *)symbol + offset, from, bytes, kind), NULL, CALLER_SITE("cudaMemcpyToSymbol"));
+    return copy_and_wait(one_row((char *)symbol + offset, from, bytes, kind),
+                         CALLER_SITE("cudaMemcpyToSymbol"));
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind)
 {
     runtime_waits(CALLER_SITE("cudaMemcpyFromSymbol"));
-    return copy(one_row(to, (const char *)symbol + offset, bytes, kind), NULL,
-                CALLER_SITE("cudaMemcpyFromSymbol"));
+    return copy_and_wait(one_row(to, (const char *)symbol + offset, bytes, kind),
+                         CALLER_SITE("cudaMemcpyFromSymbol"));
 }
 
 /* ---- fills --------------------------------------------------------------------------------------------- */

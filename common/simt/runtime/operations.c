@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "order.h"
 
 /* The device does one thing at a time, whichever host thread asks. Recursive: a host function may call us. */
 static pthread_mutex_t device_lock;
@@ -196,17 +197,29 @@ int runtime_only_launches(void)
     return launches_only;
 }
 
+void runtime_begin(void)
+{
+    pthread_once(&device_lock_once, make_device_lock);
+    pthread_mutex_lock(&device_lock);
+}
+
+void runtime_end(void)
+{
+    pthread_mutex_unlock(&device_lock);
+}
+
 cudaError_t runtime_perform(const struct operation *operation)
 {
     int taken;
     cudaError_t error = capture_take(operation, &taken);
     if (taken || error != cudaSuccess) return error;
-    pthread_once(&device_lock_once, make_device_lock);
-    pthread_mutex_lock(&device_lock);
+    runtime_begin();
     launches += operation->kind == OPERATION_LAUNCH;
     graph_launches += operation->kind == OPERATION_GRAPH;
     promises_see(operation);
+    order_begin(operation);
     if (!launches_only || operation->kind != OPERATION_LAUNCH) carry_out(operation);
-    pthread_mutex_unlock(&device_lock);
+    order_end(operation);
+    runtime_end();
     return cudaSuccess;
 }

@@ -115,6 +115,10 @@ struct operation {
 /** @brief Carries @p operation out before it returns, or keeps it if its stream is under capture. */
 cudaError_t runtime_perform(const struct operation *operation);
 
+/** @brief Between the two nothing else happens on the devices: for what is no operation of its own. */
+void runtime_begin(void);
+void runtime_end(void);
+
 /** @brief The host waited, or asked and was told so: all launches are over. */
 void runtime_settled(void);
 

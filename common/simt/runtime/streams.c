@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph.h"
+#include "order.h"
 
 void simt_report_left_since(unsigned long mark)
 {
@@ -28,6 +29,7 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int p
     s->site = site;
     s->number = object_number();
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
+    order_stream_made(s);
     stream_remember(s);
     *stream = s;
     return cudaSuccess;
@@ -55,6 +57,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     if (!stream_forget(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     capture_lose_stream(stream);
     promises_lose_stream(stream);
+    order_stream_lost(stream);
     free(stream);
     return cudaSuccess;
 }
@@ -64,6 +67,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     runtime_settled();
+    order_host_waits(stream, stream_device(stream));
     return runtime_result(capture_check_stream(stream));
 }
 
@@ -202,6 +206,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     RETURN_IF_LOST();
     if (!event_is_valid(event)) return runtime_result(cudaErrorInvalidResourceHandle);
     runtime_settled();
+    order_host_waits_event(event);
     return runtime_result(capture_check_event(event));
 }
 

@@ -93,6 +93,7 @@ static int is_ignored(struct reader *in)
                                         "-lcublas",
                                         "-lcublas_static",
                                         "-lcurand",
+                                        "-lnccl",
                                         "-G",
                                         "-dc",
                                         "-cudart=static"};

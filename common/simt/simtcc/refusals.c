@@ -22,7 +22,7 @@ static const struct refusal headers[] = {
     {"cutlass/", "CUTLASS is not a part of the software device; say where it is with -I"},
     {"cute/", "CuTe is not a part of the software device; say where it is with -I"},
     {"cutensor", "cuTENSOR is not on the software device, which runs CUDA C++ source only"},
-    {"nvshmem", "NVSHMEM is not on the software device, which is one device"},
+    {"nvshmem", "NVSHMEM is not on the software device; use NCCL, or a peer's memory"},
     {"nvsci", "NvSci is not on the software device; leave the call out"},
     {"mpi.h", "MPI's headers are not installed here, or not where -I says"},
     {"torch/", "PyTorch's headers are not installed here, or not where -I says"},
@@ -46,6 +46,7 @@ static const struct refusal names[] = {
     {"curand",
      "this part of cuRAND is not on the software device, which has the generators XORWOW and Philox4_32_10, "
      "and uniform and normal numbers"},
+    {"nccl", "this call of NCCL is not on the software device; see nccl.h there for those that are"},
     {"cudaGraphics", "graphics interoperability is not on the software device; leave the drawing out"},
     {"cudaExternal", "memory of other programs is not on the software device; leave it out"},
     {"cudaIpc", "memory of other programs is not on the software device; leave it out"},
@@ -71,7 +72,8 @@ static const char *look_up(const struct refusal *table, size_t count, const char
 /** A name of CUDA's goes on with a capital letter or an underscore where these end: `custom` is nobody's. */
 static int is_cudas_name(const char *name)
 {
-    static const char *const starts[] = {"cublasLt", "cublas", "curand", "cuda", "cu", "CU", "surf", "tex"};
+    static const char *const starts[] = {"cublasLt", "cublas", "curand", "cuda", "cu",
+                                         "CU",       "nccl",   "surf",   "tex"};
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         size_t length = strlen(starts[i]);
         if (strncmp(name, starts[i], length) != 0) continue;

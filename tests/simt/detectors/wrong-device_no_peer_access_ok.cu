@@ -13,8 +13,8 @@ static __global__ void copy_kernel(float *to,         /* [COUNT], of device 1 */
 
 int main(void)
 {
-    float *from = device_array<float>(COUNT);
-    require(cudaMemset(from, 0, COUNT * sizeof(float)), "cudaMemset");
+    static const float host[COUNT] = {1};
+    float *from = upload(host, COUNT);
     require(cudaSetDevice(1), "cudaSetDevice");
     float *to = device_array<float>(COUNT);
     require(cudaDeviceEnablePeerAccess(0, 0), "cudaDeviceEnablePeerAccess");

@@ -4,8 +4,8 @@
 
 int main(void)
 {
-    float *from = device_array<float>(1);
-    require(cudaMemset(from, 0, sizeof(float)), "cudaMemset");
+    const float host = 1;
+    float *from = upload(&host, 1);
     require(cudaSetDevice(1), "cudaSetDevice");
     float *to = device_array<float>(1);
     const cudaError_t status =

@@ -196,8 +196,8 @@ int main(void)
     for (int i = 0; i < g_devices; i++) check_rank(&rank[i]);
     for (int i = 1; i < g_devices; i++) check_copies(&rank[i], &rank[0]);
     if (g_devices > 1) {
-        require(cudaMemset(rank[0].data, 0, COUNT * sizeof(int)), "cudaMemset");
         require(cudaSetDevice(0), "cudaSetDevice");
+        require(cudaMemset(rank[0].data, 0, COUNT * sizeof(int)), "cudaMemset");
         fill_kernel<<<BLOCKS, THREADS>>>(rank[0].data, 0);
         finish_launch("fill_kernel");
         check_peers(&rank[1], &rank[0]);

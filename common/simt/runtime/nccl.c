@@ -1,0 +1,459 @@
+/**
+ * @file nccl.c
+ * @brief NCCL's calls: communicators, groups, and what a call may be given.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranks.h"
+
+static struct clique *cliques;
+static unsigned long last_number;
+
+ncclResult_t ncclGetVersion(int *version)
+{
+    if (version == NULL) return ncclInvalidArgument;
+    *version = NCCL_VERSION_CODE;
+    return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result)
+{
+    static const char *const texts[ncclNumResults] = {
+        "no error",
+        "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+        "unhandled system error (run with NCCL_DEBUG=INFO for details)",
+        "internal error - please report this issue to the NCCL developers",
+        "invalid argument (run with NCCL_DEBUG=WARN for details)",
+        "invalid usage (run with NCCL_DEBUG=WARN for details)",
+        "remote process exited or there was a network error",
+        "NCCL operation in progress"};
+    return (unsigned)result < ncclNumResults ? texts[result] : "unknown result code";
+}
+
+const char *ncclGetLastError(ncclComm_t comm)
+{
+    (void)comm;
+    return ""; /* findings are told on stderr */
+}
+
+/* ---- groups ---------------------------------------------------------------------------------------------- */
+
+static _Thread_local int group_depth;
+static _Thread_local struct call *group_first, **group_end;
+static _Thread_local ncclResult_t group_result;
+
+static void drop_calls(struct call *calls)
+{
+    while (calls != NULL) {
+        struct call *next = calls->next_group;
+        if (calls->kind != CALL_INIT) free(calls); /* those are in their communicators */
+        calls = next;
+    }
+}
+
+/** Submits the calls of a group, or the one call that is in none, and waits for them. */
+static ncclResult_t run_calls(struct call *calls)
+{
+    struct caller *self = ranks_caller();
+    if (self == NULL) return ncclSystemError;
+    ranks_lock();
+    for (struct call *call = calls; call != NULL; call = call->next_group) {
+        if (call->kind != CALL_INIT) call->comm->caller = self;
+        ranks_submit(call);
+    }
+    if (calls != NULL && calls->next_group == NULL) calls->comm->caller = self;
+    const ncclResult_t result = ranks_wait(calls);
+    ranks_unlock();
+    drop_calls(calls);
+    return result;
+}
+
+static ncclResult_t take_call(struct call *call)
+{
+    call->next_group = NULL;
+    if (group_depth == 0) return run_calls(call);
+    if (group_first == NULL) group_end = &group_first;
+    *group_end = call;
+    group_end = &call->next_group;
+    return ncclSuccess;
+}
+
+/** A call that was refused; in a group its end says so, too. */
+static ncclResult_t refuse(ncclResult_t result)
+{
+    if (group_depth > 0 && group_result == ncclSuccess) group_result = result;
+    return result;
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+    if (group_depth++ == 0) group_result = ncclSuccess;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+    if (group_depth == 0) return ncclInvalidUsage;
+    if (--group_depth > 0) return ncclSuccess;
+    struct call *calls = group_first;
+    group_first = NULL;
+    if (group_result == ncclSuccess) return run_calls(calls);
+    drop_calls(calls);
+    return group_result;
+}
+
+/* ---- communicators --------------------------------------------------------------------------------------- */
+
+static const char id_begins[] = "Warpwise";
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
+{
+    if (id == NULL) return ncclInvalidArgument;
+    memset(id, 0, sizeof *id);
+    ranks_lock();
+    snprintf(id->internal, sizeof id->internal, "%s %ld %lu", id_begins, (long)getpid(), ++last_number);
+    ranks_unlock();
+    return ncclSuccess;
+}
+
+/** The clique of an id, made by the first rank that comes; NULL if the id is none or the memory is out. */
+static struct clique *clique_of(const ncclUniqueId *id, int ranks)
+{
+    long pid;
+    unsigned long number;
+    char begin[16];
+    if (sscanf(id->internal, "%15s %ld %lu", begin, &pid, &number) != 3 || strcmp(begin, id_begins) != 0)
+        return NULL;
+    if (pid != (long)getpid()) {
+        simt_finding(
+            "unsupported", NULL,
+            "ncclCommInitRank: the unique id is of another process; on the software device ranks are "
+            "threads of one process");
+        return NULL;
+    }
+    for (struct clique *c = cliques; c != NULL; c = c->next)
+        if (c->number == number) return c;
+    struct clique *c = calloc(1, sizeof *c);
+    if (c == NULL) return NULL;
+    c->number = number;
+    c->ranks = ranks;
+    c->next = cliques;
+    cliques = c;
+    return c;
+}
+
+static void report_communicators(void)
+{
+    size_t count = 0;
+    struct simt_site first = {0};
+    for (const struct clique *c = cliques; c != NULL; c = c->next)
+        for (int r = 0; r < c->ranks && c->broken == ncclSuccess; r++) {
+            if (c->rank[r] == NULL || c->rank[r]->gone) continue;
+            count++;
+            first = c->rank[r]->site;
+        }
+    report_left(count, "communicator", "", &first);
+}
+
+/** With the lock held. */
+static ncclResult_t join(struct clique *clique, int rank, struct simt_site site, ncclComm_t *comm)
+{
+    const int device = simt_current_device();
+    if (clique->rank[rank] != NULL) return ncclInvalidArgument;
+    for (int r = 0; r < clique->ranks; r++)
+        if (clique->rank[r] != NULL && clique->rank[r]->device == device) return ncclInvalidUsage;
+    struct ncclComm *c = calloc(1, sizeof *c);
+    if (c == NULL) return ncclSystemError;
+    c->clique = clique;
+    c->rank = rank;
+    c->device = device;
+    c->site = site;
+    c->init.kind = CALL_INIT;
+    c->init.comm = c;
+    c->init.operation.site = site;
+    clique->rank[rank] = c;
+    clique->joined++;
+    simt_report_leaks_with(report_communicators);
+    *comm = c;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank)
+{
+    const struct simt_site site = CALLER_SITE("ncclCommInitRank");
+    if (comm == NULL || ranks < 1 || ranks > MOST_RANKS || rank < 0 || rank >= ranks)
+        return refuse(ncclInvalidArgument);
+    if (runtime_lost() != cudaSuccess) return refuse(ncclUnhandledCudaError);
+    *comm = NULL;
+    ranks_lock();
+    struct clique *clique = clique_of(&id, ranks);
+    const ncclResult_t result =
+        clique == NULL || clique->ranks != ranks ? ncclInvalidArgument : join(clique, rank, site, comm);
+    ranks_unlock();
+    return result == ncclSuccess ? take_call(&(*comm)->init) : refuse(result);
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
+{
+    const struct simt_site site = CALLER_SITE("ncclCommInitAll");
+    const int current = simt_current_device();
+    ncclUniqueId id;
+    ncclResult_t result = ncclSuccess;
+    if (comms == NULL || count < 1 || count > simt_device_count()) return ncclInvalidArgument;
+    for (int i = 0; i < count; i++)
+        if (devices != NULL && !device_is_valid(devices[i])) return ncclInvalidArgument;
+    (void)ncclGetUniqueId(&id);
+    ranks_lock();
+    struct clique *clique = clique_of(&id, count);
+    if (clique == NULL) result = ncclSystemError;
+    for (int i = 0; i < count && result == ncclSuccess; i++) {
+        simt_set_current_device(devices != NULL ? devices[i] : i);
+        result = join(clique, i, site, &comms[i]);
+        if (result == ncclSuccess) comms[i]->init.done = 1;
+    }
+    simt_set_current_device(current);
+    ranks_unlock();
+    return result;
+}
+
+/** @p comm is never freed before all ranks of its clique have left: others look at it. */
+static void leave(ncclComm_t comm)
+{
+    struct clique *clique = comm->clique;
+    comm->gone = 1;
+    if (++clique->left == clique->ranks) {
+        struct clique **link = &cliques;
+        while (*link != clique) link = &(*link)->next;
+        *link = clique->next;
+        for (int r = 0; r < clique->ranks; r++) free(clique->rank[r]);
+        free(clique);
+    }
+    ranks_changed();
+}
+
+static ncclResult_t end_comm(ncclComm_t comm)
+{
+    if (comm == NULL) return ncclInvalidArgument;
+    ranks_lock();
+    const int good = !comm->gone;
+    if (good) leave(comm);
+    ranks_unlock();
+    return good ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+    return end_comm(comm);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+    return end_comm(comm);
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+    return comm != NULL ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
+{
+    if (comm == NULL || error == NULL) return ncclInvalidArgument;
+    ranks_lock();
+    *error = comm->clique->broken;
+    ranks_unlock();
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
+{
+    if (comm == NULL || count == NULL) return ncclInvalidArgument;
+    *count = comm->clique->ranks;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
+{
+    if (comm == NULL || device == NULL) return ncclInvalidArgument;
+    *device = comm->device;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
+{
+    if (comm == NULL || rank == NULL) return ncclInvalidArgument;
+    *rank = comm->rank;
+    return ncclSuccess;
+}
+
+#undef cudaMalloc
+ncclResult_t ncclMemAlloc(void **pointer, size_t bytes)
+{
+    if (pointer == NULL) return ncclInvalidArgument;
+    return cudaMalloc(pointer, bytes) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+ncclResult_t ncclMemFree(void *pointer)
+{
+    return cudaFree(pointer) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+/* ---- what a call may be given ---------------------------------------------------------------------------- */
+
+/** 1 if [@p pointer, @p bytes) is memory of the communicator's device; else a finding. */
+static int buffer_is_good(const struct call *call, const void *pointer, size_t bytes, const char *role)
+{
+    char what[256];
+    if (bytes == 0) return 1;
+    if (!device_range_is_valid(call->operation.site, pointer, bytes, role)) return 0;
+    const int whose = simt_device_of(pointer);
+    if (whose < 0 || whose == call->comm->device || simt_host_may(pointer)) return 1;
+    simt_device_describe(pointer, 1, what, sizeof what);
+    simt_finding("wrong-device", &call->operation.site,
+                 "%s of rank %d, whose communicator is of device %d, %s memory of device %d: %s",
+                 call_name(call), call->comm->rank, call->comm->device, role, whose, what);
+    return 0;
+}
+
+/** The stream must be of the communicator's device; a default stream is that device's, whichever is current. */
+static ncclResult_t check_stream(struct call *call)
+{
+    struct operation *o = &call->operation;
+    const int built_in =
+        o->stream == NULL || o->stream == cudaStreamLegacy || o->stream == cudaStreamPerThread;
+    if (!stream_is_valid(o->stream)) return ncclUnhandledCudaError;
+    o->device = built_in ? call->comm->device : stream_device(o->stream);
+    if (stream_is_under_capture(o->stream)) {
+        (void)runtime_refuse(o->site, "NCCL in a stream under capture is");
+        return ncclInvalidUsage;
+    }
+    if (o->device == call->comm->device) return ncclSuccess;
+    simt_finding("wrong-device", &o->site,
+                 "%s of rank %d, whose communicator is of device %d, uses a stream of device %d",
+                 call_name(call), call->comm->rank, call->comm->device, o->device);
+    return ncclInvalidUsage;
+}
+
+static ncclResult_t check_call(struct call *call)
+{
+    const int ranks = call->comm->clique->ranks;
+    const int sums =
+        call->kind == CALL_ALL_REDUCE || call->kind == CALL_REDUCE || call->kind == CALL_REDUCE_SCATTER;
+    const int names_rank = call->kind != CALL_ALL_REDUCE && call->kind != CALL_ALL_GATHER &&
+                           call->kind != CALL_REDUCE_SCATTER && call->kind != CALL_ALL_TO_ALL;
+    if (type_bytes(call->type) == 0 || (unsigned)call->op >= ncclNumOps) return ncclInvalidArgument;
+    if (names_rank && (call->peer < 0 || call->peer >= ranks)) return ncclInvalidArgument;
+    if (call->count > SIZE_MAX / 8 / MOST_RANKS) return ncclInvalidArgument;
+    if (sums && call->type >= ncclFloat8e4m3) {
+        (void)runtime_refuse(call->operation.site, "a sum of elements of 8 bits with a fraction is");
+        return ncclInvalidArgument;
+    }
+    if (runtime_device_lost(call->comm->device) != cudaSuccess) return ncclUnhandledCudaError;
+    const ncclResult_t result = check_stream(call);
+    if (result != ncclSuccess) return result;
+    return buffer_is_good(call, call->send, call_reads(call), "reads") &&
+                   buffer_is_good(call, call->receive, call_writes(call), "writes")
+               ? ncclSuccess
+               : ncclInvalidArgument;
+}
+
+/** A copy of @p given is checked and taken. */
+static ncclResult_t take(struct call given)
+{
+    if (given.comm == NULL || given.comm->gone) return refuse(ncclInvalidArgument);
+    given.operation.kind = OPERATION_COPY; /* as far as promises and orders are concerned */
+    given.operation.device = given.comm->device;
+    const ncclResult_t result = check_call(&given);
+    if (result != ncclSuccess) return refuse(result);
+    struct call *call = malloc(sizeof *call);
+    if (call == NULL) return refuse(ncclSystemError);
+    *call = given;
+    return take_call(call);
+}
+
+/* ---- the calls ------------------------------------------------------------------------------------------- */
+
+#define AT(name, on)                                                                                         \
+    {                                                                                                        \
+        .site = CALLER_SITE(name), .stream = (on)                                                            \
+    }
+
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_ALL_REDUCE, send, receive, count, type, op, -1, comm,
+                              .operation = AT("ncclAllReduce", stream)});
+}
+
+ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                        int root, ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_REDUCE, send, receive, count, type, op, root, comm,
+                              .operation = AT("ncclReduce", stream)});
+}
+
+ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_BROADCAST, send, receive, count, type, ncclSum, root, comm,
+                              .operation = AT("ncclBroadcast", stream)});
+}
+
+ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                       cudaStream_t stream)
+{
+    return take((struct call){CALL_BROADCAST, buffer, buffer, count, type, ncclSum, root, comm,
+                              .operation = AT("ncclBcast", stream)});
+}
+
+ncclResult_t ncclAllGather(const void *send, void *receive, size_t send_count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_ALL_GATHER, send, receive, send_count, type, ncclSum, -1, comm,
+                              .operation = AT("ncclAllGather", stream)});
+}
+
+ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_REDUCE_SCATTER, send, receive, receive_count, type, op, -1, comm,
+                              .operation = AT("ncclReduceScatter", stream)});
+}
+
+ncclResult_t ncclAlltoAll(const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                          cudaStream_t stream)
+{
+    return take((struct call){CALL_ALL_TO_ALL, send, receive, count, type, ncclSum, -1, comm,
+                              .operation = AT("ncclAlltoAll", stream)});
+}
+
+ncclResult_t ncclGather(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
+                        ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_GATHER, send, receive, count, type, ncclSum, root, comm,
+                              .operation = AT("ncclGather", stream)});
+}
+
+ncclResult_t ncclScatter(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
+                         ncclComm_t comm, cudaStream_t stream)
+{
+    return take((struct call){CALL_SCATTER, send, receive, count, type, ncclSum, root, comm,
+                              .operation = AT("ncclScatter", stream)});
+}
+
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream)
+{
+    return take((struct call){CALL_SEND, send, NULL, count, type, ncclSum, peer, comm,
+                              .operation = AT("ncclSend", stream)});
+}
+
+ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream)
+{
+    return take((struct call){CALL_RECEIVE, NULL, receive, count, type, ncclSum, peer, comm,
+                              .operation = AT("ncclRecv", stream)});
+}

@@ -1,0 +1,464 @@
+/**
+ * @file ranks.c
+ * @brief Lets the ranks' calls meet, and finds those that never will.
+ *
+ * The k-th collective of each rank belongs to the k-th of all others; the k-th send to a rank belongs to its k-th receive from there. A
+ * host thread waits in its call until all of its calls have met. It never will if a rank that it waits for is gone, or is called for by a
+ * thread that itself waits for ever, or by nobody: that is a finding, and all calls end with an error.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ranks.h"
+
+enum { LOOK_MILLISECONDS = 100, TEXT = 1400, CALLERS = 64, MOST_THREADS = 1 << 20 };
+
+/* How long nothing may happen in the whole process: if nobody is known who might still call, and if a thread that called has ended. */
+static const double PATIENCE = 8, PATIENCE_AFTER_END = 1, WORK = 0.1;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+void ranks_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void ranks_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void ranks_changed(void)
+{
+    pthread_cond_broadcast(&changed);
+}
+
+/* ---- host threads ---------------------------------------------------------------------------------------- */
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void end_caller(void *data)
+{
+    struct caller *caller = data; /* never freed: communicators point to it */
+    ranks_lock();
+    caller->ended = 1;
+    ranks_changed();
+    ranks_unlock();
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&key, end_caller);
+}
+
+struct caller *ranks_caller(void)
+{
+    pthread_once(&key_once, make_key);
+    struct caller *caller = pthread_getspecific(key);
+    if (caller != NULL) return caller;
+    caller = calloc(1, sizeof *caller);
+    if (caller != NULL) pthread_setspecific(key, caller);
+    return caller;
+}
+
+/** A state of a thread as the kernel says it: whether it runs, or would if there were a core. */
+static int is_running(const char *task)
+{
+    char path[64], text[256], *end = NULL;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", task);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return 0;
+    if (fgets(text, sizeof text, file) != NULL) end = strrchr(text, ')');
+    fclose(file);
+    return end != NULL && (end[2] == 'R' || end[2] == 'D');
+}
+
+/** Threads of the program, those that wait for launches not counted; and how many of all run, this one too. */
+static int program_threads(int *running)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    const struct dirent *entry;
+    *running = 2; /* who knows */
+    if (folder == NULL) return MOST_THREADS;
+    *running = 0;
+    while ((entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.') continue;
+        count++;
+        *running += is_running(entry->d_name);
+    }
+    closedir(folder);
+    return count - simt_pool_threads();
+}
+
+/* ---- meeting --------------------------------------------------------------------------------------------- */
+
+static void push(struct queue *queue, struct call *call)
+{
+    call->next = NULL;
+    if (queue->first == NULL) queue->end = &queue->first;
+    *queue->end = call;
+    queue->end = &call->next;
+}
+
+static void pop(struct queue *queue)
+{
+    queue->first = queue->first->next;
+}
+
+static void end_calls(struct queue *queue, ncclResult_t result)
+{
+    for (struct call *call = queue->first; call != NULL; call = call->next) {
+        call->done = 1;
+        call->result = result;
+    }
+    queue->first = NULL;
+}
+
+/** Nothing more comes of these ranks: who waits goes on, with an error. */
+static void break_clique(struct clique *clique, ncclResult_t result)
+{
+    clique->broken = result;
+    for (int r = 0; r < clique->ranks; r++) {
+        ncclComm_t comm = clique->rank[r];
+        if (comm == NULL || comm->gone) continue;
+        end_calls(&comm->collectives, result);
+        if (!comm->init.done) comm->init.result = result;
+        comm->init.done = 1;
+        for (int peer = 0; peer < clique->ranks; peer++) {
+            end_calls(&comm->sends[peer], result);
+            end_calls(&comm->receives[peer], result);
+        }
+    }
+    ranks_changed();
+}
+
+static void describe(const struct call *call, char *text, size_t size)
+{
+    static const char *const types[ncclNumTypes] = {"int8",    "uint8",    "int32",      "uint32",
+                                                    "int64",   "uint64",   "float16",    "float32",
+                                                    "float64", "bfloat16", "float8e4m3", "float8e5m2"};
+    static const char *const ops[ncclNumOps] = {"sum", "product", "maximum", "minimum", "average"};
+    const int reduces =
+        call->kind == CALL_ALL_REDUCE || call->kind == CALL_REDUCE || call->kind == CALL_REDUCE_SCATTER;
+    const int used = snprintf(text, size, "%s of %zu %s", call_name(call), call->count, types[call->type]);
+    size_t at = (size_t)used;
+    if (reduces && at < size) at += (size_t)snprintf(text + at, size - at, ", %s", ops[call->op]);
+    if (call->kind < CALL_SEND && call->peer >= 0 && at < size)
+        snprintf(text + at, size - at, ", root %d", call->peer);
+}
+
+/** One line for a rank: what it calls where. */
+static size_t add_line(char *text, size_t at, const struct call *call, const char *more)
+{
+    char what[160];
+    const struct simt_site site = simt_site_found(&call->operation.site);
+    if (call->kind == CALL_INIT)
+        snprintf(what, sizeof what, "%s", call_name(call));
+    else
+        describe(call, what, sizeof what);
+    if (at < TEXT)
+        at += (size_t)snprintf(text + at, TEXT - at, "\n  rank %d: %s%s at %s:%d", call->comm->rank, what,
+                               more, site.file, site.line);
+    return at;
+}
+
+static void tell_mismatch(struct call *const *call, int count)
+{
+    char text[TEXT];
+    size_t at =
+        (size_t)snprintf(text, TEXT, "%s",
+                         call[0]->kind >= CALL_SEND ? "a send and the receive that belongs to it differ"
+                                                    : "the ranks do not call the same");
+    for (int i = 0; i < count; i++) at = add_line(text, at, call[i], "");
+    simt_finding("collective-mismatch", NULL, "%s", text);
+}
+
+static int same_call(const struct call *a, const struct call *b)
+{
+    return a->kind == b->kind && a->count == b->count && a->type == b->type && a->op == b->op &&
+           a->peer == b->peer;
+}
+
+/** 1 if all ranks had a collective, which is done now or was a mismatch. */
+static int meet_collectives(struct clique *clique)
+{
+    struct call *call[MOST_RANKS];
+    int same = 1;
+    for (int r = 0; r < clique->ranks; r++) {
+        if (clique->rank[r] == NULL || clique->rank[r]->gone) return 0;
+        call[r] = clique->rank[r]->collectives.first;
+        if (call[r] == NULL) return 0;
+    }
+    for (int r = 1; r < clique->ranks; r++) same &= same_call(call[0], call[r]);
+    if (!same) {
+        tell_mismatch(call, clique->ranks);
+        break_clique(clique, ncclInvalidUsage);
+        return 0;
+    }
+    for (int r = 0; r < clique->ranks; r++) pop(&clique->rank[r]->collectives);
+    collective_perform(call, clique->ranks);
+    return 1;
+}
+
+/** The same for a send and its receive. */
+static int meet_transfers(struct clique *clique, ncclComm_t from, ncclComm_t to)
+{
+    if (from == NULL || to == NULL || from->gone || to->gone) return 0;
+    struct call *const pair[] = {from->sends[to->rank].first, to->receives[from->rank].first};
+    if (pair[0] == NULL || pair[1] == NULL) return 0;
+    if (pair[0]->count != pair[1]->count || pair[0]->type != pair[1]->type) {
+        tell_mismatch(pair, 2);
+        break_clique(clique, ncclInvalidUsage);
+        return 0;
+    }
+    pop(&from->sends[to->rank]);
+    pop(&to->receives[from->rank]);
+    transfer_perform(pair[0], pair[1]);
+    return 1;
+}
+
+void ranks_submit(struct call *call)
+{
+    ncclComm_t comm = call->comm;
+    struct clique *clique = comm->clique;
+    if (clique->broken != ncclSuccess) {
+        call->done = 1;
+        call->result = clique->broken;
+        return;
+    }
+    if (call->kind == CALL_SEND) {
+        push(&comm->sends[call->peer], call);
+        while (meet_transfers(clique, comm, clique->rank[call->peer])) continue;
+    } else if (call->kind == CALL_RECEIVE) {
+        push(&comm->receives[call->peer], call);
+        while (meet_transfers(clique, clique->rank[call->peer], comm)) continue;
+    } else if (call->kind == CALL_INIT) {
+        for (int r = 0; clique->joined == clique->ranks && r < clique->ranks; r++)
+            clique->rank[r]->init.done = 1;
+    } else {
+        push(&comm->collectives, call);
+        while (meet_collectives(clique)) continue;
+    }
+    ranks_changed();
+}
+
+/* ---- those that never meet ------------------------------------------------------------------------------- */
+
+/** Whether @p call still waits for rank @p r of its clique. */
+static int waits_for(const struct call *call, int r)
+{
+    const struct clique *clique = call->comm->clique;
+    if (call->done || r >= clique->ranks) return 0;
+    if (call->kind >= CALL_SEND && call->kind != CALL_INIT) return r == call->peer;
+    if (clique->rank[r] == NULL || call->kind == CALL_INIT) return clique->rank[r] == NULL;
+    return clique->rank[r]->collectives.first == NULL;
+}
+
+/** What is known of the whole process. */
+struct situation {
+    int alone;    /**< every thread of it waits in a call */
+    double quiet; /**< so long nothing has happened */
+};
+
+/** Whether rank @p r will not come, as far as one can know: its thread waits for ever, or ended and no other takes its place. */
+static int will_not_come(const struct call *call, int r, const struct caller *self, struct situation now)
+{
+    const ncclComm_t comm = call->comm->clique->rank[r];
+    if (comm == NULL) return now.alone;
+    if (comm->gone) return 1;
+    if (comm->caller == NULL || comm->caller == self) return now.alone; /* another thread may take it over */
+    if (comm->caller->ended) return now.alone || now.quiet > PATIENCE_AFTER_END;
+    return comm->caller->waits && comm->caller->stuck;
+}
+
+static int is_stuck(const struct caller *caller, struct situation now)
+{
+    for (const struct call *call = caller->calls; call != NULL; call = call->next_group)
+        for (int r = 0; r < MOST_RANKS; r++)
+            if (waits_for(call, r) && will_not_come(call, r, caller, now)) return 1;
+    return 0;
+}
+
+/** The threads that wait for ranks of this thread's cliques, and so on: at first all count as stuck. */
+static size_t collect(struct caller *self, struct caller **list, size_t room)
+{
+    size_t count = 0;
+    list[count++] = self;
+    for (size_t i = 0; i < count; i++)
+        for (const struct call *call = list[i]->calls; call != NULL; call = call->next_group)
+            for (int r = 0; r < call->comm->clique->ranks; r++) {
+                const ncclComm_t comm = call->comm->clique->rank[r];
+                struct caller *other = comm != NULL && !comm->gone ? comm->caller : NULL;
+                size_t k = 0;
+                while (k < count && list[k] != other) k++;
+                if (other != NULL && other->waits && k == count && count < room) list[count++] = other;
+            }
+    return count;
+}
+
+/** 1 if the calling thread waits for what cannot come. Those whose ranks may still come are taken out until none is. */
+static int waits_for_ever(struct caller *self, int threads, double quiet)
+{
+    struct caller *list[CALLERS];
+    const size_t count = collect(self, list, CALLERS);
+    int waiting = 0, more = 1;
+    for (size_t i = 0; i < count; i++) {
+        list[i]->stuck = 1;
+        waiting += list[i]->waits;
+    }
+    const struct situation now = {threads <= waiting, quiet};
+    while (more) {
+        more = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (!list[i]->stuck || is_stuck(list[i], now)) continue;
+            list[i]->stuck = 0;
+            more = 1;
+        }
+    }
+    return self->stuck;
+}
+
+static const char *why_absent(const struct clique *clique, int r, const struct caller *self)
+{
+    const ncclComm_t comm = clique->rank[r];
+    if (comm == NULL) return "has not come to make its communicator";
+    if (comm->gone) return "has destroyed its communicator";
+    if (comm->caller == self) return "is called for by the host thread that waits here";
+    if (comm->caller == NULL) return "has not called";
+    if (comm->caller->ended) return "was called for by a host thread that has ended";
+    if (comm->caller->waits) return "waits elsewhere";
+    return "has not called";
+}
+
+/** The call of rank @p r that its thread waits in; NULL: there is none. */
+static const struct call *waiting_call(const struct clique *clique, int r)
+{
+    const ncclComm_t comm = clique->rank[r];
+    const struct caller *caller = comm != NULL && !comm->gone ? comm->caller : NULL;
+    const struct call *own = caller != NULL && caller->waits ? caller->calls : NULL;
+    while (own != NULL && (own->done || own->comm != comm)) own = own->next_group;
+    return own;
+}
+
+/* Whoever sees it first tells it, in the same words. */
+static void tell_hang(struct caller *self, int seconds)
+{
+    char text[TEXT];
+    const struct call *call = self->calls;
+    while (call->next_group != NULL && call->done) call = call->next_group;
+    const struct clique *clique = call->comm->clique;
+    size_t at = (size_t)snprintf(text, TEXT, "ranks wait for ranks that do not come%s",
+                                 seconds > 0 ? ", and nothing has happened for a while" : "");
+    const int ungrouped = self->calls->next_group == NULL;
+    int free_ranks = 0; /* that this thread might call for */
+    for (int r = 0; r < clique->ranks; r++) {
+        const ncclComm_t comm = clique->rank[r];
+        const struct call *own = waiting_call(clique, r);
+        free_ranks +=
+            comm != NULL && !comm->gone && own == NULL && (comm->caller == NULL || comm->caller == self);
+        char more[40] = "";
+        if (own != NULL && (own->kind == CALL_SEND || own->kind == CALL_RECEIVE))
+            snprintf(more, sizeof more, " %s rank %d", own->kind == CALL_SEND ? "to" : "from", own->peer);
+        if (own != NULL)
+            at = add_line(text, at, own, more);
+        else if (at < TEXT)
+            at += (size_t)snprintf(text + at, TEXT - at, "\n  rank %d %s", r, why_absent(clique, r, self));
+    }
+    const char *advice = "";
+    if (call->kind == CALL_SEND || call->kind == CALL_RECEIVE)
+        advice = "\n  a send waits for its receive: a rank that does both groups them (ncclGroupStart, "
+                 "ncclGroupEnd)";
+    else if (ungrouped && free_ranks > 0)
+        advice =
+            "\n  a host thread that calls for several ranks groups its calls (ncclGroupStart, ncclGroupEnd)";
+    simt_finding("collective-hang", NULL, "%s%s", text, advice);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------- */
+
+static int all_done(const struct call *calls)
+{
+    for (; calls != NULL; calls = calls->next_group)
+        if (!calls->done) return 0;
+    return 1;
+}
+
+/** Those that the thread waits for, and those that threads wait for which these have to do with, and so on. */
+static void break_all(struct caller *self, ncclResult_t result)
+{
+    struct caller *list[CALLERS];
+    const size_t count = collect(self, list, CALLERS);
+    for (size_t i = 0; i < count; i++)
+        for (const struct call *call = list[i]->calls; call != NULL; call = call->next_group)
+            if (!call->done && (list[i] == self || list[i]->stuck)) break_clique(call->comm->clique, result);
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void wait_a_moment(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_MILLISECONDS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(&changed, &lock, &until);
+}
+
+/** Since when nothing has happened: no other thread runs, and the process uses hardly any time. */
+struct quiet {
+    double since, work;
+};
+
+static double quiet_for(struct quiet *quiet, int running)
+{
+    const double now = seconds_of(CLOCK_MONOTONIC), work = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    if (running > 1 || work - quiet->work > WORK || quiet->since == 0) *quiet = (struct quiet){now, work};
+    return now - quiet->since;
+}
+
+static void wait_for_others(struct caller *self)
+{
+    struct quiet quiet = {0, 0};
+    while (!all_done(self->calls)) {
+        int running;
+        const int threads = program_threads(&running);
+        const double seconds = quiet_for(&quiet, running);
+        const int for_ever = waits_for_ever(self, threads, seconds);
+        if (for_ever || seconds > PATIENCE) {
+            tell_hang(self, !for_ever);
+            break_all(self, for_ever ? ncclRemoteError : ncclSystemError);
+            return;
+        }
+        wait_a_moment();
+    }
+}
+
+ncclResult_t ranks_wait(struct call *calls)
+{
+    struct caller *self = ranks_caller();
+    if (self == NULL) return ncclSystemError;
+    self->calls = calls;
+    self->waits = 1;
+    if (!all_done(calls)) {
+        ranks_changed(); /* others may now wait for ever */
+        wait_for_others(self);
+    }
+    self->waits = 0;
+    self->calls = NULL;
+    for (; calls != NULL; calls = calls->next_group)
+        if (calls->result != ncclSuccess) return calls->result;
+    return ncclSuccess;
+}
