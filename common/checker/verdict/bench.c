@@ -129,7 +129,8 @@ static void take_counters(const char *path, int untrusted, struct measurement *m
 {
     enum { LOADED = 1, STORED = 3, ATOMICS = 7 };
     FILE *file = fopen(path, "re");
-    char line[1024];
+    char *line = NULL; /* as long as it is: a name may fill any room that there is for it */
+    size_t room = 0;
     uint64_t *const sums[SUMS] = {&m->load_requests,
                                   &m->load_sectors,
                                   &m->store_requests,
@@ -142,12 +143,13 @@ static void take_counters(const char *path, int untrusted, struct measurement *m
     uint64_t value[SUMS];
     size_t rows = 0;
     if (file == NULL) return;
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (getline(&line, &room, file) >= 0) {
         if (!read_counters(line, value)) continue;
         if (untrusted) value[LOADED] += WARP_SECTORS * value[ATOMICS];
         rows++;
         for (int i = 0; i < SUMS; i++) *sums[i] += value[i];
     }
+    free(line);
     fclose(file);
     for (int i = 0; i < SUMS; i++) *sums[i] /= CALLS_COUNTED;
     m->launches = rows / CALLS_COUNTED;

@@ -216,7 +216,8 @@ int simt_image_variable(uintptr_t address, size_t bytes)
     simt_image_load();
     if (address < simt_image.data || address >= simt_image.data_end) return 0;
     const struct symbol *symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
-    return symbol != NULL && address - symbol->start + bytes <= symbol->bytes;
+    if (symbol == NULL || address - symbol->start > symbol->bytes) return 0;
+    return bytes <= symbol->bytes - (address - symbol->start);
 }
 
 int simt_image_constant(uintptr_t address)

@@ -364,7 +364,8 @@ static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct sim
                      site.what);
         return runtime_result(cudaErrorNotPermitted);
     }
-    size_t to_bytes = (c.rows - 1) * c.to_pitch + c.width, from_bytes = (c.rows - 1) * c.from_pitch + c.width;
+    size_t to_bytes = bytes_of_rows(c.rows, c.to_pitch, c.width),
+           from_bytes = bytes_of_rows(c.rows, c.from_pitch, c.width);
     int to_ok = !to_device(c.kind) || device_range_is_valid(site, c.to, to_bytes, "writes");
     int from_ok = !from_device(c.kind) || device_range_is_valid(site, c.from, from_bytes, "reads");
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
@@ -547,7 +548,7 @@ static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_
     if (s.width == 0 || s.rows == 0) return cudaSuccess;
     if (s.rows > 1 && s.width > s.pitch) return runtime_result(cudaErrorInvalidPitchValue);
     if (runtime_only_launches()) return cudaSuccess;
-    if (!device_range_is_valid(site, s.to, (s.rows - 1) * s.pitch + s.width, "fills"))
+    if (!device_range_is_valid(site, s.to, bytes_of_rows(s.rows, s.pitch, s.width), "fills"))
         return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_SET, site, stream, stream_device(stream), {.set = s}};
     return runtime_result(runtime_perform(&operation));

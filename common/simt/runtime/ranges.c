@@ -4,6 +4,13 @@
  */
 #include "runtime.h"
 
+size_t bytes_of_rows(size_t rows, size_t pitch, size_t width)
+{
+    size_t before, all;
+    if (__builtin_mul_overflow(rows - 1, pitch, &before)) return SIZE_MAX;
+    return __builtin_add_overflow(before, width, &all) ? SIZE_MAX : all;
+}
+
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role)
 {
     char what[256];
@@ -25,14 +32,15 @@ int device_range_is_valid(struct simt_site site, const void *pointer, size_t byt
 int operation_ranges_are_valid(const struct operation *o)
 {
     if (o->kind == OPERATION_SET)
-        return device_range_is_valid(o->site, o->as.set.to,
-                                     (o->as.set.rows - 1) * o->as.set.pitch + o->as.set.width, "fills");
+        return device_range_is_valid(
+            o->site, o->as.set.to, bytes_of_rows(o->as.set.rows, o->as.set.pitch, o->as.set.width), "fills");
     if (o->kind != OPERATION_COPY) return 1;
     const struct copy_operation *c = &o->as.copy;
     int to_device = c->kind == cudaMemcpyHostToDevice || c->kind == cudaMemcpyDeviceToDevice;
     int from_device = c->kind == cudaMemcpyDeviceToHost || c->kind == cudaMemcpyDeviceToDevice;
-    if (to_device && !device_range_is_valid(o->site, c->to, (c->rows - 1) * c->to_pitch + c->width, "writes"))
+    if (to_device &&
+        !device_range_is_valid(o->site, c->to, bytes_of_rows(c->rows, c->to_pitch, c->width), "writes"))
         return 0;
     return !from_device ||
-           device_range_is_valid(o->site, c->from, (c->rows - 1) * c->from_pitch + c->width, "reads");
+           device_range_is_valid(o->site, c->from, bytes_of_rows(c->rows, c->from_pitch, c->width), "reads");
 }

@@ -132,6 +132,8 @@ int stream_is_valid(cudaStream_t stream);
 int stream_device(cudaStream_t stream);
 void event_record_now(cudaEvent_t event);
 
+/** @brief From the first byte of the first of @p rows rows to the last one's end; SIZE_MAX if no range is so long. */
+size_t bytes_of_rows(size_t rows, size_t pitch, size_t width);
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
 /** @brief The same for all device memory of a copy or a fill. */
