@@ -1,0 +1,50 @@
+/**
+ * @file request.h
+ * @brief What libwarpwise_simt.so and the process that has the software device say to each other.
+ *
+ * Both have mapped the same memory, in which the library lays the inputs and finds the outputs. A request tells where, and
+ * which pointer of the arguments each of them is. The pointers themselves mean nothing to the other process.
+ */
+#ifndef WARPWISE_REQUEST_H
+#define WARPWISE_REQUEST_H
+
+#include <stdint.h>
+
+#include "attention_backward_args.h"
+#include "gemm_args.h"
+
+/** @brief File descriptors that the process finds open. */
+enum { REQUEST_SOCKET = 3, REQUEST_MEMORY = 4 };
+
+/** @brief Most buffers of a request: q, k, v, out, dout, lse, dq, dk, dv and the workspace. */
+enum { REQUEST_BUFFERS = 10 };
+
+enum operation { OPERATION_ATTENTION, OPERATION_BACKWARD, OPERATION_WORKSPACE, OPERATION_GEMM };
+
+struct request_buffer {
+    size_t pointer_at; /**< offset of the pointer in the arguments */
+    size_t bytes;      /**< how large the buffer is */
+    size_t at;         /**< where it lies in the memory that both see */
+    int in;            /**< 1: the kernel reads it */
+    int out;           /**< 1: the kernel writes it */
+};
+
+struct request {
+    enum operation operation;
+    size_t memory_bytes; /**< how much memory both see by now */
+    int buffer_count;
+    struct request_buffer buffer[REQUEST_BUFFERS];
+    union {
+        struct attention_args attention;
+        struct attention_backward_args backward;
+        struct gemm_args gemm;
+    } args;
+};
+
+struct reply {
+    enum kernel_status status;
+    int is_last; /**< 1: the device met an error or a finding, and the process ends */
+    size_t size; /**< for ::OPERATION_WORKSPACE */
+};
+
+#endif

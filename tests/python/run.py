@@ -1,0 +1,48 @@
+"""Tests of the Python package, where Python has what they need. Otherwise one line says what is missing.
+
+usage: run.py BUILD [--quick]
+
+BUILD is the course's build folder; BUILD/venv is where a virtual environment may lie (common/python/README.md). --quick builds
+and tests lesson 05 alone, which takes seconds.
+"""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+NEEDED = ("numpy", "pytest")
+USED = ("torch", "hypothesis", "triton")
+
+
+def missing(names):
+    return [name for name in names if importlib.util.find_spec(name) is None]
+
+
+def use_environment(build):
+    """Goes on with the virtual environment's Python, if there is one."""
+    python = build / "venv" / "bin" / "python"
+    if python.exists() and pathlib.Path(sys.prefix) != build / "venv":
+        os.execv(python, [str(python), *sys.argv])
+
+
+def main():
+    build, quick = pathlib.Path(sys.argv[1]).absolute(), "--quick" in sys.argv
+    use_environment(build)
+    if missing(NEEDED):
+        print(f"python skipped: {sys.executable} has no {', '.join(missing(NEEDED + USED))}")
+        return 0
+    if missing(USED):
+        print(f"python: tests that need {', '.join(missing(USED))} are left out")
+    targets = ["warpwise_simt", "warpwise_worker_05"] if quick else ["warpwise_library"]
+    subprocess.run(["cmake", "--build", str(build), "--target", *targets], check=True, stdout=subprocess.DEVNULL)
+    environment = dict(os.environ, PYTHONPATH=str(build / "python"), PYTHONDONTWRITEBYTECODE="1", TRITON_INTERPRET="1")
+    marks = ["-m", "quick"] if quick else []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, str(HERE)]
+    return subprocess.run(command, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

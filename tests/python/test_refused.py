@@ -1,0 +1,84 @@
+"""What is refused: each wrong argument raises the exception that names it and its value."""
+
+import numpy
+import pytest
+
+import warpwise
+
+SHAPE = (1, 2, 6, 64)
+
+
+def zeros(shape=SHAPE, dtype="float32"):
+    return numpy.zeros(shape, dtype)
+
+
+def unaligned(shape=SHAPE):
+    room = numpy.zeros(int(numpy.prod(shape)) + 8, "float32")
+    skip = 1 if room.ctypes.data % 16 == 0 else 0
+    return room[skip : skip + int(numpy.prod(shape))].reshape(shape)
+
+
+ATTENTION = {
+    "rank": (warpwise.DimensionError, "q", dict(q=zeros((2, 6, 64)))),
+    "no queries": (warpwise.DimensionError, "q", dict(q=zeros((1, 2, 0, 64)))),
+    "no keys": (warpwise.DimensionError, "k", dict(k=zeros((1, 2, 0, 64)))),
+    "batch": (warpwise.DimensionError, "k", dict(k=zeros((2, 2, 6, 64)))),
+    "head_dim of k": (warpwise.DimensionError, "k", dict(k=zeros((1, 2, 6, 32)))),
+    "shape of v": (warpwise.DimensionError, "v", dict(v=zeros((1, 2, 7, 64)))),
+    "heads": (warpwise.DimensionError, "k", dict(k=zeros((1, 3, 6, 64)), v=zeros((1, 3, 6, 64)))),
+    "head_dim": (warpwise.DimensionError, "q", {name: zeros((1, 2, 6, 48)) for name in "qkv"}),
+    "head_dim 256 in float32": (warpwise.DimensionError, "q", {name: zeros((1, 2, 6, 256)) for name in "qkv"}),
+    "float64": (warpwise.DtypeError, "q", dict(q=zeros(dtype="float64"))),
+    "integers": (warpwise.DtypeError, "k", dict(k=zeros(dtype="int32"))),
+    "other type": (warpwise.DtypeError, "v", dict(v=zeros(dtype="float16"))),
+    "a list": (warpwise.DtypeError, "q", dict(q=[[[[0.0]]]])),
+    "strides": (warpwise.StrideError, "k", dict(k=zeros((1, 6, 2, 64)).swapaxes(1, 2))),
+    "reversed": (warpwise.StrideError, "v", dict(v=zeros()[:, :, ::-1])),
+    "repeated": (warpwise.StrideError, "q", dict(q=numpy.broadcast_to(zeros((1, 1, 6, 64)), SHAPE))),
+    "address": (warpwise.AlignmentError, "v", dict(v=unaligned())),
+    "causal": (warpwise.OptionError, "causal", dict(causal=2)),
+    "scale nan": (warpwise.OptionError, "scale", dict(scale=float("nan"))),
+    "scale 0": (warpwise.OptionError, "scale", dict(scale=0.0)),
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("case", ATTENTION)
+def test_attention(case):
+    kind, argument, wrong = ATTENTION[case]
+    with pytest.raises(kind) as caught:
+        warpwise.flash_attention(**{**dict(q=zeros(), k=zeros(), v=zeros()), **wrong})
+    assert type(caught.value) is kind and caught.value.argument == argument
+    assert str(caught.value).startswith(f"{argument} = ") and str(caught.value.value) in str(caught.value)
+
+
+GEMM = {
+    "rank": (warpwise.DimensionError, "a", dict(a=zeros((4,)))),
+    "inner extent": (warpwise.DimensionError, "b", dict(b=zeros((4, 7)))),
+    "empty": (warpwise.DimensionError, "a", dict(a=zeros((0, 5)))),
+    "c": (warpwise.DimensionError, "c", dict(c=zeros((5, 5)), beta=1.0)),
+    "no c": (warpwise.OptionError, "beta", dict(beta=1.0)),
+    "alpha": (warpwise.OptionError, "alpha", dict(alpha=float("inf"))),
+    "beta": (warpwise.OptionError, "beta", dict(beta=float("nan"), c=zeros((4, 6)))),
+    "precision": (warpwise.OptionError, "precision", dict(precision="float64")),
+    "float32 on tensor cores": (warpwise.DtypeError, "a", dict(precision="tensor")),
+    "other type": (warpwise.DtypeError, "b", dict(b=zeros((5, 6), "float16"))),
+    "type of c": (warpwise.DtypeError, "c", dict(c=zeros((4, 6), "float16"), beta=1.0)),
+    "both strides": (warpwise.StrideError, "a", dict(a=zeros((8, 10))[::2, ::2])),
+    "repeated row": (warpwise.StrideError, "a", dict(a=numpy.broadcast_to(zeros((1, 5)), (4, 5)))),
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("case", GEMM)
+def test_gemm(case):
+    kind, argument, wrong = GEMM[case]
+    with pytest.raises(kind) as caught:
+        warpwise.gemm(**{**dict(a=zeros((4, 5)), b=zeros((5, 6))), **wrong})
+    assert type(caught.value) is kind and caught.value.argument == argument
+
+
+@pytest.mark.quick
+def test_exceptions_are_built_in_ones_as_well():
+    pairs = [(warpwise.DimensionError, ValueError), (warpwise.DtypeError, TypeError), (warpwise.DeviceError, RuntimeError)]
+    assert all(issubclass(a, b) and issubclass(a, warpwise.WarpwiseError) for a, b in pairs)
