@@ -101,6 +101,15 @@ static int compare_lessons(const void *a, const void *b)
     return strcmp(((const struct lesson_folder *)a)->name, ((const struct lesson_folder *)b)->name);
 }
 
+/* A lesson whose skeleton is a file of Python has no kernel: this program does not build and check it. */
+static int is_python(const char *folder)
+{
+    char *skeleton = format_string("%s/%s.py", folder, strrchr(folder, '/') + 4);
+    int there = access(skeleton, R_OK) == 0;
+    free(skeleton);
+    return there;
+}
+
 enum { MAX_LESSONS = 100 };
 
 const struct lesson_folder *course_lessons(size_t *count)
@@ -113,7 +122,7 @@ const struct lesson_folder *course_lessons(size_t *count)
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && found < MAX_LESSONS && (entry = readdir(folder));) {
         char *inside = format_string("%s/%s", path, entry->d_name);
-        if (is_lesson_name(entry->d_name) && is_folder(inside)) {
+        if (is_lesson_name(entry->d_name) && is_folder(inside) && !is_python(inside)) {
             lessons[found++] = (struct lesson_folder){.name = copy_string(entry->d_name),
                                                       .number = format_string("%.2s", entry->d_name),
                                                       .topic = copy_string(entry->d_name + 3)};
@@ -151,6 +160,15 @@ static const struct lesson_folder *unknown_lesson(const char *word)
         names[2 * i + 1] = lessons[i].name;
     }
     names[2 * count] = NULL;
+    char *number = format_string("%s/lessons/%.2s_python_interface", places.source_dir, word);
+    int found = strlen(word) == 2 && is_folder(number);
+    free(number);
+    if (found) {
+        complain("lesson %s is Python, and is checked by pytest. Its page says how: "
+                 "lessons/%s_python_interface/README.md",
+                 word, word);
+        return NULL;
+    }
     const char *near = nearest_name(word, names);
     if (near) {
         complain("there is no lesson \"%s\". Did you mean %s?", word, near);

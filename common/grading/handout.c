@@ -35,6 +35,7 @@ static const struct {
              {"docs/handout.md", "README.md"},
              {"tests/CMakeLists.txt", NULL},
              {"tests/executed_something.cmake", NULL},
+             {"tests/python", NULL},
              {"tests/at_start", NULL}};
 
 /* Of these folders, what stays. */

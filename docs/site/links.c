@@ -97,6 +97,11 @@ void add_lesson_table(struct text *out, const struct site *site)
     for (int i = 0; i < site->lesson_count; i++) {
         const struct lesson_folder *lesson = &site->lessons[i];
         const char *number = lesson->number;
+        if (lesson->is_python) {
+            text_print(out, "| [%s %s](@ref lesson_%s) | | | | [notes](@ref notes_%s) | |\n", number,
+                       lesson->title, number, number);
+            continue;
+        }
         text_print(out, "| [%s %s](@ref lesson_%s) | [contract](@ref lessons/%s/%s.h) ", number,
                    lesson->title, number, lesson->folder, lesson->topic);
         text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number,

@@ -162,6 +162,12 @@ static void add_lesson_links(struct page *page)
     text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
     int notes = strncmp(page->name, "notes_", 6) == 0;
     if (notes) text_print(page->out, "[Lesson](@ref lesson_%s) · ", number);
+    if (lesson->is_python) {
+        text_print(page->out, "[Skeleton](files/lessons/%s/%s.py) · ", folder, topic);
+        text_print(page->out, "[Solution](files/solutions/%s/%s.py)\n", folder, topic);
+        text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
+        return;
+    }
     text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic,
                number);
     if (notes) text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
@@ -177,6 +183,11 @@ static void add_solution_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
     if (lesson == NULL || strncmp(page->name, "lesson_", 7) != 0) return;
+    if (lesson->is_python) {
+        text_print(page->out, "\n\nOnce your functions pass: [why they are as they are](@ref notes_%s).\n",
+                   lesson->number);
+        return;
+    }
     text_print(page->out,
                "\n\nOnce your kernel passes: [the solution](@ref solutions/%s/%s.cu), and "
                "[why it is fast](@ref notes_%s).\n",

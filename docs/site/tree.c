@@ -67,6 +67,8 @@ int find_lessons(const char *root, struct lesson_folder *lessons)
         snprintf(lesson->number, sizeof lesson->number, "%.2s", name);
         snprintf(lesson->topic, sizeof lesson->topic, "%s", name + 3);
         lesson->measured = is_measured(measured, name);
+        snprintf(path, sizeof path, "lessons/%s/%s.py", name, name + 3);
+        lesson->is_python = tree_has(root, path, 0);
         read_title(root, lesson);
     }
     free(measured);

@@ -20,6 +20,7 @@ struct lesson_folder {
     char topic[256];  /**< online_softmax */
     char title[256];  /**< the page's title without the number, "Online softmax" */
     int measured;     /**< 1 if it has a section in docs/results/measured.md */
+    int is_python;    /**< 1 if there is no kernel to write, but a file of Python */
 };
 
 /**

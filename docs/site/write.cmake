@@ -7,6 +7,9 @@ file(GLOB lessons RELATIVE ${SOURCE}/lessons ${SOURCE}/lessons/[0-9][0-9]_*)
 foreach(lesson IN LISTS lessons)
     string(SUBSTRING ${lesson} 0 2 number)
     string(SUBSTRING ${lesson} 3 -1 topic)
+    if(EXISTS ${SOURCE}/lessons/${lesson}/${topic}.py) # no kernel
+        continue()
+    endif()
     file(WRITE ${BUILD}/skeletons/skeleton_${number}.md
          "# Skeleton of lesson ${number}\n\n"
          "What you are given, with a `TODO` in each place that is yours: `lessons/${lesson}/${topic}.cu`. "

@@ -26,7 +26,11 @@ file(GLOB hinted RELATIVE ${PROJECT_SOURCE_DIR}/lessons CONFIGURE_DEPENDS ${PROJ
 foreach(lesson IN LISTS hinted)
     string(SUBSTRING ${lesson} 3 -1 topic)
     set(folder ${PROJECT_SOURCE_DIR}/lessons/${lesson})
-    add_test(NAME docs.hints.${lesson} COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/README.md -DSKELETON=${folder}/${topic}.cu
+    set(skeleton ${folder}/${topic}.cu)
+    if(EXISTS ${folder}/${topic}.py)
+        set(skeleton ${folder}/${topic}.py)
+    endif()
+    add_test(NAME docs.hints.${lesson} COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/README.md -DSKELETON=${skeleton}
                                                -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/hints.cmake)
 endforeach()
 file(GLOB stepped RELATIVE ${PROJECT_SOURCE_DIR}/lessons CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lessons/[0-9][0-9]_*)

@@ -50,7 +50,7 @@ ROOM = re.compile(r"^\s*(const |static |__shared__ |alignas\(\w+\) )*(struct )?[
 
 
 def lessons(chosen):
-    names = sorted(p.name for p in (ROOT / "solutions").iterdir() if re.match(r"\d\d_", p.name))
+    names = sorted(p.name for p in (ROOT / "solutions").iterdir() if re.match(r"\d\d_", p.name) and solution(p.name).exists())
     return [n for n in names if not chosen or n[:2] in chosen]
 
 

@@ -1,9 +1,9 @@
 """Tests of the Python package, where Python has what they need. Otherwise one line says what is missing.
 
-usage: run.py BUILD [--quick]
+usage: run.py BUILD [--quick] [--student] [OPTIONS OF PYTEST...]
 
 BUILD is the course's build folder; BUILD/venv is where a virtual environment may lie (common/python/README.md). --quick builds
-and tests lesson 05 alone, which takes seconds.
+and tests lesson 05 alone, which takes seconds. --student tests lessons/18_python_interface/python_interface.py.
 """
 
 import importlib.util
@@ -29,7 +29,8 @@ def use_environment(build):
 
 
 def main():
-    build, quick = pathlib.Path(sys.argv[1]).absolute(), "--quick" in sys.argv
+    build, quick, student = pathlib.Path(sys.argv[1]).absolute(), "--quick" in sys.argv, "--student" in sys.argv
+    options = [word for word in sys.argv[2:] if word not in ("--quick", "--student")]
     use_environment(build)
     if missing(NEEDED):
         print(f"python skipped: {sys.executable} has no {', '.join(missing(NEEDED + USED))}")
@@ -39,8 +40,11 @@ def main():
     targets = ["warpwise_simt", "warpwise_worker_05"] if quick else ["warpwise_library"]
     subprocess.run(["cmake", "--build", str(build), "--target", *targets], check=True, stdout=subprocess.DEVNULL)
     environment = dict(os.environ, PYTHONPATH=str(build / "python"), PYTHONDONTWRITEBYTECODE="1", TRITON_INTERPRET="1")
+    if student:
+        lesson = HERE.parent.parent / "lessons" / "18_python_interface"
+        environment["WARPWISE_INTERFACE"] = str(lesson / "python_interface.py")
     marks = ["-m", "quick"] if quick else []
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, str(HERE)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, str(HERE), *options]
     return subprocess.run(command, env=environment).returncode
 
 

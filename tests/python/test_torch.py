@@ -1,0 +1,203 @@
+"""Tensors of PyTorch on the software device: gradients, operators, torch.compile."""
+
+import numpy
+import pytest
+from reference import Attention, assert_within, gemm
+
+import warpwise
+
+torch = pytest.importorskip("torch")
+arrays = warpwise.interface.arrays
+DTYPES = ["float32", "float16", "bfloat16"]
+
+
+def tensors(random, shape, kv_shape, dtype, requires_grad=False):
+    made = [torch.from_numpy(random.standard_normal(s)).to(getattr(torch, dtype)) for s in (shape, kv_shape, kv_shape)]
+    return [x.requires_grad_(requires_grad) for x in made]
+
+
+def doubles(*given):
+    return [x.detach().double().numpy() for x in given]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients(random, dtype, causal):
+    q, k, v = tensors(random, (2, 4, 33, 64), (2, 2, 70, 64), dtype, True)
+    dout = tensors(random, q.shape, k.shape, dtype)[0]
+    out = warpwise.flash_attention(q, k, v, causal, 0.2)
+    gradients = torch.autograd.grad(out, (q, k, v), dout)
+    expected = Attention(*doubles(q, k, v), causal, 0.2, dtype, *doubles(dout))
+    assert_within(out.detach().double(), expected.out, expected.out_bound)
+    for name, result in zip(("dq", "dk", "dv"), gradients):
+        assert result.dtype == q.dtype
+        assert_within(result.double(), getattr(expected, name), getattr(expected, f"{name}_bound"))
+
+
+def test_gradients_by_finite_differences(random):
+    """torch.autograd.gradcheck with steps that float32 can tell apart.
+
+    A difference quotient is off by what the outputs may be off by, over the step, and by the curvature, which float64 shows.
+    """
+    q, k, v = tensors(random, (1, 2, 3, 32), (1, 1, 4, 32), "float32", True)
+    weight = torch.from_numpy(random.standard_normal(q.shape)).float()
+    step = 2.0**-5
+
+    def loss(q, k, v):
+        return (warpwise.flash_attention(q, k, v, causal=True) * weight).sum(dim=(2, 3))
+
+    def exact(q, k, v):
+        return (Attention(q, k, v, True).out * weight.double().numpy()).sum(axis=(2, 3))
+
+    expected = Attention(*doubles(q, k, v), True, dout=weight.double().numpy())
+    rounding = (abs(weight.double().numpy()) * expected.out_bound).sum(axis=(2, 3)).max() / step
+    curvature = 0.0
+    for which, gradient in enumerate(("dq", "dk", "dv")):
+        for _ in range(20):
+            given = doubles(q, k, v)
+            at = tuple(random.integers(extent) for extent in given[which].shape)
+            values = []
+            for sign in (1, -1):
+                moved = [x.copy() for x in given]
+                moved[which][at] += sign * step
+                values.append(exact(*moved).sum())
+            quotient = (values[0] - values[1]) / (2 * step)
+            curvature = max(curvature, abs(quotient - getattr(expected, gradient)[at]))
+    gradient_bound = max(getattr(expected, f"{name}_bound").max() for name in ("dq", "dk", "dv"))
+    tolerance = rounding + 4.0 * curvature + gradient_bound  # the quotients tried are a sample: room for the others
+    assert tolerance < 0.05 * max(abs(expected.dq).max(), abs(expected.dk).max(), abs(expected.dv).max())
+    with pytest.warns(UserWarning, match="not a double precision"):
+        assert torch.autograd.gradcheck(loss, (q, k, v), eps=step, atol=tolerance, rtol=0.0)
+
+
+def test_only_wanted_gradients_are_tracked(random):
+    q, k, v = tensors(random, (1, 1, 5, 32), (1, 1, 5, 32), "float32")
+    assert not warpwise.flash_attention(q, k, v).requires_grad
+    v.requires_grad_()
+    out = warpwise.flash_attention(q, k, v)
+    out.sum().backward()
+    assert q.grad is None and k.grad is None and v.grad.shape == v.shape
+    with torch.no_grad():
+        assert not warpwise.flash_attention(q, k, v).requires_grad
+
+
+def test_the_gradient_of_a_gradient_is_refused(random):
+    q, k, v = tensors(random, (1, 1, 5, 32), (1, 1, 5, 32), "float32", True)
+    (dq,) = torch.autograd.grad(warpwise.flash_attention(q, k, v).sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError):
+        dq.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gemm_and_its_gradients(random, dtype):
+    def matrix(rows, columns):
+        return torch.from_numpy(random.standard_normal((rows, columns))).to(getattr(torch, dtype)).requires_grad_()
+
+    a, b, c, dout = matrix(20, 33), matrix(17, 33), matrix(20, 17), matrix(20, 17).detach()
+    out = warpwise.gemm(a, b.t(), 0.5, 2.0, c)
+    da, db, dc = torch.autograd.grad(out, (a, b, c), dout)
+    a, b, c, dout_ = doubles(a, b, c, dout)
+    assert_within(out.detach().double(), *gemm(a, b.T, 0.5, 2.0, c, dtype))
+    assert_within(da.double(), *gemm(dout_, b, 0.5, dtype=dtype))
+    assert_within(db.double(), *gemm(dout_.T, a, 0.5, dtype=dtype))
+    assert (dc == 2.0 * dout).all()
+
+
+def operators():
+    if not hasattr(torch.ops.warpwise, "attention"):
+        raise warpwise.NotStartedError("operators")
+
+
+# ---- torch.compile -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_compile_keeps_one_graph(random, requires_grad):
+    operators()
+    q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), "float32", requires_grad)
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    def model(q, k, v):
+        return warpwise.gemm(warpwise.flash_attention(torch.sin(q), k, v, causal=True)[0, 0], v[0, 0].t(), 2.0).relu()
+
+    compiled = torch.compile(model, fullgraph=True, backend=count)
+    assert (compiled(q, k, v) == model(q, k, v)).all() and len(graphs) == 1
+    targets = [str(node.target) for node in graphs[0].graph.nodes]
+    assert "warpwise.attention" in targets and "warpwise.gemm" in targets
+
+
+def test_gradients_through_compile(random):
+    operators()
+    q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), "float32", True)
+    compiled = torch.compile(lambda q, k, v: warpwise.flash_attention(q, k, v).square(), fullgraph=True, backend="aot_eager")
+    by_graph = torch.autograd.grad(compiled(q, k, v).sum(), (q, k, v))
+    eager = torch.autograd.grad(warpwise.flash_attention(q, k, v).square().sum(), (q, k, v))
+    for x, y in zip(by_graph[1:], eager[1:]):
+        assert (x == y).all()
+    assert (abs(by_graph[0] - eager[0]) <= 1e-5).all()  # dq by atomics: any order of sums
+
+
+def test_operators_are_what_they_say(random):
+    operators()
+    q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), "float32", True)
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor")
+    torch.library.opcheck(torch.ops.warpwise.attention.default, (q, k, v, True, None), test_utils=tests)
+    a, b = q.detach()[0, 0], k.detach()[0, 0].t()
+    torch.library.opcheck(torch.ops.warpwise.gemm.default, (a, b, 1.0, 0.0, None, "auto"), test_utils=tests)
+
+
+# ---- what is refused -----------------------------------------------------------------------------------------------------
+
+
+def test_refused(random):
+    q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), "float32")
+    with pytest.raises(warpwise.DeviceError) as caught:
+        warpwise.flash_attention(q.to("meta"), k, v)
+    assert caught.value.argument == "q" and "meta" in str(caught.value)
+    with pytest.raises(warpwise.DeviceError) as caught:
+        warpwise.flash_attention(q, k.to("meta"), v)
+    assert caught.value.argument == "k"
+    with pytest.raises(warpwise.DtypeError) as caught:
+        warpwise.flash_attention(q, k.to(torch.int32), v)
+    assert caught.value.argument == "k" and "int32" in str(caught.value)
+    with pytest.raises(warpwise.StrideError) as caught:
+        warpwise.flash_attention(q, k, v.transpose(2, 3).contiguous().transpose(2, 3))
+    assert caught.value.argument == "v"
+    with pytest.raises(RuntimeError):  # PyTorch's own: integers have no gradient
+        torch.zeros(q.shape, dtype=torch.int32).requires_grad_()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_that_there_are_not_are_refused_at_once(random, dtype):
+    q, k, v = tensors(random, (1, 1, 5, 256), (1, 1, 5, 256), dtype)
+    warpwise.flash_attention(q, k, v)
+    with pytest.raises(warpwise.DimensionError) as caught:
+        warpwise.flash_attention(q.requires_grad_(), k, v)
+    assert caught.value.argument == "q" and "256" in str(caught.value)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_the_gpu_library_a_gpu_is_refused():
+    with pytest.raises(warpwise.DeviceError) as caught:
+        warpwise.interface.library.load("gpu")
+    assert caught.value.argument == "device" and "libwarpwise_gpu.so" in str(caught.value)
+
+
+def test_plans_are_not_mixed_up(random):
+    """Calls that differ in one thing alone give what that one asks for, in any order."""
+    q, k, v = tensors(random, (1, 2, 6, 64), (1, 2, 6, 64), "float32")
+    wanted = {}
+    for causal in (False, True):
+        for scale in (None, 0.5, 1.0):
+            expected = Attention(*doubles(q, k, v), causal, scale)
+            wanted[causal, scale] = expected
+    for _ in range(2):
+        for (causal, scale), expected in wanted.items():
+            out = warpwise.flash_attention(q, k, v, causal, scale)
+            assert_within(out.double(), expected.out, expected.out_bound)
+    assert_within(numpy.asarray(warpwise.flash_attention(*(x.numpy() for x in (q, k, v)))), wanted[False, None].out,
+                  wanted[False, None].out_bound)  # fmt: skip
