@@ -1,6 +1,7 @@
-"""Tensors of PyTorch on the software device: gradients, operators, torch.compile."""
+"""Tensors of PyTorch: gradients, operators, torch.compile. On a GPU where the library is built for one, else on the software device."""
 
-import numpy
+import pathlib
+
 import pytest
 from reference import Attention, assert_within, gemm
 
@@ -8,16 +9,21 @@ import warpwise
 
 torch = pytest.importorskip("torch")
 arrays = warpwise.interface.arrays
+GPU_LIBRARY = pathlib.Path(warpwise.__file__).parent / "lib" / "libwarpwise_gpu.so"
+DEVICE = "cuda" if torch.cuda.is_available() and GPU_LIBRARY.exists() else "cpu"
 DTYPES = ["float32", "float16", "bfloat16"]
 
 
 def tensors(random, shape, kv_shape, dtype, requires_grad=False):
-    made = [torch.from_numpy(random.standard_normal(s)).to(getattr(torch, dtype)) for s in (shape, kv_shape, kv_shape)]
-    return [x.requires_grad_(requires_grad) for x in made]
+    return [tensor(random, s, dtype).requires_grad_(requires_grad) for s in (shape, kv_shape, kv_shape)]
+
+
+def tensor(random, shape, dtype):
+    return torch.from_numpy(random.standard_normal(shape)).to(DEVICE, getattr(torch, dtype))
 
 
 def doubles(*given):
-    return [x.detach().double().numpy() for x in given]
+    return [x.detach().double().cpu().numpy() for x in given]
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -28,10 +34,10 @@ def test_gradients(random, dtype, causal):
     out = warpwise.flash_attention(q, k, v, causal, 0.2)
     gradients = torch.autograd.grad(out, (q, k, v), dout)
     expected = Attention(*doubles(q, k, v), causal, 0.2, dtype, *doubles(dout))
-    assert_within(out.detach().double(), expected.out, expected.out_bound)
+    assert_within(*doubles(out), expected.out, expected.out_bound)
     for name, result in zip(("dq", "dk", "dv"), gradients):
         assert result.dtype == q.dtype
-        assert_within(result.double(), getattr(expected, name), getattr(expected, f"{name}_bound"))
+        assert_within(*doubles(result), getattr(expected, name), getattr(expected, f"{name}_bound"))
 
 
 def test_gradients_by_finite_differences(random):
@@ -40,17 +46,18 @@ def test_gradients_by_finite_differences(random):
     A difference quotient is off by what the outputs may be off by, over the step, and by the curvature, which float64 shows.
     """
     q, k, v = tensors(random, (1, 2, 3, 32), (1, 1, 4, 32), "float32", True)
-    weight = torch.from_numpy(random.standard_normal(q.shape)).float()
+    weight = tensor(random, q.shape, "float32")
+    (weights,) = doubles(weight)
     step = 2.0**-5
 
     def loss(q, k, v):
         return (warpwise.flash_attention(q, k, v, causal=True) * weight).sum(dim=(2, 3))
 
     def exact(q, k, v):
-        return (Attention(q, k, v, True).out * weight.double().numpy()).sum(axis=(2, 3))
+        return (Attention(q, k, v, True).out * weights).sum(axis=(2, 3))
 
-    expected = Attention(*doubles(q, k, v), True, dout=weight.double().numpy())
-    rounding = (abs(weight.double().numpy()) * expected.out_bound).sum(axis=(2, 3)).max() / step
+    expected = Attention(*doubles(q, k, v), True, dout=weights)
+    rounding = (abs(weights) * expected.out_bound).sum(axis=(2, 3)).max() / step
     curvature = 0.0
     for which, gradient in enumerate(("dq", "dk", "dv")):
         for _ in range(20):
@@ -91,15 +98,15 @@ def test_the_gradient_of_a_gradient_is_refused(random):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gemm_and_its_gradients(random, dtype):
     def matrix(rows, columns):
-        return torch.from_numpy(random.standard_normal((rows, columns))).to(getattr(torch, dtype)).requires_grad_()
+        return tensor(random, (rows, columns), dtype).requires_grad_()
 
     a, b, c, dout = matrix(20, 33), matrix(17, 33), matrix(20, 17), matrix(20, 17).detach()
     out = warpwise.gemm(a, b.t(), 0.5, 2.0, c)
     da, db, dc = torch.autograd.grad(out, (a, b, c), dout)
     a, b, c, dout_ = doubles(a, b, c, dout)
-    assert_within(out.detach().double(), *gemm(a, b.T, 0.5, 2.0, c, dtype))
-    assert_within(da.double(), *gemm(dout_, b, 0.5, dtype=dtype))
-    assert_within(db.double(), *gemm(dout_.T, a, 0.5, dtype=dtype))
+    assert_within(*doubles(out), *gemm(a, b.T, 0.5, 2.0, c, dtype))
+    assert_within(*doubles(da), *gemm(dout_, b, 0.5, dtype=dtype))
+    assert_within(*doubles(db), *gemm(dout_.T, a, 0.5, dtype=dtype))
     assert (dc == 2.0 * dout).all()
 
 
@@ -171,6 +178,14 @@ def test_refused(random):
         torch.zeros(q.shape, dtype=torch.int32).requires_grad_()
 
 
+@pytest.mark.skipif(DEVICE == "cpu", reason="no GPU, or no library for it")
+def test_tensors_on_two_devices_are_refused(random):
+    q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), "float32")
+    with pytest.raises(warpwise.DeviceError) as caught:
+        warpwise.flash_attention(q, k.cpu(), v)
+    assert caught.value.argument == "k" and "cpu" in str(caught.value)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_gradients_that_there_are_not_are_refused_at_once(random, dtype):
     q, k, v = tensors(random, (1, 1, 5, 256), (1, 1, 5, 256), dtype)
@@ -180,7 +195,7 @@ def test_gradients_that_there_are_not_are_refused_at_once(random, dtype):
     assert caught.value.argument == "q" and "256" in str(caught.value)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.skipif(GPU_LIBRARY.exists(), reason="there is a library for a GPU")
 def test_without_the_gpu_library_a_gpu_is_refused():
     with pytest.raises(warpwise.DeviceError) as caught:
         warpwise.interface.library.load("gpu")
@@ -198,6 +213,6 @@ def test_plans_are_not_mixed_up(random):
     for _ in range(2):
         for (causal, scale), expected in wanted.items():
             out = warpwise.flash_attention(q, k, v, causal, scale)
-            assert_within(out.double(), expected.out, expected.out_bound)
-    assert_within(numpy.asarray(warpwise.flash_attention(*(x.numpy() for x in (q, k, v)))), wanted[False, None].out,
-                  wanted[False, None].out_bound)  # fmt: skip
+            assert_within(*doubles(out), expected.out, expected.out_bound)
+    by_numpy = warpwise.flash_attention(*(x.cpu().numpy() for x in (q, k, v)))
+    assert_within(by_numpy, wanted[False, None].out, wanted[False, None].out_bound)
