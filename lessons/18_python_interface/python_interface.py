@@ -269,7 +269,6 @@ if torch is not None:
             return gemm_forward(a, b, alpha, beta, c, precision)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
         def backward(ctx, dout):
             return gemm_gradients(ctx, dout)
 

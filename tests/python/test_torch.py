@@ -88,11 +88,30 @@ def test_only_wanted_gradients_are_tracked(random):
         assert not warpwise.flash_attention(q, k, v).requires_grad
 
 
+def test_the_gradient_of_the_output_may_have_any_strides(random):
+    """That of a sum is one number with strides of 0."""
+    q, k, v = tensors(random, (1, 2, 9, 32), (1, 2, 9, 32), "float32", True)
+    expected = Attention(*doubles(q, k, v), dout=doubles(q)[0] * 0.0 + 1.0)
+    for loss in (lambda out: out.sum(), lambda out: out.transpose(2, 3).contiguous().sum()):
+        gradients = torch.autograd.grad(loss(warpwise.flash_attention(q, k, v)), (q, k, v))
+        for name, result in zip(("dq", "dk", "dv"), gradients):
+            assert_within(*doubles(result), getattr(expected, name), getattr(expected, f"{name}_bound"))
+
+
 def test_the_gradient_of_a_gradient_is_refused(random):
     q, k, v = tensors(random, (1, 1, 5, 32), (1, 1, 5, 32), "float32", True)
-    (dq,) = torch.autograd.grad(warpwise.flash_attention(q, k, v).sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError):
-        dq.sum().backward()
+    with pytest.raises(warpwise.OptionError):
+        torch.autograd.grad(warpwise.flash_attention(q, k, v).sum(), q, create_graph=True)
+
+
+def test_the_gradient_of_a_gradient_of_a_product(random):
+    a, b = tensor(random, (5, 7), "float32").requires_grad_(), tensor(random, (7, 3), "float32").requires_grad_()
+    found = []
+    for product in (warpwise.gemm, torch.matmul):
+        (da,) = torch.autograd.grad(product(a, b).square().sum(), a, create_graph=True)
+        found.append(torch.autograd.grad(da.square().sum(), (a, b)))
+    for x, y in zip(*found):
+        assert (abs(x - y) <= 1e-4 * abs(y).max()).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -176,6 +195,15 @@ def test_refused(random):
     assert caught.value.argument == "v"
     with pytest.raises(RuntimeError):  # PyTorch's own: integers have no gradient
         torch.zeros(q.shape, dtype=torch.int32).requires_grad_()
+
+
+def test_devices_must_agree():
+    """No GPU is needed for a description of its tensors."""
+    shape, strides = (1, 2, 5, 64), (640, 320, 64, 1)
+    first, second = (arrays.Layout(shape, strides, torch.float32, torch.device("cuda", i)) for i in range(2))
+    with pytest.raises(warpwise.DeviceError) as caught:
+        warpwise.interface.check_layouts(4, q=first, k=second)
+    assert caught.value.argument == "k" and caught.value.value == torch.device("cuda", 1)
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no GPU, or no library for it")

@@ -17,7 +17,7 @@ static inline enum lesson attention_lesson(const struct attention_args *args)
     return args->dtype == DTYPE_F16 && args->head_dim == 32 ? LESSON_05 : LESSON_12;
 }
 
-/** @brief ::LESSON_COUNT for a precision that there is not. */
+/** @brief LESSON_COUNT for a precision that there is not. */
 static inline enum lesson gemm_lesson(enum warpwise_precision precision)
 {
     switch (precision) {

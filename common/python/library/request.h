@@ -19,8 +19,10 @@ enum { REQUEST_SOCKET = 3, REQUEST_MEMORY = 4 };
 /** @brief Most buffers of a request: q, k, v, out, dout, lse, dq, dk, dv and the workspace. */
 enum { REQUEST_BUFFERS = 10 };
 
+/** @brief What is asked for: the functions of warpwise.h. */
 enum operation { OPERATION_ATTENTION, OPERATION_BACKWARD, OPERATION_WORKSPACE, OPERATION_GEMM };
 
+/** @brief One of the buffers that the arguments point to. */
 struct request_buffer {
     size_t pointer_at; /**< offset of the pointer in the arguments */
     size_t bytes;      /**< how large the buffer is */
@@ -29,22 +31,24 @@ struct request_buffer {
     int out;           /**< 1: the kernel writes it */
 };
 
+/** @brief One call. */
 struct request {
-    enum operation operation;
-    size_t memory_bytes; /**< how much memory both see by now */
-    int buffer_count;
-    struct request_buffer buffer[REQUEST_BUFFERS];
+    enum operation operation;                      /**< which function */
+    size_t memory_bytes;                           /**< how much memory both see by now */
+    int buffer_count;                              /**< how many of the next are used */
+    struct request_buffer buffer[REQUEST_BUFFERS]; /**< those that are not NULL */
     union {
         struct attention_args attention;
         struct attention_backward_args backward;
         struct gemm_args gemm;
-    } args;
+    } args; /**< of that function; pointers to buffers are set by whoever receives it */
 };
 
+/** @brief What comes back. */
 struct reply {
-    enum kernel_status status;
-    int is_last; /**< 1: the device met an error or a finding, and the process ends */
-    size_t size; /**< for ::OPERATION_WORKSPACE */
+    enum kernel_status status; /**< of the entry point, or KERNEL_CUDA_ERROR */
+    int is_last;               /**< 1: the device met an error or a finding, and the process ends */
+    size_t size;               /**< for OPERATION_WORKSPACE */
 };
 
 #endif
