@@ -95,6 +95,16 @@ def test_gemm_of_one_row_or_column(random):
 
 
 @pytest.mark.quick
+def test_overhead_is_measured_without_a_kernel(random):
+    from warpwise import bench
+
+    found = bench.overheads()
+    assert {"flash_attention", "gemm"} <= set(found) and all(0.1 < microseconds < 1000.0 for microseconds in found.values())
+    q, k, v = inputs(random, (1, 1, 5, 64), (1, 1, 9, 64), "float32")
+    assert warpwise.flash_attention(q, k, v).any()  # by the kernel again
+
+
+@pytest.mark.quick
 def test_a_device_that_died_is_started_again(random):
     q, k, v = inputs(random, (1, 1, 5, 64), (1, 1, 9, 64), "float32")
     out = warpwise.flash_attention(q, k, v)

@@ -58,7 +58,9 @@ def seconds_per_call(call, calls=2000, runs=5):
 
 def overheads(device="cpu"):
     """{name: microseconds} of calls that compute nothing."""
-    make = arrays.numpy.ones if torch is None else lambda shape: torch.ones(shape, device=device)
+    def make(shape):
+        return arrays.numpy.ones(shape, "float32") if torch is None else torch.ones(shape, device=device)
+
     found = {}
     with nothing_is_computed():
         q, a = make((1, 2, 32, 64)), make((32, 32))
