@@ -12,7 +12,7 @@ extern const struct command status_command, next_command, check_command, watch_c
     diff_command, reset_command;
 /* about measuring */
 extern const struct command bench_command, predict_command, profile_command, roofline_command, runner_command,
-    tour_command, sass_command;
+    tour_command, sass_command, generate_command;
 extern const struct command doctor_command;
 /* about writing lessons */
 extern const struct command new_lesson_command;

@@ -1,0 +1,213 @@
+/**
+ * @file decoder.h
+ * @brief A model on the device: its weights, a cache, and steps of lesson 17's engine that are told by host arrays.
+ */
+#ifndef WARPWISE_GENERATE_DECODER_H
+#define WARPWISE_GENERATE_DECODER_H
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode_engine.h"
+
+extern "C" {
+#include "model/model.h"
+}
+
+enum { DECODER_BUCKET = 8 /* rows of the graph */ };
+
+/** @brief What a step is told, in host memory; the same arrays in device memory lie in the same order. */
+struct decoder_rows {
+    int *tokens;    /**< [max_rows] */
+    int *positions; /**< [max_rows] */
+    int *requests;  /**< [max_rows] */
+    int *wanted;    /**< [max_rows] */
+    int *tables;    /**< [max_requests, max_blocks] */
+};
+
+/** @brief A model on the device. */
+struct decoder {
+    struct engine_model model;  /**< as engine_step() takes it */
+    int max_requests;           /**< rows of the tables */
+    struct decoder_rows host;   /**< to be filled before a step */
+    struct decoder_rows device; /**< the same there */
+    size_t words;               /**< ints of either */
+    float *logits;              /**< device, [max_rows, vocab] */
+    cudaStream_t stream;        /**< of all work */
+    cudaGraphExec_t graph;      /**< a step of DECODER_BUCKET rows; NULL: not captured yet */
+};
+
+/** @brief Ends the program if the runtime refused something. */
+static inline void decoder_need(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "generate: %s: %s\n", what, cudaGetErrorString(error));
+    exit(2);
+}
+
+/** @brief @p bytes of device memory. */
+static inline void *decoder_allocate(size_t bytes, const char *what)
+{
+    void *memory = NULL;
+    decoder_need(cudaMalloc(&memory, bytes), what);
+    return memory;
+}
+
+/** @brief A tensor as halves to elements @p at of the weights; ends the program if one is too large for f16. */
+static inline void decoder_upload(const struct decoder *d, const struct model *model,
+                                  enum model_tensor tensor, int layer, size_t at)
+{
+    enum { PIECE = 1 << 16 };
+    static float floats[PIECE];
+    static __half halves[PIECE];
+    int64_t rows, columns;
+    model_shape(model_config(model), tensor, &rows, &columns);
+    const size_t all = (size_t)rows * (size_t)columns;
+    for (size_t first = 0; first < all; first += PIECE) {
+        const size_t count = all - first < PIECE ? all - first : (size_t)PIECE;
+        model_read(model, tensor, layer, first, count, floats);
+        for (size_t i = 0; i < count; i++) {
+            halves[i] = __float2half(floats[i]);
+            if (!isfinite(__half2float(halves[i]))) {
+                fprintf(stderr, "generate: a weight, %g, is not finite in f16\n", (double)floats[i]);
+                exit(2);
+            }
+        }
+        __half *to = (__half *)d->model.weights + at + first;
+        decoder_need(cudaMemcpy(to, halves, count * sizeof *halves, cudaMemcpyHostToDevice),
+                     "copying weights");
+    }
+}
+
+/** @brief All weights; matrices that a product takes together lie one behind the other. */
+static inline void decoder_upload_all(const struct decoder *d, const struct model *model)
+{
+    const struct engine_config *c = &d->model.config;
+    const size_t hidden = (size_t)c->hidden, q = engine_q_width(c) * hidden, kv = engine_kv_width(c) * hidden;
+    decoder_upload(d, model, MODEL_EMBEDDING, 0, 0);
+    for (int i = 0; i < c->layers; i++) {
+        const struct engine_layer at = engine_layer_at(c, i);
+        const size_t places[MODEL_LAYER_TENSORS] = {
+            at.input_norm, at.qkv,
+            at.qkv + q,    at.qkv + q + kv,
+            at.q_norm,     at.k_norm,
+            at.o,          at.mlp_norm,
+            at.gate_up,    at.gate_up + (size_t)c->intermediate * hidden,
+            at.down};
+        for (int id = 0; id < MODEL_LAYER_TENSORS; id++)
+            decoder_upload(d, model, (enum model_tensor)id, i, places[id]);
+    }
+    decoder_upload(d, model, MODEL_LAST_NORM, 0, engine_last_norm_at(c));
+    if (!c->tied) decoder_upload(d, model, MODEL_HEAD, 0, engine_head_at(c));
+}
+
+/** @brief Pointers into @p memory, which has room for all arrays. */
+static inline struct decoder_rows decoder_rows_at(const struct decoder *d, int *memory)
+{
+    const size_t rows = (size_t)d->model.config.max_rows;
+    return {memory, memory + rows, memory + 2 * rows, memory + 3 * rows, memory + 4 * rows};
+}
+
+/** @brief The engine's sizes for a model: steps of @p max_rows rows, @p max_requests requests of @p context positions. */
+static inline struct engine_config decoder_config(const struct model_config *m, int max_rows,
+                                                  int max_requests, int context)
+{
+    struct engine_config c = {};
+    c.layers = m->layers, c.hidden = m->hidden, c.heads = m->heads, c.kv_heads = m->kv_heads;
+    c.head_dim = m->head_dim, c.intermediate = m->intermediate, c.vocab = m->vocab, c.tied = m->tied;
+    c.epsilon = (float)m->epsilon, c.rope_base = (float)m->rope_base;
+    c.block_size = 16;
+    c.max_blocks = (context + c.block_size - 1) / c.block_size;
+    c.num_blocks = c.max_blocks * max_requests;
+    c.max_rows = max_rows < DECODER_BUCKET ? (int)DECODER_BUCKET : max_rows;
+    return c;
+}
+
+/** @brief Puts a model on the device; ends the program, with a reason, if that cannot be. */
+static inline void decoder_open(struct decoder *d, const struct model *model, int max_rows, int max_requests,
+                                int context)
+{
+    memset(d, 0, sizeof *d);
+    d->model.config = decoder_config(model_config(model), max_rows, max_requests, context);
+    d->max_requests = max_requests;
+    const struct engine_config *c = &d->model.config;
+    d->model.workspace_bytes = engine_workspace_bytes(c);
+    if (d->model.workspace_bytes == 0) {
+        fprintf(
+            stderr,
+            "generate: engine_workspace_bytes() says 0: lesson 17 is not written, or not for these sizes\n");
+        exit(2);
+    }
+    d->words = 4 * (size_t)c->max_rows + (size_t)max_requests * (size_t)c->max_blocks;
+    d->host = decoder_rows_at(d, (int *)calloc(d->words, sizeof(int)));
+    d->device = decoder_rows_at(d, (int *)decoder_allocate(d->words * sizeof(int), "rows"));
+    d->model.weights = decoder_allocate(engine_weight_elems(c) * sizeof(__half), "weights");
+    d->model.cache = decoder_allocate(engine_cache_elems(c) * sizeof(__half), "the cache");
+    d->model.workspace = decoder_allocate(d->model.workspace_bytes, "the workspace");
+    d->logits = (float *)decoder_allocate((size_t)c->max_rows * (size_t)c->vocab * sizeof(float), "logits");
+    decoder_need(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a stream");
+    decoder_upload_all(d, model);
+}
+
+/** @brief Releases it. */
+static inline void decoder_close(struct decoder *d)
+{
+    if (d->graph) cudaGraphExecDestroy(d->graph);
+    cudaStreamDestroy(d->stream);
+    cudaFree((void *)d->model.weights);
+    cudaFree(d->model.cache);
+    cudaFree(d->model.workspace);
+    cudaFree(d->logits);
+    cudaFree(d->device.tokens);
+    free(d->host.tokens);
+}
+
+/** @brief Launches a step of @p rows rows, of which @p wanted are wanted. */
+static inline void decoder_launch(const struct decoder *d, int rows, int wanted)
+{
+    const struct decoder_rows *r = &d->device;
+    const struct engine_batch batch = {rows,        wanted,    r->tokens, r->positions,
+                                       r->requests, r->tables, r->wanted, d->logits};
+    const enum kernel_status status = engine_step(&d->model, &batch, d->stream);
+    if (status == KERNEL_OK) return;
+    fprintf(stderr, "generate: engine_step() says %s\n", kernel_status_name(status));
+    exit(2);
+}
+
+/** @brief The graph of a step of DECODER_BUCKET rows. */
+static inline void decoder_capture(struct decoder *d)
+{
+    cudaGraph_t graph;
+    decoder_need(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal), "a capture");
+    decoder_launch(d, DECODER_BUCKET, DECODER_BUCKET);
+    decoder_need(cudaStreamEndCapture(d->stream, &graph), "a capture");
+    decoder_need(cudaGraphInstantiate(&d->graph, graph, 0), "a graph");
+    cudaGraphDestroy(graph);
+}
+
+/** @brief A step as the host's arrays tell it; logits of the wanted rows come to @p logits, [wanted, vocab]. Few rows are a
+ *         replay of the graph, whose other rows pad. */
+static inline void decoder_step(struct decoder *d, int rows, int wanted, float *logits)
+{
+    const int few = rows <= DECODER_BUCKET;
+    if (few && d->graph == NULL) decoder_capture(d);
+    for (int i = rows; few && i < DECODER_BUCKET; i++) d->host.positions[i] = -1;
+    for (int i = wanted; few && i < DECODER_BUCKET; i++) d->host.wanted[i] = -1;
+    decoder_need(cudaMemcpyAsync(d->device.tokens, d->host.tokens, d->words * sizeof(int),
+                                 cudaMemcpyHostToDevice, d->stream),
+                 "copying rows");
+    if (few)
+        decoder_need(cudaGraphLaunch(d->graph, d->stream), "a graph");
+    else
+        decoder_launch(d, rows, wanted);
+    const size_t bytes = (size_t)wanted * (size_t)d->model.config.vocab * sizeof(float);
+    if (wanted > 0)
+        decoder_need(cudaMemcpyAsync(logits, d->logits, bytes, cudaMemcpyDeviceToHost, d->stream),
+                     "copying logits");
+    decoder_need(cudaStreamSynchronize(d->stream), "a step");
+}
+
+#endif
