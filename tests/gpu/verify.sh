@@ -54,6 +54,7 @@ sanitized_cases() {
              f16/between_rows_tt f16/gpu_medium_rim_tt f16/gpu_large_rim_tn bf16/one_stage bf16/m_129_n_65 bf16/skinny_16 ;;
     16) echo f16/rows_129_keys_129 f16/causal_320 f16/causal_400_two_consumers f16/nan_behind_mask_150 f16/refilled_640 \
              f16/tiles_of_a_block bf16/ring_twice_640 fp8/uneven_blocks fp8/nan_behind_mask_150 fp8/bf16_gqa_2 ;;
+    17) echo step/four_requests step/rows_33 step/uneven_spans step/keys_233_to_290 step/heads_of_128 step/replayed_in_12_rows ;;
     esac
 }
 
@@ -77,6 +78,7 @@ counted_cases() {
     14) echo f32/heads_2_len_128 tensor/heads_2_len_128_f16 deterministic/heads_2_len_128_f16 ;;
     15) echo f16/square_256_nt f16/a_begins_at_8_bytes f16/c_begins_at_8_bytes ;;
     16) echo f16/rows_129_keys_129 f16/causal_320 bf16/ring_twice_640 ;;
+    17) echo step/decode_small step/prompt_small ;;
     esac
 }
 

@@ -103,7 +103,7 @@ static const struct table_row {
     {"step/prompt_small",           GROUP_SPEED,      ON_ANY,  &UNEVEN_SPANS,  1,      16,  0,     0,   16,    0,    16,   ENGINE_KEPT, NORMAL},
     {"step/like_qwen3_0_6b",        GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
     {"step/like_qwen3_0_6b_8",      GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     8,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/like_qwen3_0_6b_32",     GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,      32,  0,     0,   32,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/like_qwen3_0_6b_32",     GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,    32,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
     {"step/like_qwen3_8b",          GROUP_SPEED,      ON_GPU,  &LIKE_8B,       1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
     /* clang-format on */
 };
