@@ -24,11 +24,22 @@ static int ends_with(const char *string, const char *end)
 /* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT and EXCLUDE in Doxyfile.in. */
 static int is_input(const char *path)
 {
-    static const char *const folders[] = {"common/base/",      "common/build/",   "common/checker/",
-                                          "common/companion/", "common/course/",  "common/device_limits/",
-                                          "common/grading/",   "common/judging/", "common/protocol/",
-                                          "common/runner/",    "common/sandbox/", "common/simt/",
-                                          "common/warpwise/",  "docs/",           "tests/"};
+    static const char *const folders[] = {"common/base/",
+                                          "common/build/",
+                                          "common/checker/",
+                                          "common/companion/",
+                                          "common/course/",
+                                          "common/device_limits/",
+                                          "common/generate/",
+                                          "common/grading/",
+                                          "common/judging/",
+                                          "common/protocol/",
+                                          "common/runner/",
+                                          "common/sandbox/",
+                                          "common/simt/",
+                                          "common/warpwise/",
+                                          "docs/",
+                                          "tests/"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         if (strncmp(path, folders[i], strlen(folders[i])) == 0) return 0;
     return ends_with(path, ".h") || (ends_with(path, ".cu") && strncmp(path, "solutions/", 10) == 0);
