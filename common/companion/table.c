@@ -212,7 +212,7 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
 
 /* ---- one line per lesson ---------------------------------------------------------------------------------- */
 
-enum { TOPIC_WIDTH = 20, VERDICT_WIDTH = 12, CASE_WIDTH = 30 };
+enum { TOPIC_WIDTH = 21, VERDICT_WIDTH = 11, COUNT_WIDTH = 5, CASE_WIDTH = 32, TIMED_CASE_WIDTH = 21 };
 
 /* The case with most to do: operations on a GPU, sectors on simt. NULL if none was measured. */
 static const struct result_row *largest_case(const struct results *results, enum device device)
@@ -231,11 +231,11 @@ static const struct result_row *largest_case(const struct results *results, enum
 
 void print_line_head(enum device device)
 {
-    printf("   %-*s %-*s", TOPIC_WIDTH, "lesson", VERDICT_WIDTH + 8, "verdict, cases");
+    printf("   %-*s %-*s", TOPIC_WIDTH, "lesson", VERDICT_WIDTH + COUNT_WIDTH + 1, "verdict, cases");
     if (device == DEVICE_GPU)
-        printf(" %-*s %10s %17s %6s\n", CASE_WIDTH - 12, "largest case", "time", "of limit", "before");
+        printf(" %-*s %10s %17s %6s\n", TIMED_CASE_WIDTH, "largest case", "time", "of limit", "before");
     else
-        printf(" %-*s %12s %10s\n", CASE_WIDTH - 2, "largest case", "sectors", "needed");
+        printf(" %-*s %12s %10s\n", CASE_WIDTH, "largest case", "sectors", "needed");
 }
 
 void print_line_foot(enum device device)
@@ -248,31 +248,38 @@ void print_line_foot(enum device device)
             "sectors: moved to and from device memory, 32 bytes each; needed: share that had to be moved\n");
 }
 
-static const char *end_of_name(const char *name, size_t width)
+/* A case's name; without its part where it is too long, and then of one that still is the end, behind two dots. */
+static const char *short_name(const char *name, size_t width, char text[CASE_WIDTH + 1])
 {
-    size_t length = strlen(name);
-    return length > width ? name + length - width : name;
+    const char *slash = strchr(name, '/'), *own = slash && strlen(name) > width ? slash + 1 : name;
+    size_t length = strlen(own);
+    if (length > width)
+        snprintf(text, width + 1, "..%s", own + length - (width - 2));
+    else
+        snprintf(text, width + 1, "%s", own);
+    return text;
 }
 
 void print_lesson_line(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
                        const struct judgement *bench, const struct results *before)
 {
     const struct result_row *row = largest_case(&bench->results, device);
-    printf("%s%s%s %-*.*s %s%-*s%s %7zu", colour_on(COLOUR_BOLD), lesson->number, colour_off(), TOPIC_WIDTH,
+    char name[CASE_WIDTH + 1];
+    printf("%s%s%s %-*.*s %s%-*s%s %*zu", colour_on(COLOUR_BOLD), lesson->number, colour_off(), TOPIC_WIDTH,
            TOPIC_WIDTH, lesson->topic, colour_on(state_colour(check->state)), VERDICT_WIDTH, check->state,
-           colour_off(), check->results.count);
+           colour_off(), COUNT_WIDTH, check->results.count);
     if (row && device == DEVICE_GPU) {
         char limit[32], time[32], ratio[32];
         describe_limit(row, limit, sizeof limit);
         describe_ratio(row, before, ratio);
         snprintf(time, sizeof time, row->median_us < 1000 ? "%.2f us" : "%.3f ms",
                  row->median_us < 1000 ? row->median_us : row->median_us / 1000);
-        printf(" %-*s %10s %17s %6s", CASE_WIDTH - 12, end_of_name(row->test_case, CASE_WIDTH - 12), time,
-               limit, ratio);
+        printf(" %-*s %10s %17s %6s", TIMED_CASE_WIDTH, short_name(row->test_case, TIMED_CASE_WIDTH, name),
+               time, limit, ratio);
     } else if (row) {
         char sectors[32];
         double moved = row->load_sectors + row->store_sectors;
-        printf(" %-*s %12s %9.1f%%", CASE_WIDTH - 2, end_of_name(row->test_case, CASE_WIDTH - 2),
+        printf(" %-*s %12s %9.1f%%", CASE_WIDTH, short_name(row->test_case, CASE_WIDTH, name),
                grouped_number(sectors, moved), 100 * row->min_bytes / SECTOR_BYTES / moved);
     }
     printf("\n");

@@ -77,7 +77,8 @@ foreach(device IN LISTS WARPWISE_RUNNER_DEVICES)
     list(APPEND room_objects -- $<TARGET_OBJECTS:runner_${device}>)
 endforeach()
 add_test(NAME unit.rooms COMMAND unit_rooms ${PROJECT_SOURCE_DIR} ${room_objects} COMMAND_EXPAND_LISTS)
-if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions)
+# It links the project's libraries into a program of simtcc, which knows nothing of sanitizers or of counted lines.
+if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions AND NOT WARPWISE_SANITIZE AND NOT WARPWISE_COVERAGE)
     add_test(NAME unit.generate COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSIMTCC=$<TARGET_FILE:simtcc>
                                         "-DLIBRARIES=$<TARGET_FILE:reference>;$<TARGET_FILE:model>;$<TARGET_FILE:base>"
                                         -DPROGRAM=${PROJECT_BINARY_DIR}/generate/simt -DSOURCE=${PROJECT_SOURCE_DIR}
