@@ -13,12 +13,12 @@
 #include "kernel_launch.h"
 #include "warp_rows.h" // which rows, keys and columns a lane has; warp_matrix.h: the instructions of fragments
 
-enum { MIN_BLOCKS = 2 /* of an SM: the compiler may spend half of the registers on a block */ };
+enum { MIN_BLOCKS = 2 /* per SM: the compiler may spend half of the registers on a block */ };
 
 #define LOG2_E 1.44269504f  ///< exp(x) = exp2(x * LOG2_E), and exp2 is what the hardware has
 #define LN_2 0.69314718f    ///< 1 / LOG2_E
 #define SLACK 8.0f          ///< how far m may be below the largest score: weights are at most 2^8
-#define FAR_AWAY 1048576.0f ///< beyond it m is rounded so much that scores have to be, likewise
+#define FAR_AWAY 1048576.0f ///< if |m| is larger, m is rounded coarsely, and scores must be rounded alike
 
 // In the order of their calls: from the entry points down to one tile's steps.
 template <typename T>
@@ -106,9 +106,10 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     attention_kernel(struct attention_args args, float scale)
 {
     // [student: attention_kernel]
-    /* TODO: find your tile, start the copies of Q and of the first K, wait, and load the fragments of Q that stay
-     * (Q_STAYS). Then for each tile of keys up to the last one that the tile's last query sees: start V, multiply Q
-     * and K, wait, start the next K, add_tile, wait. A tile that all queries see whole needs no mask. Where are
+    /* TODO: declare dynamic shared memory, aligned to 128 bytes, for one struct shared_tiles<T, HEAD_DIM>. Find your
+     * tile, start the copies of Q and of the first K, wait, and load the fragments of Q that stay (Q_STAYS). Then for
+     * each tile of keys up to the last one that the tile's last query sees (keys_seen()): start V, multiply Q and K,
+     * wait, start the next K, add_tile, wait. A tile of which every query sees all keys needs no mask. Where are
      * barriers needed? All warps must come to all of them, also those without a row. In the end write_rows. */
     (void)args, (void)scale;
     // [/student]
@@ -144,11 +145,12 @@ __device__ inline void load_tile(T (*tile)[HEAD_DIM], // [ROWS]
     // [/student]
 }
 
-/** Where chunk @p chunk of row @p row lies: eight rows of one column are in eight different groups of banks. */
+/** Where chunk @p chunk of row @p row lies. With a swizzle eight rows have it in eight different groups of banks. */
 template <typename T, int HEAD_DIM> __device__ inline T *chunk_at(T (*tile)[HEAD_DIM], int row, int chunk)
 {
     // [student: chunk_at]
-    /* TODO: begin without a swizzle, &tile[row][chunk * CHUNK]: right, and slow. Then change the column. */
+    /* TODO: begin without a swizzle, &tile[row][chunk * CHUNK]: right, and slow. Change the column in the last
+     * step, and along_row() with it. */
     (void)row, (void)chunk;
     return tile[0];
     // [/student]
@@ -160,16 +162,18 @@ __device__ inline void load_q(uint32_t a[sizes<HEAD_DIM>::ROW_BLOCKS][4], T (*q)
 {
     // [student: load_q]
     /* TODO: load_matrices() wants, from lane l, the address of row l % 8 of matrix l / 8. The four matrices of a
-     * fragment A are rows 0 to 7 and 8 to 15 of the first chunk, then the same rows of the second. */
+     * fragment A are rows 0 to 7 and 8 to 15 of the first chunk, then the same rows of the second. The warp's rows
+     * begin at first_row_of_warp(), the chunks are 2 * step and the next: chunk_at(), shared_address(), along_row(). */
     (void)a, (void)q, (void)step;
     // [/student]
 }
 
-/** The address of the chunk that is @p chunks, an even number, further in a row than the one at @p address, 0 or 1. */
+/** @p address is that of chunk c of a row, c = 0 or 1; returned is that of chunk c + @p chunks, an even number. */
 __device__ inline uint32_t along_row(uint32_t address, int chunks)
 {
     // [student: along_row]
-    /* TODO: what chunk_at() does to a column, done to an address: without a swizzle 16 bytes per chunk. */
+    /* TODO: without a swizzle 16 bytes per chunk. With one, the column changes as in chunk_at(): in the address that is
+     * an exclusive or. */
     (void)chunks;
     return address;
     // [/student]
@@ -198,8 +202,8 @@ __device__ inline void add_tile(struct row_state<HEAD_DIM> *rows, struct scores<
                                 float scale, T (*v)[HEAD_DIM])
 {
     // [student: add_tile]
-    /* TODO: find_visible() if MASKED; turn the products round if the scale is negative; mask_scores() if MASKED;
-     * weigh_scores(); add_values(). */
+    /* TODO: find_visible() if MASKED; if the scale is negative, change the sign of the products by multiply_scores();
+     * mask_scores() if MASKED; weigh_scores() with the scale's absolute value; add_values(). */
     (void)rows, (void)p, (void)args, (void)tile, (void)first_key, (void)scale, (void)v;
     // [/student]
 }
@@ -220,9 +224,9 @@ __device__ inline void weigh_scores(struct scores<HEAD_DIM> *p, struct row_state
 {
     // [student: weigh_scores]
     /* TODO: a row's new m is scale times the largest product of its four lanes, if that is more than SLACK above the old
-     * m, and otherwise the old one: each row by itself. If a row of the warp rises: raise_maxima(). Then products become
-     * exp2_fast(scale * product - m), and their sum goes to l. Use shift_of(). Far away (FAR_AWAY) round scale * product
-     * before subtracting. */
+     * m, and otherwise the old one: each row by itself. If m rises in any row of the warp, call raise_maxima(). Then
+     * products become exp2_fast(scale * product - m), and each lane adds its own to its l. Subtract shift_of(m), not m.
+     * fmaf() rounds once; if |m| is above FAR_AWAY, round scale * product by itself, __fmul_rn(), and then subtract. */
     (void)p, (void)rows, (void)scale;
     // [/student]
 }
@@ -236,13 +240,14 @@ __device__ inline float row_max(float value)
     // [/student]
 }
 
-/** What was summed up so far refers to the old m: it is corrected to the new one. */
+/** The sums l and O refer to the old m of each row: they are corrected to the new one, @p m. */
 template <int HEAD_DIM>
 __device__ inline void raise_maxima(struct row_state<HEAD_DIM> *rows,
                                     const float m[sizes<HEAD_DIM>::ROW_BLOCKS][2])
 {
     // [student: raise_maxima]
-    /* TODO: the correction exp2(old - new) for l and for every column of O of each row; then m becomes the new one. */
+    /* TODO: for each row multiply l and every column of O by exp2(old m - new m); then store the new m. Use shift_of()
+     * for the new one: a row may have seen no key yet. */
     (void)rows, (void)m;
     // [/student]
 }
@@ -254,8 +259,8 @@ __device__ inline void add_values(struct row_state<HEAD_DIM> *rows, const struct
 {
     // [student: add_values]
     /* TODO: for every 16 keys: pack the weights of two fragments C into a fragment A; for every 16 columns load four
-     * matrices of V, transposed, and multiply_add(). If MASKED: no keys that the warp does not see, and where some of
-     * its rows do not see them and any_special(): add_one_by_one(). */
+     * matrices of V, transposed, and multiply_add(). If MASKED: leave out keys that no row of the warp sees; where not
+     * every row sees all 16, ask any_special(), and if it says so call add_one_by_one() for each block of rows. */
     (void)rows, (void)p, (void)seen, (void)v;
     // [/student]
 }
@@ -268,8 +273,8 @@ __device__ inline void write_rows(const struct attention_args &args, struct quer
                                   const struct row_state<HEAD_DIM> *rows, T (*stage)[HEAD_DIM])
 {
     // [student: write_rows]
-    /* TODO: the row's l is the sum over its four lanes. Divide O by it (a row that sees nothing becomes zeros), pack
-     * pairs and store them into the warp's own rows of stage, at chunk_at(). Then read them back as uint4 and store
+    /* TODO: the row's l is row_sum() of its lanes'. Multiply O by factor_of(l), which is 0 for a row that sees nothing,
+     * pack pairs and store them in the warp's own rows of stage, at chunk_at(). Then read them back as uint4 and store
      * those: 16 bytes per lane. One lane of a row writes m * LN_2 + log(l) to lse, if wanted. Rows past the end of the
      * head are not stored. Two __syncwarp() are needed. Which two? */
     (void)args, (void)tile, (void)rows, (void)stage;

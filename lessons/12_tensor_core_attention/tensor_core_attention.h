@@ -21,8 +21,8 @@ extern "C" {
 /**
  * @brief Part "f16": attention of f16 tensors.
  *
- * P is rounded to half relative to the largest score so far, or to one at most a factor of 2^8 below it. What is less
- * than half the smallest half there, 2^-25, may be lost. A row's bits do not depend on keys behind its mask as long as their
+ * P is exp(score - m), rounded to half; m is the largest score so far, or one at most log(2^8) below it. A weight below
+ * 2^-25, half the smallest half, may become 0. A row's bits do not depend on keys that its mask hides, as long as their
  * values are finite; beside a NaN or an infinity that it does not see, it may be rounded otherwise.
  * @param[in] args   dtype f16; head_dim 64, 128 or 256; rows are contiguous; q, k, v and out are multiples of 16 bytes;
  *                   lse, unless NULL, receives the logsumexp of every row; the workspace is not looked at

@@ -81,7 +81,7 @@ template <int HEAD_DIM> __device__ inline int first_row_of_warp(void)
     return (int)threadIdx.x / WARP * sizes<HEAD_DIM>::WARP_ROWS;
 }
 
-/** @brief Nothing seen yet. */
+/** @brief The state of rows that have seen no key yet. */
 template <int HEAD_DIM> __device__ inline void clear_rows(struct row_state<HEAD_DIM> *rows)
 {
 #pragma unroll
@@ -95,7 +95,7 @@ template <int HEAD_DIM> __device__ inline void clear_rows(struct row_state<HEAD_
         }
 }
 
-/** @brief All scores become @p factor times what they were, 0 for a factor of 0. */
+/** @brief Multiplies all scores by @p factor; a factor of 0 makes them 0, infinities and NaN too. */
 template <int HEAD_DIM> __device__ inline void multiply_scores(struct scores<HEAD_DIM> *p, float factor)
 {
 #pragma unroll

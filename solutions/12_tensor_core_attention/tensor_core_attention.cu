@@ -23,12 +23,12 @@
 #include "kernel_launch.h"
 #include "warp_rows.h" // which rows, keys and columns a lane has; warp_matrix.h: the instructions of fragments
 
-enum { MIN_BLOCKS = 2 /* of an SM: the compiler may spend half of the registers on a block */ };
+enum { MIN_BLOCKS = 2 /* per SM: the compiler may spend half of the registers on a block */ };
 
 #define LOG2_E 1.44269504f  ///< exp(x) = exp2(x * LOG2_E), and exp2 is what the hardware has
 #define LN_2 0.69314718f    ///< 1 / LOG2_E
 #define SLACK 8.0f          ///< how far m may be below the largest score: weights are at most 2^8
-#define FAR_AWAY 1048576.0f ///< beyond it m is rounded so much that scores have to be, likewise
+#define FAR_AWAY 1048576.0f ///< if |m| is larger, m is rounded coarsely, and scores must be rounded alike
 
 // In the order of their calls: from the entry points down to one tile's steps.
 template <typename T>
@@ -195,7 +195,7 @@ __device__ inline void load_tile(T (*tile)[HEAD_DIM], // [ROWS]
     // [/student]
 }
 
-/** Where chunk @p chunk of row @p row lies: eight rows of one column are in eight different groups of banks. */
+/** Where chunk @p chunk of row @p row lies. With a swizzle eight rows have it in eight different groups of banks. */
 template <typename T, int HEAD_DIM> __device__ inline T *chunk_at(T (*tile)[HEAD_DIM], int row, int chunk)
 {
     // [student: chunk_at]
@@ -218,7 +218,7 @@ __device__ inline void load_q(uint32_t a[sizes<HEAD_DIM>::ROW_BLOCKS][4], T (*q)
     // [/student]
 }
 
-/** The address of the chunk that is @p chunks, an even number, further in a row than the one at @p address, 0 or 1. */
+/** @p address is that of chunk c of a row, c = 0 or 1; returned is that of chunk c + @p chunks, an even number. */
 __device__ inline uint32_t along_row(uint32_t address, int chunks)
 {
     // [student: along_row]
@@ -336,7 +336,7 @@ __device__ inline float row_max(float value)
     // [/student]
 }
 
-/** What was summed up so far refers to the old m: it is corrected to the new one. */
+/** The sums l and O refer to the old m of each row: they are corrected to the new one, @p m. */
 template <int HEAD_DIM>
 __device__ inline void raise_maxima(struct row_state<HEAD_DIM> *rows,
                                     const float m[sizes<HEAD_DIM>::ROW_BLOCKS][2])
