@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "catalogue.h"
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
@@ -36,7 +37,8 @@ struct visit {
 struct tour {
     struct results measured; /* rows of all benches so far, for ratios and for --csv and --record */
     int own;                 /* 1: of the kernels under lessons/ */
-    int details;             /* 1: every measured case, not one per lesson */
+    int details;             /* 1: every measured case is shown, not one per lesson */
+    int all;                 /* 1: every case is measured, for they are shown or written down */
     int checked, passed, trouble, waiting;
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
@@ -86,6 +88,22 @@ static void keep_rows(struct tour *tour, const struct results *bench)
     if (bench->lines.length) text_append(&kept->lines, bench->lines.data, bench->lines.length);
 }
 
+/* The case that the lesson's one line shows: that with most to do, as in print_lesson_line(). Nothing else is measured then. */
+static void measure_largest(const struct visit *visit, struct argument_list *arguments)
+{
+    struct catalogue catalogue;
+    const struct known_case *largest = NULL;
+    if (catalogue_read(visit->lesson, &catalogue) != EXIT_PASS) return;
+    for (size_t i = 0; i < catalogue.count; i++) {
+        const struct known_case *item = &catalogue.cases[i];
+        if (!item->on[visit->device] || strcmp(item->group, "speed") != 0) continue;
+        if (!largest || item->flop > largest->flop) largest = item;
+    }
+    if (!largest) return;
+    argument_add(arguments, "--case");
+    argument_add(arguments, largest->name);
+}
+
 static void judge_visit(const struct tour *tour, const struct visit *visit, int bench,
                         struct judgement *judgement)
 {
@@ -96,6 +114,8 @@ static void judge_visit(const struct tour *tour, const struct visit *visit, int 
         argument_add(&request.checker_arguments, "--remember");
         argument_add(&request.checker_arguments, tour->answers);
     }
+    if (bench && !tour->all && visit->device == DEVICE_GPU)
+        measure_largest(visit, &request.checker_arguments);
     judge(&request, judgement);
     free(request.checker_arguments.items);
     free(kernel);
@@ -252,6 +272,7 @@ static int run_tour(const struct command_line *line)
     clock_gettime(CLOCK_MONOTONIC, &start);
     tour.own = !has_solutions();
     tour.details = option_value(line, "--details") != NULL;
+    tour.all = tour.details || csv || option_value(line, "--record");
     plan_visits(&tour, &choice);
     char *answers = format_string("%s/" ANSWERS "XXXXXX", course_binary_dir());
     int held = open_answers(&tour, answers);

@@ -145,7 +145,7 @@ double e4m3_score_cut_off(const struct e4m3_rows *rounded, size_t key)
         double term = fabs(term_of_score(rounded, key, c));
         if (fmod(term, unit) != 0.0) lost += fmin(term, unit);
     }
-    return lost + unit * E4M3_COLUMNS / TERMS;
+    return lost + 2.0 * unit * E4M3_COLUMNS / TERMS; /* what was there, and the sum */
 }
 
 double e4m3_output_cut_off(const struct e4m3_rows *rounded, const double *weights, size_t count, int column)
@@ -161,5 +161,5 @@ double e4m3_output_cut_off(const struct e4m3_rows *rounded, const double *weight
     if (!isfinite(sum)) return 0.0;
     double unit = BOUND_SUM_E4M3 * (1.0 + BOUND_U_E4M3) * reached;
     for (size_t j = 0; j < count; j++) lost += fmin(fabs(weights[j] * (double)v[j * E4M3_COLUMNS]), unit);
-    return lost + unit * ceil((double)count / TERMS);
+    return lost + 2.0 * unit * ceil((double)count / TERMS);
 }

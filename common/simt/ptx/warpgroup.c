@@ -43,8 +43,8 @@ enum {
     MOST_COLUMNS = 256,
     MOST_DEPTH = 32,
     MOST_SUMS = 128,
-    FRACTION_8 =
-        13 /**< bits of fraction that are kept of a term of a sum of E4M3 or E5M2, below the largest one's exponent */
+    FRACTION_8 = 13, /**< bits of fraction that are kept of a sum of E4M3 or E5M2, and of its terms */
+    FRACTION_F32 = 23
 };
 
 /* ---- what an instruction says ---------------------------------------------------------------------------- */
@@ -308,17 +308,28 @@ static void multiply_here(const float *a, const float (*b)[MOST_COLUMNS], float 
     multiply(a, b, sum, depth, columns);
 }
 
-/* E4M3 and E5M2. A tensor core of an sm_90 brings the products of an element and what was there before to the exponent of the
- * largest of them, cuts off what lies below 13 bits of fraction, each towards zero, and adds what is left, which is exact. */
-static inline __attribute__((always_inline)) void add_cut_off(const float *a, const float (*b)[MOST_COLUMNS],
-                                                              float *sum, unsigned depth, unsigned columns)
+/* The power of two in a number; those below @p least, which are subnormal, have its exponent. */
+static inline __attribute__((always_inline)) float power_of(float x, float least)
 {
+    const float power = ptx_float_of_bits(ptx_bits_of_float(x) & 0x7f800000u);
+    return power == 0.0f || power >= least ? power : least;
+}
+
+/* E4M3 and E5M2. A tensor core of an sm_90 brings the products of an element and what was there before to the largest exponent
+ * among them, cuts off what lies below 13 bits of fraction, each towards zero, adds what is left, which is exact, and cuts the
+ * sum off in the same way. The exponent of a product is the sum of its factors' exponents, though it may be as large as 4.
+ * @p least: the smallest normal number of the factors. */
+static inline __attribute__((always_inline)) void add_cut_off(const float *a, const float (*b)[MOST_COLUMNS],
+                                                              float *sum, unsigned depth, unsigned columns,
+                                                              float least)
+{
+    const uint32_t kept = UINT32_MAX << (FRACTION_F32 - FRACTION_8);
     for (unsigned at = 0; at < columns; at += CORE) {
         float most[CORE], inverse[CORE], total[CORE];
         for (unsigned i = 0; i < CORE; i++) most[i] = fabsf(sum[at + i]);
         for (unsigned k = 0; k < depth; k++)
             for (unsigned i = 0; i < CORE; i++) {
-                const float size = fabsf(a[k] * b[k][at + i]);
+                const float size = power_of(a[k], least) * power_of(b[k][at + i], least);
                 most[i] = size <= most[i] ? most[i] : size; /* NaN stays */
             }
         for (unsigned i = 0; i < CORE; i++) {
@@ -329,28 +340,33 @@ static inline __attribute__((always_inline)) void add_cut_off(const float *a, co
         }
         for (unsigned k = 0; k < depth; k++)
             for (unsigned i = 0; i < CORE; i++) total[i] += truncf(a[k] * b[k][at + i] * inverse[i]);
-        for (unsigned i = 0; i < CORE; i++) sum[at + i] = total[i] / inverse[i];
+        for (unsigned i = 0; i < CORE; i++) {
+            const float exact = total[i] / inverse[i];
+            const float cut = ptx_float_of_bits(ptx_bits_of_float(exact) & kept);
+            sum[at + i] = exact == exact ? cut : exact;
+        }
     }
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"), optimize("O3"))) static void
-add_cut_off_wide(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns)
+add_cut_off_wide(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns,
+                 float least)
 {
-    add_cut_off(a, b, sum, depth, columns);
+    add_cut_off(a, b, sum, depth, columns, least);
 }
 #endif
 
 static void add_cut_off_here(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth,
-                             unsigned columns)
+                             unsigned columns, float least)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        add_cut_off_wide(a, b, sum, depth, columns);
+        add_cut_off_wide(a, b, sum, depth, columns, least);
         return;
     }
 #endif
-    add_cut_off(a, b, sum, depth, columns);
+    add_cut_off(a, b, sum, depth, columns, least);
 }
 
 static bool is_of_8_bits(const struct op *op)
@@ -420,14 +436,15 @@ static void take_row(const struct product *p, unsigned row, float *sum)
 /* A row of the product, which is added to what was there, or takes its place. */
 static void multiply_row(const struct product *p, struct factors *factors, unsigned row, bool negative)
 {
-    const struct form f = form_of(p->how);
-    const unsigned depth = depth_of(p->how);
+    const struct op *op = p->how;
+    const struct form f = form_of(op);
+    const unsigned depth = depth_of(op);
     const float(*b)[MOST_COLUMNS] = (const float(*)[MOST_COLUMNS])factors->b;
     float *a = factors->a[row], sum[MOST_COLUMNS] = {0.0f};
     for (unsigned k = 0; negative && k < depth; k++) a[k] = -a[k];
-    if (is_of_8_bits(p->how)) {
+    if (is_of_8_bits(op)) {
         if (p->scale_d != 0) take_row(p, row, sum);
-        add_cut_off_here(a, b, sum, depth, f.n);
+        add_cut_off_here(a, b, sum, depth, f.n, op->type[1] == PTX_E4M3 ? 0x1p-6f : 0x1p-14f);
         give_row(p, row, sum, false);
     } else {
         multiply_here(a, b, sum, depth, f.n);

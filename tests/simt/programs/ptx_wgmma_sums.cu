@@ -1,12 +1,14 @@
 /**
  * Inline PTX, wgmma on E4M3: which bits of a sum are lost. Codes of all sizes are multiplied, several products one after the other
  * into the same sums, and the host does what an sm_90 does: 32 products of an element and what was there before are brought to the
- * exponent of the largest of them, cut off below 13 bits of fraction, and added exactly. All bits must be equal.
+ * largest exponent among them, cut off below 13 bits of fraction, added exactly, and the sum is cut off to 13 bits, too. The
+ * exponent of a product is the sum of its factors' exponents. All bits must be equal.
  */
 #include "../testing.h"
 
 #include <cuda_fp8.h>
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -53,17 +55,33 @@ static double number(uint8_t code)
     return code & 128 ? -size : size;
 }
 
+/* Subnormal numbers have the exponent of the smallest normal ones. */
+static int exponent_of(uint8_t code)
+{
+    return (code >> 3 & 15) == 0 ? -6 : (code >> 3 & 15) - 7;
+}
+
+/* Towards zero, to FRACTION bits below @p exponent. */
+static double cut_off(double x, int exponent)
+{
+    const double unit = ldexp(1.0, exponent - FRACTION);
+    return trunc(x / unit) * unit;
+}
+
 static float cut_off_sum(const struct operands *x, int row, int column, float before)
 {
-    double term[DEPTH + 1], largest = 0.0, sum = 0.0;
-    for (int k = 0; k < DEPTH; k++)
-        term[k] = number(x->a[k / 16][row][k % 16]) * number(x->b[k / 16][column][k % 16]);
+    double term[DEPTH + 1], sum = 0.0;
+    int largest = before != 0.0f ? ilogbf(before) : INT_MIN;
     term[DEPTH] = (double)before;
-    for (int k = 0; k <= DEPTH; k++) largest = fmax(largest, fabs(term[k]));
-    if (largest == 0.0) return 0.0f;
-    const double unit = ldexp(1.0, ilogb(largest) - FRACTION);
-    for (int k = 0; k <= DEPTH; k++) sum += trunc(term[k] / unit) * unit;
-    return (float)sum;
+    for (int k = 0; k < DEPTH; k++) {
+        const uint8_t a = x->a[k / 16][row][k % 16], b = x->b[k / 16][column][k % 16];
+        const int exponent = exponent_of(a) + exponent_of(b);
+        term[k] = number(a) * number(b);
+        if (term[k] != 0.0 && exponent > largest) largest = exponent;
+    }
+    if (largest == INT_MIN) return 0.0f;
+    for (int k = 0; k <= DEPTH; k++) sum += cut_off(term[k], largest);
+    return sum != 0.0 ? (float)cut_off(sum, ilogb(sum)) : 0.0f;
 }
 
 static unsigned draw(unsigned *state)
