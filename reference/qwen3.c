@@ -162,25 +162,32 @@ static void attention(struct context *c, const struct ref_qwen3_layer *w, struct
     }
 }
 
-/* silu(gate) * up, in place of the gate; then the way back down. */
+/* x += D (silu(G h) * U h); silu(gate) * up comes to stand in place of the gate. */
+static void gated(const struct context *c, const struct ref_qwen3_layer *w, struct noisy h, struct noisy x,
+                  const struct layer_scratch *l)
+{
+    size_t hidden = (size_t)c->s->hidden, inner = (size_t)c->s->intermediate;
+    project(c, w->gate, h, hidden, inner, 0, 0.0, l->gate);
+    project(c, w->up, h, hidden, inner, 0, 0.0, l->up);
+    for (size_t i = 0; i < inner; i++) {
+        double g = l->gate.x[i], u = l->up.x[i], sigmoid = 1.0 / (1.0 + exp(-g));
+        double slope = sigmoid * (1.0 + g * (1.0 - sigmoid)) * u, silu = g * sigmoid;
+        double variance = slope * slope * l->gate.variance[i] + silu * silu * l->up.variance[i];
+        l->gate.x[i] = silu * u;
+        l->gate.variance[i] =
+            variance + rounded(silu * u, 6.0 * c->r->sums) + rounded(silu * u, c->r->stored);
+    }
+    project(c, w->down, l->gate, inner, hidden, 1, 0.0, x);
+}
+
 static void mlp(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
                 const struct layer_scratch *l)
 {
-    size_t hidden = (size_t)c->s->hidden, inner = (size_t)c->s->intermediate;
+    size_t hidden = (size_t)c->s->hidden;
     for (size_t t = 0; t < c->count; t++) {
         struct noisy of_token = part(x, t * hidden);
         normalize(c, of_token, w->mlp_norm, hidden, c->r->stored, l->h);
-        project(c, w->gate, l->h, hidden, inner, 0, 0.0, l->gate);
-        project(c, w->up, l->h, hidden, inner, 0, 0.0, l->up);
-        for (size_t i = 0; i < inner; i++) {
-            double g = l->gate.x[i], u = l->up.x[i], sigmoid = 1.0 / (1.0 + exp(-g));
-            double slope = sigmoid * (1.0 + g * (1.0 - sigmoid)) * u, silu = g * sigmoid;
-            double variance = slope * slope * l->gate.variance[i] + silu * silu * l->up.variance[i];
-            l->gate.x[i] = silu * u;
-            l->gate.variance[i] =
-                variance + rounded(silu * u, 6.0 * c->r->sums) + rounded(silu * u, c->r->stored);
-        }
-        project(c, w->down, l->gate, inner, hidden, 1, 0.0, of_token);
+        gated(c, w, l->h, of_token, l);
     }
 }
 
@@ -224,4 +231,67 @@ void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_we
         memcpy(logits + t * vocab, last.x, vocab * sizeof *logits);
         for (size_t i = 0; deviation && i < vocab; i++) deviation[t * vocab + i] = sqrt(last.variance[i]);
     }
+}
+
+/* ---- one layer, one token ------------------------------------------------------------------------------- */
+
+size_t ref_layer_scratch_elems(const struct ref_qwen3_sizes *s, size_t keys)
+{
+    size_t dim = (size_t)s->head_dim, q_width = (size_t)s->heads * dim, kv_width = (size_t)s->kv_heads * dim;
+    return 2 * ((size_t)s->hidden + 2 * q_width + 2 * kv_width + 2 * (size_t)s->intermediate +
+                keys * (2 * dim + 1));
+}
+
+static struct noisy exact(struct noisy to, const float *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to.x[i] = (double)from[i];
+        to.variance[i] = 0.0;
+    }
+    return to;
+}
+
+static void report(struct noisy from, size_t count, double *x, double *deviation)
+{
+    memcpy(x, from.x, count * sizeof *x);
+    for (size_t i = 0; i < count; i++) deviation[i] = sqrt(from.variance[i]);
+}
+
+/* All keys of a head, of which the last is this token's. */
+static void gather(struct noisy to, const float *earlier, size_t count, struct noisy last, size_t dim)
+{
+    (void)exact(to, earlier, count * dim);
+    memcpy(to.x + count * dim, last.x, dim * sizeof *to.x);
+    memcpy(to.variance + count * dim, last.variance, dim * sizeof *to.variance);
+}
+
+void ref_layer_step(const struct ref_qwen3_sizes *s, const struct ref_qwen3_layer *w,
+                    const struct ref_qwen3_rounding *rounding, const struct ref_layer_step *step,
+                    double *scratch)
+{
+    size_t hidden = (size_t)s->hidden, dim = (size_t)s->head_dim, keys = step->position + 1;
+    size_t q_width = (size_t)s->heads * dim, kv_width = (size_t)s->kv_heads * dim;
+    struct context c = {s, rounding, 1, scratch, NULL, NULL};
+    struct noisy x = exact(take(&c, hidden), step->x, hidden), scores = take(&c, keys);
+    struct noisy q = take(&c, q_width), kv = take(&c, 2 * kv_width), attended = take(&c, q_width);
+    struct layer_scratch l = {.keys = take(&c, keys * dim),
+                              .values = take(&c, keys * dim),
+                              .gate = take(&c, (size_t)s->intermediate),
+                              .up = take(&c, (size_t)s->intermediate)};
+    c.scores = scores.x;
+    c.score_variance = scores.variance;
+    project(&c, w->q, x, hidden, q_width, 0, 0.0, q);
+    project(&c, w->k, x, hidden, kv_width, 0, rounding->stored, kv);
+    project(&c, w->v, x, hidden, kv_width, 0, rounding->stored, part(kv, kv_width));
+    for (int head = 0; head < s->heads; head++) {
+        size_t kv_head = (size_t)(head / (s->heads / s->kv_heads)), before = kv_head * step->room * dim;
+        gather(l.keys, step->keys + before, step->position, part(kv, kv_head * dim), dim);
+        gather(l.values, step->values + before, step->position, part(kv, kv_width + kv_head * dim), dim);
+        attend(&c, part(q, (size_t)head * dim), l.keys, l.values, dim, step->position,
+               part(attended, (size_t)head * dim));
+    }
+    project(&c, w->o, attended, q_width, hidden, 1, 0.0, x);
+    report(kv, 2 * kv_width, step->appended, step->appended_deviation);
+    gated(&c, w, x, x, &l);
+    report(x, hidden, step->out, step->deviation);
 }

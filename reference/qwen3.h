@@ -80,4 +80,33 @@ void ref_qwen3_logits(const struct ref_qwen3_sizes *sizes, const struct ref_qwen
                       const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
                       double *logits, double *deviation, double *scratch);
 
+/** @brief Doubles of scratch memory that ref_layer_step() needs with @p keys keys, the new one among them. */
+size_t ref_layer_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t keys);
+
+/** @brief A token's way through one layer. */
+struct ref_layer_step {
+    const float *x;             /**< [hidden] before */
+    const float *keys;          /**< [kv_heads, room, head_dim] of earlier tokens */
+    const float *values;        /**< [kv_heads, room, head_dim] */
+    size_t room;                /**< keys from one head to the next */
+    size_t position;            /**< of this token: earlier ones have 0 .. position - 1 */
+    double *out;                /**< [hidden] x after the layer */
+    double *deviation;          /**< [hidden] standard deviation of what else computes it */
+    double *appended;           /**< [2, kv_heads, head_dim] the token's key and value */
+    double *appended_deviation; /**< [2, kv_heads, head_dim] */
+};
+
+/**
+ * @brief One layer without its norms and rotation, for one token: x += O attention(Q x, K x, V x), then x += D (silu(G x) * U x).
+ *        Errors grow as above.
+ * @param[in]     sizes    layers, vocab, epsilon and rope_base are not looked at
+ * @param[in]     weights  the norms are not looked at
+ * @param[in]     rounding of the computation that the deviations are about
+ * @param[in,out] step     its arrays are filled
+ * @param         scratch  [ref_layer_scratch_elems()]
+ */
+void ref_layer_step(const struct ref_qwen3_sizes *sizes, const struct ref_qwen3_layer *weights,
+                    const struct ref_qwen3_rounding *rounding, const struct ref_layer_step *step,
+                    double *scratch);
+
 #endif

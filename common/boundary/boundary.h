@@ -93,6 +93,9 @@ static inline uint64_t boundary_double(double x)
 /** @brief Calls @p function, one of the student's, in the host process, and serves its calls of CUDA until it returns. */
 uint64_t boundary_call(void (*function)(void), const struct boundary_word *word, unsigned count);
 
+/** @brief From now on the host process may name @p handle, which lies in a struct that it is given; @p kind as in calls.h. */
+void boundary_may_use(char kind, const void *handle);
+
 /** @brief An entry point of a contract, as the runner calls it: `ENTRY(result, name, (parameters), word, word ...)`. */
 #define ENTRY(result, name, parameters, ...)                                                                 \
     extern void student_##name(void);                                                                        \

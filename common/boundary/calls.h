@@ -5,7 +5,7 @@
  *
  * A parameter is a letter:
  *
- *     i  a number of 32 bits       s e g x n  a stream, event, graph, executable graph, node: checked to be one
+ *     i  a number of 32 bits       s e g x n c  a stream, event, graph, executable graph, node, communicator: checked to be one
  *     w  one of 64 bits, or a      k          a kernel: checked to be one
  *        device address            S E G X    where the handle of a new one is to be put
  *     I  where an int is to be put, or W, 64 bits; what is there before is sent along
@@ -18,6 +18,7 @@
 #define BOUNDARY_CALLS(X)                                                                                    \
     X(cudaGetLastError, "")                                                                                  \
     X(cudaPeekAtLastError, "")                                                                               \
+    X(cudaSetDevice, "i")                                                                                    \
     X(cudaGetDevice, "I")                                                                                    \
     X(cudaGetDeviceProperties, "Pi")                                                                         \
     X(cudaDeviceGetAttribute, "Iii")                                                                         \
@@ -55,7 +56,18 @@
     X(cudaGraphUpload, "xs")                                                                                 \
     X(cudaGraphExecUpdate, "xgU")                                                                            \
     X(cudaGraphExecDestroy, "x")                                                                             \
-    X(cudaGraphNodeGetType, "nI")
+    X(cudaGraphNodeGetType, "nI")                                                                            \
+    X(ncclGroupStart, "")                                                                                    \
+    X(ncclGroupEnd, "")                                                                                      \
+    X(ncclAllReduce, "wwwiics")                                                                              \
+    X(ncclReduceScatter, "wwwiics")                                                                          \
+    X(ncclAllGather, "wwwics")                                                                               \
+    X(ncclBroadcast, "wwwiics")                                                                              \
+    X(ncclSend, "wwiics")                                                                                    \
+    X(ncclRecv, "wwiics")                                                                                    \
+    X(ncclCommCount, "cI")                                                                                   \
+    X(ncclCommUserRank, "cI")                                                                                \
+    X(ncclCommGetAsyncError, "cI")
 
 /** @brief X(name): functions with a gate of their own in special.c. */
 #define BOUNDARY_SPECIAL(X)                                                                                  \
@@ -137,7 +149,8 @@
 
 /** @brief What has no gate, because it only computes or is the compiler's own, beside names of C++, simt_ and __tsan_. */
 #define BOUNDARY_FREE                                                                                        \
-    " cudaGetErrorName cudaGetErrorString stdout stderr _GLOBAL_OFFSET_TABLE_ __stack_chk_fail "             \
+    " cudaGetErrorName cudaGetErrorString ncclGetErrorString stdout stderr _GLOBAL_OFFSET_TABLE_ "           \
+    "__stack_chk_fail "                                                                                      \
     "__gxx_personality_v0 "                                                                                  \
     "_Unwind_Resume __tls_get_addr __dso_handle __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "  \
     "__cxa_pure_virtual __cxa_begin_catch __cxa_end_catch __cxa_rethrow abs labs llabs "

@@ -12,10 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nccl.h>
+
 #include "boundary.h"
 #include "simt/runtime/graph.h"
 
-enum { HANDLES = 8192, OUTPUT_BYTES = 2048, ARGUMENTS = 6, EXIT_PROTOCOL = 1, FINDINGS = 64 };
+enum { HANDLES = 8192, OUTPUT_BYTES = 2048, ARGUMENTS = 7, EXIT_PROTOCOL = 1, FINDINGS = 64 };
 _Static_assert(sizeof(struct cudaDeviceProp) <= OUTPUT_BYTES, "an output has room for every kind");
 
 /* ---- the end of the host process ------------------------------------------------------------------------ */
@@ -72,6 +74,8 @@ static int is_alive(char kind, uint64_t value)
         return graph_is_valid(object);
     case 'x':
         return executable_is_valid(object);
+    case 'c':
+        return comm_is_valid(object);
     default:
         return kind == 'n';
     }
@@ -155,7 +159,7 @@ size_t device_fetch(uint64_t address, void *to, size_t bytes)
 }
 
 #define LISTED(name, kinds) [CALL_##name] = {(listed_call)(void (*)(void))name, kinds},
-typedef uint64_t (*listed_call)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+typedef uint64_t (*listed_call)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 static const struct {
     listed_call function;
     const char *kinds;
@@ -181,6 +185,7 @@ static cudaError_t check_argument(char kind, uint64_t value)
     case 'g':
     case 'x':
     case 'n':
+    case 'c':
         return device_handle_is_good(kind, value) ? cudaSuccess : cudaErrorInvalidValue;
     case 'k':
         return value == 0 || simt_is_kernel((const void *)(uintptr_t)value) ? cudaSuccess
@@ -220,8 +225,8 @@ static uint64_t answer_listed(const char *kinds, listed_call function)
         argument[i] = (uint64_t)(uintptr_t)output[i];
     }
     if (error != cudaSuccess) return device_last_error(error);
-    const uint32_t result =
-        (uint32_t)function(argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+    const uint32_t result = (uint32_t)function(argument[0], argument[1], argument[2], argument[3],
+                                               argument[4], argument[5], argument[6]);
     if (result == 0) note_new_handles(kinds, output, word);
     for (size_t i = 0; kinds[i] != '\0'; i++)
         if (is_output(kinds[i]) && word[i] != 0)
@@ -254,6 +259,11 @@ void boundary_watch(double seconds)
 {
     patience = seconds;
     case_number++;
+}
+
+void boundary_may_use(char kind, const void *handle)
+{
+    device_give_handle(kind, (uint64_t)(uintptr_t)handle);
 }
 
 static void put_parameters(struct message *call, const struct boundary_word *word, unsigned count)

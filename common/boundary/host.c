@@ -122,12 +122,14 @@ void boundary_not_in_kernel(const char *name, const void *site)
     simt_stop(&place, "unsupported", "%s: host code may call it, a kernel may not", name);
 }
 
-/* All parameters are of the integer class: each is a register, or eight bytes on the stack, whatever its type. */
+/* All parameters are of the integer class: each is a register, or eight bytes on the stack, whatever its type. The seventh, where
+ * there is none, is whatever the stack holds, and is not used. */
 #define GATE(name, kinds)                                                                                    \
-    uint64_t gate_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);            \
-    uint64_t gate_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)             \
+    uint64_t gate_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,             \
+                         uint64_t g);                                                                        \
+    uint64_t gate_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g) \
     {                                                                                                        \
-        const uint64_t word[] = {a, b, c, d, e, f};                                                          \
+        const uint64_t word[] = {a, b, c, d, e, f, g};                                                       \
         _Static_assert(sizeof kinds - 1 <= sizeof word / sizeof *word, "too many parameters");               \
         boundary_not_in_kernel(#name, __builtin_return_address(0));                                          \
         return ask(CALL_##name, kinds, word, __builtin_return_address(0));                                   \

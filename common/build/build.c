@@ -112,6 +112,10 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
             argument_add(list, "-ccbin");
             argument_add(list, places.cuda_host);
         }
+        if (*places.nccl_headers) {
+            argument_add(list, "-isystem");
+            argument_add(list, places.nccl_headers);
+        }
     }
     argument_add(list, "-I");
     argument_add(list, format_string("%s/lessons/%s", places.source_dir, recipe->lesson->name));

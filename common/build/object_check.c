@@ -67,7 +67,10 @@ static const char cuda_names[] =
     "cudaGraphGetEdges"
     " cudaGraphNodeGetType cudaGraphKernelNodeGetParams cudaGraphKernelNodeSetParams "
     "cudaGraphExecKernelNodeSetParams"
-    " cudaGraphExecMemsetNodeSetParams cuTensorMapEncodeTiled ";
+    " cudaGraphExecMemsetNodeSetParams cuTensorMapEncodeTiled cudaSetDevice"
+    " ncclGroupStart ncclGroupEnd ncclAllReduce ncclReduceScatter ncclAllGather ncclBroadcast ncclSend "
+    "ncclRecv"
+    " ncclCommCount ncclCommUserRank ncclCommGetAsyncError ncclGetErrorString ";
 /* What nvcc's own code asks for. */
 static const char nvcc_names[] =
     " __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"

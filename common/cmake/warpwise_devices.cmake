@@ -36,6 +36,22 @@ if(WARPWISE_WITH_GPU)
     list(APPEND WARPWISE_RUNNER_DEVICES gpu)
 endif()
 
+# NCCL, for lesson 19 and for programs with several GPUs. Without it that lesson has no device here.
+if(WARPWISE_WITH_GPU)
+    find_path(WARPWISE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_library(WARPWISE_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+    mark_as_advanced(WARPWISE_NCCL_INCLUDE WARPWISE_NCCL_LIBRARY)
+    set(WARPWISE_NCCL_LINK_FLAGS "")
+    if(WARPWISE_NCCL_INCLUDE AND WARPWISE_NCCL_LIBRARY)
+        set(WARPWISE_NCCL_HEADERS ${WARPWISE_NCCL_INCLUDE})
+        cmake_path(GET WARPWISE_NCCL_LIBRARY PARENT_PATH folder)
+        set(WARPWISE_NCCL_LINK_FLAGS "-Xlinker;--as-needed;-Xlinker;${WARPWISE_NCCL_LIBRARY};-Xlinker;-rpath;-Xlinker;${folder}")
+    else()
+        set(WARPWISE_NCCL_HEADERS ${PROJECT_SOURCE_DIR}/common/runner/without_nccl)
+        message(STATUS "Warpwise: NCCL was not found (nccl.h, libnccl): lesson 19 has no GPU here")
+    endif()
+endif()
+
 # Machine code for each of these that the toolkit still knows, and PTX of the last for chips to come.
 if(WARPWISE_WITH_GPU)
     set(WARPWISE_CUDA_ARCHITECTURES "")

@@ -25,12 +25,17 @@ static void hide_image(int hide)
 /* What the kernel file is held to while it runs, as simt/machine.h has it. */
 enum { NO_WAIT = 1, NO_MEMORY = 2, NO_OBJECTS = 4, ONE_STREAM = 8, ALL_PROMISES = 15 };
 
+enum { ALSO_GIVEN = 16 };
+
 static unsigned promises;
-static cudaStream_t given;
+static cudaStream_t given, also_given[ALSO_GIVEN];
+static int also;
 
 static void hold_to(unsigned what)
 {
-    if (simt_promise != NULL) simt_promise(what, given);
+    if (simt_promise == NULL) return;
+    simt_promise(what, given);
+    for (int i = 0; i < also; i++) simt_promise_also(also_given[i]);
 }
 
 void marshalling_may_look(int may)
@@ -48,6 +53,13 @@ void entry_point_makes_objects(void)
 void entry_point_is_given(cudaStream_t stream)
 {
     given = stream;
+    also = 0;
+    hold_to(promises);
+}
+
+void entry_point_is_given_also(cudaStream_t stream)
+{
+    if (also < ALSO_GIVEN) also_given[also++] = stream;
     hold_to(promises);
 }
 

@@ -49,6 +49,11 @@ static int open_device(struct wire_header *image)
         snprintf(image->device, sizeof image->device, "%s", cudaGetErrorString(error));
         return -1;
     }
+    if (lesson_lacks != NULL) {
+        image->no_device = 1;
+        snprintf(image->device, sizeof image->device, "%s", lesson_lacks());
+        return -1;
+    }
     image->memory_bytes = properties.totalGlobalMem;
     image->l2_bytes = (uint64_t)properties.l2CacheSize;
     image->multiprocessors = (uint32_t)properties.multiProcessorCount;
@@ -127,6 +132,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
     int failed = open_device(image) != 0;
     if (locked && gpu && !failed) limit_heap();
     if (locked && gpu && !failed) warm_up_driver();
+    if (locked && gpu && !failed && lesson_warm_up != NULL) lesson_warm_up();
     if (locked) lock_runner(gpu);
     if (boundary_open != NULL && simt_seal_settings != NULL) simt_seal_settings();
     if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;

@@ -19,6 +19,12 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 /** @brief What the student's ..._workspace_bytes() says of @p item. */
 size_t lesson_workspace_bytes(const struct wire_case *item);
 
+/** @brief A lesson whose library may be missing defines it: why there is no device for it; NULL if there is. */
+extern const char *lesson_lacks(void) __attribute__((weak));
+
+/** @brief A lesson whose library needs more of the system for its first calls than a locked runner has makes those calls here, on a GPU. */
+extern void lesson_warm_up(void) __attribute__((weak));
+
 /** @brief In lesson_call(): between 1 and 0 the marshalling may wait, allocate, use any stream and copy to the host. The
  *         kernel file itself may not (found on `simt`), nor make such copies where it is untrusted. */
 void marshalling_may_look(int may);
@@ -28,6 +34,9 @@ void entry_point_makes_objects(void);
 
 /** @brief In lesson_call(): what is called next is given @p stream, not the one that lesson_call() was. */
 void entry_point_is_given(cudaStream_t stream);
+
+/** @brief The same, besides: a stream of another device. */
+void entry_point_is_given_also(cudaStream_t stream);
 
 /** @brief Makes @p call once, into a graph, and launches that: what is judged is what the launch does. @p context is
  *         handed on to @p call. Returns what @p call did, or ::KERNEL_CUDA_ERROR. */

@@ -475,6 +475,8 @@ enum simt_promise {
 /** @brief From now on host code keeps @p promises, a set of them, and @p stream (cudaStream_t) is the one stream. A
  *         call that breaks one is a finding. None: the entry point has returned. */
 void simt_promise(unsigned promises, void *stream);
+/** @brief After simt_promise(): @p stream, of another device, is given as well. */
+void simt_promise_also(void *stream);
 /** @brief How many streams, events and graphs, plain and executable, the program has made so far. */
 unsigned long simt_objects_made(void);
 /** @brief A finding for each kind of them that was made after the first @p mark ones and is still there. */

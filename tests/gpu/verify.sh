@@ -55,6 +55,7 @@ sanitized_cases() {
     16) echo f16/rows_129_keys_129 f16/causal_320 f16/causal_400_two_consumers f16/nan_behind_mask_150 f16/refilled_640 \
              f16/tiles_of_a_block bf16/ring_twice_640 fp8/uneven_blocks fp8/nan_behind_mask_150 fp8/bf16_gqa_2 ;;
     17) echo step/four_requests step/rows_33 step/uneven_spans step/keys_233_to_290 step/heads_of_128 step/replayed_in_12_rows ;;
+    19) echo tensor_parallel/heads_of_36 tensor_parallel/keys_131 tensor_parallel/rows_33 ring/heads_5 ring/part_67 ;;
     esac
 }
 

@@ -13,6 +13,7 @@
 #include "attention.h"
 #include "gemm.h"
 #include "paged_kv.h"
+#include "qwen3.h"
 #include "reference_values.h"
 #include "softmax.h"
 
@@ -960,6 +961,59 @@ static void freivalds_reads_only_what_counts(void)
 /* ---- the table ------------------------------------------------------------------------------------------
  */
 
+/* ---- a layer --------------------------------------------------------------------------------------------- */
+
+enum { LAYER_SCRATCH = 4096 };
+static const struct ref_qwen3_rounding exactly = {0x1p-53, 0x1p-53, 0x1p-53};
+
+/* Queries are 0, so attention is the mean of the old value 2 and the new one 4; a gate of 1 passes 1 / (1 + 1/e) of up on. */
+static void layer_by_hand(void)
+{
+    const float zero = 0.0f, wk = 3.0f, wv = 4.0f, wo = 0.5f, gate = 0.4f, up = 2.0f, down = 1.0f, x = 1.0f;
+    const float key[2] = {7.0f, NAN}, value[2] = {2.0f, NAN};
+    const struct ref_qwen3_sizes sizes = {1, 1, 1, 1, 1, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_layer weights = {
+        .q = &zero, .k = &wk, .v = &wv, .o = &wo, .gate = &gate, .up = &up, .down = &down};
+    double out, deviation, appended[2], appended_deviation[2], scratch[LAYER_SCRATCH];
+    const struct ref_layer_step step = {&x, key, value, 2, 1, &out, &deviation, appended, appended_deviation};
+    ref_layer_step(&sizes, &weights, &exactly, &step, scratch);
+    expect_near("x", 0, out, 2.5 + 5.0 / (1.0 + exp(-1.0)), 1e-6); /* 0.4 is rounded to a float */
+    expect_near("the new key", 0, appended[0], 3.0, 0.0);
+    expect_near("the new value", 0, appended[1], 4.0, 0.0);
+    expect_near("deviation", 0, deviation, 0.0, 1e-14);
+}
+
+/* With weights that pass x on as q, k and v, no MLP, and W_o the identity, x grows by its attention. */
+static void layer_without_an_mlp_is_attention(void)
+{
+    enum { HEADS = 2, DIM = 3, WIDTH = HEADS * DIM, POSITION = 4, ROOM = 6 };
+    float identity[WIDTH * WIDTH] = {0}, none[WIDTH] = {0}, x[WIDTH], kv[2][HEADS * ROOM * DIM];
+    double out[WIDTH], deviation[WIDTH], appended[2 * WIDTH], appended_deviation[2 * WIDTH];
+    double scratch[LAYER_SCRATCH], expected[WIDTH], of_keys[POSITION + 1];
+    float keys[2][HEADS * (POSITION + 1) * DIM];
+    for (int i = 0; i < WIDTH; i++) identity[i * WIDTH + i] = 1.0f;
+    fill_random(x, WIDTH);
+    fill_random(kv[0], HEADS * ROOM * DIM);
+    fill_random(kv[1], HEADS * ROOM * DIM);
+    for (int i = 0; i < 2 * HEADS * (POSITION + 1) * DIM; i++) {
+        const int half = i / (HEADS * (POSITION + 1) * DIM), head = i / ((POSITION + 1) * DIM) % HEADS;
+        const int j = i / DIM % (POSITION + 1), d = i % DIM;
+        keys[half][i % (HEADS * (POSITION + 1) * DIM)] =
+            j == POSITION ? x[head * DIM + d] : kv[half][(head * ROOM + j) * DIM + d];
+    }
+    const struct ref_qwen3_sizes sizes = {1, WIDTH, HEADS, HEADS, DIM, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_layer weights = {
+        .q = identity, .k = identity, .v = identity, .o = identity, .gate = none, .up = none, .down = none};
+    const struct ref_layer_step step = {
+        x, kv[0], kv[1], ROOM, POSITION, out, deviation, appended, appended_deviation};
+    const struct ref_attention_shape shape = {1, HEADS, HEADS, 1, POSITION + 1, DIM, 0.0, 0};
+    const struct ref_attention_result result = {.out = expected};
+    ref_layer_step(&sizes, &weights, &exactly, &step, scratch);
+    ref_attention(&shape, x, keys[0], keys[1], of_keys, &result);
+    for (int i = 0; i < WIDTH; i++) expect_near("x", i, out[i], (double)x[i] + expected[i], 1e-12);
+    for (int i = 0; i < 2 * WIDTH; i++) expect_near("appended", i, appended[i], (double)x[i % WIDTH], 0.0);
+}
+
 static const struct {
     void (*function)(void);
     const char *name;
@@ -1001,6 +1055,8 @@ static const struct {
     {freivalds_finds_exchanged_columns, "freivalds_finds_exchanged_columns"},
     {freivalds_x_is_centred, "freivalds_x_is_centred"},
     {freivalds_reads_only_what_counts, "freivalds_reads_only_what_counts"},
+    {layer_by_hand, "layer_by_hand"},
+    {layer_without_an_mlp_is_attention, "layer_without_an_mlp_is_attention"},
 };
 
 int main(int argc, char **argv)

@@ -93,7 +93,7 @@ struct CUstream_st {
     struct CUstream_st *member; /**< next stream of the same capture */
 };
 
-enum { PROMISE_STREAMS = 16 }; /* that one call of an entry point may use */
+enum { PROMISE_STREAMS = 20 }; /* that one call of an entry point may use */
 enum { ORDER_STREAMS = 96 };   /* that order.c knows at once */
 
 struct CUevent_st {
@@ -127,6 +127,9 @@ int stream_forget(const struct CUstream_st *stream);
 void event_remember(struct CUevent_st *event);
 int event_forget(const struct CUevent_st *event);
 int event_is_valid(cudaEvent_t event);
+struct ncclComm;
+/** @brief 1 if it is a communicator that was made and neither destroyed nor aborted (nccl.c). */
+int comm_is_valid(const struct ncclComm *comm);
 
 /** @brief The stream is about to be destroyed. */
 void promises_lose_stream(struct CUstream_st *stream);

@@ -249,9 +249,24 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     return end_comm(comm);
 }
 
+/** What a rank does that has lost another, or itself: the others' calls end with an error, too, and that is no finding. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
+    if (comm == NULL) return ncclInvalidArgument;
+    ranks_lock();
+    if (!comm->gone) ranks_break(comm->clique, ncclRemoteError);
+    ranks_unlock();
     return end_comm(comm);
+}
+
+int comm_is_valid(const struct ncclComm *comm)
+{
+    int found = 0;
+    ranks_lock();
+    for (const struct clique *c = cliques; c != NULL; c = c->next)
+        for (int r = 0; r < c->ranks; r++) found |= c->rank[r] != NULL && c->rank[r] == comm && !comm->gone;
+    ranks_unlock();
+    return found;
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)

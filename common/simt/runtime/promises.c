@@ -6,7 +6,7 @@
  * Work may go to other streams if they fork from the given one and join it again by events. For each stream of a
  * call the table keeps how many operations it got, and how many of every other stream come before its next one: an
  * event takes that with it, a stream that waits for the event adds it to its own. At the end the given stream must
- * come after everything. What becomes part of a graph is not looked at: it does not run, and the capture has its own
+ * come after everything. Several streams may be given, one for each device: then one of them must. What becomes part of a graph is not looked at: it does not run, and the capture has its own
  * rules for streams.
  */
 #include <string.h>
@@ -25,8 +25,9 @@ struct party {
 };
 
 static unsigned promised;
-static struct party parties[PROMISE_STREAMS]; /* the first is the stream that was given */
-static unsigned long call;                    /* events of other calls mean nothing */
+static struct party parties[PROMISE_STREAMS]; /* the first are the streams that were given */
+static int given = 1;
+static unsigned long call; /* events of other calls mean nothing */
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
@@ -108,7 +109,7 @@ static struct party *party_of(cudaStream_t handle)
 /** A place for a stream that forks. Counts go on where an earlier stream in it ended: nobody need forget them. */
 static struct party *take_place(cudaStream_t handle)
 {
-    for (int i = 1; i < PROMISE_STREAMS; i++) {
+    for (int i = given; i < PROMISE_STREAMS; i++) {
         if (parties[i].used) continue;
         parties[i].used = 1;
         parties[i].stream = stream_behind(handle);
@@ -119,7 +120,9 @@ static struct party *take_place(cudaStream_t handle)
 
 static int is_joined(int i)
 {
-    return parties[0].known[i] >= parties[i].known[i];
+    for (int g = 0; g < given; g++)
+        if (parties[g].known[i] >= parties[i].known[i]) return 1;
+    return 0;
 }
 
 static void see_wait(const struct operation *o)
@@ -166,7 +169,7 @@ void promises_see(const struct operation *o)
 void promises_lose_stream(struct CUstream_st *stream)
 {
     if (!(promised & SIMT_ONE_STREAM)) return;
-    for (int i = 1; i < PROMISE_STREAMS; i++) {
+    for (int i = given; i < PROMISE_STREAMS; i++) {
         if (!parties[i].used || parties[i].stream != stream) continue;
         if (is_joined(i))
             parties[i].used = 0;
@@ -177,7 +180,7 @@ void promises_lose_stream(struct CUstream_st *stream)
 
 static void check_joined(void)
 {
-    for (int i = 1; i < PROMISE_STREAMS; i++)
+    for (int i = given; i < PROMISE_STREAMS; i++)
         if (parties[i].used && !is_joined(i))
             tell_stream(&parties[i].last, parties[i].kernel,
                         "a stream that the given one does not wait for before the entry point returns");
@@ -189,7 +192,15 @@ void simt_promise(unsigned promises, void *stream)
     promised = promises;
     waited_at = NULL;
     call++;
+    given = 1;
     memset(parties, 0, sizeof parties);
     parties[0].used = 1;
     parties[0].stream = stream_behind(stream);
+}
+
+void simt_promise_also(void *stream)
+{
+    if (!(promised & SIMT_ONE_STREAM) || given == PROMISE_STREAMS) return;
+    parties[given].used = 1;
+    parties[given++].stream = stream_behind(stream);
 }

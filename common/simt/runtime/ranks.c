@@ -121,8 +121,7 @@ static void end_calls(struct queue *queue, ncclResult_t result)
     queue->first = NULL;
 }
 
-/** Nothing more comes of these ranks: who waits goes on, with an error. */
-static void break_clique(struct clique *clique, ncclResult_t result)
+void ranks_break(struct clique *clique, ncclResult_t result)
 {
     clique->broken = result;
     for (int r = 0; r < clique->ranks; r++) {
@@ -199,7 +198,7 @@ static int meet_collectives(struct clique *clique)
     for (int r = 1; r < clique->ranks; r++) same &= same_call(call[0], call[r]);
     if (!same) {
         tell_mismatch(call, clique->ranks);
-        break_clique(clique, ncclInvalidUsage);
+        ranks_break(clique, ncclInvalidUsage);
         return 0;
     }
     for (int r = 0; r < clique->ranks; r++) pop(&clique->rank[r]->collectives);
@@ -215,7 +214,7 @@ static int meet_transfers(struct clique *clique, ncclComm_t from, ncclComm_t to)
     if (pair[0] == NULL || pair[1] == NULL) return 0;
     if (pair[0]->count != pair[1]->count || pair[0]->type != pair[1]->type) {
         tell_mismatch(pair, 2);
-        break_clique(clique, ncclInvalidUsage);
+        ranks_break(clique, ncclInvalidUsage);
         return 0;
     }
     pop(&from->sends[to->rank]);
@@ -397,7 +396,7 @@ static void break_all(struct caller *self, ncclResult_t result)
     const size_t count = collect(self, list, CALLERS);
     for (size_t i = 0; i < count; i++)
         for (const struct call *call = list[i]->calls; call != NULL; call = call->next_group)
-            if (!call->done && (list[i] == self || list[i]->stuck)) break_clique(call->comm->clique, result);
+            if (!call->done && (list[i] == self || list[i]->stuck)) ranks_break(call->comm->clique, result);
 }
 
 static double seconds_of(clockid_t clock)

@@ -79,6 +79,8 @@ void ranks_lock(void);
 void ranks_unlock(void);
 /** @brief The calling host thread. */
 struct caller *ranks_caller(void);
+/** @brief Nothing more comes of these ranks: who waits goes on, with @p result. */
+void ranks_break(struct clique *clique, ncclResult_t result);
 /** @brief Lets @p call meet those that it belongs with. */
 void ranks_submit(struct call *call);
 /** @brief Waits until all calls of the list (next_group) are done; the first result that is no success. */

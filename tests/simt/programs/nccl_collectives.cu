@@ -311,6 +311,27 @@ static void check_bytes(void)
     expect_equal("bytes sent by all ranks", 0, (long long)all,
                  2 * twice + 2 * (n - 1) * types + 5 * 2 * (n - 1) * s);
 }
+
+/** When a rank has aborted, the calls of the others end with an error, and that is no finding. */
+static void lose_a_rank(void)
+{
+    ncclComm_t comms[MOST];
+    ncclResult_t error = ncclSuccess;
+    float *x = NULL;
+    if (g_ranks < 2) return;
+    require_nccl(ncclCommInitAll(comms, g_ranks, NULL), "ncclCommInitAll");
+    require(cudaSetDevice(0), "cudaSetDevice");
+    require(cudaMalloc((void **)&x, sizeof *x), "cudaMalloc");
+    require(cudaMemset(x, 0, sizeof *x), "cudaMemset");
+    require_nccl(ncclCommAbort(comms[1]), "ncclCommAbort");
+    expect_equal("all-reduce without rank 1", 0, ncclAllReduce(x, x, 1, ncclFloat, ncclSum, comms[0], NULL),
+                 ncclRemoteError);
+    require_nccl(ncclCommGetAsyncError(comms[0], &error), "ncclCommGetAsyncError");
+    expect_equal("what rank 0 knows", 0, error, ncclRemoteError);
+    for (int r = 0; r < g_ranks; r++)
+        if (r != 1) require_nccl(ncclCommDestroy(comms[r]), "ncclCommDestroy");
+    require(cudaFree(x), "cudaFree");
+}
 #endif
 
 int main(void)
@@ -331,6 +352,7 @@ int main(void)
     one_thread();
 #ifdef __SIMT__
     check_bytes();
+    lose_a_rank();
 #endif
     return finish("nccl_collectives");
 }

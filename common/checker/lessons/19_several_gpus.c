@@ -1,0 +1,638 @@
+/**
+ * @file 19_several_gpus.c
+ * @brief Lesson 19: a layer of a decoder and attention over one sequence, shared out to ranks.
+ *
+ * The oracles know of no ranks: they compute the whole layer, and attention of the whole sequence. Each rank's state is compared with
+ * the same numbers, and what each has sent with what a ring needs. See ranks_items.h for how an item is shared out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "checker/cases/attention_cases.h"
+#include "checker/cases/case_table.h"
+#include "checker/cases/lesson.h"
+#include "checker/numbers/bound.h"
+#include "protocol/ranks_items.h"
+#include "qwen3.h"
+
+/** What the weights of a layer are, beside normal. */
+enum layer_data {
+    LAYER_NORMAL,
+    LAYER_NO_MLP,       /* W_down is 0 */
+    LAYER_NO_ATTENTION, /* W_o is 0 */
+    LAYER_SHARP,        /* queries eight times as large: a few keys have all the weight */
+    LAYER_LARGE,        /* x a thousand times as large */
+    LAYER_SMALL         /* x a millionth of that */
+};
+
+/** A case of part "tensor_parallel". */
+static const struct layer_row {
+    const char *name;
+    enum case_group group;
+    unsigned devices;
+    int ranks, rows, width, heads, dim, inner, position, room;
+    unsigned manner;
+    enum layer_data data;
+} LAYERS[] = {
+    /* clang-format off */
+    /* name                 group             devices ranks rows width heads  dim inner  pos. room manner          data */
+    {"one_rank",            GROUP_BASIC,      ON_ANY,   1,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NORMAL},
+    {"two_ranks",           GROUP_BASIC,      ON_ANY,   2,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NORMAL},
+    {"no_mlp",              GROUP_BASIC,      ON_ANY,   2,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NO_MLP},
+    {"no_attention",        GROUP_BASIC,      ON_ANY,   2,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NO_ATTENTION},
+    {"four_ranks",          GROUP_BASIC,      ON_ANY,   4,   2,   64,    8,   16,   96,   5,    8, 0,              LAYER_NORMAL},
+    {"eight_ranks",         GROUP_BASIC,      ON_ANY,   8,   2,   64,    8,   16,   96,   5,    8, 0,              LAYER_NORMAL},
+
+    {"first_token",         GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   32,   32,   0,    1, 0,              LAYER_NORMAL},
+    {"cache_full",          GROUP_EDGES,      ON_ANY,   4,   3,   32,    4,   32,   32,  12,   13, 0,              LAYER_NORMAL},
+    {"a_head_per_rank",     GROUP_EDGES,      ON_ANY,   8,   1,   32,    8,    4,   32,   3,    5, 0,              LAYER_NORMAL},
+    {"heads_of_4",          GROUP_EDGES,      ON_ANY,   2,   2,   40,    6,    4,   24,   7,    9, 0,              LAYER_NORMAL},
+    {"heads_of_128",        GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,  128,   32,   9,   16, 0,              LAYER_NORMAL},
+    {"heads_of_36",         GROUP_EDGES,      ON_ANY,   4,   1,   32,   12,   36,   48,   9,   16, 0,              LAYER_NORMAL},
+    {"width_200",           GROUP_EDGES,      ON_ANY,   4,   2,  200,    4,   16,  272,   4,    5, 0,              LAYER_NORMAL},
+    {"rows_33",             GROUP_EDGES,      ON_ANY,   2,  33,   32,    2,   16,   32,   3,    4, 0,              LAYER_NORMAL},
+    {"keys_131",            GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   16,   32, 130,  140, 0,              LAYER_NORMAL},
+    {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   2,   32,    4,   16,   48,   5,    7, RANKS_REVERSED, LAYER_NORMAL},
+
+    {"sharp",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SHARP},
+    {"large",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_LARGE},
+    {"small",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SMALL},
+
+    {"property_random",     GROUP_PROPERTIES, ON_ANY,   2,   1,   32,    2,    8,   32,   1,    2, 0,              LAYER_NORMAL},
+
+    {"decode_small",        GROUP_SPEED,      ON_ANY,   2,   1,  256,    4,   64,  768,  63,   64, RANKS_KEPT,     LAYER_NORMAL},
+    {"decode_2048",         GROUP_SPEED,      ON_GPU,   8,   1, 2048,   16,  128, 8192, 511, 1024, RANKS_KEPT,     LAYER_NORMAL},
+    /* clang-format on */
+};
+
+/** A case of part "ring". */
+static const struct ring_row {
+    const char *name;
+    enum case_group group;
+    unsigned devices;
+    int ranks, heads, part, dim, causal;
+    double scale;
+    unsigned manner;
+    enum attention_distribution data;
+} RINGS[] = {
+    /* clang-format off */
+    /* name                 group             devices ranks heads part  dim causal scale manner          data */
+    {"one_rank",            GROUP_BASIC,      ON_ANY,   1,   2,   12,   16, 0,     0,   0,              DIST_NORMAL},
+    {"one_rank_causal",     GROUP_BASIC,      ON_ANY,   1,   2,   12,   16, 1,     0,   0,              DIST_NORMAL},
+    {"two_ranks",           GROUP_BASIC,      ON_ANY,   2,   2,    7,   16, 0,     0,   0,              DIST_NORMAL},
+    {"two_ranks_causal",    GROUP_BASIC,      ON_ANY,   2,   2,    7,   16, 1,     0,   0,              DIST_NORMAL},
+    {"four_ranks",          GROUP_BASIC,      ON_ANY,   4,   2,    5,   16, 0,     0,   0,              DIST_NORMAL},
+    {"four_ranks_causal",   GROUP_BASIC,      ON_ANY,   4,   2,    5,   16, 1,     0,   0,              DIST_NORMAL},
+    {"eight_ranks",         GROUP_BASIC,      ON_ANY,   8,   1,    3,   16, 0,     0,   0,              DIST_NORMAL},
+    {"eight_ranks_causal",  GROUP_BASIC,      ON_ANY,   8,   1,    3,   16, 1,     0,   0,              DIST_NORMAL},
+
+    {"a_token_per_rank",    GROUP_EDGES,      ON_ANY,   8,   1,    1,    4, 1,     0,   0,              DIST_NORMAL},
+    {"part_31",             GROUP_EDGES,      ON_ANY,   2,   1,   31,   32, 1,     0,   0,              DIST_NORMAL},
+    {"part_33",             GROUP_EDGES,      ON_ANY,   2,   1,   33,   32, 0,     0,   0,              DIST_NORMAL},
+    {"part_67",             GROUP_EDGES,      ON_ANY,   2,   1,   67,   16, 1,     0,   0,              DIST_NORMAL},
+    {"heads_5",             GROUP_EDGES,      ON_ANY,   4,   5,    3,    8, 1,     0,   0,              DIST_NORMAL},
+    {"heads_of_128",        GROUP_EDGES,      ON_ANY,   4,   1,    6,  128, 0,     0,   0,              DIST_NORMAL},
+    {"heads_of_36",         GROUP_EDGES,      ON_ANY,   4,   1,    6,   36, 1,     0,   0,              DIST_NORMAL},
+    {"scale_given",         GROUP_EDGES,      ON_ANY,   2,   1,    9,   16, 0,   0.7,   0,              DIST_NORMAL},
+    {"scale_negative",      GROUP_EDGES,      ON_ANY,   2,   1,    9,   16, 1,  -0.3,   0,              DIST_NORMAL},
+    {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   1,    5,   16, 1,     0,   RANKS_REVERSED, DIST_NORMAL},
+
+    {"rising",              GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_RISING},
+    {"falling",             GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_FALLING},
+    {"large_logits",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_LARGE},
+    {"low_logits",          GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_LOW},
+    {"dominant_key",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_DOMINANT},
+    {"equal_scores",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_EQUAL},
+    {"nan_value",           GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_NAN_V},
+    {"nan_behind_mask",     GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
+
+    {"property_random",     GROUP_PROPERTIES, ON_ANY,   2,   1,    2,    8, 0,     0,   0,              DIST_NORMAL},
+
+    {"ring_small",          GROUP_SPEED,      ON_ANY,   4,   2,   32,   64, 1,     0,   RANKS_KEPT,     DIST_NORMAL},
+    {"ring_16384",          GROUP_SPEED,      ON_GPU,   8,   4, 2048,  128, 1,     0,   RANKS_KEPT,     DIST_NORMAL},
+    /* clang-format on */
+};
+
+/** What must be refused. */
+static const struct bad_row {
+    const char *name;
+    enum kernel_status expected;
+    unsigned devices;
+} BAD[ALL_MISTAKES] = {
+    [NULL_RANKS] = {"null_ranks", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_SIZES] = {"null_sizes", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_SHARDS] = {"null_shards", KERNEL_INVALID_CONFIG, ON_ANY},
+    [THREE_RANKS] = {"three_ranks", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NO_COUNT] = {"count_zero", KERNEL_INVALID_CONFIG, ON_ANY},
+    [COUNT_ABOVE_RANKS] = {"count_above_ranks", KERNEL_INVALID_CONFIG, ON_ANY},
+    [RANK_NEGATIVE] = {"rank_negative", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_COMM] = {"null_comm", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_TRANSFER] = {"null_transfer", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_ARRIVED] = {"null_arrived", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_USED] = {"null_used", KERNEL_INVALID_CONFIG, ON_ANY},
+    [CAUSAL_2] = {"causal_2", KERNEL_INVALID_CONFIG, ON_ANY},
+    [SCALE_NAN] = {"scale_nan", KERNEL_INVALID_CONFIG, ON_ANY},
+    [RING_HEADS_ZERO] = {"heads_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [PART_ZERO] = {"part_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [PART_TOO_LONG] = {"part_too_long", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [RING_DIM_132] = {"head_dim_132", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [RING_DIM_6] = {"head_dim_6", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [NULL_Q] = {"null_q", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_K] = {"null_k", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_V] = {"null_v", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_OUT] = {"null_out", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_LSE] = {"null_lse", KERNEL_INVALID_CONFIG, ON_ANY},
+    [MISALIGNED_Q] = {"misaligned_q", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_K] = {"misaligned_k", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_V] = {"misaligned_v", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_OUT] = {"misaligned_out", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_LSE] = {"misaligned_lse", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [ROWS_ZERO] = {"rows_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [ROWS_70000] = {"rows_70000", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [WIDTH_6] = {"width_6", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [WIDTH_ZERO] = {"width_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [HEADS_UNEVEN] = {"heads_1_of_2_ranks", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [HEADS_ZERO] = {"heads_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [DIM_132] = {"head_dim_132", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [DIM_6] = {"head_dim_6", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [INNER_UNEVEN] = {"inner_4_of_2_ranks", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [POSITION_NEGATIVE] = {"position_negative", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [POSITION_FULL] = {"position_past_the_cache", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [X_TOO_LARGE] = {"x_too_large", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [NULL_QKV] = {"null_qkv", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_O] = {"null_o", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_GATE_UP] = {"null_gate_up", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_DOWN] = {"null_down", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_CACHE] = {"null_cache", KERNEL_INVALID_CONFIG, ON_ANY},
+    [NULL_X] = {"null_x", KERNEL_INVALID_CONFIG, ON_ANY},
+    [MISALIGNED_QKV] = {"misaligned_qkv", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_O] = {"misaligned_o", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_GATE_UP] = {"misaligned_gate_up", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_DOWN] = {"misaligned_down", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_CACHE] = {"misaligned_cache", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [MISALIGNED_X] = {"misaligned_x", KERNEL_ALIGNMENT_ERROR, ON_ANY},
+    [NULL_X_AND_ROWS_ZERO] = {"null_x_and_rows_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
+    [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT}, /* one rank's ring needs none */
+    [SHORT_WORKSPACE] = {"short_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT},
+    [MISALIGNED_WORKSPACE] = {"misaligned_workspace", KERNEL_ALIGNMENT_ERROR, ON_SIMT},
+};
+
+static const char *const PART_NAME[] = {"tensor_parallel", "ring"};
+
+/* ---- cases --------------------------------------------------------------------------------------------- */
+
+static struct lesson_case start_case(int part, const char *name, enum case_group group, unsigned devices,
+                                     int ranks)
+{
+    struct lesson_case item = {.group = group,
+                               .part = part,
+                               .weight = group == GROUP_BAD_INPUT ? 1 : 3,
+                               .devices = devices,
+                               .null_buffer = -1,
+                               .misaligned_buffer = -1,
+                               .repeat = group == GROUP_PROPERTIES ? 100 : 1};
+    item.value[AT_RANKS] = ranks;
+    if (group == GROUP_EDGES || group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
+    snprintf(item.name, sizeof item.name, "%s/%s", PART_NAME[part], name);
+    return item;
+}
+
+static struct lesson_case layer_case(const struct layer_row *row)
+{
+    struct lesson_case item = start_case(PART_LAYER, row->name, row->group, row->devices, row->ranks);
+    const int sizes[] = {row->rows, row->width, row->heads, row->dim, row->inner, row->position, row->room};
+    for (int i = 0; i <= AT_ROOM; i++) item.value[i] = sizes[i];
+    item.value[AT_MANNER] = row->manner;
+    item.distribution = (int)row->data;
+    return item;
+}
+
+static void set_ring(struct lesson_case *item, int heads, int len, int dim)
+{
+    const int extent[] = {1, heads, heads, len, len, dim, ATTENTION_WHOLE};
+    for (int i = 0; i <= EX_KIND; i++) item->extent[i] = extent[i];
+    for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = extent[i];
+    item->extent[EX_DTYPE] = DTYPE_F32;
+    item->value[AT_DTYPE] = DTYPE_F32;
+    item->value[AT_KIND] = ATTENTION_WHOLE;
+}
+
+static struct lesson_case ring_case(const struct ring_row *row)
+{
+    struct lesson_case item = start_case(PART_RING, row->name, row->group, row->devices, row->ranks);
+    set_ring(&item, row->heads, row->ranks * row->part, row->dim);
+    item.value[AT_CAUSAL] = row->causal;
+    item.real[AT_SCALE] = row->scale;
+    item.value[AT_MANNER] = row->manner;
+    item.distribution = (int)row->data;
+    if (row->data == DIST_NORMAL) item.flags |= CASE_UNIT_SCALE;
+    return item;
+}
+
+static int is_mistake_of(int part, int mistake)
+{
+    if (mistake < NULL_TRANSFER || mistake >= LAYER_MISTAKES) return 1;
+    return (mistake < RING_MISTAKES) == (part == PART_RING);
+}
+
+static int add_bad_cases(int part, const struct lesson_case *like, struct lesson_case *cases, int count,
+                         int capacity)
+{
+    for (int i = RANKS_RIGHT + 1; i < ALL_MISTAKES && count < capacity; i++) {
+        if (!is_mistake_of(part, i)) continue;
+        struct lesson_case *item = &cases[count++];
+        *item = *like;
+        item->group = GROUP_BAD_INPUT;
+        item->weight = 1;
+        item->devices = BAD[i].devices;
+        item->value[AT_MISTAKE] = i;
+        item->expected = BAD[i].expected;
+        snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
+    }
+    if (count == capacity) return count;
+    struct lesson_case *gone = &cases[count++]; /* the others have to end with an error, and soon */
+    *gone = *like;
+    gone->group = GROUP_BAD_INPUT;
+    gone->devices = ON_SIMT;
+    gone->value[AT_MANNER] = RANKS_GONE;
+    gone->expected = KERNEL_CUDA_ERROR;
+    snprintf(gone->name, sizeof gone->name, "%s/rank_gone", PART_NAME[part]);
+    return count;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    int count = 0;
+    for (size_t i = 0; i < sizeof LAYERS / sizeof LAYERS[0] && count < capacity; i++)
+        cases[count++] = layer_case(&LAYERS[i]);
+    for (size_t i = 0; i < sizeof RINGS / sizeof RINGS[0] && count < capacity; i++)
+        cases[count++] = ring_case(&RINGS[i]);
+    for (int part = PART_LAYER; part <= PART_RING; part++) {
+        char two[LESSON_NAME], one[LESSON_NAME];
+        snprintf(two, sizeof two, "%s/two_ranks", PART_NAME[part]);
+        snprintf(one, sizeof one, "%s/one_rank", PART_NAME[part]);
+        count = add_bad_cases(part, case_table_find(cases, count, two), cases, count, capacity);
+        count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, one),
+                                       "launch_refused");
+    }
+    return count;
+}
+
+static int any_ranks(struct rng *rng)
+{
+    return 1 << rng_between(rng, 0, 3);
+}
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    const int ranks = any_ranks(rng);
+    (void)index;
+    item->seed = rng_next(rng);
+    item->value[AT_RANKS] = ranks;
+    item->value[AT_MANNER] = rng_between(rng, 0, 3) == 0 ? RANKS_REVERSED : 0;
+    if (item->part == PART_RING) {
+        set_ring(item, rng_between(rng, 1, 3), ranks * rng_between(rng, 1, 24 / ranks),
+                 4 * rng_between(rng, 1, 6));
+        item->value[AT_CAUSAL] = rng_between(rng, 0, 1);
+        item->real[AT_SCALE] = rng_between(rng, 0, 2) == 0 ? 0.3 : 0.0;
+        return;
+    }
+    item->value[AT_ROWS] = rng_between(rng, 1, 3);
+    item->value[AT_WIDTH] = 8 * rng_between(rng, 1, 5);
+    item->value[AT_LAYER_HEADS] = ranks * rng_between(rng, 1, 8 / ranks > 3 ? 3 : 8 / ranks);
+    item->value[AT_LAYER_DIM] = 4 * rng_between(rng, 1, 5);
+    item->value[AT_INNER] = 4 * ranks * rng_between(rng, 1, 3);
+    item->value[AT_POSITION] = rng_between(rng, 0, 6);
+    item->value[AT_ROOM] = item->value[AT_POSITION] + rng_between(rng, 1, 3);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------- */
+
+static size_t V(const struct lesson_case *item, int at)
+{
+    return (size_t)item->value[at];
+}
+
+/** Floats of workspace that the contract allows a rank. */
+static size_t most_workspace(const struct lesson_case *item)
+{
+    if (item->part == PART_RING)
+        return 4 * V(item, AT_HEADS) * V(item, AT_Q_LEN) * V(item, AT_HEAD_DIM) + 256;
+    const size_t of_row =
+        V(item, AT_WIDTH) + 2 * V(item, AT_LAYER_HEADS) * V(item, AT_LAYER_DIM) + V(item, AT_INNER);
+    return V(item, AT_ROWS) * of_row + 256; /* on a GPU alone one rank has all of it */
+}
+
+static struct lesson_buffer sent_buffer(const struct lesson_case *item)
+{
+    return (struct lesson_buffer){"sent", WIRE_OUT, 2, {V(item, AT_RANKS), 1}, {"floats"}, STORAGE_I32};
+}
+
+static int layer_buffers(const struct lesson_case *item, struct lesson_buffer *b)
+{
+    const size_t ranks = V(item, AT_RANKS), rows = V(item, AT_ROWS), width = V(item, AT_WIDTH);
+    const size_t heads = V(item, AT_LAYER_HEADS), dim = V(item, AT_LAYER_DIM), inner = V(item, AT_INNER);
+    const size_t all = heads * dim, room = V(item, AT_ROOM);
+    b[LAYER_QKV] = (struct lesson_buffer){"qkv", WIRE_IN, 3, {3, all, width}, {0}, STORAGE_F32};
+    b[LAYER_O] = (struct lesson_buffer){"o", WIRE_IN, 2, {width, all}, {0}, STORAGE_F32};
+    b[LAYER_GATE_UP] = (struct lesson_buffer){"gate_up", WIRE_IN, 3, {2, inner, width}, {0}, STORAGE_F32};
+    b[LAYER_DOWN] = (struct lesson_buffer){"down", WIRE_IN, 2, {width, inner}, {0}, STORAGE_F32};
+    b[LAYER_X] = (struct lesson_buffer){"x", WIRE_IN, 2, {rows, width}, {0}, STORAGE_F32};
+    b[LAYER_CACHE] =
+        (struct lesson_buffer){"cache", WIRE_INOUT, 4, {2 * rows, heads, room, dim}, {0}, STORAGE_F32};
+    b[LAYER_OUT] = (struct lesson_buffer){"x_of_rank", WIRE_OUT, 3, {ranks, rows, width}, {0}, STORAGE_F32};
+    b[LAYER_SENT] = sent_buffer(item);
+    b[LAYER_WORKSPACE] =
+        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {most_workspace(item)}, {0}, STORAGE_F32};
+    for (int i = LAYER_QKV; i <= LAYER_OUT; i++) b[i].extent[LESSON_ALIGN] = 16;
+    return LAYER_BUFFERS;
+}
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
+{
+    if (item->part == PART_LAYER) return layer_buffers(item, b);
+    (void)attention_buffers(item, b);
+    b[ATTENTION_WORKSPACE] =
+        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {most_workspace(item)}, {0}, STORAGE_F32};
+    b[RING_SENT] = sent_buffer(item);
+    for (int i = ATTENTION_Q; i <= ATTENTION_LSE; i++) b[i].extent[LESSON_ALIGN] = 16;
+    return RING_BUFFERS;
+}
+
+/** Elements around 0; nothing is drawn twice. */
+static void fill_part(struct rng *rng, float *to, size_t count, double deviation)
+{
+    rng_fill_normal(rng, to, count);
+    for (size_t i = 0; i < count; i++) to[i] = (float)(deviation * (double)to[i]);
+}
+
+/** What no token has appended yet is NaN. */
+static void fill_cache(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
+{
+    const size_t dim = V(item, AT_LAYER_DIM), room = V(item, AT_ROOM);
+    fill_part(rng, data, elems, 1.0);
+    for (size_t i = 0; i < elems; i++)
+        if (i / dim % room >= V(item, AT_POSITION)) data[i] = NAN;
+}
+
+static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    if (item->part == PART_RING) {
+        attention_fill(item, index, elems, rng, data);
+        return;
+    }
+    const enum layer_data of = (enum layer_data)item->distribution;
+    const double width = (double)item->value[AT_WIDTH], inner = (double)item->value[AT_INNER];
+    const double all = (double)(item->value[AT_LAYER_HEADS] * item->value[AT_LAYER_DIM]);
+    const double size = of == LAYER_LARGE ? 1e3 : of == LAYER_SMALL ? 1e-6 : 1.0;
+    if (index == LAYER_CACHE) fill_cache(item, elems, rng, data);
+    if (index == LAYER_QKV || index == LAYER_GATE_UP) fill_part(rng, data, elems, 1.0 / (size * sqrt(width)));
+    if (index == LAYER_O) fill_part(rng, data, elems, of == LAYER_NO_ATTENTION ? 0.0 : size / sqrt(all));
+    if (index == LAYER_DOWN) fill_part(rng, data, elems, of == LAYER_NO_MLP ? 0.0 : size / sqrt(inner));
+    if (index == LAYER_X) fill_part(rng, data, elems, size);
+    for (size_t i = 0; i < elems / 3 && index == LAYER_QKV && of == LAYER_SHARP; i++) data[i] *= 8.0f;
+}
+
+/* ---- the oracles --------------------------------------------------------------------------------------- */
+
+static size_t units(const struct lesson_case *item)
+{
+    return item->part == PART_RING ? attention_units(item) : 1;
+}
+
+static size_t unit_elems(const struct lesson_case *item)
+{
+    struct lesson_buffer b[WIRE_BUFFERS];
+    if (item->part == PART_RING) return attention_unit_elems(item) + V(item, AT_RANKS);
+    buffers(item, b);
+    return lesson_elems(&b[LAYER_CACHE]) + lesson_elems(&b[LAYER_OUT]) + lesson_elems(&b[LAYER_SENT]);
+}
+
+/** A ring sends so much, no more and no less. */
+static void expect_sent(const struct lesson_case *item, struct lesson_span *span)
+{
+    const int ranks = (int)item->value[AT_RANKS], ring = item->part == PART_RING;
+    const int64_t sent = ring ? ring_floats_sent(item->value, ranks) : layer_floats_sent(item->value, ranks);
+    span->buffer = ring ? (int)RING_SENT : (int)LAYER_SENT;
+    span->first = 0;
+    span->count = (size_t)ranks;
+    for (int r = 0; r < ranks; r++) {
+        span->expected[r] = span->plain[r] = (double)sent;
+        span->bound[r] = span->floor[r] = 0.0;
+    }
+}
+
+/** What the threads that take rows share. */
+struct layer_work {
+    const struct lesson_case *item;
+    struct ref_qwen3_sizes sizes;
+    struct ref_qwen3_layer weights;
+    const float *x, *cache;
+    struct lesson_span *out, *cached;
+};
+
+/** Eight standard deviations, see qwen3.h and bound.h. */
+static void put(struct lesson_span *span, size_t at, double value, double deviation)
+{
+    span->expected[at] = span->plain[at] = value;
+    span->bound[at] = span->floor[at] = BOUND_C * deviation + BOUND_TINY;
+}
+
+static void put_appended(const struct layer_work *w, size_t row, const struct ref_layer_step *step)
+{
+    const size_t heads = V(w->item, AT_LAYER_HEADS), dim = V(w->item, AT_LAYER_DIM),
+                 rows = V(w->item, AT_ROWS);
+    for (size_t i = 0; i < 2 * heads * dim; i++) {
+        const size_t half = i / (heads * dim), head = i / dim % heads;
+        const size_t line = (half * rows + row) * heads + head;
+        put(w->cached, (line * step->room + step->position) * dim + i % dim, step->appended[i],
+            step->appended_deviation[i]);
+    }
+}
+
+static void take_rows(void *context, size_t first, size_t last)
+{
+    const struct layer_work *w = context;
+    const struct ref_qwen3_rounding rounding = {BOUND_U_F32, BOUND_U_F32, BOUND_U_F32};
+    const size_t width = V(w->item, AT_WIDTH), all = V(w->item, AT_LAYER_HEADS) * V(w->item, AT_LAYER_DIM);
+    const size_t rows = V(w->item, AT_ROWS), position = V(w->item, AT_POSITION), room = V(w->item, AT_ROOM);
+    double *memory =
+        malloc((2 * width + 4 * all + ref_layer_scratch_elems(&w->sizes, position + 1)) * sizeof *memory);
+    if (memory == NULL) abort();
+    for (size_t row = first; row < last; row++) {
+        const float *keys = w->cache + row * all * room;
+        const struct ref_layer_step step = {w->x + row * width,
+                                            keys,
+                                            keys + rows * all * room,
+                                            room,
+                                            position,
+                                            memory,
+                                            memory + width,
+                                            memory + 2 * width,
+                                            memory + 2 * width + 2 * all};
+        ref_layer_step(&w->sizes, &w->weights, &rounding, &step, memory + 2 * width + 4 * all);
+        for (size_t r = 0; r < V(w->item, AT_RANKS); r++)
+            for (size_t i = 0; i < width; i++)
+                put(w->out, (r * rows + row) * width + i, step.out[i], step.deviation[i]);
+        put_appended(w, row, &step);
+    }
+    free(memory);
+}
+
+/** All but what is appended stays as it was. */
+static void expect_layer(const struct lesson_case *item, const float *const *data,
+                         struct lesson_expectation *e)
+{
+    struct lesson_buffer b[WIRE_BUFFERS];
+    const int heads = (int)item->value[AT_LAYER_HEADS], dim = (int)item->value[AT_LAYER_DIM];
+    const int inner = (int)item->value[AT_INNER];
+    const size_t width = V(item, AT_WIDTH), of_qkv = (size_t)heads * (size_t)dim * width;
+    struct layer_work w = {
+        .item = item,
+        .sizes = {1, (int)width, heads, heads, dim, inner, 1, 0.0, 1.0},
+        .weights = {.q = data[LAYER_QKV],
+                    .k = data[LAYER_QKV] + of_qkv,
+                    .v = data[LAYER_QKV] + 2 * of_qkv,
+                    .o = data[LAYER_O],
+                    .gate = data[LAYER_GATE_UP],
+                    .up = data[LAYER_GATE_UP] + (size_t)inner * width,
+                    .down = data[LAYER_DOWN]},
+        .x = data[LAYER_X],
+        .cache = data[LAYER_CACHE],
+        .out = &e->span[0],
+        .cached = &e->span[1],
+    };
+    buffers(item, b);
+    e->span_count = 3;
+    for (int s = 0; s < 2; s++) {
+        e->span[s].buffer = s == 0 ? LAYER_OUT : LAYER_CACHE;
+        e->span[s].first = 0;
+        e->span[s].count = lesson_elems(&b[e->span[s].buffer]);
+    }
+    for (size_t i = 0; i < w.cached->count; i++) {
+        w.cached->expected[i] = w.cached->plain[i] = (double)w.cache[i];
+        w.cached->bound[i] = w.cached->floor[i] = 0.0;
+    }
+    expect_sent(item, &e->span[2]);
+    parallel_for(V(item, AT_ROWS), V(item, AT_ROWS), take_rows, &w);
+}
+
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *e)
+{
+    if (item->part == PART_LAYER) {
+        expect_layer(item, data, e);
+        return;
+    }
+    attention_expect(item, data, unit, e);
+    if (unit == 0) expect_sent(item, &e->span[e->span_count++]);
+}
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 double *value, char *message, size_t size)
+{
+    const int sent = buffer == (item->part == PART_RING ? (int)RING_SENT : (int)LAYER_SENT);
+    const double ranks = (double)item->value[AT_RANKS];
+    if (item->part == PART_RING && !sent)
+        return attention_guess(item, data, index, buffer, at, value, message, size);
+    if (index > 0) return -1;
+    if (!sent || item->part == PART_RING || ranks < 2) return 0;
+    *value = 2.0 * (ranks - 1.0) * (double)(item->value[AT_ROWS] * item->value[AT_WIDTH]);
+    snprintf(message, size,
+             "each rank sends all of its part to all others (all-gather); an all-reduce sends a share of it "
+             "twice");
+    return 1;
+}
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only ranks in another order than the devices fail: gpu_rank says which rank it is and which device "
+        "it has",
+        "only several ranks fail: what has to be added up, or passed on, between them?",
+        "only more than two ranks fail: is the part that arrives the one that is used, and is its buffer "
+        "free?"};
+    const int has[] = {(item->value[AT_MANNER] & RANKS_REVERSED) != 0, item->value[AT_RANKS] > 1,
+                       item->value[AT_RANKS] > 2};
+    if (index >= (int)(sizeof has / sizeof has[0])) return -1;
+    *message = messages[index];
+    return has[index] && item->value[AT_MISTAKE] == RANKS_RIGHT;
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    static const char *const of_layers[] = {
+        [LAYER_NO_MLP] = "W_down is 0, so the MLP adds nothing: attention and its sum are what is tried",
+        [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried",
+        [LAYER_SHARP] = "a few keys have nearly all the weight",
+        [LAYER_LARGE] = "x is a thousand times as large as usual",
+        [LAYER_SMALL] = "x is a millionth of what is usual"};
+    if (item->value[AT_MANNER] & RANKS_GONE)
+        return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
+               "it";
+    if (item->value[AT_MANNER] & RANKS_REVERSED) return "rank r is on device ranks - 1 - r";
+    return item->part == PART_RING ? attention_purpose(item) : of_layers[item->distribution];
+}
+
+static void cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    if (item->part == PART_RING) {
+        attention_cost(item, cost);
+        return;
+    }
+    const double rows = (double)item->value[AT_ROWS], width = (double)item->value[AT_WIDTH];
+    const double all = (double)(item->value[AT_LAYER_HEADS] * item->value[AT_LAYER_DIM]);
+    const double keys = (double)item->value[AT_POSITION] + 1.0, inner = (double)item->value[AT_INNER];
+    const double weights = 4.0 * all * width + 3.0 * inner * width;
+    *cost = (struct lesson_cost){.flop = 2.0 * rows * (weights + 2.0 * keys * all),
+                                 .min_bytes = 4.0 * (weights + rows * (2.0 * keys * all + 2.0 * width)),
+                                 .oracle_ops = 8.0 * rows * (weights + 2.0 * keys * all),
+                                 .kernels = 7.0};
+}
+
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    (void)item;
+    return SIZE_MAX;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    const int used = snprintf(text, size, "%lld ranks, ", (long long)item->value[AT_RANKS]);
+    if (item->part == PART_RING) {
+        attention_describe(item, text + used, size - (size_t)used);
+        return;
+    }
+    snprintf(text + used, size - (size_t)used,
+             "%lld rows, width %lld, heads %lld of %lld, inner %lld, position %lld",
+             (long long)item->value[AT_ROWS], (long long)item->value[AT_WIDTH],
+             (long long)item->value[AT_LAYER_HEADS], (long long)item->value[AT_LAYER_DIM],
+             (long long)item->value[AT_INNER], (long long)item->value[AT_POSITION]);
+}
+
+const struct lesson lesson_19_several_gpus = {
+    .number = 19,
+    .topic = "several_gpus",
+    .title = "a layer and a sequence on several GPUs",
+    .part_count = 2,
+    .part = {{"tensor_parallel", 50}, {"ring", 50}},
+    .distributions = DIST_COUNT,
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
+    .guess = guess,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+};

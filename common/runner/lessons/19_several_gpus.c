@@ -1,0 +1,584 @@
+/**
+ * @file 19_several_gpus.c
+ * @brief Lesson 19: from an item to the ranks of `several_gpus.h`: who gets which part of which buffer, and back.
+ *
+ * One rank works in the case's own buffers. For more, each has memory of its own on its device, made for the call (on GPUs kept for
+ * the next one where time is measured).
+ */
+#include "protocol/ranks_items.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "several_gpus.h"
+#include "runner/runner.h"
+#include "runner/simt_only.h"
+
+enum { SLICES = 6, WORKSPACE = SLICES };
+#undef cudaMalloc /* the software device's headers name allocations by it */
+
+/* The software device is as many devices as a case may have ranks; each reads how many when the program begins. */
+__attribute__((constructor(101))) static void ask_for_devices(void)
+{
+    setenv("SIMT_DEVICES", "8", 1);
+}
+
+#ifdef WARPWISE_WITHOUT_NCCL
+const char *lesson_lacks(void)
+{
+    return "NCCL was not found when this course was configured: install it (libnccl-dev) and configure anew";
+}
+#endif
+
+/** What a rank has of a buffer: so many floats of each of `outer` rows, which hold `ranks` times as many. */
+struct slice {
+    const char *name;
+    int buffer;
+    size_t outer, count;
+    enum { GIVEN_TO_READ, GIVEN_TO_CHANGE, RESULT } role;
+};
+
+/** What a call works with. */
+struct scene {
+    const struct wire_case *item;
+    void *const *buffers;
+    int ranks; /* as many as there are devices for */
+    int ring;
+    struct slice slice[SLICES];
+    size_t workspace_bytes;
+    struct gpu_ranks gpus;
+    int rank_at[MOST_GPUS];               /* which rank is at[i] */
+    float *memory[MOST_GPUS][SLICES + 1]; /* of at[i] */
+};
+
+static struct layer_sizes layer_of(const struct wire_case *item)
+{
+    const int64_t *v = item->value;
+    return (struct layer_sizes){(int)v[AT_ROWS],      (int)v[AT_WIDTH], (int)v[AT_LAYER_HEADS],
+                                (int)v[AT_LAYER_DIM], (int)v[AT_INNER], (int)v[AT_POSITION],
+                                (int)v[AT_ROOM]};
+}
+
+static struct ring_sizes ring_of(const struct wire_case *item, int ranks)
+{
+    const int64_t *v = item->value;
+    return (struct ring_sizes){(int)v[AT_HEADS], (int)v[AT_Q_LEN] / ranks, (int)v[AT_HEAD_DIM],
+                               (int)v[AT_CAUSAL], (float)item->real[AT_SCALE]};
+}
+
+/** As many as the item has, or as there are devices for. */
+static int ranks_of(const struct wire_case *item)
+{
+    int devices = 1, ranks = (int)item->value[AT_RANKS];
+    if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 1;
+    while (ranks > devices) ranks /= 2;
+    return ranks;
+}
+
+static int is_simt(void)
+{
+    return simt_promise != NULL;
+}
+
+/* ---- who has what -------------------------------------------------------------------------------------- */
+
+static void slice_layer(struct scene *s)
+{
+    const struct layer_sizes l = layer_of(s->item);
+    const size_t n = (size_t)s->ranks, rows = (size_t)l.rows, width = (size_t)l.width;
+    const size_t own = (size_t)(l.heads / s->ranks) * (size_t)l.head_dim, inner = (size_t)l.inner / n;
+    const struct slice slices[SLICES] = {
+        {"qkv", LAYER_QKV, 3, own * width, GIVEN_TO_READ},
+        {"o", LAYER_O, width, own, GIVEN_TO_READ},
+        {"gate_up", LAYER_GATE_UP, 2, inner * width, GIVEN_TO_READ},
+        {"down", LAYER_DOWN, width, inner, GIVEN_TO_READ},
+        {"cache", LAYER_CACHE, 2 * rows, own * (size_t)l.room, GIVEN_TO_CHANGE},
+        {"x", LAYER_OUT, 1, rows * width, RESULT},
+    };
+    memcpy(s->slice, slices, sizeof slices);
+    s->workspace_bytes = tensor_parallel_workspace_bytes(&l, s->ranks);
+}
+
+static void slice_ring(struct scene *s)
+{
+    const struct ring_sizes r = ring_of(s->item, s->ranks);
+    const size_t heads = (size_t)r.heads, part = (size_t)r.part, elems = part * (size_t)r.head_dim;
+    const struct slice slices[SLICES] = {
+        {"q", ATTENTION_Q, heads, elems, GIVEN_TO_READ}, {"k", ATTENTION_K, heads, elems, GIVEN_TO_READ},
+        {"v", ATTENTION_V, heads, elems, GIVEN_TO_READ}, {"out", ATTENTION_OUT, heads, elems, RESULT},
+        {"lse", ATTENTION_LSE, heads, part, RESULT},
+    };
+    memcpy(s->slice, slices, sizeof slices);
+    s->workspace_bytes = ring_attention_workspace_bytes(&r, s->ranks);
+}
+
+static void *workspace_of(const struct scene *s)
+{
+    return s->buffers[s->ring ? (int)ATTENTION_WORKSPACE : (int)LAYER_WORKSPACE];
+}
+
+/* ---- memory of the ranks ------------------------------------------------------------------------------- */
+
+static float *allocate(const char *name, int rank, size_t bytes)
+{
+    static char names[MOST_GPUS][SLICES + 1][32];
+    static int next[MOST_GPUS];
+    void *memory = NULL;
+    char *text = names[rank][next[rank]++ % (SLICES + 1)];
+    snprintf(text, sizeof names[0][0], "%s of rank %d", name, rank);
+    if (simt_name_next_allocation != NULL) simt_name_next_allocation(text, __FILE__, __LINE__);
+    return bytes > 0 && cudaMalloc(&memory, bytes) == cudaSuccess ? memory : NULL;
+}
+
+/** All of a buffer, in memory of the host. */
+static float *whole(const struct scene *s, const struct slice *slice)
+{
+    const size_t bytes = slice->outer * slice->count * (size_t)s->ranks * sizeof(float);
+    float *host = malloc(bytes);
+    if (host == NULL) abort();
+    cudaMemcpy(host, s->buffers[slice->buffer], bytes, cudaMemcpyDeviceToHost);
+    return host;
+}
+
+/** Shares a buffer out. */
+static void share_out(struct scene *s, int index)
+{
+    enum { KEPT_INPUT = 1 };
+    const struct slice *slice = &s->slice[index];
+    const size_t count = slice->count, row = count * (size_t)s->ranks,
+                 bytes = slice->outer * count * sizeof(float);
+    float *all = whole(s, slice), *part = malloc(bytes);
+    if (part == NULL) abort();
+    for (int i = 0; i < s->ranks; i++) {
+        for (size_t o = 0; o < slice->outer; o++)
+            memcpy(part + o * count, all + o * row + (size_t)s->rank_at[i] * count, count * sizeof(float));
+        cudaSetDevice(i);
+        s->memory[i][index] = allocate(slice->name, s->rank_at[i], bytes);
+        if (s->memory[i][index] == NULL) continue;
+        cudaMemcpy(s->memory[i][index], part, bytes, cudaMemcpyHostToDevice);
+        if (slice->role == GIVEN_TO_READ && simt_device_keep != NULL)
+            simt_device_keep(s->memory[i][index], bytes, KEPT_INPUT);
+    }
+    free(part);
+    free(all);
+}
+
+static void take_memory(struct scene *s)
+{
+    for (int index = 0; index < SLICES && s->ranks > 1; index++)
+        if (s->slice[index].name != NULL) share_out(s, index);
+    for (int i = 0; i < s->ranks && s->ranks > 1; i++) {
+        cudaSetDevice(i);
+        s->memory[i][WORKSPACE] = allocate("workspace", s->rank_at[i], s->workspace_bytes);
+    }
+    for (int index = 0; index < SLICES && s->ranks == 1; index++)
+        if (s->slice[index].name != NULL) s->memory[0][index] = s->buffers[s->slice[index].buffer];
+    if (s->ranks == 1) s->memory[0][WORKSPACE] = workspace_of(s);
+}
+
+static void free_memory(struct scene *s)
+{
+    for (int i = 0; i < s->ranks && s->ranks > 1; i++) {
+        cudaSetDevice(i);
+        for (int index = 0; index <= WORKSPACE; index++) cudaFree(s->memory[i][index]);
+    }
+}
+
+/** Puts the ranks' parts of what they write back together, each behind its stream's work. */
+static void put_together(const struct scene *s)
+{
+    for (int index = 0; index < SLICES && s->ranks > 1; index++) {
+        const struct slice *slice = &s->slice[index];
+        const size_t bytes = slice->count * sizeof(float);
+        for (int i = 0; i < s->ranks && slice->name != NULL && slice->role != GIVEN_TO_READ; i++)
+            for (size_t o = 0; o < slice->outer; o++) {
+                float *to = s->buffers[slice->buffer];
+                to += (o * (size_t)s->ranks + (size_t)s->rank_at[i]) * slice->count;
+                cudaMemcpyAsync(to, s->memory[i][index] + o * slice->count, bytes, cudaMemcpyDefault,
+                                s->gpus.at[i].stream);
+            }
+    }
+}
+
+/* ---- ranks --------------------------------------------------------------------------------------------- */
+
+/** Communicators of so many ranks; 0 if there are none. On GPUs they take seconds to make, and are kept. */
+static int make_comms(int ranks, const int *devices, ncclComm_t *comms)
+{
+    static ncclComm_t kept[MOST_GPUS + 1][2][MOST_GPUS];
+    ncclComm_t *mine = kept[ranks][devices[0] != 0];
+    if (mine[0] != NULL) {
+        memcpy(comms, mine, sizeof kept[0][0]);
+        return 1;
+    }
+    if (ncclCommInitAll(comms, ranks, devices) != ncclSuccess) return 0;
+    if (!is_simt()) memcpy(mine, comms, (size_t)ranks * sizeof *comms);
+    return 1;
+}
+
+/** Communicators and streams; the stream of device 0 is @p stream. */
+static void open_ranks(struct scene *s, cudaStream_t stream)
+{
+    ncclComm_t comms[MOST_GPUS] = {NULL};
+    int devices[MOST_GPUS];
+    const int reversed = (s->item->value[AT_MANNER] & RANKS_REVERSED) != 0;
+    s->gpus = (struct gpu_ranks){.ranks = s->ranks, .count = s->ranks};
+    for (int r = 0; r < s->ranks; r++) devices[r] = reversed ? s->ranks - 1 - r : r;
+    if (!make_comms(s->ranks, devices, comms)) return;
+    for (int r = 0; r < s->ranks; r++) {
+        struct gpu_rank *at = &s->gpus.at[devices[r]];
+        s->rank_at[devices[r]] = r;
+        *at = (struct gpu_rank){.rank = r, .device = devices[r], .comm = comms[r], .stream = stream};
+        cudaSetDevice(devices[r]);
+        if (devices[r] != 0) cudaStreamCreateWithFlags(&at->stream, cudaStreamNonBlocking);
+        cudaStreamCreateWithFlags(&at->transfer, cudaStreamNonBlocking);
+        cudaEventCreateWithFlags(&at->arrived, cudaEventDisableTiming);
+        cudaEventCreateWithFlags(&at->used, cudaEventDisableTiming);
+    }
+}
+
+static void close_ranks(const struct scene *s)
+{
+    for (int i = 0; i < s->ranks; i++) {
+        const struct gpu_rank *at = &s->gpus.at[i];
+        cudaSetDevice(i);
+        const int gone = (s->item->value[AT_MANNER] & RANKS_GONE) && at->rank == s->ranks - 1;
+        if (is_simt() && !gone) ncclCommDestroy(at->comm);
+        if (i != 0) cudaStreamDestroy(at->stream);
+        cudaStreamDestroy(at->transfer);
+        cudaEventDestroy(at->arrived);
+        cudaEventDestroy(at->used);
+    }
+}
+
+/** The rank dies: its communicator is aborted, and nobody calls for it. */
+static void lose_last_rank(struct scene *s)
+{
+    struct gpu_ranks *gpus = &s->gpus;
+    for (int i = 0; i < gpus->count; i++) {
+        if (gpus->at[i].rank != s->ranks - 1) continue;
+        ncclCommAbort(gpus->at[i].comm);
+        memmove(&gpus->at[i], &gpus->at[i + 1], (size_t)(gpus->count - 1 - i) * sizeof gpus->at[0]);
+        break;
+    }
+    gpus->count--;
+}
+
+/** The work of all streams comes after that of the given one, or the other way round. */
+static void order_streams(const struct scene *s, int before)
+{
+    const struct gpu_rank *first = &s->gpus.at[0];
+    cudaSetDevice(0);
+    if (before) cudaEventRecord(first->used, first->stream);
+    for (int i = 1; i < s->ranks; i++) {
+        const struct gpu_rank *at = &s->gpus.at[i];
+        cudaSetDevice(i);
+        if (!before) cudaEventRecord(at->arrived, at->stream);
+        if (before) cudaStreamWaitEvent(at->stream, first->used, 0);
+        if (!before) cudaStreamWaitEvent(first->stream, at->arrived, 0);
+    }
+    cudaSetDevice(0);
+}
+
+/* ---- mistakes ------------------------------------------------------------------------------------------ */
+
+static void *beside(const void *pointer, size_t bytes)
+{
+    return (char *)(uintptr_t)pointer + bytes;
+}
+
+static void spoil_ranks(int mistake, struct gpu_ranks *gpus)
+{
+    struct gpu_rank *last = &gpus->at[gpus->count - 1];
+    if (mistake == RANK_NEGATIVE) last->rank = -1;
+    if (mistake == NULL_COMM) last->comm = NULL;
+    if (mistake == NULL_TRANSFER) last->transfer = NULL;
+    if (mistake == NULL_ARRIVED) last->arrived = NULL;
+    if (mistake == NULL_USED) last->used = NULL;
+    if (mistake == THREE_RANKS) gpus->ranks = 3;
+    if (mistake == NO_COUNT) gpus->count = 0;
+    if (mistake == COUNT_ABOVE_RANKS) gpus->count = gpus->ranks + 1;
+}
+
+static void spoil_layer(int mistake, int ranks, struct layer_sizes *l)
+{
+    if (mistake == ROWS_ZERO || mistake == NULL_X_AND_ROWS_ZERO) l->rows = 0;
+    if (mistake == ROWS_70000) l->rows = 70000;
+    if (mistake == WIDTH_6) l->width = 6;
+    if (mistake == WIDTH_ZERO) l->width = 0;
+    if (mistake == HEADS_UNEVEN) l->heads = ranks - 1;
+    if (mistake == HEADS_ZERO) l->heads = 0;
+    if (mistake == DIM_132) l->head_dim = 132;
+    if (mistake == DIM_6) l->head_dim = 6;
+    if (mistake == INNER_UNEVEN) l->inner = 4 * ranks - 4;
+    if (mistake == POSITION_NEGATIVE) l->position = -1;
+    if (mistake == POSITION_FULL) l->position = l->room;
+    if (mistake == X_TOO_LARGE) l->rows = 65535, l->width = 1 << 16;
+}
+
+static void spoil_shard(int mistake, struct layer_shard *s)
+{
+    if (mistake == NULL_QKV) s->qkv = NULL;
+    if (mistake == NULL_O) s->o = NULL;
+    if (mistake == NULL_GATE_UP) s->gate_up = NULL;
+    if (mistake == NULL_DOWN) s->down = NULL;
+    if (mistake == NULL_CACHE) s->cache = NULL;
+    if (mistake == NULL_X || mistake == NULL_X_AND_ROWS_ZERO) s->x = NULL;
+    if (mistake == MISALIGNED_QKV) s->qkv = beside(s->qkv, 8);
+    if (mistake == MISALIGNED_O) s->o = beside(s->o, 4);
+    if (mistake == MISALIGNED_GATE_UP) s->gate_up = beside(s->gate_up, 8);
+    if (mistake == MISALIGNED_DOWN) s->down = beside(s->down, 12);
+    if (mistake == MISALIGNED_CACHE) s->cache = beside(s->cache, 8);
+    if (mistake == MISALIGNED_X) s->x = beside(s->x, 8);
+    if (mistake == NULL_WORKSPACE) s->workspace = NULL;
+    if (mistake == SHORT_WORKSPACE) s->workspace_bytes -= 1;
+    if (mistake == MISALIGNED_WORKSPACE) s->workspace = beside(s->workspace, 8);
+}
+
+static void spoil_ring(int mistake, struct ring_sizes *r)
+{
+    if (mistake == CAUSAL_2) r->causal = 2;
+    if (mistake == SCALE_NAN) r->scale = NAN;
+    if (mistake == RING_HEADS_ZERO) r->heads = 0;
+    if (mistake == PART_ZERO) r->part = 0;
+    if (mistake == PART_TOO_LONG) r->part = 1 << 26, r->heads = 64;
+    if (mistake == RING_DIM_132) r->head_dim = 132;
+    if (mistake == RING_DIM_6) r->head_dim = 6;
+}
+
+static void spoil_part(int mistake, struct ring_part *p)
+{
+    if (mistake == NULL_Q) p->q = NULL;
+    if (mistake == NULL_K) p->k = NULL;
+    if (mistake == NULL_V) p->v = NULL;
+    if (mistake == NULL_OUT) p->out = NULL;
+    if (mistake == NULL_LSE) p->lse = NULL;
+    if (mistake == MISALIGNED_Q) p->q = beside(p->q, 8);
+    if (mistake == MISALIGNED_K) p->k = beside(p->k, 8);
+    if (mistake == MISALIGNED_V) p->v = beside(p->v, 4);
+    if (mistake == MISALIGNED_OUT) p->out = beside(p->out, 8);
+    if (mistake == MISALIGNED_LSE) p->lse = beside(p->lse, 8);
+    if (mistake == NULL_WORKSPACE) p->workspace = NULL;
+    if (mistake == SHORT_WORKSPACE) p->workspace_bytes -= 1;
+    if (mistake == MISALIGNED_WORKSPACE) p->workspace = beside(p->workspace, 8);
+}
+
+/* ---- the calls ----------------------------------------------------------------------------------------- */
+
+static size_t most_workspace(const struct scene *s)
+{
+    const struct wire_buffer *buffer =
+        &s->item->buffer[s->ring ? (int)ATTENTION_WORKSPACE : (int)LAYER_WORKSPACE];
+    return s->ranks == 1 && buffer->bytes < s->workspace_bytes ? buffer->bytes : s->workspace_bytes;
+}
+
+static enum kernel_status call_layer(const struct scene *s)
+{
+    const int mistake = (int)s->item->value[AT_MISTAKE];
+    struct layer_sizes sizes = layer_of(s->item);
+    struct layer_shards shards = {{{0}}};
+    struct gpu_ranks gpus = s->gpus;
+    for (int i = 0, from = 0; i < gpus.count; i++, from++) {
+        while (s->rank_at[from] != gpus.at[i].rank) from++; /* not that of a rank that has died */
+        float *const *m = s->memory[from];
+        shards.at[i] =
+            (struct layer_shard){m[0], m[1], m[2], m[3], m[4], m[5], m[WORKSPACE], most_workspace(s)};
+    }
+    spoil_shard(mistake, &shards.at[gpus.count - 1]);
+    spoil_layer(mistake, s->ranks, &sizes);
+    spoil_ranks(mistake, &gpus);
+    return tensor_parallel_step(mistake == NULL_RANKS ? NULL : &gpus, mistake == NULL_SIZES ? NULL : &sizes,
+                                mistake == NULL_SHARDS ? NULL : &shards);
+}
+
+static enum kernel_status call_ring(const struct scene *s)
+{
+    const int mistake = (int)s->item->value[AT_MISTAKE];
+    struct ring_sizes sizes = ring_of(s->item, s->ranks);
+    struct ring_parts parts = {{{0}}};
+    struct gpu_ranks gpus = s->gpus;
+    for (int i = 0, from = 0; i < gpus.count; i++, from++) {
+        while (s->rank_at[from] != gpus.at[i].rank) from++;
+        float *const *m = s->memory[from];
+        parts.at[i] = (struct ring_part){m[0], m[1], m[2], m[3], m[4], m[WORKSPACE], most_workspace(s)};
+    }
+    spoil_part(mistake, &parts.at[gpus.count - 1]);
+    spoil_ring(mistake, &sizes);
+    spoil_ranks(mistake, &gpus);
+    return ring_attention(mistake == NULL_RANKS ? NULL : &gpus, mistake == NULL_SIZES ? NULL : &sizes,
+                          mistake == NULL_SHARDS ? NULL : &parts);
+}
+
+/* ---- before and after ---------------------------------------------------------------------------------- */
+
+/** What a rank has sent so far, in floats; 0 where nobody counts. */
+static int64_t floats_sent_by(int device)
+{
+    unsigned long long sent = 0, received = 0;
+    if (simt_collective_bytes != NULL) simt_collective_bytes(device, &sent, &received);
+    return (int64_t)(sent / sizeof(float));
+}
+
+/** Into the report: what each rank has sent in this call. Where nobody counts it is what it has to be. */
+static void report_sent(const struct scene *s, const int64_t *before)
+{
+    int32_t report[MOST_GPUS];
+    const int ranks = (int)s->item->value[AT_RANKS];
+    const int64_t *v = s->item->value;
+    for (int r = 0; r < ranks; r++)
+        report[r] = (int32_t)(s->ring ? ring_floats_sent(v, ranks) : layer_floats_sent(v, ranks));
+    for (int i = 0; i < s->ranks && is_simt(); i++)
+        report[s->rank_at[i]] = (int32_t)(floats_sent_by(i) - before[i]);
+    cudaMemcpy(s->buffers[s->ring ? (int)RING_SENT : (int)LAYER_SENT], report, (size_t)ranks * sizeof *report,
+               cudaMemcpyHostToDevice);
+}
+
+/** Each rank's x before the layer. */
+static void bring_x(const struct scene *s)
+{
+    const size_t bytes = s->slice[5].count * sizeof(float);
+    for (int i = 0; i < s->ranks; i++)
+        cudaMemcpyAsync(s->memory[i][5], s->buffers[LAYER_X], bytes, cudaMemcpyDefault, s->gpus.at[i].stream);
+}
+
+/** Ranks that there are no devices for would have had the same x. */
+static void repeat_x(const struct scene *s)
+{
+    const size_t count = s->slice[5].count;
+    float *out = s->buffers[LAYER_OUT];
+    for (int64_t r = s->ranks; r < s->item->value[AT_RANKS]; r++)
+        cudaMemcpyAsync(out + (size_t)r * count, out, count * sizeof(float), cudaMemcpyDefault,
+                        s->gpus.at[0].stream);
+}
+
+/** Groups that the entry point has left open would be its caller's. */
+static void close_groups(void)
+{
+    for (int i = 0; i < 8 && is_simt() && ncclGroupEnd() != ncclInvalidUsage; i++) continue;
+}
+
+/** On GPUs a scene stays for the next call of the case, which may be timed. */
+static int is_kept(const struct scene *s, const struct wire_case *item, void *const *buffers)
+{
+    static void *of[WIRE_BUFFERS];
+    static int64_t value[WIRE_VALUES];
+    const int same = s->item != NULL && memcmp(of, buffers, sizeof of) == 0 &&
+                     memcmp(value, item->value, sizeof value) == 0;
+    memcpy(of, buffers, sizeof of);
+    memcpy(value, item->value, sizeof value);
+    return same;
+}
+
+static void close_scene(struct scene *s)
+{
+    if (s->item == NULL) return;
+    free_memory(s);
+    close_ranks(s);
+    cudaSetDevice(0);
+    *s = (struct scene){.item = NULL};
+}
+
+/** 0 if there are no ranks. */
+static int open_scene(struct scene *s, const struct wire_case *item, void *const *buffers,
+                      cudaStream_t stream)
+{
+    static struct wire_case copy; /* what a kept scene is about */
+    const int kept = item->value[AT_MANNER] & RANKS_KEPT && !is_simt() && is_kept(s, item, buffers);
+    if (!kept) close_scene(s);
+    copy = *item;
+    s->item = &copy;
+    s->buffers = buffers;
+    if (!kept) {
+        s->ring = item->part == PART_RING;
+        s->ranks = ranks_of(item);
+        if (s->ring)
+            slice_ring(s);
+        else
+            slice_layer(s);
+        open_ranks(s, stream);
+        take_memory(s);
+    }
+    s->gpus.at[0].stream = stream;
+    return s->gpus.at[0].comm != NULL;
+}
+
+enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
+{
+    static struct scene scene;
+    int64_t before[MOST_GPUS];
+    marshalling_may_look(1);
+    const int opened = open_scene(&scene, item, buffers, stream);
+    const int gone = (item->value[AT_MANNER] & RANKS_GONE) != 0,
+              right = item->value[AT_MISTAKE] == RANKS_RIGHT;
+    if (!opened) {
+        marshalling_may_look(0);
+        return KERNEL_CUDA_ERROR;
+    }
+    order_streams(&scene, 1);
+    if (!scene.ring && right) bring_x(&scene);
+    for (int i = 0; i < scene.ranks; i++) before[i] = floats_sent_by(i);
+    const struct gpu_ranks all = scene.gpus;
+    if (gone) lose_last_rank(&scene);
+    cudaSetDevice(0);
+    marshalling_may_look(0);
+    for (int i = 1; i < scene.gpus.count; i++) entry_point_is_given_also(scene.gpus.at[i].stream);
+    const enum kernel_status status = scene.ring ? call_ring(&scene) : call_layer(&scene);
+    marshalling_may_look(1);
+    close_groups();
+    scene.gpus = all;
+    if (status == KERNEL_OK) {
+        put_together(&scene);
+        if (!scene.ring) repeat_x(&scene);
+        report_sent(&scene, before);
+        order_streams(&scene, 0);
+    }
+    cudaSetDevice(0);
+    if (is_simt() || status != KERNEL_OK) close_scene(&scene);
+    marshalling_may_look(0);
+    return status;
+}
+
+size_t lesson_workspace_bytes(const struct wire_case *item)
+{
+    const struct layer_sizes layer = layer_of(item);
+    const struct ring_sizes ring = ring_of(item, ranks_of(item));
+    return item->part == PART_RING ? ring_attention_workspace_bytes(&ring, ranks_of(item))
+                                   : tensor_parallel_workspace_bytes(&layer, ranks_of(item));
+}
+
+/** What NCCL puts off until the first call of each kind it does now: once the runner is locked it would be refused sockets. */
+void lesson_warm_up(void)
+{
+    int devices = 1, list[MOST_GPUS];
+    if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 1;
+    for (int ranks = 1; ranks <= devices && ranks <= MOST_GPUS; ranks *= 2)
+        for (int reversed = 0; reversed < (ranks > 1 ? 2 : 1); reversed++) {
+            ncclComm_t comms[MOST_GPUS] = {NULL};
+            float *memory[MOST_GPUS] = {NULL};
+            for (int r = 0; r < ranks; r++) list[r] = reversed ? ranks - 1 - r : r;
+            if (!make_comms(ranks, list, comms)) return;
+            for (int r = 0; r < ranks; r++) {
+                cudaSetDevice(list[r]);
+                cudaMalloc((void **)&memory[r], 4 * sizeof(float));
+                cudaMemset(memory[r], 0, 4 * sizeof(float));
+            }
+            ncclGroupStart();
+            for (int r = 0; r < ranks; r++)
+                ncclAllReduce(memory[r], memory[r], 1, ncclFloat, ncclSum, comms[r], NULL);
+            ncclGroupEnd();
+            ncclGroupStart();
+            for (int r = 0; r < ranks && ranks > 1; r++) {
+                ncclSend(memory[r], 1, ncclFloat, (r + 1) % ranks, comms[r], NULL);
+                ncclRecv(memory[r] + 1, 1, ncclFloat, (r + ranks - 1) % ranks, comms[r], NULL);
+            }
+            ncclGroupEnd();
+            for (int r = 0; r < ranks; r++) {
+                cudaSetDevice(list[r]);
+                cudaDeviceSynchronize();
+                cudaFree(memory[r]);
+            }
+        }
+    cudaSetDevice(0);
+}
