@@ -58,13 +58,29 @@ def solution(lesson):
     return ROOT / "solutions" / lesson / (lesson[3:] + ".cu")
 
 
+def given_header(lesson, name):
+    """The file of a given header; None for the lesson's own interface and for what is not of the course."""
+    places = [ROOT / "lessons" / lesson / name, ROOT / "common" / "contracts" / name]
+    return next((place for place in places if place.exists() and place.stem != lesson[3:]), None)
+
+
 def whole_text(lesson):
-    """A solution with the given headers that it includes in their places: a mistake may be in them, too."""
+    """A solution with the given headers that it includes in their places: a mistake may be in them, too.
+
+    Each is written out where it is first included, also by another header: its guard leaves a second copy out."""
+    include = re.compile(r'^#include "([a-z0-9_]+\.h)"', re.M)
+    text = solution(lesson).read_text()
+    own, there = set(include.findall(text)), set()
+
     def content(line):
-        places = [ROOT / "lessons" / lesson / line.group(1), ROOT / "common" / "contracts" / line.group(1)]
-        given = [place for place in places if place.exists() and place.stem != lesson[3:]]
-        return given[0].read_text() if given else line.group(0)
-    return re.sub(r'^#include "([a-z0-9_]+\.h)"', content, solution(lesson).read_text(), flags=re.M)
+        name, place = line.group(1), given_header(lesson, line.group(1))
+        if place is None or name not in own:
+            return line.group(0)
+        if name in there:
+            return ""
+        there.add(name)
+        return include.sub(content, place.read_text())
+    return include.sub(content, text)
 
 
 def name_of(old, new, occurrence):
@@ -276,31 +292,44 @@ def at_most(count):
     return f"{300.0 / count[KILLED]:.1f}%" if count[KILLED] and not count[SURVIVED] else "-"
 
 
+COLUMNS = (BROKEN, SAME, KILLED, "equivalent", "allowed", "beyond", SURVIVED)  # of the table, before the score
+BEGIN, END = "<!-- mutation table -->\n", "<!-- end -->\n"
+
+
+def rows_there(page):
+    """What the table in page says of each lesson: lessons that were judged elsewhere keep their rows."""
+    rows = {}
+    for line in pathlib.Path(page).read_text().split(BEGIN)[1].split(END)[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("| ").split("|")]
+        if re.match(r"\d\d_", cells[0]):
+            rows[cells[0]] = collections.Counter(dict(zip(COLUMNS, map(int, cells[2:9]))))
+    return rows
+
+
 def do_table(options):
     rows = ["| lesson | mutants judged | do not build | the same program | killed | equivalent | allowed | beyond | "
             "survive | score | missed, at most |", "|---|---|---|---|---|---|---|---|---|---|---|"]
-    total = collections.Counter()
+    total, there = collections.Counter(), rows_there(options.out) if options.out else {}
     for lesson in lessons(options.lessons):
         kept, count = kept_lines(lesson), collections.Counter()
         for row in current(options.build, lesson):
             reason = reason_for(kept, row) if row["verdict"] == SURVIVED else None
             count[reason or row["verdict"]] += 1
+        count = count or there.get(lesson, count)
         judged = sum(count.values())
         if judged == 0:
             continue
         total += count
         decided = count[KILLED] + count[SURVIVED]
         score = f"{100.0 * count[KILLED] / decided:.1f}%" if decided else "-"
-        rows.append(f"| {lesson} | {judged} | {count[BROKEN]} | {count[SAME]} | {count[KILLED]} | {count['equivalent']} | "
-                    f"{count['allowed']} | {count['beyond']} | {count[SURVIVED]} | {score} | {at_most(count)} |")
-    rows.append(f"| all | {sum(total.values())} | {total[BROKEN]} | {total[SAME]} | {total[KILLED]} | {total['equivalent']} | "
-                f"{total['allowed']} | {total['beyond']} | {total[SURVIVED]} | | |")
+        numbers = " | ".join(str(count[column]) for column in COLUMNS)
+        rows.append(f"| {lesson} | {judged} | {numbers} | {score} | {at_most(count)} |")
+    rows.append(f"| all | {sum(total.values())} | " + " | ".join(str(total[column]) for column in COLUMNS) + " | | |")
     text = "\n".join(rows) + "\n"
     if options.out:
         page = pathlib.Path(options.out)
-        begin, end = "<!-- mutation table -->\n", "<!-- end -->\n"
-        before, rest = page.read_text().split(begin)
-        page.write_text(before + begin + text + end + rest.split(end)[1])
+        before, rest = page.read_text().split(BEGIN)
+        page.write_text(before + BEGIN + text + END + rest.split(END)[1])
     else:
         print(text, end="")
 
