@@ -42,11 +42,13 @@ struct tile_sizes {
         BLOCKS = BLOCKS_,       // of an SM at a time
         THREADS = (PRODUCERS + CONSUMERS) * WARPGROUP,
         PRODUCER_REGISTERS = 24,
-        CONSUMER_REGISTERS = 240,             // 128 * 24 + 256 * 240 are fewer than an SM's 65,536
-        TILE_Q = CONSUMERS * GROUP_ROWS,      // queries of a tile
-        SCORES = TILE_KV / 2,                 // sums of S in a thread: 64 rows, 128 threads
-        WEIGHTS = SCORES * ELEMENT_BYTES / 4, // registers of P in a thread
-        SUMS = HEAD_DIM / 2,                  // sums of O in a thread
+        CONSUMER_REGISTERS = 240, // 128 * 24 + 256 * 240 are fewer than an SM's 65,536
+        IN_TURN =
+            CONSUMERS > 1 && ELEMENT_BYTES == 2, // consumers multiply in turn; products of E4M3 are short
+        TILE_Q = CONSUMERS * GROUP_ROWS,         // queries of a tile
+        SCORES = TILE_KV / 2,                    // sums of S in a thread: 64 rows, 128 threads
+        WEIGHTS = SCORES * ELEMENT_BYTES / 4,    // registers of P in a thread
+        SUMS = HEAD_DIM / 2,                     // sums of O in a thread
         COLUMN_BLOCKS = HEAD_DIM * ELEMENT_BYTES / ROW_BYTES,
         OUT_BLOCKS = HEAD_DIM / BLOCK_COLUMNS,
         ROW_STEPS = HEAD_DIM * ELEMENT_BYTES / MMA_BYTES, // wgmmas along a row of Q and K
@@ -147,11 +149,13 @@ __device__ inline int swizzled(int row, int byte)
 
 /** @brief A tile of queries, and the tiles of keys that it needs. */
 struct query_tile {
-    int bh;    /**< batch * heads + head */
-    int kv_bh; /**< batch * kv_heads + K/V head that this head reads */
-    int first; /**< first query of the tile */
-    int count; /**< tiles of keys that some query of it sees; they are taken from the last one down */
-    int whole; /**< of those, the ones that every query of it sees whole: tiles 0 to whole - 1 */
+    int bh;        /**< batch * heads + head */
+    int kv_bh;     /**< batch * kv_heads + K/V head that this head reads */
+    int first;     /**< first query of the tile */
+    int count;     /**< tiles of keys that some query of it sees; they are taken from the last one down */
+    int whole;     /**< of those, the ones that every query of it sees whole: tiles 0 to whole - 1 */
+    float q_scale; /**< of E4M3: of the queries; otherwise not set, and so is the next one */
+    const float *k_scales; /**< of each tile of keys of its K/V head */
 };
 
 /**
@@ -171,6 +175,10 @@ __device__ inline struct query_tile find_query_tile(const struct attention &p, i
     int last = min(tile.first + SIZE::TILE_Q, p.args.q_len) - 1;
     tile.count = divide_up(keys_seen(p.args, last), SIZE::TILE_KV);
     tile.whole = keys_seen(p.args, tile.first) / SIZE::TILE_KV;
+    if (SIZE::ELEMENT_BYTES == 1) {
+        tile.q_scale = p.q_scales[tile.bh * p.query_tiles + tile.first / SIZE::TILE_Q];
+        tile.k_scales = p.k_scales + tile.kv_bh * divide_up(p.args.kv_len, SIZE::TILE_KV);
+    }
     return tile;
 }
 

@@ -138,13 +138,9 @@ template <typename SIZE> inline void find_scales(struct attention *p)
 }
 
 /** @brief The scales of this tile of queries and of tile @p i of keys together; asked for before the products, for it takes a while. */
-template <typename SIZE>
-__device__ inline float tile_scales(const struct attention &p, struct query_tile tile, int i)
+template <typename SIZE> __device__ inline float tile_scales(struct query_tile tile, int i)
 {
-    if (SIZE::ELEMENT_BYTES != 1) return 1.0f;
-    int tiles = divide_up(p.args.kv_len, SIZE::TILE_KV);
-    return p.q_scales[tile.bh * p.query_tiles + tile.first / SIZE::TILE_Q] *
-           p.k_scales[tile.kv_bh * tiles + i];
+    return SIZE::ELEMENT_BYTES == 1 ? tile.q_scale * tile.k_scales[i] : 1.0f;
 }
 
 /** @brief What products are multiplied with, without a sign; @p scales of the tile. Not 0, for a masked product is -infinity. */

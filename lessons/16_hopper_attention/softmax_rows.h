@@ -69,6 +69,19 @@ template <int SCORES> __device__ inline void mask_scores(float (&s)[SCORES], con
         if (key + i / 4 * 8 + i % 2 >= seen[i / 2 % 2]) s[i] = -INFINITY;
 }
 
+/** @brief The largest of row @p h. Four are looked for at a time: a maximum waits for the one before it. */
+template <int SCORES> __device__ inline float row_largest(const float (&s)[SCORES], int h)
+{
+    float each[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) each[j] = s[j / 2 * 4 + 2 * h + j % 2];
+#pragma unroll
+    for (int i = 8; i < SCORES; i += 8)
+#pragma unroll
+        for (int j = 0; j < 4; j++) each[j] = fmaxf(each[j], s[i + j / 2 * 4 + 2 * h + j % 2]);
+    return row_max(fmaxf(fmaxf(each[0], each[1]), fmaxf(each[2], each[3])));
+}
+
 /**
  * @brief One step of online softmax: products become weights, exp2(scale * product - m), and are added to l. It does not touch
  *        the sums of O, to which a product may still be adding.
@@ -85,19 +98,15 @@ __device__ inline int weigh_scores(float (&s)[SCORES], struct row_state<SUMS> *r
                                    float correction[2])
 {
     int rises = 0, far_away = 0;
-    float shift[2];
+    float shift[2], l[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        float largest = -INFINITY, before = rows->m[h];
-#pragma unroll
-        for (int i = 0; i < SCORES; i += 4) largest = fmaxf(largest, fmaxf(s[i + 2 * h], s[i + 2 * h + 1]));
         // Each row by itself: what one row sees must not change how another one is rounded.
-        largest = row_max(largest) * scale;
+        float largest = row_largest<SCORES>(s, h) * scale, before = rows->m[h];
         float lower = HEADROOM > 0 && fabsf(largest) < FAR_AWAY ? largest - HEADROOM : largest;
         rows->m[h] = largest > before + SLACK ? lower : before;
         shift[h] = shift_of(rows->m[h]);
         correction[h] = rows->m[h] == before ? 1.0f : exp2_fast(before - shift[h]);
-        rows->l[h] *= correction[h];
         rises |= rows->m[h] != before;
         far_away |= fabsf(shift[h]) > FAR_AWAY;
     }
@@ -115,8 +124,10 @@ __device__ inline int weigh_scores(float (&s)[SCORES], struct row_state<SUMS> *r
 #pragma unroll
     for (int i = 0; i < SCORES; i++) {
         s[i] = exp2_fast(s[i]);
-        rows->l[i / 2 % 2] += s[i];
+        l[i % 4] += s[i];
     }
+#pragma unroll
+    for (int h = 0; h < 2; h++) rows->l[h] = rows->l[h] * correction[h] + (l[2 * h] + l[2 * h + 1]);
     return __any_sync(ALL_LANES, rises);
 }
 

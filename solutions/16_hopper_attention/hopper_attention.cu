@@ -277,7 +277,7 @@ __device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struc
     int seen[2] = {keys_seen(p.args, min(query, last)) - key, keys_seen(p.args, min(query + 8, last)) - key};
     int fewest = keys_seen(p.args, min(tile.first + group * GROUP_ROWS, last)) - key;
     int end = min(p.args.kv_len - key, (int)SIZE::TILE_KV); // past it are zeros
-    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(p, tile, i);
+    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(tile, i);
     uint32_t weights[SIZE::WEIGHTS];
     find_scores<T, SIZE>(scores, p, s, ring, i, tile.kv_bh);
     if (MASKED) mask_scores(scores, seen);
@@ -299,7 +299,7 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
                                  const struct shared_memory &s, struct query_tile tile, struct ring *ring)
 {
     // [student: add_whole]
-    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(p, tile, tile.whole - 1);
+    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(tile, tile.whole - 1);
     uint32_t weights[SIZE::WEIGHTS];
     find_scores<T, SIZE>(scores, p, s, ring, tile.whole - 1, tile.kv_bh);
     if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction))
@@ -308,7 +308,7 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
     for (int i = tile.whole - 2; i >= 0; i--) {
         struct ring before = *ring; // where V of the tile before is
         advance<SIZE::STAGES>(ring);
-        scales = tile_scales<SIZE>(p, tile, i);
+        scales = tile_scales<SIZE>(tile, i);
         mbarrier_wait(&s.k.full[ring->stage], ring->parity);
         wait_for_turn<SIZE>();
         wgmma_fence();
@@ -419,7 +419,7 @@ template <typename SIZE> __device__ inline void wait_for_turn(void)
 {
     // [student: wait_for_turn]
     int group = consumer<SIZE>();
-    if (SIZE::CONSUMERS > 1) named_barrier(TURN_BARRIER + group, 2 * WARPGROUP);
+    if (SIZE::IN_TURN) named_barrier(TURN_BARRIER + group, 2 * WARPGROUP);
     // [/student]
 }
 
@@ -428,7 +428,7 @@ template <typename SIZE> __device__ inline void pass_turn(void)
 {
     // [student: pass_turn]
     int next = (consumer<SIZE>() + 1) % SIZE::CONSUMERS;
-    if (SIZE::CONSUMERS > 1) named_barrier_arrive(TURN_BARRIER + next, 2 * WARPGROUP);
+    if (SIZE::IN_TURN) named_barrier_arrive(TURN_BARRIER + next, 2 * WARPGROUP);
     // [/student]
 }
 
@@ -562,11 +562,10 @@ __device__ inline void rotate(float x[4], const struct rotation &rotation)
         if (rotation.signs[lane / 8] >> (lane % 8 * 4 + i) & 1) x[i] = -x[i];
     float a = x[0] + x[1], b = x[0] - x[1], c = x[2] + x[3], d = x[2] - x[3];
     x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
-    for (int distance = 1; distance < 32; distance *= 2)
-        for (int i = 0; i < 4; i++) {
-            float other = __shfl_xor_sync(ALL_LANES, x[i], distance);
-            x[i] = lane & distance ? other - x[i] : x[i] + other;
-        }
+    for (int distance = 1; distance < 32; distance *= 2) {
+        float sign = lane & distance ? -1.0f : 1.0f; // the upper lane of a pair has the difference
+        for (int i = 0; i < 4; i++) x[i] = fmaf(sign, x[i], __shfl_xor_sync(ALL_LANES, x[i], distance));
+    }
     // [/student]
 }
 
@@ -596,6 +595,7 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
     float scale = 0.0f;
     for (int i = 0; i < tiles; i++) scale = fmaxf(scale, tile_scales[head * tiles + i]);
     if (tile == 0 && threadIdx.x == 0) scales[head] = scale;
+    float inverse = 1.0f / scale; // exact: a power of two
     int column = (int)threadIdx.x % PAIRS * 2, first = tile * E4M3_ROWS;
     for (int word = (int)threadIdx.x / PAIRS; word < WORDS; word += QUANTISE_THREADS / PAIRS) {
         float low[4], high[4];
@@ -603,7 +603,7 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
             int row = first + key_at(4 * word + i);
             uint32_t pair = 0;
             if (row < rows) pair = *(const uint32_t *)&v[((size_t)head * rows + row) * E4M3_COLUMNS + column];
-            low[i] = unpack_element<T>(pair, 0) / scale, high[i] = unpack_element<T>(pair, 1) / scale;
+            low[i] = unpack_element<T>(pair, 0) * inverse, high[i] = unpack_element<T>(pair, 1) * inverse;
         }
         transposed[column][word] = e4m3_word(low), transposed[column + 1][word] = e4m3_word(high);
     }

@@ -9,7 +9,8 @@ import warpwise
 
 torch = pytest.importorskip("torch")
 arrays = warpwise.interface.arrays
-GPU_LIBRARY = pathlib.Path(warpwise.__file__).parent / "lib" / "libwarpwise_gpu.so"
+LIBRARIES = pathlib.Path(warpwise.__file__).parent / "lib"
+GPU_LIBRARY, SIMT_LIBRARY = LIBRARIES / "libwarpwise_gpu.so", LIBRARIES / "libwarpwise_simt.so"
 DEVICE = "cuda" if torch.cuda.is_available() and GPU_LIBRARY.exists() else "cpu"
 DTYPES = ["float32", "float16", "bfloat16"]
 
@@ -242,5 +243,6 @@ def test_plans_are_not_mixed_up(random):
         for (causal, scale), expected in wanted.items():
             out = warpwise.flash_attention(q, k, v, causal, scale)
             assert_within(*doubles(out), expected.out, expected.out_bound)
-    by_numpy = warpwise.flash_attention(*(x.cpu().numpy() for x in (q, k, v)))
-    assert_within(by_numpy, wanted[False, None].out, wanted[False, None].out_bound)
+    if SIMT_LIBRARY.exists():
+        by_numpy = warpwise.flash_attention(*(x.cpu().numpy() for x in (q, k, v)))
+        assert_within(by_numpy, wanted[False, None].out, wanted[False, None].out_bound)

@@ -646,7 +646,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
     snprintf(text, size,
-             "%d steps, up to %d rows, %d requests, %d layers, hidden %d, heads %d/%d of %d, block %d",
+             "%d steps, up to %d rows, %d requests, %d layers, hidden %d, heads %d/%d of %d, block %d, f16 "
+             "weights",
              p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
              c->block_size);
 }
