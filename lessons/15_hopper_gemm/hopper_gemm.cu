@@ -199,7 +199,7 @@ __device__ inline void copy_tiles(const struct product &p, const struct shared_m
     // [/student]
 }
 
-/** Two neighbours along k per thread, so that the tile has its rows along k; zeros for what is not there. */
+/** Two neighbours along k per thread, rows of the tile along k. From @p matrix on there are @p lines lines, @p depth of k; then zeros. */
 template <int LINES>
 __device__ inline void copy_lines(char *tile, const void *matrix, int mn_major, int ld, int lines, int depth)
 {
@@ -232,7 +232,7 @@ __device__ inline void multiply_slices(float (&sum)[SIZE::SUMS], struct ring *ri
     // [/student]
 }
 
-/** The warpgroup needs a stage no more: it arrives at the mbarriers of all blocks that load into it. */
+/** The warpgroup is done with a stage: it arrives at the mbarriers of all blocks that load into it. */
 template <typename SIZE> __device__ inline void release_stage(const struct shared_memory<SIZE> &s, int stage)
 {
     // [student: release_stage]
@@ -243,7 +243,10 @@ template <typename SIZE> __device__ inline void release_stage(const struct share
 
 /* ---- from registers to C ------------------------------------------------------------------------------- */
 
-/** Writes a warpgroup's rows, 64 columns at a time: into one buffer, while TMA still reads the other. */
+/**
+ * Writes a consumer's 64 rows, which begin at @p place, 64 columns at a time: into one of its buffers, while TMA still reads the
+ * other. @p out are its OUT_BUFFERS buffers, and @p next counts, over all tiles, the blocks of columns it has written.
+ */
 template <typename T, typename SIZE>
 __device__ inline void write_tile(const struct product &p, char *out, int *next, struct place place,
                                   float (&sum)[SIZE::SUMS])

@@ -220,7 +220,7 @@ __device__ inline void load_first(const struct attention &p, const struct shared
     // [/student]
 }
 
-/** The consumer needs tile number @p tile, in this stage, no more. Without a producer it loads the next one that goes there. */
+/** The consumer is done with tile number @p tile, in this stage. Without a producer it loads the next one that goes there. */
 template <typename SIZE>
 __device__ inline void release(const struct stages &from, int stage, int tile, int head)
 {
@@ -336,7 +336,7 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
     // [/student]
 }
 
-/** What a consumer without rows does about a tile's keys: nothing, as soon as it may. */
+/** A consumer without rows multiplies nothing: it releases tiles of K and V when they are there, and passes its turns on. */
 template <typename SIZE>
 __device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring)
 {
@@ -353,7 +353,7 @@ __device__ inline void pass_tiles(const struct shared_memory &s, struct query_ti
 
 /* ---- the two products, in turn ------------------------------------------------------------------------- */
 
-/** The scores of tile number @p i of the keys, with nothing beside it. */
+/** The scores of tile number @p i of the keys. No other product runs meanwhile. */
 template <typename T, typename SIZE>
 __device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
                                    const struct shared_memory &s, const struct ring *ring, int i, int head)
@@ -370,7 +370,7 @@ __device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct a
     // [/student]
 }
 
-/** O += P V, with nothing beside it. */
+/** O += P V. No other product runs meanwhile. */
 template <typename T, typename SIZE>
 __device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
                                   const struct shared_memory &s, int stage)
