@@ -287,7 +287,9 @@ static int run_bench(const struct command_line *line)
     if (!line->operand) return complain("which lesson? For example: warpwise bench 01");
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     const char *given = option_value(line, "--kernel");
-    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS ||
+        companion_limit_ranks(line, lesson) != EXIT_PASS)
+        return EXIT_TROUBLE;
     char *kernel =
         given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
@@ -316,6 +318,7 @@ static const struct option_description options[] = {
     {"--kernel", "FILE.cu", "measure this file as the lesson's kernel", 0},
     {"--solution", NULL, "measure the course's own solution", 0},
     {"--seed", "S", "other inputs", 0},
+    {"--ranks", "N", "lesson 19: no more than N ranks, 1, 2, 4 or 8; cases with more take N", 0},
     {"--csv", "FILE", "also write every case of every kernel as a row of FILE", 0},
     {"--json", "FILE", "also write the bars' figures to FILE", 0},
     {"--record", NULL, "put the solution's figures into docs/results/DEVICE.csv", 0},

@@ -91,8 +91,8 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 /* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
-    static const char *const others[] = {"--case",       "--group",     "--seed",       "--secret-seed-file",
-                                         "--time-limit", "--fail-fast", "--most-inputs"};
+    static const char *const others[] = {"--case",       "--group",     "--seed",        "--secret-seed-file",
+                                         "--time-limit", "--fail-fast", "--most-inputs", "--ranks"};
     char *own = course_kernel_path(plan->lesson, 0);
     char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
     int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;
@@ -232,6 +232,7 @@ static int make_plan(const struct command_line *line, struct check_plan *plan)
     if (!line->operand) return complain("which lesson? For example: warpwise check 01");
     plan->lesson = course_find_lesson(line->operand);
     if (!plan->lesson) return EXIT_TROUBLE;
+    if (companion_limit_ranks(line, plan->lesson) != EXIT_PASS) return EXIT_TROUBLE;
     if (device_choose(option_value(line, "--device"), &plan->devices) != EXIT_PASS) return EXIT_TROUBLE;
     if (read_orders(option_value(line, "--order"), plan) != EXIT_PASS) return EXIT_TROUBLE;
     if (read_expectation(plan) != EXIT_PASS) return EXIT_TROUBLE;
@@ -350,6 +351,7 @@ static const struct option_description options[] = {
      0},
     {"--fail-fast", NULL, "stop at the first case that does not pass; cheap cases come first", 0},
     {"--dump", NULL, "show a small case's intermediate values beside the expected ones", 0},
+    {"--ranks", "N", "lesson 19: no more than N ranks, 1, 2, 4 or 8; cases with more take N", 0},
     {"--order", "LIST", "order of threads and blocks on simt: forward,reverse,random:7", 0},
     {"--csv", "FILE", "also write every case as a row of FILE", 0},
     {"--json", "FILE", "also write the report as JSON (one device, one order)", 0},

@@ -85,3 +85,7 @@ if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions AND NOT WARPWIS
                                         -DWORKDIR=${PROJECT_BINARY_DIR}/unit_generate -P ${unit}/generate.cmake)
     set_tests_properties(unit.generate PROPERTIES TIMEOUT 300)
 endif()
+if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions)
+    add_test(NAME unit.ranks_apart COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${PROJECT_SOURCE_DIR}
+                                           -DWORKDIR=${PROJECT_BINARY_DIR}/unit_ranks_apart -P ${unit}/ranks_apart.cmake)
+endif()

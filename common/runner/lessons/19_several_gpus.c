@@ -68,11 +68,14 @@ static struct ring_sizes ring_of(const struct wire_case *item, int ranks)
                                (int)v[AT_CAUSAL], (float)item->real[AT_SCALE]};
 }
 
-/** As many as the item has, or as there are devices for. */
+/** As many as the item has, or as there are devices for, or as --ranks of warpwise allows a case that is right. */
 static int ranks_of(const struct wire_case *item)
 {
+    const char *limit = getenv("SIMT_RANKS");
+    const int right = item->value[AT_MISTAKE] == RANKS_RIGHT && !(item->value[AT_MANNER] & RANKS_GONE);
     int devices = 1, ranks = (int)item->value[AT_RANKS];
     if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 1;
+    if (limit != NULL && right && atoi(limit) >= 1 && atoi(limit) < devices) devices = atoi(limit);
     while (ranks > devices) ranks /= 2;
     return ranks;
 }
@@ -421,7 +424,7 @@ static int64_t floats_sent_by(int device)
     return (int64_t)(sent / sizeof(float));
 }
 
-/** Into the report: what each rank has sent in this call. Where nobody counts it is what it has to be. */
+/** Into the report: what each rank has sent in this call. Where nobody counts, or fewer ranks work, it is what it has to be. */
 static void report_sent(const struct scene *s, const int64_t *before)
 {
     int32_t report[MOST_GPUS];
@@ -429,7 +432,7 @@ static void report_sent(const struct scene *s, const int64_t *before)
     const int64_t *v = s->item->value;
     for (int r = 0; r < ranks; r++)
         report[r] = (int32_t)(s->ring ? ring_floats_sent(v, ranks) : layer_floats_sent(v, ranks));
-    for (int i = 0; i < s->ranks && is_simt(); i++)
+    for (int i = 0; i < s->ranks && s->ranks == ranks && is_simt(); i++)
         report[s->rank_at[i]] = (int32_t)(floats_sent_by(i) - before[i]);
     cudaMemcpy(s->buffers[s->ring ? (int)RING_SENT : (int)LAYER_SENT], report, (size_t)ranks * sizeof *report,
                cudaMemcpyHostToDevice);
@@ -527,12 +530,13 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     const enum kernel_status status = scene.ring ? call_ring(&scene) : call_layer(&scene);
     marshalling_may_look(1);
     close_groups();
+    cudaSetDevice(0);
     scene.gpus = all;
     if (status == KERNEL_OK) {
         put_together(&scene);
-        if (!scene.ring) repeat_x(&scene);
-        report_sent(&scene, before);
         order_streams(&scene, 0);
+        if (!scene.ring) repeat_x(&scene); /* of rank 0, whichever device that is on */
+        report_sent(&scene, before);
     }
     cudaSetDevice(0);
     if (is_simt() || status != KERNEL_OK) close_scene(&scene);

@@ -9,7 +9,7 @@
 #include "kernel_launch.h"
 #include "rank_parts.h"
 
-enum { PLAIN_THREADS = 64 };
+enum { PLAIN_THREADS = 64, PLAIN_DIM = 128 };
 
 static inline int plain_blocks(size_t results)
 {
@@ -49,12 +49,13 @@ __global__ void plain_qkv(struct layer_sizes s, int heads, struct layer_shard sh
         shard.cache[(line * s.room + s.position) * s.head_dim + at % s.head_dim] = sum;
 }
 
-/** Softmax of @p count keys in two passes, and one element of the sum of values. Returns logsumexp. */
+/** Softmax of @p count keys in two passes, and the sum of their values in @p out, [dim]. Returns logsumexp. */
 template <typename SUM>
-__device__ inline SUM plain_attention(const float *q, const float *keys, const float *value, int count,
+__device__ inline SUM plain_attention(const float *q, const float *keys, const float *values, int count,
                                       int dim, SUM scale, SUM *out)
 {
-    SUM most = -INFINITY, weights = 0, sum = 0;
+    SUM most = -INFINITY, weights = 0;
+    for (int d = 0; d < dim; d++) out[d] = 0;
     for (int j = 0; j < count; j++) {
         const SUM score = plain_dot<SUM>(q, keys + (size_t)j * dim, dim) * scale;
         most = score > most ? score : most;
@@ -62,25 +63,24 @@ __device__ inline SUM plain_attention(const float *q, const float *keys, const f
     for (int j = 0; j < count; j++) {
         const SUM weight = exp(plain_dot<SUM>(q, keys + (size_t)j * dim, dim) * scale - most);
         weights += weight;
-        sum += weight * (SUM)value[(size_t)j * dim];
+        for (int d = 0; d < dim; d++) out[d] += weight * (SUM)values[(size_t)j * dim + d];
     }
-    *out = sum / weights;
+    for (int d = 0; d < dim; d++) out[d] /= weights;
     return most + log(weights);
 }
 
-/** Element (row, head, d) of attention. */
+/** Line (row, head) of attention. */
 template <typename SUM>
 __global__ void plain_decode(struct layer_sizes s, int heads, const float *q, const float *cache,
                              float *attended)
 {
-    const size_t i = plain_thread(), line = i / s.head_dim, lines = (size_t)s.rows * heads;
+    const size_t line = plain_thread(), lines = (size_t)s.rows * heads;
     if (line >= lines) return;
-    const float *keys = cache + line * s.room * s.head_dim;
-    const float *value = keys + lines * s.room * s.head_dim + i % s.head_dim;
-    SUM out;
-    (void)plain_attention<SUM>(q + line * s.head_dim, keys, value, s.position + 1, s.head_dim,
-                               1 / sqrt((SUM)s.head_dim), &out);
-    attended[i] = (float)out;
+    const float *keys = cache + line * s.room * s.head_dim, *values = keys + lines * s.room * s.head_dim;
+    SUM out[PLAIN_DIM];
+    (void)plain_attention<SUM>(q + line * s.head_dim, keys, values, s.position + 1, s.head_dim,
+                               1 / sqrt((SUM)s.head_dim), out);
+    for (int d = 0; d < s.head_dim; d++) attended[line * s.head_dim + d] = (float)out[d];
 }
 
 /** Element (row, output) of x W. */
@@ -129,8 +129,8 @@ static enum kernel_status plain_half(const struct gpu_rank *rank, int ranks, con
         plain_qkv<SUM>
             <<<plain_blocks(rows * 3 * own), PLAIN_THREADS, 0, stream>>>(*sizes, heads, *shard, b.q);
         if (launch_status() != KERNEL_OK) return KERNEL_CUDA_ERROR;
-        plain_decode<SUM><<<plain_blocks(rows * own), PLAIN_THREADS, 0, stream>>>(*sizes, heads, b.q,
-                                                                                  shard->cache, b.attended);
+        plain_decode<SUM><<<plain_blocks(rows * heads), PLAIN_THREADS, 0, stream>>>(*sizes, heads, b.q,
+                                                                                    shard->cache, b.attended);
     }
     if (launch_status() != KERNEL_OK) return KERNEL_CUDA_ERROR;
     plain_product<SUM><<<plain_blocks(rows * sizes->width), PLAIN_THREADS, 0, stream>>>(
@@ -177,7 +177,7 @@ static inline enum kernel_status plain_add_all(const struct gpu_ranks *ranks, co
 
 /* ---- the ring --------------------------------------------------------------------------------------------------- */
 
-/** Row (head, query), by one thread; in its turn, so that lse is read by all elements before it is written. */
+/** Line (head, query), by one thread. */
 template <typename SUM>
 __global__ void plain_ring(struct ring_sizes s, struct ring_part p, const float *k, const float *v, SUM scale,
                            int first)
@@ -186,15 +186,13 @@ __global__ void plain_ring(struct ring_sizes s, struct ring_part p, const float 
     if (line >= (size_t)s.heads * s.part) return;
     const int visible = first && s.causal ? (int)(line % s.part) + 1 : s.part;
     const SUM before = first ? -INFINITY : (SUM)p.lse[line];
-    SUM both = 0;
+    SUM out[PLAIN_DIM];
+    const SUM lse =
+        plain_attention<SUM>(p.q + line * s.head_dim, k + keys, v + keys, visible, s.head_dim, scale, out);
+    const SUM most = lse > before ? lse : before, both = most + log(exp(lse - most) + exp(before - most));
     for (int d = 0; d < s.head_dim; d++) {
-        SUM out;
-        const SUM lse = plain_attention<SUM>(p.q + line * s.head_dim, k + keys, v + keys + d, visible,
-                                             s.head_dim, scale, &out);
-        const SUM most = lse > before ? lse : before, sum = exp(lse - most) + exp(before - most);
         float *to = p.out + line * s.head_dim + d;
-        both = most + log(sum);
-        *to = first ? (float)out : (float)(out * exp(lse - both) + (SUM)*to * exp(before - both));
+        *to = first ? (float)out[d] : (float)(out[d] * exp(lse - both) + (SUM)*to * exp(before - both));
     }
     p.lse[line] = (float)both;
 }
