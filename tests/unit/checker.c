@@ -276,6 +276,12 @@ static void spoil_halves(struct judged_case *c, int buffer, const char *says)
     judged_close(&judged);
 }
 
+static void clear(struct judged_case *c, int buffer)
+{
+    for (int run = 0; run < 2; run++)
+        memset(copy_of(c, buffer, run), 0, lesson_bytes(&c->item->buffer[buffer]));
+}
+
 static void spoil(struct judged_case *c, int buffer, enum damage damage, const char *says)
 {
     const struct lesson_buffer *shape = &c->item->buffer[buffer];
@@ -386,6 +392,12 @@ static const struct planted {
     {"06", "v1/scores_below", 6, GUESS, STATE_FAIL, "maximum begins at 0"},
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "reaches every 3 steps"},
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "the first K tile (of 32)"},
+    /* Zeros are near the small values of many a mistake, where a bound of halves is wide. */
+    {"12", "f16/square_64", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
+    {"12", "f16/scale_tiny", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
+    {"12", "bf16/one", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
+    {"12", "bf16/row_1x128", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
+    {"12", "f16/low_logits", ATTENTION_OUT, GUESS, STATE_FAIL, "maximum begins at 0"},
 };
 
 static void test_planted(void)
@@ -395,7 +407,10 @@ static void test_planted(void)
         struct judged_case c;
         char text[2 * VERDICT_TEXT + 64];
         open_case(&c, options_lesson(planted->lesson), planted->name);
-        if (planted->damage == GUESS && c.item->buffer[planted->buffer].storage == STORAGE_F16)
+        enum storage storage = c.item->buffer[planted->buffer].storage;
+        if (planted->damage == ALL_ZERO && storage != STORAGE_F32)
+            clear(&c, planted->buffer);
+        else if (planted->damage == GUESS && storage == STORAGE_F16)
             spoil_halves(&c, planted->buffer, planted->says);
         else if (planted->damage != NONE)
             spoil(&c, planted->buffer, planted->damage, planted->says);
@@ -522,17 +537,35 @@ static void with_names(const struct check *check, const int *index, const char *
     text[used] = '\0';
 }
 
-static void test_told(const struct told *told)
+static struct check *open_check(const char *lesson)
 {
     struct check *check = calloc(1, sizeof *check);
-    char *report = NULL, line[512];
-    size_t size;
-    int index[3];
-    FILE *kept = stdout;
     if (check == NULL) exit(2);
-    check->options.lesson = options_lesson("01");
+    check->options.lesson = options_lesson(lesson);
     check->options.device = DEVICE_SIMT;
     check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
+    return check;
+}
+
+/* To be freed. */
+static char *text_of(const struct check *check)
+{
+    char *report = NULL;
+    size_t size;
+    FILE *kept = stdout;
+    stdout = open_memstream(&report, &size);
+    if (stdout == NULL) exit(2);
+    report_text(check);
+    fclose(stdout);
+    stdout = kept;
+    return report;
+}
+
+static void test_told(const struct told *told)
+{
+    struct check *check = open_check("01");
+    char line[512];
+    int index[3];
     for (int i = 0; i < 3; i++) {
         for (index[i] = 0; check->cases[index[i]].part != told->part[i] || check->chosen[index[i]];)
             index[i]++;
@@ -543,13 +576,73 @@ static void test_told(const struct told *told)
         snprintf(verdict->detail, sizeof verdict->detail, "%s", told->detail[i]);
         snprintf(verdict->pattern, sizeof verdict->pattern, "%s", told->pattern[i]);
     }
-    stdout = open_memstream(&report, &size);
-    if (stdout == NULL) exit(2);
-    report_text(check);
-    fclose(stdout);
-    stdout = kept;
+    char *report = text_of(check);
     with_names(check, index, told->expected, line, sizeof line);
     expect(strstr(report, line) != NULL, line, report);
+    free(report);
+    free(check);
+}
+
+/* The first cases of lesson 12 that compute something: which fail, which of those name a cause, and which of two lines of
+ * the report comes first. */
+static const struct ordered {
+    const char *fails, *names; /* cases by their place, 'x' those that do */
+    const char *first, *then;
+} ORDERED[] = {
+    {"xxx.x", "....x", "case f16/square_64", "case f16/tiny"}, /* most fail: the simplest */
+    {"x...x", "....x", "case f16/tiny", "also failing: f16/square_64"},
+    {"xxxxx", "xxxxx", "case f16/square_64", "the same in"},
+};
+
+static void fill_ordered(struct check *check, const struct ordered *ordered)
+{
+    size_t place = 0;
+    for (int i = 0; i < check->case_count && ordered->fails[place] != '\0'; i++) {
+        struct verdict *verdict = &check->verdicts[i];
+        if (check->cases[i].group != GROUP_BASIC) continue;
+        check->chosen[i] = 1;
+        verdict->state = ordered->fails[place] == 'x' ? STATE_FAIL : STATE_PASS;
+        verdict->pattern_kind = ordered->names[place] == 'x' ? PATTERN_CAUSE : PATTERN_NONE;
+        if (ordered->names[place] == 'x') snprintf(verdict->pattern, sizeof verdict->pattern, "NaN");
+        place++;
+    }
+}
+
+static void expect_order(const char *report, const char *first, const char *then)
+{
+    const char *a = strstr(report, first), *b = strstr(report, then);
+    expect(a != NULL && b != NULL && a < b, first, report);
+}
+
+static void test_ordered(const struct ordered *ordered)
+{
+    struct check *check = open_check("12");
+    fill_ordered(check, ordered);
+    char *report = text_of(check);
+    expect_order(report, ordered->first, ordered->then);
+    free(report);
+    free(check);
+}
+
+/* What the failing cases have in common stands behind the cause that all of them name, and before all else. */
+static void test_in_common(int named)
+{
+    struct check *check = open_check("12");
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        struct verdict *verdict = &check->verdicts[i];
+        int fails = strstr(item->name, "head_dim_256") != NULL;
+        if (item->part != 0 || (!fails && item->group != GROUP_BASIC)) continue;
+        check->chosen[i] = 1;
+        verdict->state = fails ? STATE_FAIL : STATE_PASS;
+        verdict->pattern_kind = fails && named ? PATTERN_CAUSE : PATTERN_NONE;
+        if (fails && named) snprintf(verdict->pattern, sizeof verdict->pattern, "a refused call");
+    }
+    char *report = text_of(check);
+    if (named)
+        expect_order(report, "a refused call", "only cases with head_dim above 128");
+    else
+        expect_order(report, "only cases with head_dim above 128", "case f16/");
     free(report);
     free(check);
 }
@@ -614,6 +707,9 @@ int main(void)
     test_remember("01", "attention/square_64", ATTENTION_OUT, TIMES_TWO);
     test_remember("10", "f32/deep_512", 2, NONE);
     for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++) test_told(&TOLD[i]);
+    for (size_t i = 0; i < sizeof ORDERED / sizeof ORDERED[0]; i++) test_ordered(&ORDERED[i]);
+    test_in_common(1);
+    test_in_common(0);
     test_options();
     printf("checker: %d failures\n", failures);
     return failures == 0 ? 0 : 1;

@@ -203,15 +203,48 @@ static void report_cause(const struct check *check, int index, const char *cause
     if (told->count < SHOWN_CAUSES) snprintf(told->cause[told->count++], VERDICT_TEXT, "%s", cause);
 }
 
-/* What all of them have in common says most. Cases that name a cause come next, in the order of the table, which goes from simple to involved. Those that only say
- * where, or nothing, are shown where none says more. The rest is counted. */
-static void report_failures(const struct check *check, int part, struct told *told)
+/* Where most cases that compute something fail, the first of those, which is the simplest: what an involved one is about
+ * (infinities, NaN) is then no cause. -1 where few fail. */
+static int simplest_of_most(const struct check *check, int part)
 {
-    char common[VERDICT_TEXT], cause[VERDICT_TEXT];
-    int shown = 0;
-    diagnose_part(check, part, common, sizeof common);
-    if (common[0] != '\0') printf("  in common    %s\n", common);
-    for (int named = PATTERN_CAUSE; named >= PATTERN_NONE && shown == 0; named--)
+    int simplest = -1, failed = 0, cases = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        enum case_group group = check->cases[i].group;
+        if (!check->chosen[i] || check->cases[i].part != part) continue;
+        if (group == GROUP_BAD_INPUT || group == GROUP_PROPERTIES) continue;
+        cases++;
+        failed += has_failed(check, i, part);
+        if (simplest < 0 && has_failed(check, i, part)) simplest = i;
+    }
+    return 2 * failed > cases ? simplest : -1;
+}
+
+/* 1 if every failing case of the part names the same cause. */
+static int have_one_cause(const struct check *check, int part)
+{
+    char first[VERDICT_TEXT] = "", cause[VERDICT_TEXT];
+    for (int i = 0; i < check->case_count; i++) {
+        if (!has_failed(check, i, part)) continue;
+        if (cause_of(&check->verdicts[i], cause, sizeof cause) != PATTERN_CAUSE) return 0;
+        if (first[0] == '\0') snprintf(first, sizeof first, "%s", cause);
+        if (strcmp(first, cause) != 0) return 0;
+    }
+    return first[0] != '\0';
+}
+
+/* The simplest case where most fail. Then those that name a cause, in the order of the table, which goes from simple to
+ * involved; those that only say where, or nothing, are shown where none says more. The rest is counted. */
+static void report_cases(const struct check *check, int part, struct told *told)
+{
+    char cause[VERDICT_TEXT];
+    int shown = 0, simplest = simplest_of_most(check, part);
+    if (simplest >= 0) {
+        cause_of(&check->verdicts[simplest], cause, sizeof cause);
+        report_cause(check, simplest, cause, told);
+        shown++;
+    }
+    const int before = shown;
+    for (int named = PATTERN_CAUSE; named >= PATTERN_NONE && shown == before; named--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
             if (told->cases[i] || !has_failed(check, i, part)) continue;
             if ((int)cause_of(&check->verdicts[i], cause, sizeof cause) != named) continue;
@@ -222,6 +255,17 @@ static void report_failures(const struct check *check, int part, struct told *to
     for (int i = 0; i < check->case_count; i++)
         if (!told->cases[i] && has_failed(check, i, part)) add_name(&rest, check->cases[i].name);
     end_names(&rest);
+}
+
+/* What the failing cases have in common is a trace of the cause: it comes first, unless all of them name the cause itself. */
+static void report_failures(const struct check *check, int part, struct told *told)
+{
+    char common[VERDICT_TEXT];
+    int cause_first = have_one_cause(check, part);
+    diagnose_part(check, part, common, sizeof common);
+    if (common[0] != '\0' && !cause_first) printf("  in common    %s\n", common);
+    report_cases(check, part, told);
+    if (common[0] != '\0' && cause_first) printf("  in common    %s\n", common);
 }
 
 static void report_every_case(const struct check *check, int part)

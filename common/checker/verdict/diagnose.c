@@ -56,12 +56,27 @@ static int mask_seen(const struct symptoms *s, char *text, size_t size)
     return 1;
 }
 
-static int all_zero(const struct symptoms *s, char *text, size_t size)
+static int only_zeros(const struct symptoms *s)
 {
     for (size_t i = 0; i < s->kept; i++)
         if (s->found->first[i].got != 0.0) return 0;
-    snprintf(text, size,
-             s->found->wrong == s->found->compared ? "all zero" : "the wrong elements are all zero");
+    return 1;
+}
+
+/* 1 if no element is anything but 0, those included that are near enough to be right. */
+static int is_empty(const struct symptoms *s)
+{
+    if (s->found->wrong == s->found->compared) return 1;
+    size_t elems = lesson_elems(s->shape);
+    for (size_t i = 0; i < elems; i++)
+        if (s->judged->got[0][s->buffer][i] != 0.0f) return 0;
+    return 1;
+}
+
+static int all_zero(const struct symptoms *s, char *text, size_t size)
+{
+    if (!only_zeros(s)) return 0;
+    snprintf(text, size, is_empty(s) ? "all zero" : "the wrong elements are all zero");
     return 1;
 }
 
@@ -100,13 +115,21 @@ static int copy_of_input(const struct symptoms *s, char *text, size_t size)
     return 0;
 }
 
+/* What is no larger may be stored as 0: in f16 half of the smallest number, in the exponents of f32 what may be flushed. */
+static double stored_as_zero(enum storage storage)
+{
+    return storage == STORAGE_F16 ? 0x1p-25 : 0x1p-126;
+}
+
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
- * @p slack times the bound, and @p rounding of its own size. */
+ * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
+ * and comes of those alone that leave nothing. */
 static int guessed_within(const struct symptoms *s, double slack, double rounding, char *text, size_t size)
 {
     const struct lesson *lesson = s->judged->session->check->options.lesson;
     const struct lesson_case *settled = &s->judged->item->settled;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
+    int zeros = only_zeros(s);
     for (int guess = 0; lesson->guess != NULL; guess++) {
         char message[VERDICT_TEXT];
         int known = 0, fits = 1, numbers = 0;
@@ -117,7 +140,8 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
                                   sizeof message);
             if (known != 1) break;
             numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
-            fits = compare_element(wrong->got, value, slack * wrong->bound + rounding * fabs(value));
+            fits = zeros ? fabs(value) <= stored_as_zero(s->shape->storage)
+                         : compare_element(wrong->got, value, slack * wrong->bound + rounding * fabs(value));
         }
         if (known < 0) return 0;
         if (known == 0 || !fits || numbers == 0) continue;
