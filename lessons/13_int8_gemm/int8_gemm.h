@@ -26,7 +26,7 @@ extern "C" {
  *                   looked at
  * @param[in] stream where to launch
  * @launch one block per tile of C: 256 threads for a tile of 128 x 256, 128 threads for one of 64 x 64
- * @smem dynamic: stages of 48 KB for a large tile, as many of 4 as the device has room for; 4 stages of 16 KB for a small one
+ * @smem dynamic: for a large tile 2 to 4 stages of 48 KB, as many as the device has room for; for a small one 4 of 16 KB
  * @cost 2 m n k operations; m k + k n + 4 m n bytes of device memory at the least; no workspace
  * @return what int8_gemm_args_check() says; then ::KERNEL_UNSUPPORTED_ARCHITECTURE below sm_80; ::KERNEL_CUDA_ERROR
  */

@@ -26,7 +26,7 @@
 #include "tile_sizes.h" // from the block's tile down to the fragment
 #include "warp_int8.h"  // cp.async, ldmatrix and mma.sync by names
 
-/** Which operands are transposed: the sum of these that apply. The rows of the others run along k. */
+/** Which operands are MN-major, so that ldmatrix transposes them: the sum of these that apply. The others are K-major. */
 enum { TURN_B = 1, TURN_A = 2 };
 
 /** What the kernel is told. */
@@ -51,7 +51,7 @@ struct operand {
 /** What a warp multiplies, and what it loads meanwhile: the next step of A, the next 16 columns of B. */
 template <typename SIZE> struct fragments {
     uint32_t a[2][SIZE::FRAGMENTS_M][4]; // of one step along k: step % 2 says which
-    uint32_t b[2][4];                    // of one step and 16 columns: columns / 16 % 2 says which
+    uint32_t b[2][4];                    // of one point: point % 2 says which
 };
 
 /** What belongs to four neighbouring columns of C. */
@@ -151,7 +151,7 @@ template <typename SIZE> static enum kernel_status launch_layout(struct product 
     }
 }
 
-/** Starts one block per tile of C, with as many stages as the device has room for: 4, 3 or 2 large ones. */
+/** Starts one block per tile of C, with as many stages as the device has room for, at most MOST_STAGES: 4, 3 or 2 large ones. */
 template <typename SIZE, int LAYOUT> static enum kernel_status launch(struct product *p, cudaStream_t stream)
 {
     // [student: launch]
@@ -306,7 +306,10 @@ __device__ inline void wait_for_tile(int stages)
 
 /* ---- from shared memory to registers, and the product -------------------------------------------------- */
 
-/** Loads what point @p point multiplies: 16 columns of B, and where a step begins all of the warp's rows of A. */
+/**
+ * Loads what point @p point multiplies: step point / FRAGMENTS_N along k, and of the warp's columns the 16 with number
+ * point % FRAGMENTS_N. That is one fragment of B, and where a step begins all of the warp's rows of A.
+ */
 template <typename SIZE, int LAYOUT>
 __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *stage, int point)
 {
@@ -363,8 +366,8 @@ __device__ inline void multiply(int sum[SIZE::FRAGMENTS_M][SIZE::FRAGMENTS_N][8]
 /* ---- from registers to C ------------------------------------------------------------------------------- */
 
 /**
- * Writes a thread's part of the tile at (@p m, @p n) of C. Of each 16 x 16 sums a lane has four neighbours in row 2g and four
- * in row 2g + 1: the first product has their even columns, the second the odd ones.
+ * Writes a thread's part of the block's tile, which begins at row @p m and column @p n of C. Of each 16 x 16 sums a lane
+ * has four neighbours in row 2g and four in row 2g + 1: the first product has their even columns, the second the odd ones.
  */
 template <typename SIZE>
 __device__ inline void write_sums(const struct product &p, int m, int n,

@@ -3,7 +3,6 @@
 #   SOURCE
 cmake_minimum_required(VERSION 3.25)
 set(MOST 1500)
-set(MOST_13_int8_gemm 1740)
 
 # without_comments(TEXT OUT): TEXT without <!-- ... -->. The longest match of a pattern would take everything between the first
 # and the last comment, hence the search.
