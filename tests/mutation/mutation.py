@@ -129,14 +129,14 @@ def moved_barriers(lines):
         for distance in (-1, 1):
             neighbour = lines[at + distance].strip() if 0 <= at + distance < len(lines) else ""
             if barrier.search(line) and neighbour.endswith(";") and not barrier.search(neighbour):
-                yield at, f"/* moved {distance:+d} */ {line.strip()}"
+                yield at, f"/* moved {distance:+d}, past {neighbour} */ {line.strip()}"
 
 
 def written(lines, mutant):
     """The text of the mutant's file."""
     lines = list(lines)
     at = mutant.line - 1
-    move = re.match(r"/\* moved ([+-]1) \*/ (.*)", mutant.new)
+    move = re.match(r"/\* moved ([+-]1), ", mutant.new)
     if move:
         other = at + int(move.group(1))
         lines[at], lines[other] = lines[other], lines[at]
