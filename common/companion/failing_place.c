@@ -35,17 +35,19 @@ static void add_lines(const char *text, const char *file, const struct region *r
 
 void failing_place_read(const char *report, const char *kernel, struct failing_place *place)
 {
-    static const char mark[] = "    pattern ";
+    static const char mark[] = "    pattern ", again[] = "    again ";
     struct text source = {0};
     struct region regions[MAX_REGIONS];
     const char *slash = strrchr(kernel, '/'), *file = slash ? slash + 1 : kernel;
     size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
+    int cases = 0;
     *place = (struct failing_place){0};
     for (char *line; (line = next_word(&report, '\n')); free(line)) {
         if (strstr(line, "warning:")) continue; /* not why it failed */
         add_lines(line, file, regions, count, place);
         const char *text = line + strlen(mark);
-        if (strncmp(line, mark, strlen(mark)) == 0 && !place->pattern)
+        cases += strncmp(line, again, strlen(again)) == 0; /* the last line of a case */
+        if (cases == 0 && strncmp(line, mark, strlen(mark)) == 0 && !place->pattern)
             place->pattern = copy_string(text + strspn(text, " "));
     }
     for (size_t i = 0; i < count; i++) free(regions[i].name);

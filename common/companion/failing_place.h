@@ -14,7 +14,7 @@ struct failing_place {
     char *
         region[MOST_PLACES]; /**< regions that the compiler or a finding of the device names by their lines */
     size_t count;
-    char *pattern; /**< what the wrong elements have in common, or NULL */
+    char *pattern; /**< what the wrong elements of the first case have in common, or NULL */
 };
 
 /** @brief Reads it off @p report, a report about the kernel file at @p kernel. */

@@ -117,6 +117,70 @@ char *page_goal(const struct lesson_folder *lesson)
     return joined;
 }
 
+/* ---- steps and failures -------------------------------------------------------------------------------- */
+
+/* The next field of a line up to '|', without blanks around it; the line moves behind it. */
+static char *next_field(const char **line)
+{
+    size_t length = strcspn(*line, "|");
+    char *field = trimmed(*line, length);
+    *line += length + ((*line)[length] == '|');
+    return field;
+}
+
+size_t page_steps(const struct lesson_folder *lesson, struct page_step steps[MOST_STEPS])
+{
+    struct text page = {0};
+    char *path = page_path(lesson);
+    size_t count = 0;
+    int inside = 0;
+    const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        const char *field = line;
+        if (strncmp(line, "-->", 3) == 0) inside = 0;
+        if (inside && count < MOST_STEPS) {
+            steps[count].regions = next_field(&field);
+            steps[count].test_case = next_field(&field);
+            count++;
+        }
+        inside |= strcmp(line, "<!-- steps") == 0;
+    }
+    free(path);
+    text_free(&page);
+    return count;
+}
+
+size_t page_rows(const struct lesson_folder *lesson, struct page_row rows[MOST_ROWS])
+{
+    static const char head[] = "| the first case that fails | look at |";
+    struct text page = {0};
+    char *path = page_path(lesson);
+    size_t count = 0;
+    int inside = 0;
+    const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        const char *field = line + 1;
+        if (*line != '|') inside = 0;
+        if (inside && line[1] != '-' && count < MOST_ROWS) {
+            rows[count].fails = next_field(&field);
+            rows[count].look_at = next_field(&field);
+            count++;
+        }
+        inside |= strcmp(line, head) == 0;
+    }
+    free(path);
+    text_free(&page);
+    return count;
+}
+
+char *next_quoted_name(const char **text)
+{
+    const char *begin = strchr(*text, '`'), *end = begin ? strchr(begin + 1, '`') : NULL;
+    if (!end) return NULL;
+    *text = end + 1;
+    return format_string("%.*s", (int)(end - begin - 1), begin + 1);
+}
+
 /* ---- regions ------------------------------------------------------------------------------------------ */
 
 size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS])

@@ -26,6 +26,30 @@ char *page_goal(const struct lesson_folder *lesson);
 /** @brief lessons/NN_topic/README.md */
 char *page_path(const struct lesson_folder *lesson);
 
+/** @brief One step of what a page says to write: a line of its comment `<!-- steps`. */
+struct page_step {
+    char *regions;   /**< names, in the order in which to write them */
+    char *test_case; /**< "f16/tiny": where to look then */
+};
+
+enum { MOST_STEPS = 16 };
+
+/** @brief The steps of a lesson's page, in their order; returns how many there are. */
+size_t page_steps(const struct lesson_folder *lesson, struct page_step steps[MOST_STEPS]);
+
+/** @brief One row of the table "the first case that fails | look at". */
+struct page_row {
+    char *fails, *look_at; /**< Markdown: names of cases and of regions in backticks */
+};
+
+enum { MOST_ROWS = 16 };
+
+/** @brief The rows of that table, in their order; returns how many there are. */
+size_t page_rows(const struct lesson_folder *lesson, struct page_row rows[MOST_ROWS]);
+
+/** @brief The next name in backticks of @p text, which moves behind it, to be freed; NULL if there is none. */
+char *next_quoted_name(const char **text);
+
 /** @brief One `[student: NAME]` of a kernel file. */
 struct region {
     char *name;

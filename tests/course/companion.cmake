@@ -162,6 +162,28 @@ write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
 file(APPEND ${root}/lessons/02_beta/beta.cu "// [student: first_kernel]\n// TODO\n// [/student]\n")
 expect(1 "" ${fresh} check 02 --device simt)
 expect(0 "hint 2 of 2 +first_kernel" ${fresh} hint 02)
+# The page's steps say what comes first; its table of failures says where a case points to. Where nothing points, no hint is
+# shown as if it had been chosen.
+file(WRITE ${root}/lessons/02_beta/README.md "# Beta\n\n<!-- steps\nsecond_kernel | all/basic | +PASS\nfirst_kernel | all/basic | +PASS
+third_kernel | profile all/basic | 0\n-->\n
+| the first case that fails | look at |\n|---|---|\n| `basic`, pattern \"backwards\" | `third_kernel` |
+| `basic`, with a blue moon | `first_kernel` |\n| `more`, though `basic` passes | `first_kernel` |\n| `more`, `basic` | `second_kernel`: b |\n
+## Hints\n
+<details><summary>first_kernel: a?</summary>\n\na\n</details>
+<details><summary>second_kernel: b?</summary>\n\nb\n</details>
+<details><summary>third_kernel: c?</summary>\n\nc\n</details>\n")
+set(fresh env WARPWISE_STATE=${root}/steps ${warpwise})
+file(COPY_FILE ${skeleton} ${root}/lessons/02_beta/beta.cu)
+expect(0 "hint 2 of 3 +second_kernel" ${fresh} hint 02)
+expect(0 "hint 1 of 3 +first_kernel" ${fresh} hint 02)
+fails_at("" "hint 2 of 3 +second_kernel")
+set(fresh env WARPWISE_STATE=${root}/places ${warpwise})
+expect(0 "^Nothing in the last failure points to one hint.\nthe page, of .basic., with a blue moon: .first_kernel.\nthe page, of .more., .basic.: .second_kernel.: b\n +2-2 +second_kernel: b.\n +1-1 +first_kernel: a.\none of them: [^\n]*hint 02 REGION\n$"
+       ${fresh} hint 02)
+fails_at("// reports:     pattern      it runs backwards\n" "hint 3 of 3 +third_kernel")
+fails_at("// reports:     again        the first case\n// reports:     pattern      it runs backwards\n" "hint 2 of 3") # of another case
+file(REMOVE_RECURSE ${root}/places)
+expect(0 "^All is written, and no failure is remembered: [^\n]*check 02\n +1-1 +first_kernel: a.*3-3 +third_kernel" ${fresh} hint 02)
 file(WRITE ${root}/lessons/02_beta/README.md "# No hints\n")
 expect(2 "README.md has no hints" ${warpwise} hint 02)
 
