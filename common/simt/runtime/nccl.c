@@ -91,12 +91,14 @@ static ncclResult_t refuse(ncclResult_t result)
 ncclResult_t ncclGroupStart(void)
 {
     if (group_depth++ == 0) group_result = ncclSuccess;
+    promises_see_group(1);
     return ncclSuccess;
 }
 
 ncclResult_t ncclGroupEnd(void)
 {
     if (group_depth == 0) return ncclInvalidUsage;
+    promises_see_group(-1);
     if (--group_depth > 0) return ncclSuccess;
     struct call *calls = group_first;
     group_first = NULL;

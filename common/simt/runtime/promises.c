@@ -186,9 +186,27 @@ static void check_joined(void)
                         "a stream that the given one does not wait for before the entry point returns");
 }
 
+static _Thread_local int groups; /* of NCCL's calls, begun and not ended */
+
+void promises_see_group(int more)
+{
+    groups += more;
+}
+
+/** What is in a group begins when the group ends: that is for who began it. */
+static void check_group_closed(void)
+{
+    if (groups > 0)
+        simt_finding(
+            "collective-hang", NULL,
+            "the entry point returns with a group open: ncclGroupStart without ncclGroupEnd, so that "
+            "nothing in it has begun");
+}
+
 void simt_promise(unsigned promises, void *stream)
 {
     if (promised & SIMT_ONE_STREAM) check_joined();
+    if (promised & SIMT_ONE_STREAM) check_group_closed();
     promised = promises;
     waited_at = NULL;
     call++;

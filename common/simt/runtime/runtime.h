@@ -149,6 +149,8 @@ void runtime_makes(struct simt_site site, unsigned promise);
 void promises_see_write(const struct operation *operation, const void *to, size_t bytes);
 /** @brief @p operation is carried out now, in a stream that may be the wrong one. */
 void promises_see(const struct operation *operation);
+/** @brief The calling thread begins a group of NCCL's calls (1) or ends one (-1). */
+void promises_see_group(int more);
 
 /** @brief 1 while launches are checked and not run, see simt_launch_only(). */
 int runtime_only_launches(void);
