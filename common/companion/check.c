@@ -271,7 +271,7 @@ static void say_what_next(const struct check_plan *plan)
 {
     const char *number = plan->lesson->number;
     if (option_value(plan->line, "--ctest") || !is_own_whole_check(plan, NULL)) return;
-    const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next() : NULL;
+    const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next(plan->lesson) : NULL;
     if (plan->worst != EXIT_PASS) name_unwritten(plan);
     if (plan->worst == EXIT_FAIL) printf("stuck? %s hint %s\n", program_name(), number);
     if (next) printf("next: %s watch %s\n", program_name(), next->number);

@@ -288,23 +288,27 @@ void standing_of(const struct lesson_folder *lesson, struct standing *standing)
     free(kernel);
 }
 
-const struct lesson_folder *standing_next(void)
+const struct lesson_folder *standing_next(const struct lesson_folder *lesson)
 {
     size_t count;
     struct standing standing;
-    const struct lesson_folder *lessons = course_lessons(&count);
+    const struct lesson_folder *lessons = course_lessons(&count), *first = NULL;
     for (size_t i = 0; i < count; i++) {
+        int behind = !lesson || strcmp(lessons[i].number, lesson->number) > 0;
+        if (first && !behind) continue;
         standing_of(&lessons[i], &standing);
-        if (strcmp(standing.state, "PASS") != 0 || standing.edited) return &lessons[i];
+        if (strcmp(standing.state, "PASS") == 0 && !standing.edited) continue;
+        if (behind) return &lessons[i];
+        first = &lessons[i];
     }
-    return NULL;
+    return first;
 }
 
 const struct lesson_folder *lesson_or_next(const char *word)
 {
     size_t count;
     if (word) return course_find_lesson(word);
-    const struct lesson_folder *next = standing_next();
+    const struct lesson_folder *next = standing_next(NULL);
     if (next) return next;
     const struct lesson_folder *lessons = course_lessons(&count);
     if (count) return &lessons[count - 1];

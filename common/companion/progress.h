@@ -52,8 +52,11 @@ struct standing {
 };
 
 void standing_of(const struct lesson_folder *lesson, struct standing *standing);
-/** @brief The first lesson that does not stand at PASS, or NULL. */
-const struct lesson_folder *standing_next(void);
+/**
+ * @brief The first lesson behind @p lesson that does not stand at PASS, or the first of all, or NULL. Of all, too, if @p lesson is
+ *        NULL. Who begins with lesson 15 goes on with 16.
+ */
+const struct lesson_folder *standing_next(const struct lesson_folder *lesson);
 /** @brief The lesson @p word means, or the next one if it is NULL; complains and returns NULL if there is none. */
 const struct lesson_folder *lesson_or_next(const char *word);
 

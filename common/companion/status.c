@@ -94,7 +94,7 @@ static void print_end_of_course(void)
 static int run_status(const struct command_line *line)
 {
     size_t count;
-    const struct lesson_folder *lessons = course_lessons(&count), *next = standing_next();
+    const struct lesson_folder *lessons = course_lessons(&count), *next = standing_next(NULL);
     (void)line;
     if (count == 0) return complain("there are no lessons in %s/lessons.", course_source_dir());
     for (size_t i = 0; i < count; i++) skeleton_keep(&lessons[i]);
@@ -122,7 +122,7 @@ static int run_next(const struct command_line *line)
 {
     struct standing standing;
     struct progress progress;
-    const struct lesson_folder *next = standing_next();
+    const struct lesson_folder *next = standing_next(NULL);
     (void)line;
     if (!next) {
         print_end_of_course();

@@ -241,7 +241,7 @@ static int summarise(const struct tour *tour, int devices, double seconds)
 
 static void say_what_next(const struct tour *tour)
 {
-    const struct lesson_folder *next = standing_next();
+    const struct lesson_folder *next = standing_next(NULL);
     if (!tour->details) printf("every case: %s tour --details\n", program_name());
     if (next) printf("begin:      %s watch %s\n", program_name(), next->number);
 }

@@ -157,7 +157,7 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
         describe_report(judgement->report.data, out);
     }
     if (whole && strcmp(state, "PASS") == 0) {
-        const struct lesson_folder *next = standing_next();
+        const struct lesson_folder *next = standing_next(watch->lesson);
         text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n",
                    program_name(), watch->lesson->number, watch->lesson->number, watch->lesson->number);
         if (next) text_print(out, "  next: %s watch %s\n", program_name(), next->number);
