@@ -46,6 +46,9 @@ static const struct layer_row {
     {"four_ranks",          GROUP_BASIC,      ON_ANY,   4,   2,   64,    8,   16,   96,   5,    8, 0,              LAYER_NORMAL},
     {"eight_ranks",         GROUP_BASIC,      ON_ANY,   8,   2,   64,    8,   16,   96,   5,    8, 0,              LAYER_NORMAL},
 
+    {"one_rank_heads_3",    GROUP_EDGES,      ON_ANY,   1,   1,   40,    3,    8,   20,   4,    6, 0,              LAYER_NORMAL},
+    {"no_mlp_4_ranks",      GROUP_EDGES,      ON_ANY,   4,   1,   32,    4,    8,   16,   4,    6, 0,              LAYER_NO_MLP},
+    {"no_attention_4_ranks",GROUP_EDGES,      ON_ANY,   4,   1,   32,    4,    8,   16,   4,    6, 0,              LAYER_NO_ATTENTION},
     {"first_token",         GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   32,   32,   0,    1, 0,              LAYER_NORMAL},
     {"cache_full",          GROUP_EDGES,      ON_ANY,   4,   3,   32,    4,   32,   32,  12,   13, 0,              LAYER_NORMAL},
     {"a_head_per_rank",     GROUP_EDGES,      ON_ANY,   8,   1,   32,    8,    4,   32,   3,    5, 0,              LAYER_NORMAL},
@@ -556,12 +559,17 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "it has",
         "only several ranks fail: what has to be added up, or passed on, between them?",
         "only more than two ranks fail: is the part that arrives the one that is used, and is its buffer "
-        "free?"};
+        "free?",
+        "the MLP is right, attention is not: where W_o is 0 the case passes",
+        "attention is right, the MLP is not: where W_down is 0 the case passes"};
+    enum { OWN = sizeof messages / sizeof messages[0] };
+    const int right = item->expected == KERNEL_OK, layer = item->part == PART_LAYER && right;
     const int has[] = {(item->value[AT_MANNER] & RANKS_REVERSED) != 0, item->value[AT_RANKS] > 1,
-                       item->value[AT_RANKS] > 2};
-    if (index >= (int)(sizeof has / sizeof has[0])) return -1;
+                       item->value[AT_RANKS] > 2, layer && item->distribution != LAYER_NO_ATTENTION,
+                       layer && item->distribution != LAYER_NO_MLP};
+    if (index >= OWN) return item->part == PART_RING ? attention_trait(item, index - OWN, message) : -1;
     *message = messages[index];
-    return has[index] && item->value[AT_MISTAKE] == RANKS_RIGHT;
+    return has[index] && right;
 }
 
 static const char *purpose(const struct lesson_case *item)

@@ -130,7 +130,7 @@ static float *allocate(const char *name, int rank, size_t bytes)
     static int next[MOST_GPUS];
     void *memory = NULL;
     char *text = names[rank][next[rank]++ % (SLICES + 1)];
-    snprintf(text, sizeof names[0][0], "%s of rank %d", name, rank);
+    snprintf(text, sizeof names[0][0], "%s_of_rank_%d", name, rank);
     if (simt_name_next_allocation != NULL) simt_name_next_allocation(text, __FILE__, __LINE__);
     return bytes > 0 && cudaMalloc(&memory, bytes) == cudaSuccess ? memory : NULL;
 }
