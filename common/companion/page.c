@@ -128,48 +128,44 @@ static char *next_field(const char **line)
     return field;
 }
 
-size_t page_steps(const struct lesson_folder *lesson, struct page_step steps[MOST_STEPS])
+/* The first two fields of each line that follows @p opening: of a table to its end, of a comment to its end. */
+static size_t read_fields(const struct lesson_folder *lesson, const char *opening, char *fields[][2],
+                          size_t most)
 {
     struct text page = {0};
     char *path = page_path(lesson);
     size_t count = 0;
-    int inside = 0;
+    int inside = 0, table = *opening == '|';
     const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
     for (char *line; (line = next_word(&rest, '\n')); free(line)) {
-        const char *field = line;
-        if (strncmp(line, "-->", 3) == 0) inside = 0;
-        if (inside && count < MOST_STEPS) {
-            steps[count].regions = next_field(&field);
-            steps[count].test_case = next_field(&field);
-            count++;
+        const char *field = line + table;
+        if (table ? *line != '|' : strncmp(line, "-->", 3) == 0) inside = 0;
+        if (inside && count < most && strncmp(line, "|-", 2) != 0) {
+            fields[count][0] = next_field(&field);
+            fields[count++][1] = next_field(&field);
         }
-        inside |= strcmp(line, "<!-- steps") == 0;
+        inside |= strcmp(line, opening) == 0;
     }
     free(path);
     text_free(&page);
     return count;
 }
 
+size_t page_steps(const struct lesson_folder *lesson, struct page_step steps[MOST_STEPS])
+{
+    char *fields[MOST_STEPS][2];
+    size_t count = read_fields(lesson, "<!-- steps", fields, MOST_STEPS);
+    for (size_t i = 0; i < count; i++)
+        steps[i] = (struct page_step){.regions = fields[i][0], .test_case = fields[i][1]};
+    return count;
+}
+
 size_t page_rows(const struct lesson_folder *lesson, struct page_row rows[MOST_ROWS])
 {
-    static const char head[] = "| the first case that fails | look at |";
-    struct text page = {0};
-    char *path = page_path(lesson);
-    size_t count = 0;
-    int inside = 0;
-    const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
-        const char *field = line + 1;
-        if (*line != '|') inside = 0;
-        if (inside && line[1] != '-' && count < MOST_ROWS) {
-            rows[count].fails = next_field(&field);
-            rows[count].look_at = next_field(&field);
-            count++;
-        }
-        inside |= strcmp(line, head) == 0;
-    }
-    free(path);
-    text_free(&page);
+    char *fields[MOST_ROWS][2];
+    size_t count = read_fields(lesson, "| the first case that fails | look at |", fields, MOST_ROWS);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = (struct page_row){.fails = fields[i][0], .look_at = fields[i][1]};
     return count;
 }
 
