@@ -24,6 +24,14 @@ failed=()
 . tests/gpu/selftest.sh
 . tests/gpu/isolated.sh
 
+# Numbers of the lessons that have a kernel.
+all_lessons() {
+    local folder
+    for folder in solutions/[0-9]*; do
+        [ -e "$folder/${folder#solutions/[0-9][0-9]_}.cu" ] && echo "${folder:10:2}"
+    done
+}
+
 # Cases that reach every kernel and every path of the solutions, at sizes a sanitizer can bear.
 sanitized_cases() {
     case $1 in
@@ -101,9 +109,11 @@ step_programs() {
     # What only one architecture has (wgmma, setmaxnreg) is asked for by the name that ends in "a".
     local architecture=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -cd 0-9)
     [ "$architecture" != sm_90 ] || architecture=sm_90a
+    local nccl=()
+    [ -z "$(ldconfig -p | grep libnccl.so)" ] || nccl=(-lnccl)
     ls tests/simt/programs/*.cu lessons/*.cu | xargs -P "$jobs" -I{} sh -c \
-        'nvcc -std=c++17 -arch=$2 -Icommon/contracts -Icommon/decode -Itests/simt "$1" -o build/nvcc/"$(basename "$1" .cu)" -lcuda -lcublas -lcurand ||
-            echo "does not build: $1"' - {} "$architecture"
+        'nvcc -std=c++17 -arch=$2 -Icommon/contracts -Icommon/decode -Itests/simt "$1" -o build/nvcc/"$(basename "$1" .cu)" -lcuda -lcublas -lcurand $3 ||
+            echo "does not build: $1"' - {} "$architecture" "${nccl[@]}"
     for file in tests/simt/programs/*.cu lessons/*.cu; do
         name=$(basename "$file" .cu)
         if build/nvcc/"$name" >build/nvcc/"$name".log 2>&1; then
@@ -151,7 +161,7 @@ step_hopper_ladder() {
 
 # The solutions' kernels for this device, as many at a time as there are processors: the steps that run them find them built.
 build_solutions() {
-    printf '%s\n' ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16} |
+    printf '%s\n' ${LESSONS:-$(all_lessons)} |
         xargs -P "$jobs" -I{} build/bin/warpwise check {} --solution --device "$device" --build-only
 }
 
@@ -159,7 +169,7 @@ build_solutions() {
 step_bench() {
     local number wrong=0
     build_solutions
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16}; do
+    for number in ${LESSONS:-$(all_lessons)}; do
         build/bin/warpwise bench "$number" --solution --device "$device" --record || wrong=1
     done
     cp docs/results/*.csv "$out"
@@ -187,7 +197,7 @@ step_sanitize() {
     local wrong=0 number tool case name
     rm -rf build/sanitizer
     mkdir -p build/sanitizer
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16}; do
+    for number in ${LESSONS:-$(all_lessons)}; do
         for case in $(sanitized_cases "$number"); do echo "$number $case"; done
     done >build/sanitizer/cases
     export device
@@ -247,7 +257,7 @@ step_counters() {
         SIMT_COUNTERS=$name.simt "$name-software" || return 1
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
-    for number in ${LESSONS:-01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16}; do
+    for number in ${LESSONS:-$(all_lessons)}; do
         for case in $(counted_cases "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software
