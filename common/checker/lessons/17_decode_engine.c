@@ -25,6 +25,7 @@ enum distribution {
     NO_MLP,       /* W_down is 0 */
     SHARP,        /* q_norm is eight times as large: a few keys have all the weight */
     FAINT,        /* states are as small as the root of epsilon */
+    FAR,          /* q_norm and k_norm are a thousand times as large: scores of a million */
     LARGE,        /* the embedding is a thousand times as large */
     UNEVEN,       /* some elements of the embedding and of gains are much larger than others */
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
@@ -92,6 +93,7 @@ static const struct table_row {
     {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
 
     {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
+    {"step/far_below_zero",         GROUP_NUMERICS,   ON_ANY,  &SMALL,        12,       1,  0,     0,    1,    0,     4,   0,         FAR},
     {"step/faint",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         FAINT},
     {"step/large",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         LARGE},
     {"step/uneven",                 GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         UNEVEN},
@@ -333,12 +335,13 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
                        enum distribution distribution, struct rng *rng, float *data)
 {
     const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, inner = (size_t)c->intermediate;
-    const double root = sqrt((double)hidden), sharp = distribution == SHARP ? 8.0 : 1.0;
+    const double root = sqrt((double)hidden), far = distribution == FAR ? 1e3 : 1.0;
+    const double sharp = distribution == SHARP ? 8.0 : far;
     const double o = distribution == NO_ATTENTION ? 0.0 : 1.0, down = distribution == NO_MLP ? 0.0 : 1.0;
     fill_part(rng, data + at->input_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->qkv, at->q_norm - at->qkv, 0.0, 1.0 / root);
     fill_part(rng, data + at->q_norm, dim, sharp, 0.2 * sharp);
-    fill_part(rng, data + at->k_norm, dim, 1.0, 0.2);
+    fill_part(rng, data + at->k_norm, dim, far, 0.2 * far);
     fill_part(rng, data + at->o, at->mlp_norm - at->o, 0.0, o / sqrt((double)engine_q_width(c)));
     fill_part(rng, data + at->mlp_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->gate_up, at->down - at->gate_up, 0.0, 1.0 / root);
@@ -608,6 +611,7 @@ static const char *purpose(const struct lesson_case *item)
         [NO_MLP] = "W_down is 0, so the MLP adds nothing: embedding, attention and logits are what is tried",
         [SHARP] = "a few keys have nearly all the weight",
         [FAINT] = "states are as small as the root of epsilon",
+        [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
