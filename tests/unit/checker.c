@@ -15,6 +15,7 @@
 #include "checker/cases/attention_cases.h"
 #include "checker/numbers/bound.h"
 #include "checker/verdict/compare.h"
+#include "checker/verdict/diagnose.h"
 #include "checker/verdict/judge.h"
 #include "judged_case.h"
 #include "checker/numbers/storage.h"
@@ -647,6 +648,25 @@ static void test_in_common(int named)
     free(check);
 }
 
+/* Where most say "all zero", a case that holds nothing else says so, too, whatever else would explain it. */
+static void test_zeros_of_part(int saying)
+{
+    static const struct ordered all = {"xxxxx", "xxxxx", "", ""};
+    struct check *check = open_check("12");
+    int last = -1;
+    fill_ordered(check, &all);
+    for (int i = 0, place = 0; i < check->case_count; i++) {
+        if (!check->chosen[i]) continue;
+        check->verdicts[i].all_zero = 1;
+        if (place++ < saying) snprintf(check->verdicts[i].pattern, VERDICT_TEXT, "all zero");
+        last = i;
+    }
+    diagnose_zeros_of_parts(check);
+    expect(strcmp(check->verdicts[last].pattern, saying > 2 ? "all zero" : "NaN") == 0, "zeros of a part",
+           check->verdicts[last].pattern);
+    free(check);
+}
+
 /* ---- the command line ------------------------------------------------------------------------------------ */
 
 static void test_options(void)
@@ -708,6 +728,8 @@ int main(void)
     test_remember("10", "f32/deep_512", 2, NONE);
     for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++) test_told(&TOLD[i]);
     for (size_t i = 0; i < sizeof ORDERED / sizeof ORDERED[0]; i++) test_ordered(&ORDERED[i]);
+    test_zeros_of_part(2);
+    test_zeros_of_part(3);
     test_in_common(1);
     test_in_common(0);
     test_options();

@@ -99,6 +99,7 @@ struct verdict {
     char headline[VERDICT_TEXT];
     char pattern[VERDICT_TEXT];
     enum pattern pattern_kind;
+    int all_zero; /**< 1: values are wrong, and nothing but zeros came out */
     const char *
         finding; /**< what the software device found first (simt/findings.h), "seen-before" where an earlier case
                               has told it, or NULL */

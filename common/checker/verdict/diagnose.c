@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALL_ZERO "all zero"
+
 enum { LOOKED_AT = 24, ENOUGH = 4 };
 
 /** The wrong elements of one buffer. */
@@ -76,7 +78,7 @@ static int is_empty(const struct symptoms *s)
 static int all_zero(const struct symptoms *s, char *text, size_t size)
 {
     if (!only_zeros(s)) return 0;
-    snprintf(text, size, is_empty(s) ? "all zero" : "the wrong elements are all zero");
+    snprintf(text, size, is_empty(s) ? ALL_ZERO : "the wrong elements are all zero");
     return 1;
 }
 
@@ -330,6 +332,22 @@ static int lse_right(const struct symptoms *s, char *text, size_t size)
     return 0;
 }
 
+/* 0 if there are none. */
+static int find_symptoms(struct symptoms *symptoms, const struct judged *judged, int buffer)
+{
+    const struct buffer_comparison *found = &judged->buffer[buffer];
+    if (found->wrong == 0 || found->first == NULL) return 0;
+    *symptoms = (struct symptoms){judged, buffer, &judged->item->buffer[buffer], found,
+                                  found->wrong < WRONG_KEPT ? found->wrong : WRONG_KEPT};
+    return 1;
+}
+
+int diagnose_all_zero(const struct judged *judged, int buffer)
+{
+    struct symptoms symptoms;
+    return find_symptoms(&symptoms, judged, buffer) && only_zeros(&symptoms) && is_empty(&symptoms);
+}
+
 enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
 {
     static const struct {
@@ -340,11 +358,9 @@ enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, 
         {all_zero, PATTERN_CAUSE},    {constant_factor, PATTERN_CAUSE}, {copy_of_input, PATTERN_CAUSE},
         {transposed, PATTERN_CAUSE},  {mask_seen, PATTERN_CAUSE},       {tails, PATTERN_PLACE},
         {growing, PATTERN_PLACE},     {lse_right, PATTERN_PLACE}};
-    const struct buffer_comparison *found = &judged->buffer[buffer];
+    struct symptoms symptoms;
     text[0] = '\0';
-    if (found->wrong == 0 || found->first == NULL) return PATTERN_NONE;
-    struct symptoms symptoms = {judged, buffer, &judged->item->buffer[buffer], found,
-                                found->wrong < WRONG_KEPT ? found->wrong : WRONG_KEPT};
+    if (!find_symptoms(&symptoms, judged, buffer)) return PATTERN_NONE;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
         if (patterns[i].fits(&symptoms, text, size)) return patterns[i].kind;
     return PATTERN_NONE;
@@ -399,4 +415,26 @@ void diagnose_part(const struct check *check, int part, char *text, size_t size)
         fewest = fit.spared;
         snprintf(text, size, "%s", message);
     }
+}
+
+/* One case may have a cause of its own that leaves zeros, such as a maximum that begins at 0 where scores are low. */
+static void spread_zeros(struct check *check, int part)
+{
+    int failing = 0, say_so = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        if (!counts(check, i, part) || check->verdicts[i].state != STATE_FAIL) continue;
+        failing++;
+        say_so += strcmp(check->verdicts[i].pattern, ALL_ZERO) == 0;
+    }
+    for (int i = 0; i < check->case_count && 2 * say_so > failing; i++) {
+        struct verdict *verdict = &check->verdicts[i];
+        if (!check->chosen[i] || check->cases[i].part != part || !verdict->all_zero) continue;
+        snprintf(verdict->pattern, sizeof verdict->pattern, "%s", ALL_ZERO);
+        verdict->pattern_kind = PATTERN_CAUSE;
+    }
+}
+
+void diagnose_zeros_of_parts(struct check *check)
+{
+    for (int part = 0; part < check->options.lesson->part_count; part++) spread_zeros(check, part);
 }

@@ -186,6 +186,7 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     snprintf(verdict->headline, sizeof verdict->headline, "%s = %s, expected %s%s; %zu of %zu wrong", name,
              got, expected, times, found->wrong, found->compared);
     verdict->pattern_kind = diagnose_item(judged, buffer, verdict->pattern, sizeof verdict->pattern);
+    verdict->all_zero = diagnose_all_zero(judged, buffer);
 }
 
 static void judge_norm(const struct judged *judged, int buffer, struct verdict *verdict)
