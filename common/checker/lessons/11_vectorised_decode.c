@@ -175,6 +175,7 @@ static const struct table_row TABLE[] = {
     {"infinite_value",       GROUP_NUMERICS, ALL,   F16,   2,    8,    2,   64,   1,   100, INFINITE_VALUE, {0}},
     {"large_values",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   200, LARGE_VALUES,   {0}},
     {"scores_below",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   300, BELOW,          {0}},
+    {"scores_below_split",   GROUP_NUMERICS, F,     F16,   1,    1,    1,   64,   1,   700, BELOW,          {0}},
     {"faint_weights",        GROUP_NUMERICS, ALL,   F16,   1,    3,    1,  128,   1,   300, FAINT,          {0}},
     {"faint_weights_f32",    GROUP_NUMERICS, A,     F32,   1,    2,    1,   64,   1,   300, FAINT,          {0}},
     {"early_key_f32",        GROUP_NUMERICS, A,     F32,   1,    2,    1,   64,   1,   700, EARLY,          {0}},
