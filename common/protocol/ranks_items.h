@@ -108,8 +108,12 @@ enum ranks_mistake {
     NULL_WORKSPACE = LAYER_MISTAKES, /* of both */
     SHORT_WORKSPACE,
     MISALIGNED_WORKSPACE,
+    NULL_INPUT_AND_WORKSPACE,
     ALL_MISTAKES
 };
+
+/** @brief Columns of the report of a rank of part "tensor_parallel"; part "ring" has the first. */
+enum sent_column { SENT_FLOATS, SENT_UNLIKE, SENT_COLUMNS };
 
 /** @brief Floats that each rank sends: two all-reduces of x, on a ring. */
 static inline int64_t layer_floats_sent(const int64_t *value, int ranks)

@@ -58,11 +58,11 @@ struct layer_sizes {
 struct layer_shard {
     const float *qkv; /**< [3, own, width] query, key and value of heads rank * heads / ranks and following */
     const float *o;   /**< [width, own] the columns of these heads */
-    const float *gate_up;   /**< [2, inner / ranks, width] units rank * inner / ranks and following */
-    const float *down;      /**< [width, inner / ranks] the columns of these units */
-    float *cache;           /**< [2, rows, heads / ranks, room, head_dim] keys, then values of these heads */
-    float *x;               /**< [rows, width] the whole state: on every rank the same before and after */
-    void *workspace;        /**< tensor_parallel_workspace_bytes() */
+    const float *gate_up; /**< [2, inner / ranks, width] units rank * inner / ranks and following */
+    const float *down;    /**< [width, inner / ranks] the columns of these units */
+    float *cache;         /**< [2, rows, heads / ranks, room, head_dim] keys, then values of these heads */
+    float *x;             /**< [rows, width] the whole state: the same bits on every rank, before and after */
+    void *workspace;      /**< tensor_parallel_workspace_bytes() */
     size_t workspace_bytes; /**< of it */
 };
 

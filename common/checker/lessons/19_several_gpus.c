@@ -181,6 +181,7 @@ static const struct bad_row {
     [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT}, /* one rank's ring needs none */
     [SHORT_WORKSPACE] = {"short_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT},
     [MISALIGNED_WORKSPACE] = {"misaligned_workspace", KERNEL_ALIGNMENT_ERROR, ON_SIMT},
+    [NULL_INPUT_AND_WORKSPACE] = {"null_input_and_workspace", KERNEL_INVALID_CONFIG, ON_ANY},
 };
 
 static const char *const PART_NAME[] = {"tensor_parallel", "ring"};
@@ -329,9 +330,16 @@ static size_t most_workspace(const struct lesson_case *item)
     return V(item, AT_ROWS) * of_row + 256; /* on a GPU alone one rank has all of it */
 }
 
+static size_t sent_columns(const struct lesson_case *item)
+{
+    return item->part == PART_RING ? 1 : SENT_COLUMNS;
+}
+
 static struct lesson_buffer sent_buffer(const struct lesson_case *item)
 {
-    return (struct lesson_buffer){"sent", WIRE_OUT, 2, {V(item, AT_RANKS), 1}, {"floats"}, STORAGE_I32};
+    return (struct lesson_buffer){
+        "sent",     WIRE_OUT, 2, {V(item, AT_RANKS), sent_columns(item)}, {"floats", "x_unlike_rank_0"},
+        STORAGE_I32};
 }
 
 static int layer_buffers(const struct lesson_case *item, struct lesson_buffer *b)
@@ -414,17 +422,17 @@ static size_t unit_elems(const struct lesson_case *item)
     return lesson_elems(&b[LAYER_CACHE]) + lesson_elems(&b[LAYER_OUT]) + lesson_elems(&b[LAYER_SENT]);
 }
 
-/** A ring sends so much, no more and no less. */
+/** A ring sends so much, no more and no less; and no float of x differs from rank 0's. */
 static void expect_sent(const struct lesson_case *item, struct lesson_span *span)
 {
     const int ranks = (int)item->value[AT_RANKS], ring = item->part == PART_RING;
     const int64_t sent = ring ? ring_floats_sent(item->value, ranks) : layer_floats_sent(item->value, ranks);
     span->buffer = ring ? (int)RING_SENT : (int)LAYER_SENT;
     span->first = 0;
-    span->count = (size_t)ranks;
-    for (int r = 0; r < ranks; r++) {
-        span->expected[r] = span->plain[r] = (double)sent;
-        span->bound[r] = span->floor[r] = 0.0;
+    span->count = (size_t)ranks * sent_columns(item);
+    for (size_t i = 0; i < span->count; i++) {
+        span->expected[i] = span->plain[i] = i % sent_columns(item) == SENT_FLOATS ? (double)sent : 0.0;
+        span->bound[i] = span->floor[i] = 0.0;
     }
 }
 

@@ -335,7 +335,8 @@ static void spoil_shard(int mistake, struct layer_shard *s)
     if (mistake == MISALIGNED_DOWN) s->down = beside(s->down, 12);
     if (mistake == MISALIGNED_CACHE) s->cache = beside(s->cache, 8);
     if (mistake == MISALIGNED_X) s->x = beside(s->x, 8);
-    if (mistake == NULL_WORKSPACE) s->workspace = NULL;
+    if (mistake == NULL_INPUT_AND_WORKSPACE) s->x = NULL;
+    if (mistake == NULL_WORKSPACE || mistake == NULL_INPUT_AND_WORKSPACE) s->workspace = NULL;
     if (mistake == SHORT_WORKSPACE) s->workspace_bytes -= 1;
     if (mistake == MISALIGNED_WORKSPACE) s->workspace = beside(s->workspace, 8);
 }
@@ -363,7 +364,8 @@ static void spoil_part(int mistake, struct ring_part *p)
     if (mistake == MISALIGNED_V) p->v = beside(p->v, 4);
     if (mistake == MISALIGNED_OUT) p->out = beside(p->out, 8);
     if (mistake == MISALIGNED_LSE) p->lse = beside(p->lse, 8);
-    if (mistake == NULL_WORKSPACE) p->workspace = NULL;
+    if (mistake == NULL_INPUT_AND_WORKSPACE) p->q = NULL;
+    if (mistake == NULL_WORKSPACE || mistake == NULL_INPUT_AND_WORKSPACE) p->workspace = NULL;
     if (mistake == SHORT_WORKSPACE) p->workspace_bytes -= 1;
     if (mistake == MISALIGNED_WORKSPACE) p->workspace = beside(p->workspace, 8);
 }
@@ -424,18 +426,39 @@ static int64_t floats_sent_by(int device)
     return (int64_t)(sent / sizeof(float));
 }
 
+/** How many floats of x of rank @p rank are others than rank 0's, once all streams' work is done. An all-reduce gives all the same bits. */
+static int32_t x_unlike(const struct scene *s, int rank)
+{
+    const size_t count = s->slice[5].count, bytes = count * sizeof(float);
+    const float *out = s->buffers[LAYER_OUT];
+    uint32_t *first = malloc(2 * bytes);
+    int32_t unlike = 0;
+    if (first == NULL) abort();
+    cudaMemcpyAsync(first, out, bytes, cudaMemcpyDeviceToHost, s->gpus.at[0].stream);
+    cudaMemcpyAsync(first + count, out + (size_t)rank * count, bytes, cudaMemcpyDeviceToHost,
+                    s->gpus.at[0].stream);
+    cudaStreamSynchronize(s->gpus.at[0].stream);
+    for (size_t i = 0; i < count; i++) unlike += first[i] != first[count + i];
+    free(first);
+    return unlike;
+}
+
 /** Into the report: what each rank has sent in this call. Where nobody counts, or fewer ranks work, it is what it has to be. */
 static void report_sent(const struct scene *s, const int64_t *before)
 {
-    int32_t report[MOST_GPUS];
+    int32_t report[MOST_GPUS * SENT_COLUMNS] = {0};
     const int ranks = (int)s->item->value[AT_RANKS];
     const int64_t *v = s->item->value;
+    const int columns = s->ring ? 1 : SENT_COLUMNS;
     for (int r = 0; r < ranks; r++)
-        report[r] = (int32_t)(s->ring ? ring_floats_sent(v, ranks) : layer_floats_sent(v, ranks));
+        report[r * columns + SENT_FLOATS] =
+            (int32_t)(s->ring ? ring_floats_sent(v, ranks) : layer_floats_sent(v, ranks));
     for (int i = 0; i < s->ranks && s->ranks == ranks && is_simt(); i++)
-        report[s->rank_at[i]] = (int32_t)(floats_sent_by(i) - before[i]);
-    cudaMemcpy(s->buffers[s->ring ? (int)RING_SENT : (int)LAYER_SENT], report, (size_t)ranks * sizeof *report,
-               cudaMemcpyHostToDevice);
+        report[s->rank_at[i] * columns + SENT_FLOATS] = (int32_t)(floats_sent_by(i) - before[i]);
+    for (int r = 1; r < s->ranks && !s->ring && is_simt(); r++)
+        report[r * columns + SENT_UNLIKE] = x_unlike(s, r);
+    cudaMemcpy(s->buffers[s->ring ? (int)RING_SENT : (int)LAYER_SENT], report,
+               (size_t)(ranks * columns) * sizeof *report, cudaMemcpyHostToDevice);
 }
 
 /** Each rank's x before the layer. */
