@@ -29,14 +29,10 @@ inline int device_attribute(enum cudaDeviceAttr attribute)
     return cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess ? value : 0;
 }
 
-/**
- * @brief Launches a kernel that may start while the one before it in the stream still runs, and that calls
- *        wait_for_kernel_before(): its launch then costs no time of its own. On GPUs before sm_90 it starts afterwards.
- * @see programmatic dependent launch in the CUDA programming guide
- */
+/** @brief launch_early() with @p shared bytes of dynamic shared memory, which the kernel must have been allowed before. */
 template <typename... Params, typename... Args>
-inline enum kernel_status launch_early(void (*kernel)(Params...), dim3 grid, dim3 block, cudaStream_t stream,
-                                       Args... args)
+inline enum kernel_status launch_early_with(size_t shared, void (*kernel)(Params...), dim3 grid, dim3 block,
+                                            cudaStream_t stream, Args... args)
 {
     struct cudaFuncAttributes code;
     if (cudaFuncGetAttributes(&code, kernel) != cudaSuccess) return KERNEL_CUDA_ERROR;
@@ -46,11 +42,24 @@ inline enum kernel_status launch_early(void (*kernel)(Params...), dim3 grid, dim
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = block;
+    config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = &early;
     config.numAttrs = code.ptxVersion >= 90 ? 1 : 0; // code for older GPUs does not wait
     return cudaLaunchKernelEx(&config, kernel, Params(args)...) == cudaSuccess ? KERNEL_OK
                                                                                : KERNEL_CUDA_ERROR;
+}
+
+/**
+ * @brief Launches a kernel that may start while the one before it in the stream still runs, and that calls
+ *        wait_for_kernel_before(): its launch then costs no time of its own. On GPUs before sm_90 it starts afterwards.
+ * @see programmatic dependent launch in the CUDA programming guide
+ */
+template <typename... Params, typename... Args>
+inline enum kernel_status launch_early(void (*kernel)(Params...), dim3 grid, dim3 block, cudaStream_t stream,
+                                       Args... args)
+{
+    return launch_early_with(0, kernel, grid, block, stream, args...);
 }
 
 /** @brief Waits until the kernel before this one in the stream is over, and what it wrote can be read. */

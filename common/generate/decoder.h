@@ -17,7 +17,7 @@ extern "C" {
 #include "model/model.h"
 }
 
-enum { DECODER_BUCKET = 8 /* rows of the graph */ };
+enum { DECODER_BUCKETS = 4 /* graphs, of 1, 2, 4 and 8 rows */, DECODER_FEW = 1 << (DECODER_BUCKETS - 1) };
 
 /** @brief What a step is told, in host memory; the same arrays in device memory lie in the same order. */
 struct decoder_rows {
@@ -30,14 +30,14 @@ struct decoder_rows {
 
 /** @brief A model on the device. */
 struct decoder {
-    struct engine_model model;  /**< as engine_step() takes it */
-    int max_requests;           /**< rows of the tables */
-    struct decoder_rows host;   /**< to be filled before a step */
-    struct decoder_rows device; /**< the same there */
-    size_t words;               /**< ints of either */
-    float *logits;              /**< device, [max_rows, vocab] */
-    cudaStream_t stream;        /**< of all work */
-    cudaGraphExec_t graph;      /**< a step of DECODER_BUCKET rows; NULL: not captured yet */
+    struct engine_model model;               /**< as engine_step() takes it */
+    int max_requests;                        /**< rows of the tables */
+    struct decoder_rows host;                /**< to be filled before a step */
+    struct decoder_rows device;              /**< the same there */
+    size_t words;                            /**< ints of either */
+    float *logits;                           /**< device, [max_rows, vocab] */
+    cudaStream_t stream;                     /**< of all work */
+    cudaGraphExec_t graphs[DECODER_BUCKETS]; /**< a step of 1, 2, 4 and 8 rows; NULL: not captured yet */
 };
 
 /** @brief Ends the program if the runtime refused something. */
@@ -122,7 +122,7 @@ static inline struct engine_config decoder_config(const struct model_config *m, 
     c.block_size = 16;
     c.max_blocks = (context + c.block_size - 1) / c.block_size;
     c.num_blocks = c.max_blocks * max_requests;
-    c.max_rows = max_rows < DECODER_BUCKET ? (int)DECODER_BUCKET : max_rows;
+    c.max_rows = max_rows < DECODER_FEW ? (int)DECODER_FEW : max_rows;
     return c;
 }
 
@@ -142,7 +142,10 @@ static inline void decoder_open(struct decoder *d, const struct model *model, in
         exit(2);
     }
     d->words = 4 * (size_t)c->max_rows + (size_t)max_requests * (size_t)c->max_blocks;
-    d->host = decoder_rows_at(d, (int *)calloc(d->words, sizeof(int)));
+    int *host = NULL;
+    decoder_need(cudaMallocHost((void **)&host, d->words * sizeof(int)), "rows");
+    memset(host, 0, d->words * sizeof(int));
+    d->host = decoder_rows_at(d, host);
     d->device = decoder_rows_at(d, (int *)decoder_allocate(d->words * sizeof(int), "rows"));
     d->model.weights = decoder_allocate(engine_weight_elems(c) * sizeof(__half), "weights");
     d->model.cache = decoder_allocate(engine_cache_elems(c) * sizeof(__half), "the cache");
@@ -155,14 +158,15 @@ static inline void decoder_open(struct decoder *d, const struct model *model, in
 /** @brief Releases it. */
 static inline void decoder_close(struct decoder *d)
 {
-    if (d->graph) cudaGraphExecDestroy(d->graph);
+    for (int i = 0; i < DECODER_BUCKETS; i++)
+        if (d->graphs[i]) cudaGraphExecDestroy(d->graphs[i]);
     cudaStreamDestroy(d->stream);
     cudaFree((void *)d->model.weights);
     cudaFree(d->model.cache);
     cudaFree(d->model.workspace);
     cudaFree(d->logits);
     cudaFree(d->device.tokens);
-    free(d->host.tokens);
+    cudaFreeHost(d->host.tokens);
 }
 
 /** @brief Launches a step of @p rows rows, of which @p wanted are wanted. */
@@ -177,30 +181,32 @@ static inline void decoder_launch(const struct decoder *d, int rows, int wanted)
     exit(2);
 }
 
-/** @brief The graph of a step of DECODER_BUCKET rows. */
-static inline void decoder_capture(struct decoder *d)
+/** @brief The graph of a step of 1 << @p bucket rows. */
+static inline void decoder_capture(struct decoder *d, int bucket)
 {
     cudaGraph_t graph;
     decoder_need(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal), "a capture");
-    decoder_launch(d, DECODER_BUCKET, DECODER_BUCKET);
+    decoder_launch(d, 1 << bucket, 1 << bucket);
     decoder_need(cudaStreamEndCapture(d->stream, &graph), "a capture");
-    decoder_need(cudaGraphInstantiate(&d->graph, graph, 0), "a graph");
+    decoder_need(cudaGraphInstantiate(&d->graphs[bucket], graph, 0), "a graph");
     cudaGraphDestroy(graph);
 }
 
-/** @brief A step as the host's arrays tell it; logits of the wanted rows come to @p logits, [wanted, vocab]. Few rows are a
- *         replay of the graph, whose other rows pad. */
+/** @brief Computes a step as the host's arrays tell it; logits of the wanted rows come to @p logits, [wanted, vocab], in
+ *         memory of cudaMallocHost(). Few rows are a replay of the smallest graph that has room, whose other rows pad. */
 static inline void decoder_step(struct decoder *d, int rows, int wanted, float *logits)
 {
-    const int few = rows <= DECODER_BUCKET;
-    if (few && d->graph == NULL) decoder_capture(d);
-    for (int i = rows; few && i < DECODER_BUCKET; i++) d->host.positions[i] = -1;
-    for (int i = wanted; few && i < DECODER_BUCKET; i++) d->host.wanted[i] = -1;
+    int bucket = 0;
+    while (bucket < DECODER_BUCKETS && 1 << bucket < rows) bucket++;
+    const int few = bucket < DECODER_BUCKETS;
+    if (few && d->graphs[bucket] == NULL) decoder_capture(d, bucket);
+    for (int i = rows; few && i < 1 << bucket; i++) d->host.positions[i] = -1;
+    for (int i = wanted; few && i < 1 << bucket; i++) d->host.wanted[i] = -1;
     decoder_need(cudaMemcpyAsync(d->device.tokens, d->host.tokens, d->words * sizeof(int),
                                  cudaMemcpyHostToDevice, d->stream),
                  "copying rows");
     if (few)
-        decoder_need(cudaGraphLaunch(d->graph, d->stream), "a graph");
+        decoder_need(cudaGraphLaunch(d->graphs[bucket], d->stream), "a graph");
     else
         decoder_launch(d, rows, wanted);
     const size_t bytes = (size_t)wanted * (size_t)d->model.config.vocab * sizeof(float);

@@ -213,8 +213,9 @@ int main(int count, char **words)
     run.options = read_options(count, words);
     open_model(&run);
     open_engine(&run);
-    float *logits = (float *)malloc((size_t)run.options.requests * (size_t)run.decoder.model.config.vocab *
-                                    sizeof *logits);
+    float *logits = NULL; // page-locked, for the GPU writes to it
+    const size_t elems = (size_t)run.options.requests * (size_t)run.decoder.model.config.vocab;
+    decoder_need(cudaMallocHost((void **)&logits, elems * sizeof *logits), "logits");
     int *sampled = (int *)malloc((size_t)run.options.requests * sizeof *sampled);
     show(&run, NULL, 0);
     fputs(run.tokenizer ? run.options.prompt : "", stdout);
@@ -230,7 +231,7 @@ int main(int count, char **words)
     decoder_close(&run.decoder);
     tokenizer_close(run.tokenizer);
     model_close(run.model);
-    free(logits);
+    cudaFreeHost(logits);
     free(sampled);
     return 0;
 }

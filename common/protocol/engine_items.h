@@ -166,7 +166,7 @@ static inline size_t engine_most_workspace(const struct engine_config *c)
 {
     return 8 * (size_t)c->max_rows *
                ((size_t)c->hidden + 2 * (engine_q_width(c) + engine_kv_width(c)) + (size_t)c->intermediate) +
-           2048;
+           5 * engine_q_width(c) * ((size_t)c->head_dim + 16) + 4096;
 }
 
 /** Ints and floats that a graph reads and writes, staged in front of the workspace. */

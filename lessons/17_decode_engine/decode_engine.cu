@@ -11,56 +11,49 @@
 #include "decode_engine.h"
 
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 
-#include "engine_parts.h" // buffers, what a product and an attention are told
+#include "engine_merge.h" // parts of attention become one
+#include "engine_parts.h" // sizes, buffers, what a product and an attention are told
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 #include "warp_reduce.h"
 
-enum {
-    WARP = 32,
-    WARPS = 8, // of a block
-    THREADS = WARPS * WARP,
-    OUTPUTS = 16,  // rows of weights that a block multiplies: A has so many rows
-    TILE = 8,      // rows of the batch in an instruction: B has so many columns
-    MANY = 4,      // tiles of a block where there are more rows than one tile has
-    SPAN = 32,     // inputs that four lanes load at once
-    AHEAD = 4,     // spans whose weights are under way
-    KEYS = THREADS // of a tile of attention
-};
-
-/** Weights of AHEAD spans: eight of each of the two rows that are this lane's. */
-struct ahead {
-    uint4 low[AHEAD], high[AHEAD];
-};
-
 // In the order of their calls: what a step launches, and what blocks do.
 __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
-                             float *x);
+                             float *x, unsigned int *arrived);
 static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
                                        const struct engine_buffers *b, int index, cudaStream_t stream);
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream);
-template <int KIND, int TILES> __global__ void product_kernel(struct product p);
+template <int KIND, int ROWS> __global__ void product_kernel(struct product p);
 template <int KIND>
-__device__ inline void ask_weights(struct ahead *next, const struct product &p, int first, int end);
-__device__ inline int row_of_x(const struct product &p, int row);
-__device__ inline void find_factors(float *factors, const struct product &p, int first_row, int count);
+__device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span);
+template <int KIND, int ROWS>
+__device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
+                                   int begin, int end);
+template <int KIND, int ROWS>
+__device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
+                                   int end);
+template <int KIND, int ROWS>
+__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+                                    int begin, int end);
+template <int KIND, int ROWS>
+__device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
 template <int KIND>
-__device__ inline void take_inputs(uint32_t h[4], const struct product &p, int row, int at, float factor);
-template <int KIND>
-__device__ inline void write_output(const struct product &p, int row, int output, const float *sums);
+__device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
+                                    float before);
 __global__ void append_kernel(struct layer_attention a);
-__device__ inline void norm_and_rotate(__half *to, const float *head, const __half *gain,
-                                       const struct engine_config &c, int position);
+__device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
+                                 int position);
+__device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
+                                       const struct engine_config &c);
 template <int LANES> __global__ void attend_kernel(struct layer_attention a);
 template <int LANES>
-__device__ inline void score_keys(float *scores, const float q[8], const struct layer_attention &a, int first,
-                                  int count);
+__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
+                                 int cached);
 template <int LANES>
-__device__ inline void add_values(float sums[8], const float *weights, const struct layer_attention &a,
-                                  int first, int count);
-__device__ inline float block_max(float x, float *slots);
-__device__ inline float block_sum(float x, float *slots);
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
+                                 const struct layer_attention &a, int cached, int count);
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
@@ -89,11 +82,12 @@ enum kernel_status engine_step(const struct engine_model *model, const struct en
 
 /** Block (row): x = the embedding of the row's token; of a row that pads, zeros. */
 __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
-                             float *x)
+                             float *x, unsigned int *arrived)
 {
     // [student: embed_kernel]
-    /* TODO: the row of this block; a row whose position is negative has no token. */
-    (void)c, (void)batch, (void)embedding, (void)x;
+    /* TODO: the row of this block; a row whose position is negative has no token. Of the first FEW_ROWS rows the counts of
+     * walkers begin at 0. */
+    (void)c, (void)batch, (void)embedding, (void)x, (void)arrived;
     // [/student]
 }
 
@@ -110,70 +104,90 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
 
 /* ---- products with weights -------------------------------------------------------------------------------------- */
 
-/** A block for every 16 rows of weights, and every tile of rows of the batch, or MANY tiles. */
+/** A block for every 16 rows of weights, up to what the GPU runs at once, and for every tile of rows, or a single row. */
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
 {
     // [student: launch_product]
-    /* TODO: a grid for all outputs and rows; of TO_GATED a block has 8 rows of gate and 8 of up. */
+    /* TODO: blocks for all outputs, no more than run at once, and for all rows; the slots' shared memory; of TO_GATED a block
+     * has 8 rows of gate and 8 of up. */
     (void)p, (void)stream;
     return KERNEL_OK;
     // [/student]
 }
 
-/** Every warp sums its slice of the inputs, for 16 rows of weights and TILES * 8 rows of the batch; then slices are added. */
-template <int KIND, int TILES> __global__ void __launch_bounds__(THREADS) product_kernel(struct product p)
+/** Every warp sums its slice of the inputs, for 16 rows of weights and ROWS rows of the batch; then slices are added. */
+template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) product_kernel(struct product p)
 {
     // [student: product_kernel]
-    /* TODO: ask for the first weights; wait_for_kernel_before(); the factors of the norm, and a barrier; the warp's slice of the
-     * inputs, two multiply_add() for each span and tile; the warps' sums through shared memory, added in their order. */
+    /* TODO: fill all slots; wait_for_kernel_before(); the first inputs, and the factors of the norm. For each tile of outputs:
+     * the warp's slice of the inputs in chunks, two multiply_add() for each span, every slot asked for again once it was used;
+     * the warps' sums through shared memory, added in their order. */
     (void)p;
     // [/student]
 }
 
-/** Asks for the weights of spans @p first .. @p end - 1, AHEAD at most. Rows past the last one are the last one again. */
+/** Where a lane's weights of span @p span of tile @p tile lie. Rows past the last one are the last one again. */
 template <int KIND>
-__device__ inline void ask_weights(struct ahead *next, const struct product &p, int first, int end)
+__device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span)
+{
+    // [student: find_weights]
+    /* TODO: input 8 t of the span, of the lane's two rows. */
+    (void)next, (void)p, (void)tile, (void)span;
+    // [/student]
+}
+
+/** Asks for a warp's next span of weights, and moves on: behind the last one begins the block's next tile, if there is one. */
+template <int KIND, int ROWS>
+__device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
+                                   int begin, int end)
 {
     // [student: ask_weights]
-    /* TODO: 16 bytes of each of the lane's two rows, from input 8 t of the span on. */
-    (void)next, (void)p, (void)first, (void)end;
+    /* TODO: copy_once() of both rows to the lane's place in the slot, and __pipeline_commit(); then the next span. */
+    (void)next, (void)slots, (void)p, (void)begin, (void)end;
     // [/student]
 }
 
-/** The row of x that row @p row of a product takes; -1 if there is none. */
-__device__ inline int row_of_x(const struct product &p, int row)
+/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere. */
+template <int KIND, int ROWS>
+__device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
+                                   int end)
 {
-    if (row >= p.rows) return -1;
-    return p.wanted == NULL ? row : max(p.wanted[row], -1);
-}
-
-/** factors[i] = 1 / rms of row first_row + i, for i below @p count; a warp for each row. */
-__device__ inline void find_factors(float *factors, const struct product &p, int first_row, int count)
-{
-    // [student: find_factors]
-    /* TODO: the sum of squares of a row, by a warp; lane 0 writes the factor. */
-    (void)factors, (void)p, (void)first_row, (void)count;
+    // [student: load_inputs]
+    /* TODO: elements 4 lane .. 4 lane + 3 of the chunk, of each row, and their gains. */
+    (void)in, (void)p, (void)first_row, (void)first, (void)end;
     // [/student]
 }
 
-/** Eight inputs of row @p row from @p at on, as four registers of two halves; zeros where there is no such row. */
+/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunk; then slices are added. */
+template <int KIND, int ROWS>
+__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+                                    int begin, int end)
+{
+    // [student: find_factor]
+    /* TODO: the sum of squares of the slice for each row, by the warp; then the slices through shared memory, in order. */
+    (void)in, (void)p, (void)first_row, (void)begin, (void)end;
+    return 1.0f;
+    // [/student]
+}
+
+/** Stages a chunk for the warp as halves: of TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
+template <int KIND, int ROWS>
+__device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor)
+{
+    // [student: stage_inputs]
+    /* TODO: of TO_STATE the halves as they are; else x times the row's factor times gain, rounded to halves. */
+    (void)staged, (void)in, (void)factor;
+    // [/student]
+}
+
+/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. @p before is what TO_STATE adds to. */
 template <int KIND>
-__device__ inline void take_inputs(uint32_t h[4], const struct product &p, int row, int at, float factor)
-{
-    // [student: take_inputs]
-    /* TODO: of TO_STATE the halves as they are; else x times factor times gain, rounded to halves. */
-    (void)p, (void)row, (void)at, (void)factor;
-    h[0] = h[1] = h[2] = h[3] = 0;
-    // [/student]
-}
-
-/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. */
-template <int KIND>
-__device__ inline void write_output(const struct product &p, int row, int output, const float *sums)
+__device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
+                                    float before)
 {
     // [student: write_output]
-    /* TODO: by kind: store, add, or silu(gate) * up. Outputs and rows that are not there are not written. */
-    (void)p, (void)row, (void)output, (void)sums;
+    /* TODO: by kind: store, add, or silu(gate) * up. */
+    (void)p, (void)row, (void)output, (void)sums, (void)before;
     // [/student]
 }
 
@@ -183,69 +197,61 @@ __device__ inline void write_output(const struct product &p, int row, int output
 __global__ void append_kernel(struct layer_attention a)
 {
     // [student: append_kernel]
-    /* TODO: query heads, then key heads, then value heads; a row that pads does nothing. */
+    /* TODO: query heads, then key heads, then value heads; a row that pads does nothing. What no kernel writes is read before
+     * wait_for_kernel_before(). */
     (void)a;
     // [/student]
 }
 
-/** A warp: @p to = rope(norm(@p head) * gain), [head_dim]. */
-__device__ inline void norm_and_rotate(__half *to, const float *head, const __half *gain,
-                                       const struct engine_config &c, int position)
+/** Gains and angles of the lane's pairs: element d turns by position * rope_base^(-2 d / head_dim). */
+__device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
+                                 int position)
 {
-    // [student: norm_and_rotate]
-    /* TODO: the sum of squares of the head; then pairs (d, d + head_dim / 2), turned by their angle. */
-    (void)to, (void)head, (void)gain, (void)c, (void)position;
+    // [student: find_turn]
+    /* TODO: for the pairs d = lane and lane + 32 below head_dim / 2: both gains, sine and cosine. */
+    (void)turn, (void)gain, (void)c, (void)position;
     // [/student]
 }
 
-/** A block for each head of a row. LANES lanes share a key, eight elements each; tiles of KEYS keys, online softmax. */
+/** A warp: @p to = rope(norm(@p head) * gain), [head_dim]. */
+__device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
+                                       const struct engine_config &c)
+{
+    // [student: norm_and_rotate]
+    /* TODO: the sum of squares of the head; then pairs (d, d + head_dim / 2), turned by their angle. */
+    (void)to, (void)head, (void)turn, (void)c;
+    // [/student]
+}
+
+/** A block for each head of a row, or, where rows are few, for each walker: of LANES walkers each takes every LANES-th tile. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
-    /* TODO: position + 1 keys in tiles; scores, maximum, weights, their sum, values; then the groups' sums in their order. A row
+    /* TODO: position + 1 keys, walked by LANES walkers at most; where several blocks walk, the last one merges. A row
      * that pads has no keys, and 0 comes out. */
     (void)a;
     // [/student]
 }
 
-/** Scores of @p count keys from position @p first on; groups of LANES lanes take keys in turn. */
+/** What walker @p walker finds, to @p part: maximum, sum of weights, and head_dim weighted sums of values. */
 template <int LANES>
-__device__ inline void score_keys(float *scores, const float q[8], const struct layer_attention &a, int first,
-                                  int count)
+__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
+                                 int cached)
 {
-    // [student: score_keys]
-    /* TODO: q . k / sqrt(head_dim), added up over the lanes of the group. */
-    (void)scores, (void)q, (void)a, (void)first, (void)count;
+    // [student: walk_keys]
+    /* TODO: the query; every LANES-th tile of keys; merge_groups(). */
+    (void)part, (void)a, (void)walker, (void)keys, (void)cached;
     // [/student]
 }
 
-/** Adds the values of @p count keys from position @p first on, each times its weight; groups take keys in turn. */
+/** A tile of @p count keys. LANES lanes share a key, eight elements each; each group of lanes has a softmax of its own. */
 template <int LANES>
-__device__ inline void add_values(float sums[8], const float *weights, const struct layer_attention &a,
-                                  int first, int count)
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
+                                 const struct layer_attention &a, int cached, int count)
 {
-    // [student: add_values]
-    /* TODO: eight columns of every key of this group. */
-    (void)sums, (void)weights, (void)a, (void)first, (void)count;
-    // [/student]
-}
-
-/** The largest @p x of the block, in every thread. A shuffle reaches one warp only: slots carry it to the others. */
-__device__ inline float block_max(float x, float *slots) // [WARPS]
-{
-    // [student: block_max]
-    /* TODO: the maximum of each warp to its slot; a barrier; every thread reads all slots. */
-    (void)slots;
-    return x;
-    // [/student]
-}
-
-/** The sum of @p x over the block, in every thread. */
-__device__ inline float block_sum(float x, float *slots) // [WARPS]
-{
-    // [student: block_sum]
-    /* TODO: the same with a sum. */
-    (void)slots;
-    return x;
+    // [student: take_keys]
+    /* TODO: load the group's keys and values; q . k / sqrt(head_dim), added up over the lanes of the group; the new maximum;
+     * weights and weighted values. */
+    (void)m, (void)l, (void)sums, (void)q, (void)a, (void)cached, (void)count;
     // [/student]
 }

@@ -29,8 +29,8 @@ extern "C" {
 
 /**
  * @brief Bytes of scratch memory that a step of up to max_rows rows needs. It depends on the configuration only.
- * @return the size, no more than 8 * max_rows * (hidden + 2 * (heads + kv_heads) * head_dim + intermediate) + 2048; 0 if the
- *         configuration is NULL or not valid
+ * @return the size, no more than 8 * max_rows * (hidden + 2 * (heads + kv_heads) * head_dim + intermediate)
+ *         + 5 * heads * head_dim * (head_dim + 16) + 4096; 0 if the configuration is NULL or not valid
  */
 size_t engine_workspace_bytes(const struct engine_config *config);
 

@@ -10,15 +10,38 @@
 #include <cuda_runtime.h>
 
 #include "engine_args.h"
+#include "shared_address.h"
 
 /** @brief What kernels of a step hand to each other; all of it in the workspace. */
 struct engine_buffers {
-    float *x;         /**< [rows, hidden] */
-    float *qkv;       /**< [rows, (heads + 2 kv_heads) * head_dim] as the product leaves them */
-    __half *q;        /**< [rows, heads, head_dim] normalised and rotated */
-    __half *attended; /**< [rows, heads, head_dim] */
-    __half *gated;    /**< [rows, intermediate] silu(gate) * up */
-    size_t bytes;     /**< of all of them */
+    float *x;              /**< [rows, hidden] */
+    float *qkv;            /**< [rows, (heads + 2 kv_heads) * head_dim] as the product leaves them */
+    __half *q;             /**< [rows, heads, head_dim] normalised and rotated */
+    __half *attended;      /**< [rows, heads, head_dim] */
+    __half *gated;         /**< [rows, intermediate] silu(gate) * up */
+    float *parts;          /**< [FEW_ROWS, heads, head_dim / 8 walkers, head_dim + 2] of attention */
+    unsigned int *arrived; /**< [FEW_ROWS, heads] walkers that have written their part */
+    size_t bytes;          /**< of all of them */
+};
+
+/** @brief Sizes of blocks, of a product's tiles and of attention's. */
+enum {
+    WARP = 32,              /**< lanes */
+    WARPS = 8,              /**< of a block; a product has a slice of the inputs for each */
+    THREADS = WARPS * WARP, /**< of a block */
+    OUTPUTS = 16,           /**< rows of weights that a block multiplies at a time: A has so many rows */
+    TILE = 8,               /**< rows of the batch in an instruction: B has so many columns */
+    SPAN = 32,              /**< inputs that four lanes load at once */
+    SLOTS = 12,             /**< spans of weights that a warp has under way for a single row of the batch */
+    TILE_SLOTS =
+        8, /**< the same for a tile of rows, whose staged inputs and sums take more of the shared memory */
+    CHUNK = 4, /**< spans of inputs that a warp stages at once: a lane has four elements of each row */
+    STAGED =
+        160, /**< halves of a staged row: CHUNK spans, and a pad that keeps rows out of each other's banks */
+    BLOCKS_PER_SM = 2,      /**< of a product: more outputs are taken in turn */
+    KEYS = 128,             /**< of a tile of attention */
+    OF_WARP = KEYS / WARPS, /**< of them a warp's */
+    FEW_ROWS = 8            /**< rows up to which the keys of a head are shared out to several blocks */
 };
 
 /** @brief Takes @p bytes from @p memory, and moves on to the next multiple of 256. */
@@ -38,6 +61,10 @@ static inline struct engine_buffers place_buffers(const struct engine_config *c,
     b.qkv = (float *)take_bytes(memory, &b.bytes, rows * (q_width + 2 * kv_width) * sizeof(float));
     b.q = (__half *)take_bytes(memory, &b.bytes, rows * q_width * sizeof(__half));
     b.attended = (__half *)take_bytes(memory, &b.bytes, rows * q_width * sizeof(__half));
+    const size_t few = (size_t)c->heads * FEW_ROWS;
+    b.parts = (float *)take_bytes(
+        memory, &b.bytes, few * ((size_t)c->head_dim / 8) * ((size_t)c->head_dim + 2) * sizeof(float));
+    b.arrived = (unsigned int *)take_bytes(memory, &b.bytes, few * sizeof(unsigned int));
     b.gated = (__half *)take_bytes(memory, &b.bytes, rows * (size_t)c->intermediate * sizeof(__half));
     return b;
 }
@@ -63,6 +90,41 @@ struct product {
     float epsilon;         /**< of the norm */
 };
 
+/** @brief The weights that a lane asks for next: 16 bytes of each of its two rows. */
+struct ahead {
+    const __half *low; /**< of row lane / 4 of the tile */
+    const __half
+        *high; /**< of row lane / 4 + 8; of TO_GATED of the row of up that belongs to low's of gate */
+    int slot;  /**< where in shared memory they go */
+    int span;  /**< which inputs they are for */
+    int tile;  /**< of which outputs */
+};
+
+/** @brief A lane's inputs of a chunk: four elements of each row of x, floats, and their gains. */
+template <int KIND> struct inputs {
+    float4 x[TILE]; /**< rows */
+    uint2 gain;     /**< four halves */
+};
+/** @brief The same of TO_STATE: halves, and no gains. */
+template <> struct inputs<TO_STATE> {
+    uint2 x[TILE]; /**< rows */
+};
+
+/** @brief What a lane has to know to rotate its pairs of elements (d, d + head_dim / 2): two at most. */
+struct turn {
+    float sine[2];      /**< of the pair's angle */
+    float cosine[2];    /**< of the pair's angle */
+    float low_gain[2];  /**< of the norm, for element d */
+    float high_gain[2]; /**< for element d + head_dim / 2 */
+};
+
+/** @brief The row of x that row @p row of a product takes; -1 if there is none. */
+template <int KIND> __device__ inline int row_of_x(const struct product &p, int row)
+{
+    if (row >= p.rows) return -1;
+    return KIND == TO_LOGITS ? max(p.wanted[row], -1) : row;
+}
+
 /** @brief Attention of a step, and the append before it: one layer. */
 struct layer_attention {
     struct engine_config config; /**< sizes */
@@ -76,16 +138,22 @@ struct layer_attention {
     __half *keys;                /**< [num_blocks, block_size, kv_heads, head_dim] of this layer */
     __half *values;              /**< the same */
     __half *attended;            /**< [rows, heads, head_dim] */
+    float *parts;                /**< of the buffers */
+    unsigned int *arrived;       /**< of the buffers */
 };
 
-/** @brief Where position @p position of row @p row's request begins in the keys, or values, of a layer. */
-__device__ inline size_t cache_place(const struct layer_attention &a, int row, int position)
+/** @brief Where position @p position of row @p row's request lies in the cache, counted in positions. */
+__device__ inline int cache_row(const struct layer_attention &a, int row, int position)
 {
     const struct engine_config &c = a.config;
     const int *table = a.tables + (size_t)a.requests[row] * (size_t)c.max_blocks;
-    const size_t block = (size_t)table[position / c.block_size];
-    return (block * (size_t)c.block_size + (size_t)(position % c.block_size)) *
-           ((size_t)c.kv_heads * (size_t)c.head_dim);
+    return table[position / c.block_size] * c.block_size + position % c.block_size;
+}
+
+/** @brief Where it begins in the keys, or values, of a layer, counted in elements. */
+__device__ inline size_t cache_place(const struct layer_attention &a, int row, int position)
+{
+    return (size_t)cache_row(a, row, position) * ((size_t)a.config.kv_heads * (size_t)a.config.head_dim);
 }
 
 /** @brief Eight halves, 16 bytes, as floats. */
@@ -99,6 +167,33 @@ __device__ inline void load_eight(float to[8], const __half *from)
         to[2 * i] = two.x;
         to[2 * i + 1] = two.y;
     }
+}
+
+/** @brief Four halves, 8 bytes, as floats. */
+__device__ inline void load_four(float to[4], const __half *from)
+{
+    const uint2 bytes = *(const uint2 *)from;
+    const __half2 *pair = (const __half2 *)&bytes;
+    const float2 low = __half22float2(pair[0]), high = __half22float2(pair[1]);
+    to[0] = low.x, to[1] = low.y, to[2] = high.x, to[3] = high.y;
+}
+
+/**
+ * @brief Starts to copy 16 bytes of device memory, both addresses multiples of 16, to shared memory: `__pipeline_memcpy_async` with
+ *        the hint that nobody will need them again, so that they leave the L2 cache before what is read in every step.
+ */
+__device__ inline void copy_once(void *to, const void *from)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;"
+                 :
+                 : "r"(shared_address(to)), "l"(from), "l"(policy)
+                 : "memory");
+#else
+    __trap();
+#endif
 }
 
 /** @brief The kernel behind this one may start; it waits by itself before it reads what others wrote. */

@@ -2,69 +2,63 @@
 /*
  * A decoder's step in seven kernels, six of them once per layer. Every product with weights goes to the tensor cores, also that
  * of a single token: the 16 rows of A are outputs of the weights, the 8 columns of B are rows of the batch. So weights, which
- * are nearly all of the bytes, are loaded once for eight rows, straight into the registers that the instruction wants.
+ * are nearly all of the bytes, are loaded once for eight rows.
  *
  *      lane (g, t)   weights  row g, row g + 8    | 8 t .. 8 t + 7 |  16 bytes of each: two instructions' worth
  *                    x        row g of the batch  | 8 t .. 8 t + 7 |  the same columns, so any order of them will do
  *
- * A sum over `inputs` is cut into eight slices, one for each warp; slices are added from the first to the last. No step of
- * that depends on how many rows there are: batched equals alone, bit for bit.
+ * Shared memory holds a dozen spans of weights that each lane has asked for, for itself alone, before the kernel in front is
+ * over: between kernels the memory does not rest. A sum over `inputs` is cut into eight slices, one for each warp; slices are
+ * added from the first to the last. No step of that depends on how many rows there are: batched equals alone, bit for bit.
  * Run:    build/bin/warpwise check 17 --kernel solutions/17_decode_engine/decode_engine.cu
  */
 // [/student]
 #include "decode_engine.h"
 
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 
-#include "engine_parts.h" // buffers, what a product and an attention are told
+#include "engine_merge.h" // parts of attention become one
+#include "engine_parts.h" // sizes, buffers, what a product and an attention are told
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 #include "warp_reduce.h"
 
-enum {
-    WARP = 32,
-    WARPS = 8, // of a block
-    THREADS = WARPS * WARP,
-    OUTPUTS = 16,  // rows of weights that a block multiplies: A has so many rows
-    TILE = 8,      // rows of the batch in an instruction: B has so many columns
-    MANY = 4,      // tiles of a block where there are more rows than one tile has
-    SPAN = 32,     // inputs that four lanes load at once
-    AHEAD = 4,     // spans whose weights are under way
-    KEYS = THREADS // of a tile of attention
-};
-
-/** Weights of AHEAD spans: eight of each of the two rows that are this lane's. */
-struct ahead {
-    uint4 low[AHEAD], high[AHEAD];
-};
-
 // In the order of their calls: what a step launches, and what blocks do.
 __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
-                             float *x);
+                             float *x, unsigned int *arrived);
 static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
                                        const struct engine_buffers *b, int index, cudaStream_t stream);
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream);
-template <int KIND, int TILES> __global__ void product_kernel(struct product p);
+template <int KIND, int ROWS> __global__ void product_kernel(struct product p);
 template <int KIND>
-__device__ inline void ask_weights(struct ahead *next, const struct product &p, int first, int end);
-__device__ inline int row_of_x(const struct product &p, int row);
-__device__ inline void find_factors(float *factors, const struct product &p, int first_row, int count);
+__device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span);
+template <int KIND, int ROWS>
+__device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
+                                   int begin, int end);
+template <int KIND, int ROWS>
+__device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
+                                   int end);
+template <int KIND, int ROWS>
+__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+                                    int begin, int end);
+template <int KIND, int ROWS>
+__device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
 template <int KIND>
-__device__ inline void take_inputs(uint32_t h[4], const struct product &p, int row, int at, float factor);
-template <int KIND>
-__device__ inline void write_output(const struct product &p, int row, int output, const float *sums);
+__device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
+                                    float before);
 __global__ void append_kernel(struct layer_attention a);
-__device__ inline void norm_and_rotate(__half *to, const float *head, const __half *gain,
-                                       const struct engine_config &c, int position);
+__device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
+                                 int position);
+__device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
+                                       const struct engine_config &c);
 template <int LANES> __global__ void attend_kernel(struct layer_attention a);
 template <int LANES>
-__device__ inline void score_keys(float *scores, const float q[8], const struct layer_attention &a, int first,
-                                  int count);
+__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
+                                 int cached);
 template <int LANES>
-__device__ inline void add_values(float sums[8], const float *weights, const struct layer_attention &a,
-                                  int first, int count);
-__device__ inline float block_max(float x, float *slots);
-__device__ inline float block_sum(float x, float *slots);
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
+                                 const struct layer_attention &a, int cached, int count);
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
@@ -87,7 +81,7 @@ enum kernel_status engine_step(const struct engine_model *model, const struct en
     const struct engine_config *c = &model->config;
     const struct engine_buffers b = place_buffers(c, model->workspace);
     const __half *weights = (const __half *)model->weights;
-    embed_kernel<<<batch->rows, THREADS, 0, stream>>>(*c, *batch, weights, b.x);
+    embed_kernel<<<batch->rows, THREADS, 0, stream>>>(*c, *batch, weights, b.x, b.arrived);
     status = launch_status();
     for (int i = 0; i < c->layers && status == KERNEL_OK; i++)
         status = launch_layer(model, batch, &b, i, stream);
@@ -101,13 +95,16 @@ enum kernel_status engine_step(const struct engine_model *model, const struct en
 
 /** Block (row): x = the embedding of the row's token; of a row that pads, zeros. */
 __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
-                             float *x)
+                             float *x, unsigned int *arrived)
 {
     // [student: embed_kernel]
     const size_t row = blockIdx.x, hidden = (size_t)c.hidden;
     const bool pads = batch.positions[row] < 0;
     const __half *from = embedding + (pads ? 0 : (size_t)batch.tokens[row]) * hidden;
     let_next_start();
+    if (row < FEW_ROWS)
+        for (int i = (int)threadIdx.x; i < c.heads; i += THREADS)
+            arrived[row * (size_t)c.heads + (size_t)i] = 0;
     for (size_t i = threadIdx.x; i < hidden; i += THREADS)
         x[row * hidden + i] = pads ? 0.0f : __half2float(from[i]);
     // [/student]
@@ -124,9 +121,9 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
     const size_t slice = engine_slice_elems(c);
     __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
-    const struct layer_attention a = {*c,     batch->positions, batch->requests, batch->tables,
-                                      b->qkv, w + at.q_norm,    w + at.k_norm,   b->q,
-                                      keys,   keys + slice,     b->attended};
+    const struct layer_attention a = {
+        *c,   batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm, b->q,
+        keys, keys + slice,     b->attended,     b->parts,      b->arrived};
     const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,    NULL,
                                 c->hidden,  heads * c->head_dim, rows, c->epsilon};
     const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f};
@@ -134,7 +131,8 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                  c->hidden,      c->intermediate, rows, c->epsilon};
     const struct product down = {w + at.down,     NULL,      b->gated, b->x, NULL,
                                  c->intermediate, c->hidden, rows,     0.0f};
-    const dim3 of_append(divide_up(heads, WARPS), rows), of_attend(c->heads, rows);
+    const dim3 of_append(divide_up(heads, WARPS), rows),
+        of_attend(c->heads, rows, rows <= FEW_ROWS ? c->head_dim / 8 : 1);
     void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
                                                    : c->head_dim == 64 ? attend_kernel<8>
                                                                        : attend_kernel<16>;
@@ -149,144 +147,215 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
 
 /* ---- products with weights -------------------------------------------------------------------------------------- */
 
-/** A block for every 16 rows of weights, and every tile of rows of the batch, or MANY tiles. */
+/** A block for every 16 rows of weights, up to what the GPU runs at once, and for every tile of rows, or a single row. */
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
 {
     // [student: launch_product]
-    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = p.rows > TILE ? MANY : 1;
-    const dim3 grid(divide_up(p.outputs, width), divide_up(p.rows, tiles * TILE));
-    if (tiles == 1) return launch_early(product_kernel<KIND, 1>, grid, THREADS, stream, p);
-    return launch_early(product_kernel<KIND, MANY>, grid, THREADS, stream, p);
+    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
+    const int slots = p.rows == 1 ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
+    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
+    const int spans = divide_up(tiles, sms) * divide_up(p.inputs, SPAN * WARPS);
+    const int at_once =
+        (spans <= slots ? 1 : BLOCKS_PER_SM) * sms / of_rows; // one, if it can ask for all its weights
+    const dim3 grid(min(tiles, max(at_once, 1)), of_rows);
+    void (*const kernel)(struct product) = p.rows == 1 ? product_kernel<KIND, 1> : product_kernel<KIND, TILE>;
+    const size_t shared = sizeof(uint4) * 2 * WARP * WARPS * slots;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    return launch_early_with(shared, kernel, grid, THREADS, stream, p);
     // [/student]
 }
 
-/** Every warp sums its slice of the inputs, for 16 rows of weights and TILES * 8 rows of the batch; then slices are added. */
-template <int KIND, int TILES> __global__ void __launch_bounds__(THREADS) product_kernel(struct product p)
+/** Every warp sums its slice of the inputs, for 16 rows of weights and ROWS rows of the batch; then slices are added. */
+template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) product_kernel(struct product p)
 {
     // [student: product_kernel]
-    __shared__ float factors[TILES * TILE], parts[WARPS][TILES * TILE][OUTPUTS];
+    enum { USED = ROWS == 1 ? SLOTS : TILE_SLOTS };
+    extern __shared__ uint4 weights[];
+    __shared__ __half staged[WARPS][ROWS][STAGED];
+    __shared__ float parts[2][WARPS][ROWS][OUTPUTS];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, g = lane / 4, t = lane % 4;
-    const int first_row = (int)blockIdx.y * TILES * TILE, spans = p.inputs / SPAN;
-    const int end = (warp + 1) * spans / WARPS;
-    struct ahead next;
-    float c[TILES][4] = {};
+    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
+    const int first_row = (int)blockIdx.y * ROWS, spans = p.inputs / SPAN;
+    const int begin = warp * spans / WARPS, end = (warp + 1) * spans / WARPS;
+    uint4(*const slots)[2][WARP] = (uint4(*)[2][WARP])(weights + warp * (USED * 2 * WARP));
+    struct ahead next = {};
+    struct inputs<KIND> in;
+    float factor = 1.0f;
+    int slot = 0, which = 0; // of parts: one is added while the other is written
     let_next_start();
-    ask_weights<KIND>(&next, p, warp * spans / WARPS, end); // nobody writes weights: they need not wait
+    find_weights<KIND>(&next, p, (int)blockIdx.x, begin);
+#pragma unroll 1
+    for (int i = 0; i < USED; i++) // nobody writes weights: they need not wait
+        ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
     wait_for_kernel_before();
-    if (KIND != TO_STATE) find_factors(factors, p, first_row, TILES * TILE);
-    __syncthreads(); // all factors are there
-    for (int first = warp * spans / WARPS; first < end; first += AHEAD) {
-        const struct ahead now = next;
-        ask_weights<KIND>(&next, p, first + AHEAD, end);
+    load_inputs<KIND, ROWS>(&in, p, first_row, begin, end);
+    if constexpr (KIND != TO_STATE) factor = find_factor<KIND, ROWS>(in, p, first_row, begin, end);
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
+        const int row = (int)threadIdx.x / width,
+                  output = tile * width + (int)threadIdx.x % width; // that this thread writes
+        const bool writes = row < ROWS && output < p.outputs && row_of_x<KIND>(p, first_row + row) >= 0;
+        float c[2][4] = {}, before = 0.0f;
+        if (KIND == TO_STATE && writes)
+            before = ((const float *)p.out)[(size_t)(first_row + row) * (size_t)p.outputs + (size_t)output];
+        for (int first = begin; first < end; first += CHUNK) {
+            stage_inputs<KIND, ROWS>(staged[warp], in, factor);
+            __syncwarp(); // the inputs of all lanes are there
+            load_inputs<KIND, ROWS>(&in, p, first_row, first + CHUNK < end ? first + CHUNK : begin, end);
+            __pipeline_wait_prior(USED - CHUNK); // and this lane's weights of the chunk
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            if (first + i >= end) break; // whole warps
-            const uint32_t a[4] = {now.low[i].x, now.high[i].x, now.low[i].y, now.high[i].y};
-            const uint32_t a_next[4] = {now.low[i].z, now.high[i].z, now.low[i].w, now.high[i].w};
-#pragma unroll
-            for (int tile = 0; tile < TILES; tile++) {
-                const int row = tile * TILE + g;
-                const float factor = KIND == TO_STATE ? 1.0f : factors[row];
-                uint32_t h[4];
-                take_inputs<KIND>(h, p, first_row + row, (first + i) * SPAN + 8 * t, factor);
-                multiply_add<__half>(c[tile], a, h[0], h[1]);
-                multiply_add<__half>(c[tile], a_next, h[2], h[3]);
+            for (int i = 0; i < CHUNK; i++) {
+                if (first + i >= end) break; // whole warps
+                const int at = slot + i < USED ? slot + i : slot + i - USED;
+                const uint4 low = slots[at][0][lane], high = slots[at][1][lane];
+                const uint32_t a[4] = {low.x, high.x, low.y, high.y},
+                               a_next[4] = {low.z, high.z, low.w, high.w};
+                const uint4 h = *(const uint4 *)&staged[warp][g % ROWS][i * SPAN + 8 * t];
+                multiply_add<__half>(c[0], a, h.x, h.y);
+                multiply_add<__half>(c[1], a_next, h.z, h.w);
             }
+            __syncwarp(); // and used, before the next ones replace them
+            const int count = min(end - first, (int)CHUNK);
+#pragma unroll 1
+            for (int i = 0; i < count; i++) ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
+            slot = slot + count < USED ? slot + count : slot + count - USED;
         }
-    }
-#pragma unroll
-    for (int tile = 0; tile < TILES; tile++)
-        for (int i = 0; i < 4; i++) parts[warp][tile * TILE + 2 * t + i % 2][g + i / 2 * 8] = c[tile][i];
-    __syncthreads(); // what every warp found is there
-    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS;
-    for (int at = (int)threadIdx.x; at < TILES * TILE * width; at += THREADS) {
-        const int row = at / width, output = at % width;
-        float sums[2] = {0.0f, 0.0f}; // of TO_GATED those of gate and up
-        for (int w = 0; w < WARPS; w++) {
-            sums[0] += parts[w][row][output];
-            if (KIND == TO_GATED) sums[1] += parts[w][row][output + width];
+        for (int i = 0; i < 4; i++)
+            if (2 * t + i % 2 < ROWS) parts[which][warp][2 * t + i % 2][g + i / 2 * 8] = c[0][i] + c[1][i];
+        __syncthreads(); // what every warp found is there
+        if (writes) {
+            float sums[2] = {0.0f, 0.0f}; // of TO_GATED those of gate and up
+            for (int i = 0; i < WARPS; i++) {
+                sums[0] += parts[which][i][row][threadIdx.x % width];
+                if (KIND == TO_GATED) sums[1] += parts[which][i][row][threadIdx.x % width + width];
+            }
+            write_output<KIND>(p, first_row + row, output, sums, before);
         }
-        write_output<KIND>(p, first_row + row, (int)blockIdx.x * width + output, sums);
+        which = 1 - which;
     }
     // [/student]
 }
 
-/** Asks for the weights of spans @p first .. @p end - 1, AHEAD at most. Rows past the last one are the last one again. */
+/** Where a lane's weights of span @p span of tile @p tile lie. Rows past the last one are the last one again. */
 template <int KIND>
-__device__ inline void ask_weights(struct ahead *next, const struct product &p, int first, int end)
+__device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span)
+{
+    // [student: find_weights]
+    const int lane = (int)threadIdx.x % WARP, width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS;
+    const int last = p.outputs - 1, low = min(tile * width + lane / 4, last);
+    const int high = KIND == TO_GATED ? p.outputs + low : min(tile * width + lane / 4 + 8, last);
+    next->low = p.weights + (size_t)low * (size_t)p.inputs + (size_t)(span * SPAN + lane % 4 * 8);
+    next->high = p.weights + (size_t)high * (size_t)p.inputs + (size_t)(span * SPAN + lane % 4 * 8);
+    next->span = span;
+    next->tile = tile;
+    // [/student]
+}
+
+/** Asks for a warp's next span of weights, and moves on: behind the last one begins the block's next tile, if there is one. */
+template <int KIND, int ROWS>
+__device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
+                                   int begin, int end)
 {
     // [student: ask_weights]
     const int lane = (int)threadIdx.x % WARP, width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS;
-    const int output = (int)blockIdx.x * width + lane / 4, last = p.outputs - 1;
-    const size_t low = (size_t)min(output, last);
-    const size_t high = KIND == TO_GATED ? (size_t)p.outputs + low : (size_t)min(output + 8, last);
+    if (begin < end && next->tile * width < p.outputs) {
+        copy_once(&slots[next->slot][0][lane], next->low);
+        copy_once(&slots[next->slot][1][lane], next->high);
+        next->slot = next->slot + 1 < (ROWS == 1 ? SLOTS : TILE_SLOTS) ? next->slot + 1 : 0;
+        next->low += SPAN, next->high += SPAN;
+        if (++next->span >= end) find_weights<KIND>(next, p, next->tile + (int)gridDim.x, begin);
+    }
+    __pipeline_commit(); // also of nothing: the wait counts spans
+    // [/student]
+}
+
+/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere. */
+template <int KIND, int ROWS>
+__device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
+                                   int end)
+{
+    // [student: load_inputs]
+    const int at = first * SPAN + (int)threadIdx.x % WARP * 4;
+    const bool inside = at < end * SPAN; // a lane may be past the end
+    if constexpr (KIND != TO_STATE) in->gain = inside ? *(const uint2 *)(p.gain + at) : make_uint2(0, 0);
 #pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        if (first + i >= end) continue;
-        const size_t at = (size_t)(first + i) * SPAN + (size_t)(lane % 4 * 8);
-        next->low[i] = *(const uint4 *)(p.weights + low * (size_t)p.inputs + at);
-        next->high[i] = *(const uint4 *)(p.weights + high * (size_t)p.inputs + at);
-    }
-    // [/student]
-}
-
-/** The row of x that row @p row of a product takes; -1 if there is none. */
-__device__ inline int row_of_x(const struct product &p, int row)
-{
-    if (row >= p.rows) return -1;
-    return p.wanted == NULL ? row : max(p.wanted[row], -1);
-}
-
-/** factors[i] = 1 / rms of row first_row + i, for i below @p count; a warp for each row. */
-__device__ inline void find_factors(float *factors, const struct product &p, int first_row, int count)
-{
-    // [student: find_factors]
-    const int lane = (int)threadIdx.x % WARP;
-    for (int i = (int)threadIdx.x / WARP; i < count; i += WARPS) {
-        const int row = row_of_x(p, first_row + i);
-        float sum[1] = {0.0f};
-        for (int at = lane; row >= 0 && at < p.inputs; at += WARP) {
-            const float x = ((const float *)p.x)[(size_t)row * (size_t)p.inputs + (size_t)at];
-            sum[0] = fmaf(x, x, sum[0]);
+    for (int i = 0; i < ROWS; i++) {
+        const int row = row_of_x<KIND>(p, first_row + i);
+        const size_t place = (size_t)max(row, 0) * (size_t)p.inputs + (size_t)at;
+        in->x[i] = {};
+        if constexpr (KIND == TO_STATE) {
+            if (inside && row >= 0) in->x[i] = *(const uint2 *)((const __half *)p.x + place);
+        } else {
+            if (inside && row >= 0) in->x[i] = *(const float4 *)((const float *)p.x + place);
         }
-        warp_sum<1>(sum);
-        if (lane == 0) factors[i] = rsqrtf(sum[0] / (float)p.inputs + p.epsilon);
     }
     // [/student]
 }
 
-/** Eight inputs of row @p row from @p at on, as four registers of two halves; zeros where there is no such row. */
-template <int KIND>
-__device__ inline void take_inputs(uint32_t h[4], const struct product &p, int row, int at, float factor)
+/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunk; then slices are added. */
+template <int KIND, int ROWS>
+__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+                                    int begin, int end)
 {
-    // [student: take_inputs]
-    const int from = row_of_x(p, row);
-    const size_t place = (size_t)max(from, 0) * (size_t)p.inputs + (size_t)at;
-    uint4 halves = make_uint4(0, 0, 0, 0);
-    if (KIND == TO_STATE && from >= 0) halves = *(const uint4 *)((const __half *)p.x + place);
-    h[0] = halves.x, h[1] = halves.y, h[2] = halves.z, h[3] = halves.w;
-    if (KIND == TO_STATE || from < 0) return;
-    float gain[8];
-    load_eight(gain, p.gain + at);
-    const float4 *x = (const float4 *)((const float *)p.x + place);
-    const float4 low = x[0], high = x[1];
-    h[0] = pack_elements<__half>(low.x * factor * gain[0], low.y * factor * gain[1]);
-    h[1] = pack_elements<__half>(low.z * factor * gain[2], low.w * factor * gain[3]);
-    h[2] = pack_elements<__half>(high.x * factor * gain[4], high.y * factor * gain[5]);
-    h[3] = pack_elements<__half>(high.z * factor * gain[6], high.w * factor * gain[7]);
+    // [student: find_factor]
+    __shared__ float squares[WARPS][ROWS];
+    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    const float share = 1.0f / (float)p.inputs;
+    struct inputs<KIND> now = in;
+    float sums[ROWS] = {};
+    for (int first = begin; first < end; first += CHUNK) {
+        if (first > begin) load_inputs<KIND, ROWS>(&now, p, first_row, first, end);
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            const float4 x = now.x[i];
+            sums[i] = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, sums[i]))));
+        }
+    }
+    warp_sum<ROWS>(sums);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+        if (lane == i) squares[warp][i] = sums[i];
+    __syncthreads(); // the squares of all slices are there
+    float sum = 0.0f;
+    for (int w = 0; w < WARPS; w++) sum += squares[w][lane % ROWS];
+    return rsqrtf(fmaf(sum, share, p.epsilon));
     // [/student]
 }
 
-/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. */
+/** Stages a chunk for the warp as halves: of TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
+template <int KIND, int ROWS>
+__device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor)
+{
+    // [student: stage_inputs]
+    const int column = (int)threadIdx.x % WARP * 4;
+    float gain[4];
+    if constexpr (KIND != TO_STATE) load_four(gain, (const __half *)&in.gain);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        uint2 halves;
+        if constexpr (KIND == TO_STATE) {
+            halves = in.x[i];
+        } else {
+            const float4 x = in.x[i];
+            const float of_row = __shfl_sync(0xffffffffu, factor, i);
+            halves.x = pack_elements<__half>(x.x * of_row * gain[0], x.y * of_row * gain[1]);
+            halves.y = pack_elements<__half>(x.z * of_row * gain[2], x.w * of_row * gain[3]);
+        }
+        *(uint2 *)&staged[i][column] = halves;
+    }
+    // [/student]
+}
+
+/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. @p before is what TO_STATE adds to. */
 template <int KIND>
-__device__ inline void write_output(const struct product &p, int row, int output, const float *sums)
+__device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
+                                    float before)
 {
     // [student: write_output]
-    if (output >= p.outputs || row_of_x(p, row) < 0) return;
     const size_t at = (size_t)row * (size_t)p.outputs + (size_t)output;
     if (KIND == TO_QKV || KIND == TO_LOGITS) ((float *)p.out)[at] = sums[0];
-    if (KIND == TO_STATE) ((float *)p.out)[at] += sums[0];
-    if (KIND == TO_GATED) ((__half *)p.out)[at] = __float2half(sums[0] / (1.0f + expf(-sums[0])) * sums[1]);
+    if (KIND == TO_STATE) ((float *)p.out)[at] = before + sums[0];
+    if (KIND == TO_GATED) ((__half *)p.out)[at] = __float2half(sums[0] / (1.0f + __expf(-sums[0])) * sums[1]);
     // [/student]
 }
 
@@ -299,148 +368,160 @@ __global__ void append_kernel(struct layer_attention a)
     const struct engine_config &c = a.config;
     const int row = (int)blockIdx.y, head = (int)(blockIdx.x * WARPS + threadIdx.x / WARP);
     const int heads = c.heads + 2 * c.kv_heads, position = a.positions[row];
+    const size_t dim = (size_t)c.head_dim;
     let_next_start();
-    wait_for_kernel_before();
-    if (head >= heads || position < 0) return; // whole warps
-    const float *from = a.qkv + ((size_t)row * (size_t)heads + (size_t)head) * (size_t)c.head_dim;
-    if (head < c.heads) {
-        norm_and_rotate(a.q + ((size_t)row * (size_t)c.heads + (size_t)head) * (size_t)c.head_dim, from,
-                        a.q_norm, c, position);
+    if (head >= heads || position < 0) { // whole warps
+        wait_for_kernel_before();        // the kernels behind rely on it
         return;
     }
-    const int kv_head = (head - c.heads) % c.kv_heads;
-    const size_t place = cache_place(a, row, position) + (size_t)kv_head * (size_t)c.head_dim;
-    if (head < c.heads + c.kv_heads) {
-        norm_and_rotate(a.keys + place, from, a.k_norm, c, position);
-        return;
+    const bool is_query = head < c.heads, is_key = !is_query && head < c.heads + c.kv_heads;
+    __half *to = a.q + ((size_t)row * (size_t)c.heads + (size_t)head) * dim;
+    if (!is_query)
+        to = (is_key ? a.keys : a.values) + cache_place(a, row, position) +
+             (size_t)((head - c.heads) % c.kv_heads) * dim;
+    struct turn turn;
+    if (is_query || is_key) find_turn(&turn, is_query ? a.q_norm : a.k_norm, c, position);
+    wait_for_kernel_before(); // so far nothing was read that a kernel writes
+    const float *from = a.qkv + ((size_t)row * (size_t)heads + (size_t)head) * dim;
+    if (is_query || is_key)
+        norm_and_rotate(to, from, turn, c);
+    else
+        for (int d = (int)threadIdx.x % WARP; d < c.head_dim; d += WARP) to[d] = __float2half(from[d]);
+    // [/student]
+}
+
+/** Gains and angles of the lane's pairs: element d turns by position * rope_base^(-2 d / head_dim). */
+__device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
+                                 int position)
+{
+    // [student: find_turn]
+    const int lane = (int)threadIdx.x % WARP, half_dim = c.head_dim / 2;
+    for (int i = 0; i < 2; i++) {
+        const int d = lane + i * WARP;
+        if (d >= half_dim) break;
+        turn->low_gain[i] = __half2float(gain[d]);
+        turn->high_gain[i] = __half2float(gain[d + half_dim]);
+        sincosf((float)position * powf(c.rope_base, -(float)d / (float)half_dim), &turn->sine[i],
+                &turn->cosine[i]);
     }
-    for (int d = (int)threadIdx.x % WARP; d < c.head_dim; d += WARP)
-        a.values[place + (size_t)d] = __float2half(from[d]);
     // [/student]
 }
 
 /** A warp: @p to = rope(norm(@p head) * gain), [head_dim]. */
-__device__ inline void norm_and_rotate(__half *to, const float *head, const __half *gain,
-                                       const struct engine_config &c, int position)
+__device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
+                                       const struct engine_config &c)
 {
     // [student: norm_and_rotate]
     const int lane = (int)threadIdx.x % WARP, half_dim = c.head_dim / 2;
-    float sum[1] = {0.0f};
-    for (int d = lane; d < c.head_dim; d += WARP) sum[0] = fmaf(head[d], head[d], sum[0]);
+    float low[2], high[2], sum[1] = {0.0f};
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int d = lane + i * WARP;
+        low[i] = d < half_dim ? head[d] : 0.0f;
+        high[i] = d < half_dim ? head[d + half_dim] : 0.0f;
+        sum[0] = fmaf(low[i], low[i], fmaf(high[i], high[i], sum[0]));
+    }
     warp_sum<1>(sum);
     const float factor = rsqrtf(sum[0] / (float)c.head_dim + c.epsilon);
-    for (int d = lane; d < half_dim; d += WARP) {
-        const float low = head[d] * factor * __half2float(gain[d]);
-        const float high = head[d + half_dim] * factor * __half2float(gain[d + half_dim]);
-        float sine, cosine;
-        sincosf((float)position * powf(c.rope_base, -(float)d / (float)half_dim), &sine, &cosine);
-        to[d] = __float2half(low * cosine - high * sine);
-        to[d + half_dim] = __float2half(high * cosine + low * sine);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int d = lane + i * WARP;
+        if (d >= half_dim) break;
+        low[i] *= factor * turn.low_gain[i];
+        high[i] *= factor * turn.high_gain[i];
+        to[d] = __float2half(low[i] * turn.cosine[i] - high[i] * turn.sine[i]);
+        to[d + half_dim] = __float2half(high[i] * turn.cosine[i] + low[i] * turn.sine[i]);
     }
     // [/student]
 }
 
-/** A block for each head of a row. LANES lanes share a key, eight elements each; tiles of KEYS keys, online softmax. */
+/** A block for each head of a row, or, where rows are few, for each walker: of LANES walkers each takes every LANES-th tile. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
-    __shared__ float scores[KEYS], slots[2 * WARPS], sums[THREADS / LANES][LANES * 8];
-    const int part = (int)threadIdx.x % LANES, group = (int)threadIdx.x / LANES;
-    const int row = (int)blockIdx.y, keys = a.positions[row] + 1; // of the step, and not of the capture
-    const size_t of_row = ((size_t)row * (size_t)a.config.heads + blockIdx.x) * (LANES * 8);
-    float q[8], sum[8] = {0.0f}, m = -INFINITY, l = 0.0f;
+    enum { PART = LANES * 8 + 2 };
+    __shared__ float own[LANES * PART];
+    const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // not those of the capture
+    const int walkers = min(divide_up(keys, (int)KEYS), LANES);
+    const size_t place = (size_t)row * (size_t)a.config.heads + blockIdx.x;
+    const bool others = gridDim.z > 1 && walkers > 1;
+    float *const parts = others ? a.parts + place * (LANES * PART) : own;
     let_next_start();
+    if (blockIdx.z > 0 && (int)blockIdx.z >= walkers) return;
+    int cached = keys > 0 ? find_key(a, (int)blockIdx.z * KEYS, keys) : 0; // no kernel writes tables
     wait_for_kernel_before();
-    if (keys > 0) load_eight(q, a.q + of_row + (size_t)(part * 8));
-    for (int first = 0; first < keys; first += KEYS) {
-        const int count = min(keys - first, (int)KEYS), mine = (int)threadIdx.x; // a thread for each weight
-        score_keys<LANES>(scores, q, a, first, count);
-        __syncthreads(); // all scores of the tile are there
-        const float score = mine < count ? scores[mine] : -INFINITY;
-        const float most = fmaxf(m, block_max(score, slots)), correction = expf(m - most);
-        const float weight = expf(score - most);
-        scores[mine] = weight;
-        l = l * correction + weight;
-        m = most;
-        for (int i = 0; i < 8; i++) sum[i] *= correction;
-        __syncthreads(); // all weights are there
-        add_values<LANES>(sum, scores, a, first, count);
-        __syncthreads(); // and used, before the next tile's scores replace them
+    for (int walker = (int)blockIdx.z; walker < walkers; walker += (int)gridDim.z) {
+        walk_keys<LANES>(parts + walker * PART, a, walker, keys, cached);
+        if (walker + 1 < walkers) cached = find_key(a, (walker + 1) * KEYS, keys);
     }
-    const float all = block_sum(l, slots + WARPS);
-    for (int i = 0; i < 8; i++) sums[group][part * 8 + i] = sum[i];
-    __syncthreads(); // what every group found is there
-    for (int d = (int)threadIdx.x; d < LANES * 8; d += THREADS) {
-        float value = 0.0f;
-        for (int i = 0; i < THREADS / LANES; i++) value += sums[i][d];
-        a.attended[of_row + (size_t)d] = __float2half(keys > 0 ? value / all : 0.0f);
-    }
+    if (others && !is_last(a.arrived + place, walkers)) return;
+    merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
     // [/student]
 }
 
-/** Scores of @p count keys from position @p first on; groups of LANES lanes take keys in turn. */
+/** What walker @p walker finds, to @p part: maximum, sum of weights, and head_dim weighted sums of values. */
 template <int LANES>
-__device__ inline void score_keys(float *scores, const float q[8], const struct layer_attention &a, int first,
-                                  int count)
+__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
+                                 int cached)
 {
-    // [student: score_keys]
-    const int part = (int)threadIdx.x % LANES, group = (int)threadIdx.x / LANES;
-    const int kv_head = (int)blockIdx.x / (a.config.heads / a.config.kv_heads);
-    const float scale = rsqrtf((float)(LANES * 8));
-    for (int base = 0; base < count; base += THREADS / LANES) { // every lane shuffles, also for no key
-        const int key = base + group;
-        float dot = 0.0f, k[8] = {0.0f};
-        if (key < count)
-            load_eight(k, a.keys + cache_place(a, (int)blockIdx.y, first + key) + kv_head * (LANES * 8) +
-                              part * 8);
-        for (int i = 0; i < 8; i++) dot = fmaf(q[i], k[i], dot);
-        for (int distance = LANES / 2; distance > 0; distance /= 2)
-            dot += __shfl_xor_sync(0xffffffffu, dot, distance);
-        if (part == 0 && key < count) scores[key] = dot * scale;
+    // [student: walk_keys]
+    const size_t place = (size_t)blockIdx.y * (size_t)a.config.heads + blockIdx.x;
+    float q[8], sums[8] = {0.0f}, m = -INFINITY, l = 0.0f;
+    load_eight(q, a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
+    for (int first = walker * KEYS; first < keys; first += LANES * KEYS) {
+        const int now = cached;
+        if (first + LANES * KEYS < keys) cached = find_key(a, first + LANES * KEYS, keys);
+        take_keys<LANES>(&m, &l, sums, q, a, now, keys - first);
     }
+    merge_groups<LANES>(part, m, l, sums);
     // [/student]
 }
 
-/** Adds the values of @p count keys from position @p first on, each times its weight; groups take keys in turn. */
+/** A tile of @p count keys. LANES lanes share a key, eight elements each; each group of lanes has a softmax of its own. */
 template <int LANES>
-__device__ inline void add_values(float sums[8], const float *weights, const struct layer_attention &a,
-                                  int first, int count)
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
+                                 const struct layer_attention &a, int cached, int count)
 {
-    // [student: add_values]
-    const int part = (int)threadIdx.x % LANES, group = (int)threadIdx.x / LANES;
+    // [student: take_keys]
+    enum { GROUPS = WARP / LANES, AT_ONCE = OF_WARP / GROUPS };
+    const int lane = (int)threadIdx.x % WARP, mine = (int)threadIdx.x / WARP * OF_WARP + lane / LANES;
     const int kv_head = (int)blockIdx.x / (a.config.heads / a.config.kv_heads);
-    for (int key = group; key < count; key += THREADS / LANES) {
-        float v[8];
-        load_eight(v, a.values + cache_place(a, (int)blockIdx.y, first + key) + kv_head * (LANES * 8) +
-                          part * 8);
-        for (int i = 0; i < 8; i++) sums[i] = fmaf(weights[key], v[i], sums[i]);
+    const size_t width = (size_t)a.config.kv_heads * (LANES * 8),
+                 column = (size_t)(kv_head * LANES + lane % LANES) * 8;
+    uint4 k[AT_ONCE], v[AT_ONCE];
+    float scores[AT_ONCE] = {}, most = *m;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) { // all loads first: they take as long as one
+        const int row = __shfl_sync(0xffffffffu, cached, i * GROUPS + lane / LANES);
+        k[i] = *(const uint4 *)(a.keys + (size_t)row * width + column);
+        v[i] = *(const uint4 *)(a.values + (size_t)row * width + column);
     }
-    // [/student]
-}
-
-/** The largest @p x of the block, in every thread. A shuffle reaches one warp only: slots carry it to the others. */
-__device__ inline float block_max(float x, float *slots) // [WARPS]
-{
-    // [student: block_max]
-    float most[1] = {x};
-    warp_max<1>(most);
-    if (threadIdx.x % WARP == 0) slots[threadIdx.x / WARP] = most[0];
-    __syncthreads(); // all slots are written
-    for (int w = 0; w < WARPS; w++) most[0] = fmaxf(most[0], slots[w]);
-    return most[0];
-    // [/student]
-}
-
-/** The sum of @p x over the block, in every thread. */
-__device__ inline float block_sum(float x, float *slots) // [WARPS]
-{
-    // [student: block_sum]
-    float sum[1] = {x};
-    warp_sum<1>(sum);
-    if (threadIdx.x % WARP == 0) slots[threadIdx.x / WARP] = sum[0];
-    __syncthreads(); // all slots are written
-    sum[0] = 0.0f;
-    for (int w = 0; w < WARPS; w++) sum[0] += slots[w];
-    return sum[0];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+        float of_key[8];
+        load_eight(of_key, (const __half *)&k[i]);
+        for (int e = 0; e < 8; e++) scores[i] = fmaf(q[e], of_key[e], scores[i]);
+    }
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) // every lane shuffles, also for no key
+        for (int i = 0; i < AT_ONCE; i++) scores[i] += __shfl_xor_sync(0xffffffffu, scores[i], distance);
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+        scores[i] = mine + i * GROUPS < count ? scores[i] * rsqrtf((float)(LANES * 8)) : -INFINITY;
+        most = fmaxf(most, scores[i]);
+    }
+    const float base = most == -INFINITY ? 0.0f : most, correction = __expf(*m - base);
+    *m = most;
+    *l *= correction;
+    for (int e = 0; e < 8; e++) sums[e] *= correction;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+        if (mine + i * GROUPS >= count) continue;
+        const float weight = __expf(scores[i] - base);
+        float of_value[8];
+        load_eight(of_value, (const __half *)&v[i]);
+        *l += weight;
+        for (int e = 0; e < 8; e++) sums[e] = fmaf(weight, of_value[e], sums[e]);
+    }
     // [/student]
 }

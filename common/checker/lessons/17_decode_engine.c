@@ -80,6 +80,7 @@ static const struct table_row {
     {"step/chunks_of_3",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,      13,  0,     0,    3,    0,     4,   A,         NORMAL},
     {"step/pages_of_1",             GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  1,     0,    2,    1,     1,   0,         NORMAL},
     {"step/keys_233_to_290",        GROUP_EDGES,      ON_ANY,  &SMALL,         1,     290,  0,     0,   58,    0,    16,   L,         SHARP},
+    {"step/keys_to_600",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,     600,  0,     0,  199,    3,    16,   0,         NORMAL},
     {"step/join_and_leave",         GROUP_EDGES,      ON_ANY,  &SMALL,         5,       3,  1,     2,    2,    2,     2,   A,         NORMAL},
     {"step/rows_reversed",          GROUP_EDGES,      ON_ANY,  &SMALL,         3,       5,  1,     1,    4,    1,     4,   A | R,     NORMAL},
     {"step/few_wanted",             GROUP_EDGES,      ON_ANY,  &SMALL,         3,       6,  1,     1,    4,    1,     4,   A | F,     NORMAL},

@@ -530,18 +530,6 @@ struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const 
     return (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
 }
 
-/* "; 128 threads wait for it, the first is (128,0,0)": several may be stuck, and each tells where to look. */
-static void tell_waiting(FILE *out, const struct worker *w, const struct mbarrier *b)
-{
-    unsigned count = 0, first = 0;
-    for (unsigned i = w->threads; i-- > 0;)
-        if (waits_for(w, &w->thread[i], b)) first = i, count++;
-    const struct simt_extent id = w->thread[first].identity.thread;
-    if (count > 0)
-        fprintf(out, "; %u thread%s wait%s for it, the first is (%u,%u,%u)", count, count == 1 ? "" : "s",
-                count == 1 ? "s" : "", id.x, id.y, id.z);
-}
-
 static void describe(FILE *out, const struct worker *w, const struct mbarrier *b)
 {
     char text[256];
@@ -553,7 +541,6 @@ static void describe(FILE *out, const struct worker *w, const struct mbarrier *b
                 (unsigned long long)b->expected);
     if (b->tx < 0) fputs(" (bytes that came in an earlier phase count)", out);
     if (b->at == NULL) fputs("; nobody has arrived yet", out);
-    tell_waiting(out, w, b);
 }
 
 void simt_mbarriers_describe(struct worker *w, struct finding *f)
@@ -578,8 +565,7 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
         return;
     }
     f->detail = text;
-    if (strcmp(f->kind, "deadlock") == 0) f->remark = "a phase that never ends: on a GPU the kernel hangs";
-    if (strcmp(f->kind, "barrier-phase") == 0)
-        f->remark = "the bytes that are expected and those that copies bring "
-                    "must be equal: on a GPU the kernel hangs";
+    f->remark = strcmp(f->kind, "deadlock") == 0 ? "a phase that never ends: on a GPU the kernel hangs"
+                                                 : "the bytes that are expected and those that copies bring "
+                                                   "must be equal: on a GPU the kernel hangs";
 }

@@ -1,0 +1,89 @@
+/**
+ * @file engine_merge.h
+ * @brief What lesson 17 gives of attention: where a warp's keys lie, and how parts of a softmax become one. A *part* is the
+ *        maximum of some scores, the sum of their weights, and head_dim sums of weighted values; see lessons 03 and 06.
+ *
+ * The keys of a head are taken by LANES = head_dim / 8 walkers: one block each, or one block for all of them in turn. Either way each
+ * walker's part is the same, and they are merged from the first to the last: the bits do not depend on who walked.
+ */
+#ifndef WARPWISE_ENGINE_MERGE_H
+#define WARPWISE_ENGINE_MERGE_H
+
+#include "engine_parts.h"
+#include "warp_reduce.h"
+
+/** @brief A warp takes OF_WARP keys of the tile from @p first on: where number lane % OF_WARP of them lies in the cache, in positions. */
+__device__ inline int find_key(const struct layer_attention &a, int first, int keys)
+{
+    const int warp = (int)threadIdx.x / WARP, key = first + warp * OF_WARP + (int)threadIdx.x % OF_WARP;
+    return cache_row(a, (int)blockIdx.y, min(key, keys - 1)); // a key that is not there: the last one again
+}
+
+/** @brief The largest maximum of @p count parts of @p pitch floats. */
+__device__ inline float merged_max(const float *parts, int count, int pitch)
+{
+    float most = -INFINITY;
+    for (int i = 0; i < count; i++) most = fmaxf(most, parts[i * pitch]);
+    return most;
+}
+
+/** @brief Element @p at of all parts, each corrected from its own maximum to @p most, from the first to the last. */
+__device__ inline float merged_sum(const float *parts, int count, int pitch, int at, float most)
+{
+    float sum = 0.0f;
+    for (int i = 0; i < count; i++) {
+        const float factor =
+            parts[i * pitch] == -INFINITY ? 0.0f : __expf(parts[i * pitch] - most); // no keys: 0
+        sum = fmaf(factor, parts[i * pitch + at], sum);
+    }
+    return sum;
+}
+
+/** @brief The block's groups become one part: those of a warp by shuffles, then warps from the first to the last. */
+template <int LANES> __device__ inline void merge_groups(float *part, float m, float l, const float sums[8])
+{
+    enum { DIM = LANES * 8 };
+    __shared__ float found[WARPS][DIM + 2];
+    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    float most[1] = {m}, sum[9] = {l};
+    warp_max<1>(most);
+    const float factor = most[0] == -INFINITY ? 0.0f : __expf(m - most[0]);
+    for (int e = 0; e < 8; e++) sum[1 + e] = sums[e];
+    for (int e = 0; e < 9; e++) sum[e] *= factor;
+#pragma unroll
+    for (int distance = LANES; distance < WARP; distance *= 2)
+        for (int e = 0; e < 9; e++) sum[e] += __shfl_xor_sync(0xffffffffu, sum[e], distance);
+    if (lane == 0) found[warp][0] = most[0], found[warp][1] = sum[0];
+    if (lane < LANES)
+        for (int e = 0; e < 8; e++) found[warp][2 + lane * 8 + e] = sum[1 + e];
+    __syncthreads(); // what every warp found is there
+    const float base = merged_max(found[0], WARPS, DIM + 2);
+    for (int at = (int)threadIdx.x; at < DIM + 2; at += THREADS)
+        part[at] = at == 0 ? base : merged_sum(found[0], WARPS, DIM + 2, at, base);
+    __syncthreads(); // and merged, before the next walker's replace it
+}
+
+/** @brief True in the block that is the last of @p walkers to come here; it sees what all of them wrote. The count begins anew. */
+__device__ inline bool is_last(unsigned int *arrived, int walkers)
+{
+    __shared__ unsigned int before;
+    __threadfence(); // whoever sees the count sees what this thread wrote
+    __syncthreads(); // all threads of the block have written
+    if (threadIdx.x == 0) before = atomicInc(arrived, (unsigned int)walkers - 1);
+    __syncthreads(); // before is there
+    __threadfence(); // reads what was written before the count
+    return before == (unsigned int)walkers - 1;
+}
+
+/** @brief Merges the walkers' parts and divides by the sum of weights; 0 where there are none. */
+template <int LANES> __device__ inline void merge_parts(__half *to, const float *parts, int walkers)
+{
+    enum { DIM = LANES * 8, PART = DIM + 2 };
+    const float most = merged_max(parts, walkers, PART);
+    for (int d = (int)threadIdx.x; d < DIM; d += THREADS)
+        to[d] = __float2half(walkers == 0 ? 0.0f
+                                          : merged_sum(parts, walkers, PART, 2 + d, most) /
+                                                merged_sum(parts, walkers, PART, 1, most));
+}
+
+#endif
