@@ -28,6 +28,11 @@ def use_environment(build):
         os.execv(python, [str(python), *sys.argv])
 
 
+def targets(quick):
+    """What to build before the tests run."""
+    return ["warpwise_simt", "warpwise_worker_05"] if quick else ["warpwise_library"]
+
+
 def main():
     build, quick, student = pathlib.Path(sys.argv[1]).absolute(), "--quick" in sys.argv, "--student" in sys.argv
     options = [word for word in sys.argv[2:] if word not in ("--quick", "--student")]
@@ -37,8 +42,7 @@ def main():
         return 0
     if missing(USED):
         print(f"python: tests that need {', '.join(missing(USED))} are left out")
-    targets = ["warpwise_simt", "warpwise_worker_05"] if quick else ["warpwise_library"]
-    subprocess.run(["cmake", "--build", str(build), "--target", *targets], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", str(build), "--target", *targets(quick)], check=True, stdout=subprocess.DEVNULL)
     environment = dict(os.environ, PYTHONPATH=str(build / "python"), PYTHONDONTWRITEBYTECODE="1", TRITON_INTERPRET="1")
     if student:
         lesson = HERE.parent.parent / "lessons" / "18_python_interface"

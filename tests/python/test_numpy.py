@@ -94,6 +94,20 @@ def test_gemm_of_one_row_or_column(random):
             assert_within(warpwise.gemm(x, y), *gemm(a, b))
 
 
+def test_gemm_of_a_row_whose_stride_means_nothing(random):
+    """Of one row or one column, the stride from it to the next may be 0, negative, or of a larger matrix."""
+    a, b = random.standard_normal((1, 6), dtype="float32"), random.standard_normal((6, 1), dtype="float32")
+    wide = random.standard_normal((1, 5), dtype="float32")
+    expected = gemm(a, b)
+    for stride in (0, -4, 4, 400):
+        row = numpy.lib.stride_tricks.as_strided(a, a.shape, (stride, 4))
+        column = numpy.lib.stride_tricks.as_strided(b, b.shape, (4, stride))
+        assert_within(warpwise.gemm(row, b), *expected)
+        assert_within(warpwise.gemm(a, column), *expected)
+        for outer in (numpy.lib.stride_tricks.as_strided(wide, wide.shape, (stride, 4)),):
+            assert_within(warpwise.gemm(column, outer), *gemm(b, wide))
+
+
 @pytest.mark.quick
 def test_overhead_is_measured_without_a_kernel(random):
     from warpwise import bench

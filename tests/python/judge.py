@@ -1,0 +1,83 @@
+"""Judges a file of lesson 18 by the tests of this folder, in a process of its own that need not load PyTorch anew.
+
+What the tests import is loaded once, here; each file is judged in a child made by fork, which loads the package with that file.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SOLUTION = ROOT / "solutions" / "18_python_interface" / "python_interface.py"
+SKELETON = ROOT / "lessons" / "18_python_interface" / "python_interface.py"
+FAILED, PASSED, SKIPPED = "failed", "passed", "skipped"
+
+
+def prepare(build, modules):
+    """The package's folder is on the path, and what the tests use is loaded: of `modules` those that are installed."""
+    os.environ["TRITON_INTERPRET"] = "1"
+    os.environ.pop("WARPWISE_INTERFACE", None)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(pathlib.Path(build).resolve() / "python"))
+    for name in ("numpy", "pytest", *modules):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+class Outcomes:
+    """A plugin of pytest: what became of each test, as {"test_x.py::test_y[z]": outcome}."""
+
+    def __init__(self):
+        self.found = {}
+
+    def pytest_runtest_logreport(self, report):
+        name = report.nodeid.rpartition("/")[2]
+        if self.found.get(name) != FAILED:
+            self.found[name] = report.outcome
+
+
+def run_tests(file, options, answer):
+    """In the child: runs pytest, writes the outcomes to the file descriptor `answer`."""
+    import pytest
+
+    os.environ["WARPWISE_INTERFACE"] = str(file)
+    outcomes = Outcomes()
+    status = int(pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *options], plugins=[outcomes]))
+    os.write(answer, json.dumps([status, outcomes.found]).encode())
+
+
+def judge(file, options, seconds=120):
+    """(status of pytest, or None if time was up or the process died; outcomes; what was printed)."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as answer:
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            with contextlib.suppress(BaseException):
+                run_tests(file, options, answer.fileno())
+            os._exit(0)
+        wait_for(child, seconds)
+        output.seek(0), answer.seek(0)
+        printed, answered = output.read().decode(errors="replace"), answer.read()
+    status, outcomes = json.loads(answered) if answered else (None, {})
+    return status, outcomes, printed
+
+
+def wait_for(child, seconds):
+    """Until it ends; when time is up, it is ended with all that it has started."""
+    until = time.monotonic() + seconds
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if time.monotonic() > until:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return
+        time.sleep(0.005)
