@@ -8,6 +8,7 @@
 
 universalmutator (from PyPI) changes one line of a solution by the rules in cuda.rules, at every place they match.
 Each mutant is built for the software device and judged by the checker, which stops at the first wrong item.
+Lesson 18 is Python: its rules are in python.rules, its judge is tests/python, first without PyTorch, then with it.
 
 A mutant is *killed* (some case rejects it), *does not build*, or *survives*. A survivor whose machine code is that of
 the solution is *the same program*. Any other gets a case that kills it, or a paragraph in NN_topic.survivors that says
@@ -36,6 +37,8 @@ import subprocess
 import sys
 import tempfile
 
+import python_file
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD_SECONDS, JUDGE_SECONDS = 60, 240
@@ -55,7 +58,12 @@ def lessons(chosen):
 
 
 def solution(lesson):
-    return ROOT / "solutions" / lesson / (lesson[3:] + ".cu")
+    file = ROOT / "solutions" / lesson / (lesson[3:] + ".py")
+    return file if file.exists() else file.with_suffix(".cu")
+
+
+def is_python(lesson):
+    return solution(lesson).suffix == ".py"
 
 
 def given_header(lesson, name):
@@ -89,6 +97,8 @@ def name_of(old, new, occurrence):
 
 def code_lines(lesson):
     """The lines of a solution without their comments."""
+    if is_python(lesson):
+        return python_file.code_lines(solution(lesson).read_text())
     text = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/',
                   lambda m: m.group(1) or "\n" * m.group(0).count("\n"), whole_text(lesson), flags=re.S)
     # universalmutator takes `{-` for the start of a comment of another language.
@@ -98,18 +108,22 @@ def code_lines(lesson):
 def generate(lesson):
     """All mutants of a solution, in the order of their names."""
     lines = code_lines(lesson)
+    kernel, rules = ("kernel.py", "python.rules") if is_python(lesson) else ("kernel.cu", "cuda.rules")
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "kernel.cu").write_text("\n".join(lines) + "\n")
-        subprocess.run([sys.executable, "-c", "from universalmutator.genmutants import main; main()", "kernel.cu", "none",
-                        "--noCheck", "--only", str(HERE / "cuda.rules"), "--mutantDir", folder],
+        pathlib.Path(folder, kernel).write_text("\n".join(lines) + "\n")
+        subprocess.run([sys.executable, "-c", "from universalmutator.genmutants import main; main()", kernel, "none",
+                        "--noCheck", "--only", str(HERE / rules), "--mutantDir", folder],
                        cwd=folder, check=True, stdout=subprocess.DEVNULL)
         changes = set()
-        for file in pathlib.Path(folder).glob("kernel.mutant.*.cu"):
+        for file in pathlib.Path(folder).glob("kernel.mutant.*.*"):
             changed = file.read_text().splitlines()
             at = next((i for i, (a, b) in enumerate(zip(lines, changed)) if a != b), None)
             if at is not None and len(changed) == len(lines):
                 changes.add((at, changed[at]))
-        changes |= set(moved_barriers(lines))
+        if is_python(lesson):
+            changes = {(at, new) for at, new in changes if python_file.is_more_than_words(lines, at, new)}
+        else:
+            changes |= set(moved_barriers(lines))
     mutants, seen = [], collections.Counter()
     for at, new in sorted(changes):
         old, new = lines[at].strip(), new.strip()
@@ -141,7 +155,8 @@ def written(lines, mutant):
         other = at + int(move.group(1))
         lines[at], lines[other] = lines[other], lines[at]
     else:
-        lines[at] = mutant.new
+        indentation = re.match(" *", lines[at]).group(0)
+        lines[at] = indentation + mutant.new
     return "\n".join(lines) + "\n"
 
 
@@ -232,10 +247,10 @@ def do_run(options):
         redo = {TROUBLE} | ({SURVIVED} if options.again else set())
         todo = [m for m in mutants if m.name not in known or known[m.name]["verdict"] in redo]
         print(f"{lesson}: {len(mutants)} mutants, {len(todo)} to judge", flush=True)
-        judge = Judge(options.build, lesson)
+        judge = python_file.Judge(options.build, lesson) if is_python(lesson) else Judge(options.build, lesson)
         new_file = not path.exists()
         with open(path, "a", newline="", buffering=1) as file, \
-                concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+                concurrent.futures.ThreadPoolExecutor(1 if is_python(lesson) else options.jobs) as pool:
             out = csv.writer(file, lineterminator="\n")
             if new_file:
                 out.writerow(["name", "line", "old", "new", "verdict", "case"])

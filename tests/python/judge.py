@@ -12,12 +12,14 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOLUTION = ROOT / "solutions" / "18_python_interface" / "python_interface.py"
 SKELETON = ROOT / "lessons" / "18_python_interface" / "python_interface.py"
 FAILED, PASSED, SKIPPED = "failed", "passed", "skipped"
+NOT_JUDGED = 99  # exit status of a child in which pytest itself could not run
 
 
 def prepare(build, modules):
@@ -43,41 +45,50 @@ class Outcomes:
             self.found[name] = report.outcome
 
 
-def run_tests(file, options, answer):
+def run_tests(file, options, hidden, answer):
     """In the child: runs pytest, writes the outcomes to the file descriptor `answer`."""
     import pytest
 
+    for name in hidden:
+        sys.modules[name] = None  # an import fails
     os.environ["WARPWISE_INTERFACE"] = str(file)
     outcomes = Outcomes()
     status = int(pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *options], plugins=[outcomes]))
     os.write(answer, json.dumps([status, outcomes.found]).encode())
 
 
-def judge(file, options, seconds=120):
-    """(status of pytest, or None if time was up or the process died; outcomes; what was printed)."""
+def judge(file, options, seconds=120, hidden=()):
+    """(status of pytest, or None if time was up or the process died; outcomes; what was printed). hidden: modules not to find."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as answer:
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
-            with contextlib.suppress(BaseException):
-                run_tests(file, options, answer.fileno())
+            try:
+                run_tests(file, options, hidden, answer.fileno())
+            except BaseException:
+                traceback.print_exc()
+                os._exit(NOT_JUDGED)
             os._exit(0)
-        wait_for(child, seconds)
+        status = wait_for(child, seconds)
         output.seek(0), answer.seek(0)
         printed, answered = output.read().decode(errors="replace"), answer.read()
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == NOT_JUDGED:
+        raise RuntimeError(printed)
     status, outcomes = json.loads(answered) if answered else (None, {})
     return status, outcomes, printed
 
 
 def wait_for(child, seconds):
-    """Until it ends; when time is up, it is ended with all that it has started."""
+    """Until it ends, with what status; when time is up, it is ended with all that it has started."""
     until = time.monotonic() + seconds
-    while os.waitpid(child, os.WNOHANG)[0] == 0:
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended != 0:
+            return status
         if time.monotonic() > until:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return
+            return os.waitpid(child, 0)[1]
         time.sleep(0.005)

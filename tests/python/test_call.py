@@ -57,14 +57,20 @@ class Recorder:
         self.calls.append(AsInC.from_buffer_copy(bytes(args._obj).ljust(ctypes.sizeof(AsInC), b"\0")))
         return 0
 
+    def warpwise_gemm(self, args, precision, stream):
+        self.calls.append((interface.library.GemmArgs.from_buffer_copy(args._obj), precision))
+        return 0
+
 
 @pytest.fixture
 def recorder(monkeypatch):
     made = Recorder()
     monkeypatch.setattr(interface.library, "load", lambda device: made)
-    interface.attention_plan.cache_clear()
+    for plans in (interface.attention_plan, interface.gemm_plan):
+        plans.cache_clear()
     yield made
-    interface.attention_plan.cache_clear()  # plans that call it
+    for plans in (interface.attention_plan, interface.gemm_plan):
+        plans.cache_clear()  # those that call it
 
 
 def zeros(shape, dtype="float32"):
@@ -163,3 +169,67 @@ def test_plan_is_made_once(recorder):
     for _ in range(3):
         received(recorder, *tensors(), causal=True, scale=0.5)
     assert interface.attention_plan.cache_info().misses == 1
+
+
+# ---- the matrix product --------------------------------------------------------------------------------------------------
+
+
+def finds_every_element(transposed, leading, shape, strides):
+    """Whether the kernel finds each element where it lies, and its leading dimension is one that it takes."""
+    rows, columns = shape
+    if transposed not in (0, 1) or leading < (rows if transposed else columns):
+        return False
+    there = [j * leading + i if transposed else i * leading + j for i in range(rows) for j in range(columns)]
+    return there == [i * strides[0] + j * strides[1] for i in range(rows) for j in range(columns)]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_layout_of_gemm(rows, columns):
+    """Whatever the strides are: a description by which the kernel finds every element, or a StrideError where there is none."""
+    for strides in ((down, across) for down in range(-3, 7) for across in range(-3, 7)):
+        x = interface.arrays.Layout((rows, columns), strides, numpy.dtype("float32"), "cpu")
+        right = [
+            (flag, leading)
+            for flag in (0, 1)
+            for leading in range(1, 8)
+            if finds_every_element(flag, leading, x.shape, strides)
+        ]
+        try:
+            found = interface.matrix_layout("b", x)
+        except warpwise.StrideError as error:
+            assert not right, f"layout: strides {strides} of {rows} x {columns} are refused, though {right[0]} describes them"
+            assert error.argument == "b" and tuple(error.value) == strides
+        else:
+            assert finds_every_element(*found, x.shape, strides), (
+                f"layout: strides {strides} of {rows} x {columns} are said to be transposed {found[0]}, leading dimension "
+                f"{found[1]}, and should be {right[0] if right else 'refused'}"
+            )
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype,code", [("float32", 0), ("float16", 1)])
+def test_arguments_of_gemm(recorder, dtype, code):
+    """Extents, flags, leading dimensions, factors, types, addresses and precision, as C receives them."""
+    a, b, c = zeros((9, 4), dtype)[2:5].T, zeros((3, 8), dtype)[:, :5], zeros((4, 5), dtype)  # a is 4 x 3
+    for precision in ("float32", "tensor", "auto") if dtype == "float16" else ("float32", "auto"):
+        out = warpwise.gemm(a, b, 0.5, -2.0, c, precision)
+        ((args, number),) = recorder.calls
+        recorder.calls.clear()
+        assert (args.m, args.n, args.k, args.trans_a, args.trans_b, args.lda, args.ldb, args.ldc) == (4, 5, 3, 1, 0, 4, 8, 5)
+        assert (args.alpha, args.beta, args.stages, args.dtype_in, args.dtype_out) == (0.5, -2.0, 0, code, code)
+        assert (args.a, args.b, args.c) == (a.ctypes.data, b.ctypes.data, out.ctypes.data)
+        assert args.workspace is None and args.workspace_bytes == 0
+        on_tensor_cores = precision == "tensor" or (precision == "auto" and dtype == "float16")
+        assert number == (1 if on_tensor_cores else 0), f"precision {precision} of {dtype} arrives as {number}"
+        assert out.shape == (4, 5) and out.dtype == dtype and not numpy.shares_memory(out, c)
+
+
+@pytest.mark.quick
+def test_defaults_of_gemm(recorder):
+    """alpha 1, beta 0, no c, and tensor cores for float16."""
+    for dtype, number in (("float32", 0), ("float16", 1)):
+        warpwise.gemm(zeros((2, 3), dtype), zeros((3, 4), dtype))
+        args, precision = recorder.calls.pop()
+        assert (args.alpha, args.beta, precision) == (1.0, 0.0, number)

@@ -188,6 +188,20 @@ def test_gradients_through_compile(random):
     assert (abs(by_graph[0] - eager[0]) <= 1e-5).all()  # dq by atomics: any order of sums
 
 
+def test_gradients_of_gemm_through_compile(random):
+    """Of a product of a graph, each gradient that is wanted, and no other."""
+    a, b, c = (tensor(random, shape, "float32") for shape in ((5, 7), (7, 3), (5, 3)))
+    compiled = torch.compile(
+        lambda a, b, c: warpwise.gemm(a, b, 0.5, 2.0, c).square(), fullgraph=True, backend="aot_eager", dynamic=False
+    )
+    for wanted in ("abc", "a", "b", "c"):
+        given = {name: x.clone().requires_grad_(name in wanted) for name, x in dict(a=a, b=b, c=c).items()}
+        by_graph = torch.autograd.grad(compiled(**given).sum(), [given[name] for name in wanted])
+        product = (0.5 * given["a"] @ given["b"] + 2.0 * given["c"]).square()
+        for x, y in zip(by_graph, torch.autograd.grad(product.sum(), [given[name] for name in wanted])):
+            assert (abs(x - y) <= 1e-5 * abs(y).max()).all()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_operators_are_what_they_say(random, dtype):
     operators()
