@@ -12,7 +12,7 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent / "python"
 # In this order: what needs no kernel first. Triton's attention does not go through the interface.
 FIRST = ("test_call.py", "test_refused.py", "test_numpy.py")
 THEN = ("test_torch.py", *FIRST, "test_properties.py")
-LIBRARIES = ("torch", "hypothesis", "triton")
+LIBRARIES = ("torch", "hypothesis", "triton", "torch._dynamo", "torch._functorch.aot_autograd")
 HIDDEN = ("torch", "triton")  # pytest itself wants Hypothesis where it is installed
 
 
@@ -80,7 +80,7 @@ class Judge:
             file = pathlib.Path(folder) / "interface.py"
             file.write_text(words.written(self.lines, mutant))
             for files, hidden, mark in ((FIRST, HIDDEN, "numpy"), (THEN, (), "torch"))[: 1 + self.has_more]:
-                options = ["-x", "--tb=line", *(str(TESTS / name) for name in files)]
+                options = ["-x", "--tb=line", "--assert=plain", *(str(TESTS / name) for name in files)]
                 status, outcomes, printed = self.judge_file(file, options, 240, hidden)
                 if status is None:
                     return words.KILLED, f"{mark} time, or the process died"

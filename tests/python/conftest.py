@@ -1,13 +1,32 @@
-"""What all tests of the Python package share."""
+"""What all tests of the Python package share, and the report that a student reads."""
+
+import inspect
 
 import numpy
 import pytest
 
 import warpwise
 
+SHOWN = 5  # tests of which the report says what went wrong
+
+
+def pytest_addoption(parser):
+    parser.addoption("--report", action="store_true", help="say of each test that fails what it is about and what is wrong")
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "quick: needs lesson 05 alone")
+
+
+CALL = "test_call.py"  # what C is given, tested without a kernel: first by its name, too
+
+
+def pytest_runtest_setup(item):
+    """A kernel that is given wrong addresses may end this process, and with it the report that says so."""
+    if item.config.getoption("--report") and item.session.testsfailed and item.path.name != CALL:
+        failed = item.config.pluginmanager.getplugin("terminalreporter").stats.get("failed", [])
+        if any(CALL in report.nodeid for report in failed):
+            pytest.skip(f"a test of {CALL} fails")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -17,6 +36,49 @@ def pytest_runtest_call(item):
         return (yield)
     except warpwise.NotStartedError as error:
         pytest.skip(f"not started: {error}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.about = " ".join((inspect.getdoc(item.function) or "").split("\n\n")[0].split())
+    return report
+
+
+def what_is_wrong(report):
+    """The message of the exception, as one line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    lines = (crash.message if crash else str(report.longrepr)).splitlines()
+    return lines[0].removeprefix("AssertionError: ").removeprefix("Failed: ") if lines else ""
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if not config.getoption("--report"):
+        return
+    failed = [report for report in terminalreporter.stats.get("failed", []) if report.when == "call"]
+    shown = {}  # of the tests that differ by parameters alone the first
+    for report in failed:
+        shown.setdefault(report.nodeid.partition("[")[0], report)
+    for report in list(shown.values())[:SHOWN]:
+        terminalreporter.write_line(f"\n  FAIL  {report.nodeid.rpartition('/')[2]}")
+        if report.about:
+            terminalreporter.write_line(f"        about  {report.about}")
+        terminalreporter.write_line(f"        what   {what_is_wrong(report)}")
+    if failed:
+        fail = "1 test fails" if len(failed) == 1 else f"{len(failed)} tests fail"
+        terminalreporter.write_line(f"\n{fail}. Add --tb=short -k WORDS to see where, of tests whose name has the words.")
+        if any(CALL in report.nodeid for report in failed):
+            terminalreporter.write_line(f"What C is given is wrong ({CALL}), so no kernel is started: the other tests are skipped.")
+    waiting = {what_is_started(report) for report in terminalreporter.stats.get("skipped", [])} - {""}
+    if waiting:
+        terminalreporter.write_line(f"\nNot started: {', '.join(sorted(waiting))}. What needs it is skipped.")
+
+
+def what_is_started(report):
+    """The region that a skipped test waits for."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    _, _, region = reason.partition("not started: ")
+    return region.partition(" = ")[0]
 
 
 @pytest.fixture

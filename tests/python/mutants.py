@@ -1,10 +1,11 @@
 """Wrong files of lesson 18, which its tests must reject, and right ones of another make, which they must accept.
 
-usage: mutants.py BUILD [--quick] [NAME...]
+usage: mutants.py BUILD [--quick] [--names] [NAME...]
 
 tests/mutants/18_python_interface/NAME.mutant says what is replaced in the solution, and which tests must fail (docs/adding_a_lesson.md).
 tests/variants/18_python_interface/NAME.py holds regions of the skeleton, written in another way than the solution's.
-Those that need PyTorch are skipped where there is none. --quick judges a few that need lesson 05 alone.
+Those that need PyTorch are skipped where there is none. --quick judges a few that need lesson 05 alone. --names counts how
+often the first screen of a student's check says what the mistake is: what it says of a cause has the words of the line `names:`.
 """
 
 import pathlib
@@ -18,6 +19,7 @@ from judge import FAILED, PASSED, ROOT, SKELETON, SKIPPED, SOLUTION, judge, prep
 MUTANTS = ROOT / "tests" / "mutants" / "18_python_interface"
 VARIANTS = ROOT / "tests" / "variants" / "18_python_interface"
 QUICK = ("causal_forgotten", "plan_written_into", "strides_not_checked")
+SCREEN_LINES = 24
 NEEDS = {"test_torch.py": "torch", "test_triton.py": "triton", "test_properties.py": "hypothesis"}
 
 
@@ -26,6 +28,7 @@ class Mutant:
         text = path.read_text()
         self.name = path.stem
         self.killed_by = [test.strip() for test in re.search(r"^killed-by: (.*)$", text, re.M).group(1).split(",")]
+        self.names = re.search(r"^names: (.*)$", text, re.M).group(1)
         self.blocks = re.findall(r"^<<<<\n(.*?)^====\n(.*?)^>>>>$", text, re.M | re.S)
         self.missing = run.missing([module for file, module in NEEDS.items() if any(t.startswith(file) for t in self.killed_by)])
 
@@ -68,6 +71,29 @@ def judge_mutant(mutant, folder, quick):
     return f"not rejected by {', '.join(alive)}" if alive and status is not None else None
 
 
+def screen_of(mutant, folder):
+    """What the first screen of a student's check says of causes, in small letters."""
+    file = folder / f"{mutant.name}.py"
+    file.write_text(mutant.text())
+    tests = ROOT / "tests" / "python"
+    _, _, printed = judge(file, ["--report", "--tb=no", "-rN", f"--ignore={tests}/test_triton.py", str(tests)])
+    lines = [line for line in printed.splitlines()[:SCREEN_LINES] if re.match(r" +(what|about) ", line)]
+    return "\n".join(lines).lower()
+
+
+def count_named(mutants, folder):
+    named = 0
+    for mutant in mutants:
+        screen = screen_of(mutant, folder)
+        is_named = re.search(mutant.names, screen, re.S) is not None
+        named += is_named
+        print(f"{'NAMED     ' if is_named else 'NOT NAMED '} {mutant.name}", flush=True)
+        if not is_named:
+            print(screen)
+    print(f"18_python_interface: {len(mutants)} mistakes, {named} named")
+    return 0
+
+
 def judge_variant(path, folder):
     file = folder / f"{path.stem}.py"
     file.write_text(variant_text(path))
@@ -81,8 +107,8 @@ def judge_variant(path, folder):
 
 
 def main():
-    build, quick = pathlib.Path(sys.argv[1]).absolute(), "--quick" in sys.argv
-    chosen = [word for word in sys.argv[2:] if word != "--quick"]
+    build, quick, names = pathlib.Path(sys.argv[1]).absolute(), "--quick" in sys.argv, "--names" in sys.argv
+    chosen = [word for word in sys.argv[2:] if word not in ("--quick", "--names")]
     run.use_environment(build)
     if run.missing(run.NEEDED):
         print(f"python skipped: {sys.executable} has no {', '.join(run.missing(run.NEEDED))}")
@@ -96,6 +122,8 @@ def main():
     prepare(build, [] if quick else ["torch", "hypothesis", "triton"])
     folder = build / "python_mutants"
     folder.mkdir(exist_ok=True)
+    if names:
+        return count_named([mutant for mutant in mutants if not mutant.missing], folder)
     wrong = 0
     for mutant in mutants:
         if mutant.missing:

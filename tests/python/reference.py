@@ -72,6 +72,31 @@ def gemm(a, b, alpha=1.0, beta=0.0, c=None, dtype="float32"):
     return expected, W[dtype] * abs(expected) + ROOM * U * (a.shape[1] + 2) ** 0.5 * size + TINY
 
 
+def times_the_bound(result, expected, bound):
+    """How far the worst element is off; infinite where one is no number."""
+    worst = (abs(numpy.asarray(result, dtype=numpy.float64) - expected) / bound).max()
+    return worst if numpy.isfinite(worst) else numpy.inf
+
+
+def assert_gradients(results, q, k, v, causal, scale, dtype, dout):
+    """dq, dk and dv are within their bounds; of wrong ones it says what else they are."""
+    expected, names = Attention(q, k, v, causal, scale, dtype, dout), ("dq", "dk", "dv")
+    for name, result in zip(names, results):
+        worst = times_the_bound(result, getattr(expected, name), getattr(expected, f"{name}_bound"))
+        if worst <= 1.0:
+            continue
+        likely = ""
+        for other in names:
+            of_other = getattr(expected, other)
+            if of_other.shape == result.shape and times_the_bound(result, of_other, getattr(expected, f"{other}_bound")) <= 1.0:
+                likely = f"; it is {other}: the order of what backward returns"
+        for text, options in (("causal = False", (False, scale)), ("scale = None", (causal, None)), ("neither", (False, None))):
+            other = Attention(q, k, v, *options, dtype, dout)
+            if times_the_bound(result, getattr(other, name), getattr(other, f"{name}_bound")) <= 1.0:
+                likely = likely or f"; it is that of {text.replace('neither', 'causal = False, scale = None')}: the options kept for backward"
+        raise AssertionError(f"{name} is off by {worst:.3g} times the bound{likely}")
+
+
 def assert_within(result, expected, bound):
     error = abs(numpy.asarray(result, dtype=numpy.float64) - expected)
     worst = (error / bound).max()

@@ -48,7 +48,8 @@ def main():
         lesson = HERE.parent.parent / "lessons" / "18_python_interface"
         environment["WARPWISE_INTERFACE"] = str(lesson / "python_interface.py")
     marks = ["-m", "quick"] if quick else []
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, str(HERE), *options]
+    shown = ["--report", "-rN", *([] if any(word.startswith("--tb") for word in options) else ["--tb=no"])] if student else []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *shown, *marks, str(HERE), *options]
     return subprocess.run(command, env=environment).returncode
 
 

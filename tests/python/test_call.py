@@ -141,6 +141,18 @@ def test_addresses(recorder):
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_logsumexp(recorder, dtype):
+    """Where gradients will be wanted, C gets room for the logsumexp of each row: float32, whatever the tensors hold."""
+    q, k, v = tensors(dtype)
+    out, lse = interface.attention_forward(q, k, v, True, None, True)
+    assert lse is not None, "launch: there is no lse, though gradients will be wanted"
+    assert lse.shape == q.shape[:3] and lse.dtype == "float32", f"launch: lse is {lse.dtype} {lse.shape}: float32 {q.shape[:3]}"
+    (c,) = recorder.calls
+    assert c.lse == lse.ctypes.data and c.out == out.ctypes.data, "launch: C does not get the addresses of out and lse"
+
+
+@pytest.mark.quick
 def test_outputs_of_two_calls_are_two_arrays(recorder):
     """Nobody's earlier output may change by a later call."""
     q, k, v = tensors()
@@ -183,6 +195,10 @@ def finds_every_element(transposed, leading, shape, strides):
     return there == [i * strides[0] + j * strides[1] for i in range(rows) for j in range(columns)]
 
 
+def in_words(transposed, leading):
+    return f"{'' if transposed else 'not '}transposed with the leading dimension {leading}"
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -199,12 +215,12 @@ def test_layout_of_gemm(rows, columns):
         try:
             found = interface.matrix_layout("b", x)
         except warpwise.StrideError as error:
-            assert not right, f"layout: strides {strides} of {rows} x {columns} are refused, though {right[0]} describes them"
+            assert not right, f"layout: strides {strides} of {rows} x {columns} are refused, and should be {in_words(*right[0])}"
             assert error.argument == "b" and tuple(error.value) == strides
         else:
             assert finds_every_element(*found, x.shape, strides), (
-                f"layout: strides {strides} of {rows} x {columns} are said to be transposed {found[0]}, leading dimension "
-                f"{found[1]}, and should be {right[0] if right else 'refused'}"
+                f"layout: strides {strides} of {rows} x {columns} are taken for {in_words(*found)}, and should be "
+                f"{in_words(*right[0]) if right else 'refused with a StrideError'}"
             )
 
 

@@ -8,6 +8,29 @@ import warpwise
 SHAPE = (1, 2, 6, 64)
 
 
+class Nothing:
+    """In place of the library: what is not refused is not computed, either."""
+
+    @staticmethod
+    def warpwise_attention(args, stream):
+        return 0
+
+    @staticmethod
+    def warpwise_gemm(args, precision, stream):
+        return 0
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_launched(monkeypatch):
+    interface = warpwise.interface
+    monkeypatch.setattr(interface.library, "load", lambda device: Nothing)
+    for plans in (interface.attention_plan, interface.gemm_plan):
+        plans.cache_clear()
+    yield
+    for plans in (interface.attention_plan, interface.gemm_plan):
+        plans.cache_clear()  # those that call nothing
+
+
 def zeros(shape=SHAPE, dtype="float32"):
     return numpy.zeros(shape, dtype)
 
@@ -24,6 +47,8 @@ ATTENTION = {
     "no keys": (warpwise.DimensionError, "k", dict(k=zeros((1, 2, 0, 64)))),
     "batch": (warpwise.DimensionError, "k", dict(k=zeros((2, 2, 6, 64)))),
     "head_dim of k": (warpwise.DimensionError, "k", dict(k=zeros((1, 2, 6, 32)))),
+    "larger head_dim of k": (warpwise.DimensionError, "k", dict(k=zeros((1, 2, 6, 128)), v=zeros((1, 2, 6, 128)))),
+    "smaller batch of k": (warpwise.DimensionError, "k", dict(q=zeros((2, 2, 6, 64)))),
     "shape of v": (warpwise.DimensionError, "v", dict(v=zeros((1, 2, 7, 64)))),
     "batch of v": (warpwise.DimensionError, "v", dict(v=zeros((2, 2, 6, 64)))),
     "heads of v": (warpwise.DimensionError, "v", dict(v=zeros((1, 1, 6, 64)))),
@@ -51,14 +76,53 @@ ATTENTION = {
 }
 
 
+def described(value):
+    """A wrong argument in a message: of an array what the exception should be about."""
+    if not isinstance(value, numpy.ndarray):
+        return repr(value)
+    strides = tuple(step // value.itemsize for step in value.strides)
+    contiguous = "" if value.flags.c_contiguous else f" with strides {strides}"
+    aligned = "" if value.ctypes.data % 16 == 0 else " at an address that is no multiple of 16 bytes"
+    return f"{value.dtype} {value.shape}{contiguous}{aligned}"
+
+
+def assert_refused(where, function, given, kind, argument):
+    """The exception is of the kind, and names the argument and its value."""
+    call = f"{where}: {argument} = {described(given[argument])}"
+    try:
+        function(**given)
+    except warpwise.NotStartedError:
+        raise
+    except Exception as error:
+        assert type(error) is kind, f"{call} raises {type(error).__name__} ({error}), and should raise {kind.__name__}"
+        assert error.argument == argument, f"{call} raises {kind.__name__} for argument {error.argument}, and should for {argument}"
+        assert str(error).startswith(f"{argument} = ") and str(error.value) in str(error)
+    else:
+        pytest.fail(f"{call} is accepted, and should raise {kind.__name__}")
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("case", ATTENTION)
 def test_attention(case):
+    """A wrong argument raises the exception that names it, before anything is launched."""
     kind, argument, wrong = ATTENTION[case]
-    with pytest.raises(kind) as caught:
-        warpwise.flash_attention(**{**dict(q=zeros(), k=zeros(), v=zeros()), **wrong})
-    assert type(caught.value) is kind and caught.value.argument == argument
-    assert str(caught.value).startswith(f"{argument} = ") and str(caught.value.value) in str(caught.value)
+    where = "launch" if kind is warpwise.AlignmentError else "validate"
+    given = {**dict(q=zeros(), k=zeros(), v=zeros()), **wrong}
+    assert_refused(f"{where}, {case}", warpwise.flash_attention, given, kind, argument)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("dtype,head_dim", [("float16", 256)])
+def test_gradients_of_a_head_dim_without_backward(dtype, head_dim):
+    """Where gradients will be wanted, a head_dim that only the forward pass has is refused at once."""
+    x = warpwise.interface.arrays.layout(zeros((1, 2, 6, head_dim), dtype))
+    warpwise.interface.attention_plan(x, x, x, False, None, False)
+    try:
+        warpwise.interface.attention_plan(x, x, x, False, None, True)
+    except warpwise.DimensionError as error:
+        assert error.argument == "q" and str(head_dim) in str(error)
+    else:
+        pytest.fail(f"validate: head_dim {head_dim} is accepted where gradients are wanted, and has no backward kernel")
 
 
 GEMM = {
@@ -81,10 +145,10 @@ GEMM = {
 @pytest.mark.quick
 @pytest.mark.parametrize("case", GEMM)
 def test_gemm(case):
+    """A wrong argument raises the exception that names it, before anything is launched."""
     kind, argument, wrong = GEMM[case]
-    with pytest.raises(kind) as caught:
-        warpwise.gemm(**{**dict(a=zeros((4, 5)), b=zeros((5, 6))), **wrong})
-    assert type(caught.value) is kind and caught.value.argument == argument
+    where = "layout" if kind is warpwise.StrideError else "gemm"
+    assert_refused(f"{where}, {case}", warpwise.gemm, {**dict(a=zeros((4, 5)), b=zeros((5, 6))), **wrong}, kind, argument)
 
 
 @pytest.mark.quick
