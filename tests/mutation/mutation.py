@@ -273,7 +273,7 @@ def kept_lines(lesson):
             reason = line.split(":")[0]
         elif line.startswith("- "):
             old = line[2:].strip()
-        elif line.startswith("+ "):
+        elif line == "+" or line.startswith("+ "):  # `+` alone: the line is removed
             if reason is None or old is None:
                 sys.exit(f"{where}: a reason and a line `- old` come first")
             kept[old, line[2:].strip()] = reason

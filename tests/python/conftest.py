@@ -46,10 +46,11 @@ def pytest_runtest_makereport(item, call):
 
 
 def what_is_wrong(report):
-    """The message of the exception, as one line."""
+    """The message of the exception, as one line; of one that wraps another, that of the other, too."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    lines = (crash.message if crash else str(report.longrepr)).splitlines()
-    return lines[0].removeprefix("AssertionError: ").removeprefix("Failed: ") if lines else ""
+    lines = [line.strip() for line in (crash.message if crash else str(report.longrepr)).splitlines() if line.strip()]
+    wraps = len(lines) > 1 and lines[0].endswith(":")
+    return " ".join(lines[: 2 if wraps else 1]).removeprefix("AssertionError: ").removeprefix("Failed: ")
 
 
 def pytest_terminal_summary(terminalreporter, config):

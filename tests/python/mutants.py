@@ -76,7 +76,7 @@ def screen_of(mutant, folder):
     file = folder / f"{mutant.name}.py"
     file.write_text(mutant.text())
     tests = ROOT / "tests" / "python"
-    _, _, printed = judge(file, ["--report", "--tb=no", "-rN", f"--ignore={tests}/test_triton.py", str(tests)])
+    _, _, printed = judge(file, ["--report", "--tb=no", "-rN", "--disable-warnings", f"--ignore={tests}/test_triton.py", str(tests)])
     lines = [line for line in printed.splitlines()[:SCREEN_LINES] if re.match(r" +(what|about) ", line)]
     return "\n".join(lines).lower()
 

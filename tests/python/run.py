@@ -3,7 +3,8 @@
 usage: run.py BUILD [--quick] [--student] [OPTIONS OF PYTEST...]
 
 BUILD is the course's build folder; BUILD/venv is where a virtual environment may lie (common/python/README.md). --quick builds
-and tests lesson 05 alone, which takes seconds. --student tests lessons/18_python_interface/python_interface.py.
+and tests lesson 05 alone, which takes seconds. --student tests lessons/18_python_interface/python_interface.py, and reports for
+a student: of what fails a line each, in place of pytest's pages.
 """
 
 import importlib.util
@@ -48,7 +49,7 @@ def main():
         lesson = HERE.parent.parent / "lessons" / "18_python_interface"
         environment["WARPWISE_INTERFACE"] = str(lesson / "python_interface.py")
     marks = ["-m", "quick"] if quick else []
-    shown = ["--report", "-rN", *([] if any(word.startswith("--tb") for word in options) else ["--tb=no"])] if student else []
+    shown = ["--report", "-rN", "--disable-warnings", *([] if any(word.startswith("--tb") for word in options) else ["--tb=no"])] if student else []
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *shown, *marks, str(HERE), *options]
     return subprocess.run(command, env=environment).returncode
 

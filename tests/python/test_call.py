@@ -183,6 +183,25 @@ def test_plan_is_made_once(recorder):
     assert interface.attention_plan.cache_info().misses == 1
 
 
+@pytest.mark.quick
+def test_the_device_of_the_array_is_made_the_current_one(recorder, monkeypatch):
+    """If another device is the current one, the call is made once, while the array's own is."""
+    current = []
+
+    class Entered:
+        def __enter__(self):
+            current.append("its own")
+
+        def __exit__(self, *error):
+            current.append("another")
+
+    monkeypatch.setattr(interface.arrays, "is_on_current_device", lambda array: current == ["its own"])
+    monkeypatch.setattr(interface.arrays, "on_device_of", lambda array: Entered())
+    recorder.meanwhile = lambda: current.append("called")
+    received(recorder, *tensors())
+    assert current == ["its own", "called", "another"]
+
+
 # ---- the matrix product --------------------------------------------------------------------------------------------------
 
 

@@ -42,6 +42,18 @@ def test_gradients(random, dtype, causal):
     assert_gradients(doubles(*gradients), *doubles(q, k, v), causal, 0.2, dtype, *doubles(dout))
 
 
+@pytest.mark.parametrize("head_dim", [32, 64, 128])
+def test_gradients_of_every_head_dim(random, head_dim):
+    """Those of BACKWARD_HEAD_DIMS; the plan of the backward pass is made once, too."""
+    q, k, v = tensors(random, (1, 2, 6, head_dim), (1, 1, 9, head_dim), "float32", True)
+    dout = tensor(random, q.shape, "float32")
+    warpwise.interface.backward_plan.cache_clear()
+    for _ in range(2):
+        gradients = torch.autograd.grad(warpwise.flash_attention(q, k, v, True), (q, k, v), dout)
+        assert_gradients(doubles(*gradients), *doubles(q, k, v), True, None, "float32", *doubles(dout))
+    assert warpwise.interface.backward_plan.cache_info().misses == 1
+
+
 def test_gradients_by_finite_differences(random):
     """torch.autograd.gradcheck with steps that float32 can tell apart.
 
