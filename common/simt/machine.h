@@ -130,6 +130,12 @@ enum simt_caller simt_caller_of(void (*entry)(const void *args));
  *         of its instances, which *@p differ tells. */
 struct simt_extent simt_declared_cluster(const char *kernel, const void *function, int *differ);
 
+/**
+ * @brief The kernel's own name, where the launch names it by an ordinary variable: a parameter of a function that launches any
+ *        kernel. Otherwise @p called.
+ */
+const char *simt_kernel_name(const char *called, const void *function);
+
 /** @brief Bytes of `__shared__` variables declared in the function whose linker name begins with the mangled
  *         form of @p kernel (0 if none are found). */
 size_t simt_static_shared_bytes(const char *kernel, const void *function);
@@ -213,9 +219,10 @@ int simt_grid_is_cooperative(void);
 /**
  * @brief Barrier @p id of the block, 0 to 15 (PTX's bar.sync, bar.arrive): it opens when @p threads, a multiple of 32 (0: all
  *        of the block), have come. A warp comes as a whole. With @p wait the calling thread goes on when it opens, and is
- *        ordered after all who came; without, it goes on at once.
+ *        ordered after all who came; without, it goes on at once. @p pc is the student's line, or NULL if @p site names it.
  */
-void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait);
+void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait,
+                        const void *pc);
 
 /** @brief How an mbarrier is arrived at, or waited for. */
 enum simt_mbarrier_how {
@@ -403,9 +410,12 @@ void simt_heap_limit(size_t bytes);
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);
 
-/** @brief A finding of the running thread at @p site; it goes on. @p remark: a constant sentence or NULL. */
-void simt_note(const struct simt_site *site, const char *kind, const char *remark, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/**
+ * @brief A finding of the running thread at @p site; it goes on. @p remark: a constant sentence or NULL. @p pc: the student's line,
+ *        from which the calls that led there are told, or NULL.
+ */
+void simt_note(const struct simt_site *site, const void *pc, const char *kind, const char *remark,
+               const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /** @brief Device printf: kept a block, printed in block order when the launch is done. */
 int simt_vprintf(const char *format, va_list arguments);

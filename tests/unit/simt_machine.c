@@ -659,6 +659,18 @@ static void stuck_kernel(const void *p)
         sync_threads();
 }
 
+static void named_stuck_kernel(const void *p)
+{
+    static const struct simt_site site = {"named.cu", 7, "bar.sync", NULL};
+    (void)p;
+    if (thread_index() < 64) simt_named_barrier(&site, 3, 96, 1, NULL);
+}
+
+static void test_named_stuck(void)
+{
+    REQUIRE(launch("named_stuck_kernel", named_stuck_kernel, NULL, 1, 128, 0) == 702);
+}
+
 static void test_stuck(void)
 {
     REQUIRE(launch("stuck_kernel", stuck_kernel, NULL, 2, 64, 0) == 702);
@@ -869,6 +881,10 @@ static const struct test {
      {"simt: deadlock: ", "lanes 0xfff00000 of the warp have ended", "is it inside an if"}},
     {"wrong_mask", test_wrong_mask, {"simt: deadlock: ", "does not name"}},
     {"stuck", test_stuck, {"simt: deadlock: ", "63 threads at __syncthreads", "1 thread at __shfl_xor_sync"}},
+    {"named_stuck",
+     test_named_stuck,
+     {"simt: deadlock: ",
+      "64 threads at bar.sync (barrier 3, 64 of 96 have come; named.cu:7, first thread "}},
     {"two_sites", test_two_sites, {"simt: divergent-barrier: ", "32 threads at __syncthreads"}},
     {"split_warp",
      test_split_warp,

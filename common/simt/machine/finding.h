@@ -22,7 +22,7 @@ struct actor {
     uint32_t pc;    /**< packed return address, 0 if unknown */
     uint16_t thread;
     uint8_t access;               /**< enum simt_access, 0: this actor is not there */
-    const struct simt_site *site; /**< instead of pc where the source named itself */
+    const struct simt_site *site; /**< where the source named itself: told if pc is not known */
 };
 
 struct finding {

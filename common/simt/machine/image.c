@@ -264,20 +264,62 @@ const void *simt_image_record(const char *linker_name)
     return NULL;
 }
 
+/* The linker name of a function, or NULL. */
+static const char *function_name(const void *function)
+{
+    const uintptr_t address = (uintptr_t)function - simt_image.bias;
+    for (size_t i = 0; function != NULL && i < all_count; i++)
+        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_FUNC && all_symbols[i].st_value == address)
+            return strings + all_symbols[i].st_name;
+    return NULL;
+}
+
+/* "_Z16attention_kernelI6__halfEv", "_ZL6kernelPf": where the name begins, and how long it is; 0 if it has another form. */
+static size_t name_within(const char *linker_name, const char **begin)
+{
+    const char *digits = linker_name + (strncmp(linker_name, "_ZL", 3) == 0 ? 3 : 2);
+    char *end;
+    if (strncmp(linker_name, "_Z", 2) != 0 || *digits < '1' || *digits > '9') return 0;
+    const size_t length = strtoul(digits, &end, 10);
+    *begin = end;
+    return length <= strlen(end) ? length : 0;
+}
+
+const char *simt_kernel_name(const char *called, const void *function)
+{
+    enum { NAMES = 64 };
+    static struct {
+        const void *function;
+        char *name;
+    } known[NAMES];
+    static size_t count;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const char *begin, *name = called;
+    if (called == NULL || strpbrk(called, "<(: ") != NULL) return called; /* it names a template or a scope */
+    simt_image_load();
+    pthread_mutex_lock(&lock);
+    size_t i = 0;
+    while (i < count && known[i].function != function) i++;
+    if (i == count && count < NAMES) {
+        const char *linker_name = function_name(function);
+        const size_t length = linker_name != NULL ? name_within(linker_name, &begin) : 0;
+        known[count].function = function;
+        known[count++].name = length > 0 ? strndup(begin, length) : NULL;
+    }
+    if (i < count && known[i].name != NULL) name = known[i].name;
+    pthread_mutex_unlock(&lock);
+    return name;
+}
+
 /* What the linker names of a kernel's local variables begin with. */
 static void local_prefix(char *prefix, size_t size, const char *kernel, const void *function)
 {
-    const uintptr_t address = (uintptr_t)function - simt_image.bias;
-    for (size_t i = 0; function != NULL && i < all_count; i++) {
-        if (ELF64_ST_TYPE(all_symbols[i].st_info) != STT_FUNC || all_symbols[i].st_value != address) continue;
-        const char *name = strings + all_symbols[i].st_name;
-        if (strncmp(name, "_Z", 2) != 0) { /* extern "C": named as below */
-            kernel = name;
-            break;
-        }
+    const char *name = function_name(function);
+    if (name != NULL && strncmp(name, "_Z", 2) == 0) {
         snprintf(prefix, size, "_ZZ%sE", name + 2);
         return;
     }
+    if (name != NULL) kernel = name; /* extern "C" */
     if (kernel == NULL) kernel = "?";
     const size_t length = strcspn(kernel, "< ");
     snprintf(prefix, size, "%zu%.*s", length, (int)length, kernel);

@@ -565,7 +565,8 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
         return;
     }
     f->detail = text;
-    f->remark = strcmp(f->kind, "deadlock") == 0 ? "a phase that never ends: on a GPU the kernel hangs"
-                                                 : "the bytes that are expected and those that copies bring "
-                                                   "must be equal: on a GPU the kernel hangs";
+    if (strcmp(f->kind, "deadlock") == 0) f->remark = "a phase that never ends: on a GPU the kernel hangs";
+    if (strcmp(f->kind, "barrier-phase") == 0)
+        f->remark = "the bytes that are expected and those that copies bring "
+                    "must be equal: on a GPU the kernel hangs";
 }

@@ -15,6 +15,7 @@
 #include "early.h"
 #include "finding.h"
 #include "lanes.h"
+#include "lines.h"
 #include "machine.h"
 #include "mbarrier.h"
 #include "named.h"
@@ -290,15 +291,22 @@ static char *who_waits_where(struct worker *w, unsigned *places)
             const struct thread *other = &w->thread[k];
             if (other->wait != t->wait || other->site != t->site) continue;
             if (other->mask != t->mask && t->wait != WAIT_BLOCK) continue;
+            if (t->wait == WAIT_NAMED && other->named_id != t->named_id) continue;
             told[k] = true;
             count++;
         }
         const struct simt_extent id = t->identity.thread;
+        const struct simt_site site = simt_site_found(t->site);
         fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
         if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER &&
             t->wait != WAIT_PRODUCTS && t->wait != WAIT_CLUSTER)
             fprintf(out, " with mask 0x%08x", t->mask);
-        fprintf(out, " (%s:%d, first thread (%u,%u,%u))", t->site->file, t->site->line, id.x, id.y, id.z);
+        fputs(" (", out);
+        if (t->wait == WAIT_NAMED)
+            fprintf(out, "barrier %u, %u of %u have come; ", t->named_id, w->named[t->named_id].arrived,
+                    t->named_threads);
+        fprintf(out, "%s:%d, first thread (%u,%u,%u))", simt_short_path(site.file), site.line, id.x, id.y,
+                id.z);
         ++*places;
     }
     fclose(out);
@@ -348,7 +356,8 @@ static void found_waits(struct worker *w, const char *kind, const char *intro, c
     char *others = who_waits_elsewhere(w);
     f.text = printed("%s: %s%s,", intro, where, others);
     free(others);
-    f.actor[0] = (struct actor){w->block, 0, (uint16_t)(t - w->thread), SIMT_READ, t->site};
+    const uint32_t pc = t->wait == WAIT_NAMED && t->pc != NULL ? simt_pack_pc(t->pc) : 0;
+    f.actor[0] = (struct actor){w->block, pc, (uint16_t)(t - w->thread), SIMT_READ, t->site};
     if (t->wait == WAIT_MBARRIER)
         f.actor[0] =
             (struct actor){w->block, simt_pack_pc(t->pc), (uint16_t)(t - w->thread), SIMT_ATOMIC, NULL};

@@ -43,13 +43,14 @@ static void check(struct worker *w, const struct simt_site *site, unsigned id, u
         simt_stop(site, "divergent-barrier", "%s: lanes of one warp come to different barriers", site->what);
 }
 
-void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait)
+void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait, const void *pc)
 {
     struct worker *w = simt_tls_worker;
     struct thread *t = w->current;
     check(w, site, id, threads, wait);
     t->wait = WAIT_NAMED;
     t->site = site;
+    t->pc = pc;
     t->mask = 0;
     t->named_id = id;
     t->named_threads = expected_of(w, threads);

@@ -85,7 +85,8 @@ void simt_stop(const struct simt_site *site, const char *kind, const char *forma
     simt_abandon(w, error_of_kind(kind));
 }
 
-void simt_note(const struct simt_site *site, const char *kind, const char *remark, const char *format, ...)
+void simt_note(const struct simt_site *site, const void *pc, const char *kind, const char *remark,
+               const char *format, ...)
 {
     struct worker *w = simt_tls_worker;
     va_list arguments;
@@ -94,6 +95,7 @@ void simt_note(const struct simt_site *site, const char *kind, const char *remar
     char *text = finding_text(format, arguments);
     va_end(arguments);
     struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
-    f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, site};
+    f.actor[0] = (struct actor){w->block, pc != NULL ? simt_pack_pc(pc) : 0, (uint16_t)w->thread_index,
+                                SIMT_READ, site};
     simt_finding_add(&w->result->findings, &f);
 }

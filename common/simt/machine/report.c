@@ -93,7 +93,7 @@ static struct simt_extent coordinates(uint64_t index, struct simt_extent shape)
 
 static void print_place(char *text, size_t size, const struct actor *actor)
 {
-    if (actor->site != NULL) {
+    if (actor->site != NULL && (actor->pc == 0 || !simt_line_known(actor->pc))) {
         struct simt_site site = simt_site_found(actor->site);
         snprintf(text, size, "%s:%d", simt_short_path(site.file), site.line);
     } else {

@@ -142,12 +142,12 @@ static void bar_sync(struct run *run, const struct op *op)
     if (id == 0 && all)
         (void)simt_block_barrier(&op->site, SIMT_VOTE_NONE, 0);
     else
-        simt_named_barrier(&op->site, id, all ? 0 : ptx_u32(run, op, 1), 1);
+        simt_named_barrier(&op->site, id, all ? 0 : ptx_u32(run, op, 1), 1, run->pc);
 }
 static void bar_arrive(struct run *run, const struct op *op)
 {
     demand_device(op);
-    simt_named_barrier(&op->site, ptx_u32(run, op, 0), ptx_u32(run, op, 1), 0);
+    simt_named_barrier(&op->site, ptx_u32(run, op, 0), ptx_u32(run, op, 1), 0, run->pc);
 }
 /* With a vote: barrier 0, and all threads. */
 static void bar_red(struct run *run, const struct op *op)

@@ -546,7 +546,7 @@ static void complete_issue(void *const operand[32], void *const result[32], unsi
     simt_product_issue(&product, first->warp, lane);
 }
 
-static void stop_if_wrong(const struct op *op, const struct product_lane *lane)
+static void stop_if_wrong(const struct op *op, const struct product_lane *lane, const void *pc)
 {
     if (lane->other_product)
         simt_stop(&op->site, "divergent-barrier",
@@ -559,7 +559,7 @@ static void stop_if_wrong(const struct op *op, const struct product_lane *lane)
                   "that is in flight: "
                   "wgmma.wait_group comes first");
     if (lane->fence_missing)
-        simt_note(&op->site, "missing-fence",
+        simt_note(&op->site, pc, "missing-fence",
                   "wgmma.fence comes between an access to a register, by all four warps, and the wgmma that "
                   "uses it; and before "
                   "the first wgmma",
@@ -603,7 +603,7 @@ static void mma(struct run *run, const struct op *op)
         check_matrix(run, mine.b, f.transposed_b, 0, f.n, "B");
     }
     simt_warp_gather(&op->site, 0xffffffffu, complete_issue, NULL, &mine, NULL);
-    stop_if_wrong(op, &mine.lane);
+    stop_if_wrong(op, &mine.lane, run->pc);
     bool local_flight = run->local_flight;
     for (unsigned i = 0; i < f.sums; i++) {
         run->flying[op->slot[i]] = true;

@@ -241,6 +241,7 @@ cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_byt
 cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_bytes, cudaStream_t stream)
 {
     struct simt_launch own = *asked, *const launch = &own;
+    launch->kernel = simt_kernel_name(asked->kernel, asked->function);
     if (simt_self() != NULL)
         simt_stop(&launch->site, "unsupported",
                   "a kernel launches the kernel %s: dynamic parallelism is not supported", launch->kernel);

@@ -295,7 +295,7 @@ static void demand_set(const struct simt_site *site, const struct simt_fragment 
     static const char *const names[] = {"matrix_a", "matrix_b", "accumulator"};
     const uint32_t word = bytes_of(kind) == 2 ? *(const uint16_t *)x : *(const uint32_t *)x;
     if (word == kind->unset)
-        simt_note(site, "uninitialized-read", "fill_fragment or load_matrix_sync must come first",
+        simt_note(site, NULL, "uninitialized-read", "fill_fragment or load_matrix_sync must come first",
                   "%s uses a fragment (%s) that nobody filled or loaded,", site->what, names[kind->use]);
 }
 

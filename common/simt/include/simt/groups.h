@@ -371,7 +371,8 @@ template <unsigned int SIZE> class warps_tile
     static unsigned int thread_rank() { return rank_in_block() & (SIZE - 1); }
     void sync(SIMT_HERE) const
     {
-        simt_named_barrier(at.of("thread_block_tile::sync"), 15 - rank_in_block() / SIZE, SIZE, 1);
+        simt_named_barrier(at.of("thread_block_tile::sync"), 15 - rank_in_block() / SIZE, SIZE, 1,
+                           nullptr);
     }
     template <typename T, bool never = false> T shfl(T value, int) const
     {
