@@ -77,7 +77,8 @@ enum { GUESS_WORKERS = 128, GUESS_KEYS = 1024 };
 /** @brief Softmax and the sum of values in pieces of so many keys, dealt out to workers in turn. What is 1 is done right. */
 struct guess_pieces {
     int keys, workers;
-    int o, l; /**< rescaled where a later piece brings a new maximum */
+    int last_first; /**< pieces are taken from the last one down */
+    int o, l;       /**< rescaled where a later piece brings a new maximum */
     enum { GUESS_NOT_DIVIDED, GUESS_TAKEN_FOR_SUM, GUESS_ADDED_WHOLE } divided; /**< O, after every piece */
     int merged_o, merged_l; /**< rescaled to the common maximum where the workers' sums are added */
 };

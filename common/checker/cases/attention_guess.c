@@ -24,7 +24,15 @@ struct mistake {
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1 } head;
     enum { ALL_KEYS, ONE_MORE_AS_ZERO, TAIL_MISSING, TAIL_AS_ZEROS, LAST_TILE_ONLY, FIRST_TILE_ONLY } keys;
     int tile; /* keys of a tile, for all of `keys` but the first two */
-    enum { DIVIDE, DO_NOT_DIVIDE, DIVIDE_TWICE, KEEP_SCORES, POWERS_OF_2, POWERS_OF_E } normalise;
+    enum {
+        DIVIDE,
+        DO_NOT_DIVIDE,
+        DIVIDE_TWICE,
+        DIVIDE_BY_LANE,
+        KEEP_SCORES,
+        POWERS_OF_2,
+        POWERS_OF_E
+    } normalise;
     int max_from_zero; /* the running maximum begins at 0, and exp of what is far below it is 0 */
     double cut;        /* weights of scores this far below the largest are taken as 0; 0: none are */
     enum { LSE_RIGHT, LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN } lse;
@@ -53,7 +61,7 @@ static const struct mistake MISTAKES[] = {
      .kinds = M | W,
      .max_from_zero = 1},
     {.message = "as without the scale: is every score multiplied by it?", .kinds = S | W, .scale = NO_SCALE},
-    {.message = "as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)",
+    {.message = "as if every score were 0: is K's place right? And the scale? 0 stands for 1/sqrt(head_dim)",
      .kinds = S | W,
      .scale = SCALE_OF_0},
     {.message =
@@ -102,6 +110,10 @@ static const struct mistake MISTAKES[] = {
      .head = HEAD_BATCH_STRIDE_1},
     {.message = "never divided by the sum of the exponentials", .kinds = M | W, .normalise = DO_NOT_DIVIDE},
     {.message = "divided twice by the sum of the exponentials", .kinds = M | W, .normalise = DIVIDE_TWICE},
+    {.message = "divided by the weights of one lane's keys, two of every eight: l is their sum over the four "
+                "lanes of a row",
+     .kinds = W,
+     .normalise = DIVIDE_BY_LANE},
     {.message = "as if scores, not probabilities, were multiplied with V",
      .kinds = W,
      .normalise = KEEP_SCORES},
@@ -156,12 +168,17 @@ static const struct forgotten {
     {"O, divided by l after every %s, is added whole: it counts l_old exp(m_old - m_new) / l_new in the new "
      "O",
      {.l = 1, .divided = GUESS_ADDED_WHOLE, .merged_o = 1, .merged_l = 1}},
-    {"the sums of %d workers are added as they are: each is relative to its own maximum, and has to be "
+    {"the sums of %d parts of the keys (tiles, warps, blocks) are added as they are: each is relative to its "
+     "own maximum, and has to be "
      "rescaled to the common one first",
      {.o = 1, .l = 1}},
-    {"the values' sums (O) of %d workers are added without being rescaled to the common maximum",
+    {"the values' sums (O) of %d parts of the keys (tiles, warps, blocks) are added without being rescaled "
+     "to "
+     "the common maximum",
      {.o = 1, .l = 1, .merged_l = 1}},
-    {"the sums of weights (l) of %d workers are added without being rescaled to the common maximum",
+    {"the sums of weights (l) of %d parts of the keys (tiles, warps, blocks) are added without being "
+     "rescaled "
+     "to the common maximum",
      {.o = 1, .l = 1, .merged_o = 1}},
 };
 static const int PIECE_KEYS[] = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -288,9 +305,11 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
     for (int j = first; j < last; j++) max = fmax(max, score_of(item, data, mistake, place, j));
     for (int j = first; j < last; j++) {
         double weight = weight_of(mistake, score_of(item, data, mistake, place, j), max);
-        weights += weight;
+        if (mistake->normalise != DIVIDE_BY_LANE || (size_t)j % 8 / 2 == place->column % 8 / 2)
+            weights += weight;
         sum += weight * value_of(item, data, mistake, place, j);
     }
+    if (mistake->normalise == DIVIDE_BY_LANE && weights == 0.0) return 0.0;
     weights += filled * exp(-max);
     if (lse) return lse_of(mistake, max, weights);
     if (mistake->normalise == DO_NOT_DIVIDE || mistake->normalise == KEEP_SCORES || !(weights > 0.0))
@@ -304,7 +323,8 @@ static double in_pieces(const struct guess_pieces *p, const double *score, const
     double m[GUESS_WORKERS], l[GUESS_WORKERS] = {0}, o[GUESS_WORKERS] = {0};
     double largest = (double)-INFINITY, all_l = 0.0, all_o = 0.0;
     for (int w = 0; w < p->workers; w++) m[w] = (double)-INFINITY;
-    for (int begin = 0; begin < count; begin += p->keys) {
+    for (int i = 0, all = (count + p->keys - 1) / p->keys; i < all; i++) {
+        int begin = (p->last_first ? all - 1 - i : i) * p->keys;
         int w = begin / p->keys % p->workers, end = begin + p->keys < count ? begin + p->keys : count;
         double max = m[w], weights = 0.0, sum = 0.0;
         for (int j = begin; j < end; j++) max = fmax(max, score[j]);
@@ -333,16 +353,22 @@ int guess_in_pieces(int index, const double *score, const double *value, int cou
 {
     enum {
         SIZES = sizeof PIECE_KEYS / sizeof PIECE_KEYS[0],
-        CROWDS = sizeof PIECE_WORKERS / sizeof PIECE_WORKERS[0]
+        CROWDS = sizeof PIECE_WORKERS / sizeof PIECE_WORKERS[0],
+        RESCALED = 3
     };
-    if (index >= (int)(sizeof FORGOTTEN / sizeof FORGOTTEN[0]) * SIZES * CROWDS) return -1;
+    const int upwards = (int)(sizeof FORGOTTEN / sizeof FORGOTTEN[0]) * SIZES * CROWDS;
+    const int last_first =
+        index >= upwards; /* of FORGOTTEN the first ones again, as lesson 16 takes its tiles */
+    if (last_first) index -= upwards;
+    if (last_first && index >= RESCALED * SIZES * CROWDS) return -1;
     const struct forgotten *forgotten = &FORGOTTEN[index / SIZES / CROWDS];
     struct guess_pieces pieces = forgotten->kept;
+    pieces.last_first = last_first;
     pieces.keys = PIECE_KEYS[index % SIZES];
     pieces.workers = PIECE_WORKERS[index / SIZES % CROWDS];
     int merging = !pieces.merged_o || !pieces.merged_l;
     if (merging ? pieces.workers == 1 : pieces.workers == GUESS_WORKERS) return 0;
-    if (pieces.divided && pieces.workers > 1) return 0;
+    if ((pieces.divided || last_first) && pieces.workers > 1) return 0;
     if (count <= (merging ? pieces.keys : pieces.keys * pieces.workers)) return 0;
     if (merging) {
         int pieces_of_all = (count + pieces.keys - 1) / pieces.keys;
@@ -393,7 +419,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     int head_dim = item->extent[AT_HEAD_DIM];
     if (mistake->dims > 0 && (head_dim < mistake->dims || head_dim % mistake->dims == 0)) return 0;
     /* Of a small head_dim nothing may be left for another reason: then all zero is all that can be said. */
-    if (mistake->scale == SCALE_OF_0 && (item->real[AT_SCALE] != 0.0 || head_dim < 32)) return 0;
+    if (mistake->scale == SCALE_OF_0 && head_dim < 32) return 0;
     if (mistake->keys == ONE_MORE_AS_ZERO) return item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_AS_ZEROS) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
@@ -455,8 +481,11 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
         "only cases whose head_dim is no multiple of 32 fail",
         "only cases with an explicit scale fail",
         "only cases with a NaN in the input fail",
-        "only cases with head_dim above 64 fail: is every tile of columns written, and where it belongs?",
-        "only cases with head_dim above 128 fail: is every tile of columns written, and where it belongs?",
+        "only cases with head_dim above 64 fail: is every tile of columns written, and where it belongs? Do "
+        "they "
+        "run code of their own?",
+        "only cases with head_dim above 128 fail: is every tile of columns written, and where it belongs? Do "
+        "they run code of their own?",
         "only cases whose q_len is no multiple of 64 fail: are there blocks for the rows of the last Q tile?",
         "only cases whose q_len is no multiple of 128 fail: are there blocks for the rows of the last Q "
         "tile?",

@@ -277,7 +277,8 @@ static int transposed(const struct symptoms *s, char *text, size_t size)
             struct wrong key = {.at = swapped_place(s->shape, s->found->first[i].at, first)};
             const struct wrong *other = bsearch(&key, s->found->first, s->kept, sizeof key, by_place);
             if (other == NULL || other->at == s->found->first[i].at) continue;
-            known++;
+            if (compare_element(s->found->first[i].expected, other->expected, 4.0 * other->bound)) continue;
+            known++; /* where the bound is as wide as values differ, any of them would do */
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
         if (known < ENOUGH || same < known) continue;
@@ -411,6 +412,7 @@ void diagnose_part(const struct check *check, int part, char *text, size_t size)
     for (int trait = 0; check->options.lesson->trait != NULL; trait++) {
         if (!fit_of(check, part, trait, &fit, &message)) return;
         if (fit.missed > 0 || fit.failing < 2 || fit.passing < 2 || 3 * fit.spared > fit.failing) continue;
+        if (fit.spared == fit.passing) continue; /* every case of the part has it */
         if (fewest >= 0 && fit.spared >= fewest) continue;
         fewest = fit.spared;
         snprintf(text, size, "%s", message);
