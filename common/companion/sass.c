@@ -223,6 +223,9 @@ static void print_resources(const struct sass_kernel *kernel)
            kernel->registers, warps < 64 ? warps : 64);
     printf("  %d bytes of static shared memory per block, %d bytes of registers spilled\n",
            kernel->shared_bytes, kernel->spilled_bytes);
+    if (kernel->serialised)
+        printf(
+            "  wgmma serialised by ptxas: each waits for the one before it, and nothing runs beside them\n");
 }
 
 static void print_kernel(struct sass_kernel *kernel, const char *words)

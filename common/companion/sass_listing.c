@@ -238,20 +238,26 @@ void sass_read(struct sass_listing *listing, const char *text)
     free(code.label);
 }
 
+/* The kernel whose name stands at @p name up to the next apostrophe. */
+static struct sass_kernel *kernel_named(const struct sass_listing *listing, const char *name)
+{
+    size_t length = strcspn(name, "'");
+    for (size_t i = 0; i < listing->count; i++)
+        if (strlen(listing->kernel[i].name) == length && memcmp(listing->kernel[i].name, name, length) == 0)
+            return &listing->kernel[i];
+    return NULL;
+}
+
 void sass_read_resources(struct sass_listing *listing, const char *log)
 {
-    static const char entry[] = "Compiling entry function '";
+    static const char entry[] = "Compiling entry function '", within[] = "in the function '";
     struct sass_kernel *kernel = NULL;
     for (char *line; (line = next_word(&log, '\n')); free(line)) {
         const char *name = strstr(line, entry), *used = strstr(line, "Used "), *at;
-        if (name) {
-            name += strlen(entry);
-            size_t length = strcspn(name, "'");
-            kernel = NULL;
-            for (size_t i = 0; i < listing->count; i++)
-                if (strlen(listing->kernel[i].name) == length &&
-                    memcmp(listing->kernel[i].name, name, length) == 0)
-                    kernel = &listing->kernel[i];
+        if (name) kernel = kernel_named(listing, name + strlen(entry));
+        if (strstr(line, "wgmma.mma_async instructions are serialized") && (at = strstr(line, within))) {
+            struct sass_kernel *slow = kernel_named(listing, at + strlen(within));
+            if (slow) slow->serialised = 1;
         }
         if (kernel && (at = strstr(line, "bytes stack frame, ")))
             kernel->spilled_bytes = atoi(strchr(at, ',') + 1);

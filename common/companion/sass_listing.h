@@ -23,6 +23,7 @@ struct sass_kernel {
     unsigned loop_begin, loop_end; /**< addresses of that loop's first and last instruction */
     int registers, shared_bytes;   /**< -1 if nothing was said */
     int spilled_bytes;             /**< stored to local memory for want of registers */
+    int serialised;                /**< 1: ptxas lets each wgmma wait for the one before */
     size_t kinds;
     struct sass_kind kind[SASS_KINDS];
 };
@@ -39,7 +40,7 @@ struct sass_listing {
  */
 void sass_read(struct sass_listing *listing, const char *text);
 
-/** @brief Adds what `ptxas -v` said of the kernels: registers, shared memory, spills. */
+/** @brief Adds what `ptxas -v` said of the kernels: registers, shared memory, spills, serialised wgmmas. */
 void sass_read_resources(struct sass_listing *listing, const char *log);
 
 void sass_free(struct sass_listing *listing);

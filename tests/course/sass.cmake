@@ -19,6 +19,7 @@ cp "$source" "$last"
 
 # In front of the loop one load of 16 bytes; in it, with a loop inside that is shorter than the one after it, ...
 set(code [=[
+// ptxas: ptxas info    : (C7520) Potential Performance Loss: wgmma.mma_async instructions are serialized due to program dependence on compiler-inserted WG.AR in divergent path in the function '_Z12alpha_kernelPf'
 // ptxas: ptxas info    : Compiling entry function '_Z12alpha_kernelPf' for 'sm_90'
 // ptxas: ptxas info    : Function properties for _Z12alpha_kernelPf
 // ptxas:     8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads
@@ -47,6 +48,7 @@ write_script(${root}/tools/cuobjdump "${prints}")
 expect(0 "alpha.cu, machine code for sm_90\n" ${warpwise} sass 01)
 foreach(text IN ITEMS "\nalpha_kernel.float.*\n  41 registers per thread: the 64 K registers of an SM have room for 40 warps"
         "\n  2368 bytes of static shared memory per block, 12 bytes of registers spilled"
+        "\n  wgmma serialised by ptxas: each waits"
         "\n  12 instructions, 4 of them in its longest inner loop, 0x40 to 0x70\n"
         "\n  FFMA +2 +1 .25%.  f32 multiply-add\n" "\n  LDS.64 +1 +1 .25%.  load from shared memory\n"
         "\n  LDG.128 +1 +0 . 0%.  load from device memory\n" "\n  STL +1 +0 . 0%.  store to local memory: a spilled"
