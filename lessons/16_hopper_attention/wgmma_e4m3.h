@@ -2,7 +2,7 @@
  * @file wgmma_e4m3.h
  * @brief As wgmma_attention.h, for E4M3: 32 of k at a time, rows of A and of B both along k. There is no other way for 8 bits.
  *
- * A sum that should be f32 keeps fewer bits on the H200, about 14: see the page. The software device sums in f32.
+ * A sum that should be f32 keeps fewer bits on the H200, about 14; the software device cuts off the same ones: see the page.
  * @see PTX ISA, wgmma.mma_async: m64nNk32
  */
 #ifndef WARPWISE_WGMMA_E4M3_H
