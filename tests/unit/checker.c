@@ -663,9 +663,31 @@ static void test_zeros_of_part(int saying)
         if (place++ < saying) snprintf(check->verdicts[i].pattern, VERDICT_TEXT, "all zero");
         last = i;
     }
-    diagnose_zeros_of_parts(check);
+    diagnose_parts(check);
     expect(strcmp(check->verdicts[last].pattern, saying > 2 ? "all zero" : "NaN") == 0, "zeros of a part",
            check->verdicts[last].pattern);
+    free(check);
+}
+
+/* Guess 0 fits the first case alone, guess 5 the first two: it is told of both. One with the same words counts for it. */
+static void test_chosen_guess(int words)
+{
+    static const struct ordered all = {"xxxxx", "xxxxx", "", ""};
+    static const uint64_t fits[] = {1 | 1 << 5, 1 << 5, 1 << 2, 1 << 2, 0};
+    struct check *check = open_check("12");
+    int index[5], place = 0;
+    fill_ordered(check, &all);
+    for (int i = 0; i < check->case_count; i++)
+        if (check->chosen[i]) index[place++] = i;
+    for (int i = 0; i < 5; i++) check->verdicts[index[i]].guesses = fits[i];
+    snprintf(check->guess_text[0], VERDICT_TEXT, "first");
+    snprintf(check->guess_text[2], VERDICT_TEXT, words ? "first" : "third");
+    snprintf(check->guess_text[5], VERDICT_TEXT, "sixth");
+    diagnose_parts(check);
+    const char *told = check->verdicts[index[0]].pattern;
+    expect(strcmp(told, words ? "first" : "sixth") == 0, "the guess that fits most cases", told);
+    expect(strcmp(check->verdicts[index[1]].pattern, "sixth") == 0, "the only guess", "");
+    expect(strcmp(check->verdicts[index[4]].pattern, "NaN") == 0, "no guess", "");
     free(check);
 }
 
@@ -732,6 +754,8 @@ int main(void)
     for (size_t i = 0; i < sizeof ORDERED / sizeof ORDERED[0]; i++) test_ordered(&ORDERED[i]);
     test_zeros_of_part(2);
     test_zeros_of_part(3);
+    test_chosen_guess(0);
+    test_chosen_guess(1);
     test_in_common(1);
     test_in_common(0);
     test_options();

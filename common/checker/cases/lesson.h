@@ -255,6 +255,8 @@ struct lesson {
      *         @p value; 0 if not; -1 if there is no such guess. @p message is set to what to tell. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size);
+    /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
+    const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
     /** @brief Trait @p index of a case: 1 if it has it, 0 if not, -1 if there is no such trait. If all cases
      *         with a trait fail and all others pass, @p message is told. */
     int (*trait)(const struct lesson_case *item, int index, const char **message);

@@ -217,9 +217,9 @@ static const struct bad_row BAD[] = {
     {"causal_unknown",        FH,    KERNEL_INVALID_CONFIG, VALUE(BW_CAUSAL, 2)},
     {"deterministic_unknown", EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_IS_DETERMINISTIC, 2)},
     {"deterministic_negative", FH,   KERNEL_INVALID_CONFIG, VALUE(BW_IS_DETERMINISTIC, -1)},
-    {"batch_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_BATCH, 0)},
+    {"batch_zero",            FH|DF|DH, KERNEL_INVALID_DIMENSION, VALUE(BW_BATCH, 0)},
     {"heads_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_HEADS, 0)},
-    {"kv_heads_zero",         FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 0)},
+    {"kv_heads_zero",         FH|DF|DH, KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 0)},
     {"heads_not_divisible",   EVERY, KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 3)},
     {"q_len_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_Q_LEN, 0)},
     {"q_len_negative",        FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_Q_LEN, -3)},
@@ -458,6 +458,45 @@ static int trait(const struct lesson_case *item, int index, const char **message
     return has[index];
 }
 
+/** What follows where these gradients are wrong and those are right. */
+struct stage {
+    unsigned wrong, right; /* 1: dq, 2: dk, 4: dv */
+    const char *f32, *tensor;
+};
+
+static const char *stage(const struct lesson_case *item, unsigned compared, unsigned wrong)
+{
+    static const struct stage stages[] = {
+        {1, 2, "dk is right, so P and dS are, unless past the last key: look at f32_add_dq and finish_kernel",
+         "dk is right, so P and dS are, unless past the last key: look at add_dq and finish_kernel"},
+        {2, 1, "dq is right, so P and dS are: look at how dK is summed up by f32_multiply, and written",
+         "dq is right, so P and dS are: look at how dK is summed up by add_rows, and written"},
+        {6, 1,
+         "dq is right, so P and dS are: look at how dK and dV are summed up by f32_multiply, and written",
+         "dq is right, so P and dS are: look at how dK and dV are summed up by add_rows, and written"},
+        {4, 2, "dk is right, so P and dS are: look at how dV is summed up by f32_multiply, and written",
+         "dk is right, so P and dS are: look at how dV is summed up by add_rows, and written"},
+        {3, 4, "dv is right, so P is: look at D in prepare_kernel, and at dP and dS in f32_scores",
+         "dv is right, so P is: look at D in prepare_kernel, at dP, and at dS in weigh"},
+        {2, 4, "dv is right, so P is: look at dP and dS in f32_scores, and at how dK is summed up",
+         "dv is right, so P is: look at dP, at dS in weigh, and at how dK is summed up"},
+        {7, 0, "all are wrong, and P comes first: S, lse and the mask in f32_scores",
+         "all are wrong, and P comes first: S of multiply_rows, lse and the mask in weigh"},
+        {6, 0, "dv is wrong, too, and P comes first: S, lse and the mask in f32_scores",
+         "dv is wrong, too, and P comes first: S of multiply_rows, lse and the mask in weigh"},
+        {4, 0, "look at P in f32_scores, and at how dV is summed up by f32_multiply",
+         "look at P, which is S of multiply_rows and then weigh, and at how dV is summed up by add_rows"}};
+    unsigned right = (compared & ~wrong) >> BW_DQ & 7;
+    wrong = wrong >> BW_DQ & 7;
+    if (item->extent[BW_KV_LEN] == 1 && wrong & 4) right = 0; /* dS is 0 whatever P is */
+    if (item->distribution == LARGE || item->distribution == DOMINANT || item->distribution == FAINT)
+        return NULL; /* one weight is all there is, and dS next to nothing */
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+        if (wrong == stages[i].wrong && (right & stages[i].right) == stages[i].right)
+            return item->extent[EX_STORED_AS] == DTYPE_F32 ? stages[i].f32 : stages[i].tensor;
+    return NULL;
+}
+
 static const char *purpose(const struct lesson_case *item)
 {
     if (item->value[BW_OMITTED] != 0 && item->expected == KERNEL_OK)
@@ -537,6 +576,7 @@ const struct lesson lesson_14_attention_backward = {
     .unit_elems = backward_unit_elems,
     .expect = backward_expect,
     .guess = backward_guess,
+    .stage = stage,
     .trait = trait,
     .purpose = purpose,
     .cost = backward_cost,

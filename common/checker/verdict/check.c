@@ -270,7 +270,7 @@ void check_run(struct check *check)
     if (session.count > 0 && !check->stopped) run_session(check, &session);
     free(item);
     free(items);
-    diagnose_zeros_of_parts(check);
+    diagnose_parts(check);
     if (check->stopped) leave_unreached(check);
     if (check->broken[0] != '\0' && !check->options.profile_checker) mark_unreached(check);
     settle_not_started(check);

@@ -9,7 +9,8 @@
 
 enum {
     CHECK_CASES = 1024,
-    CHECK_NAMES = 64, /* --case, --limit and --peer given at most so often */
+    CHECK_GUESSES = 64, /* of a lesson, one bit each */
+    CHECK_NAMES = 64,   /* --case, --limit and --peer given at most so often */
     VERDICT_TEXT = 400
 };
 
@@ -99,7 +100,8 @@ struct verdict {
     char headline[VERDICT_TEXT];
     char pattern[VERDICT_TEXT];
     enum pattern pattern_kind;
-    int all_zero; /**< 1: values are wrong, and nothing but zeros came out */
+    uint64_t guesses; /**< bit i: the lesson's guess i fits the wrong elements */
+    int all_zero;     /**< 1: values are wrong, and nothing but zeros came out */
     const char *
         finding; /**< what the software device found first (simt/findings.h), "seen-before" where an earlier case
                               has told it, or NULL */
@@ -119,7 +121,8 @@ struct check {
     int witness[CHECK_CASES]; /**< 1: only to see whether the part does anything; worth nothing */
     int judged[CHECK_CASES];  /**< how many of its items have a verdict */
     int case_count;
-    char device_name[400]; /**< or why there is none */
+    char guess_text[CHECK_GUESSES][VERDICT_TEXT]; /**< what each guess that fitted a case says */
+    char device_name[400];                        /**< or why there is none */
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */

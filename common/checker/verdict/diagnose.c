@@ -20,6 +20,7 @@ struct symptoms {
     const struct lesson_buffer *shape;
     const struct buffer_comparison *found;
     size_t kept; /* how many of the wrong elements are at hand */
+    struct verdict *verdict;
 };
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
@@ -125,13 +126,14 @@ static double stored_as_zero(enum storage storage)
 
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
  * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
- * and comes of those alone that leave nothing. */
+ * and comes of those alone that leave nothing. The first that fits is told, until all cases are known. */
 static int guessed_within(const struct symptoms *s, double slack, double rounding, char *text, size_t size)
 {
-    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    struct check *check = s->judged->session->check;
+    const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *settled = &s->judged->item->settled;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
-    int zeros = only_zeros(s);
+    int zeros = only_zeros(s), fitting = 0;
     for (int guess = 0; lesson->guess != NULL; guess++) {
         char message[VERDICT_TEXT];
         int known = 0, fits = 1, numbers = 0;
@@ -145,12 +147,14 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
             fits = zeros ? fabs(value) <= stored_as_zero(s->shape->storage)
                          : compare_element(wrong->got, value, slack * wrong->bound + rounding * fabs(value));
         }
-        if (known < 0) return 0;
+        if (known < 0) break;
         if (known == 0 || !fits || numbers == 0) continue;
-        snprintf(text, size, "%s", message);
-        return 1;
+        if (fitting++ == 0) snprintf(text, size, "%s", message);
+        if (guess >= CHECK_GUESSES) break; /* no bit for it */
+        s->verdict->guesses |= UINT64_C(1) << guess;
+        snprintf(check->guess_text[guess], sizeof check->guess_text[guess], "%s", message);
     }
-    return 0;
+    return fitting > 0;
 }
 
 static int guessed(const struct symptoms *s, char *text, size_t size)
@@ -334,22 +338,43 @@ static int lse_right(const struct symptoms *s, char *text, size_t size)
 }
 
 /* 0 if there are none. */
-static int find_symptoms(struct symptoms *symptoms, const struct judged *judged, int buffer)
+static int find_symptoms(struct symptoms *symptoms, const struct judged *judged, int buffer,
+                         struct verdict *verdict)
 {
     const struct buffer_comparison *found = &judged->buffer[buffer];
     if (found->wrong == 0 || found->first == NULL) return 0;
-    *symptoms = (struct symptoms){judged, buffer, &judged->item->buffer[buffer], found,
-                                  found->wrong < WRONG_KEPT ? found->wrong : WRONG_KEPT};
+    *symptoms = (struct symptoms){judged,
+                                  buffer,
+                                  &judged->item->buffer[buffer],
+                                  found,
+                                  found->wrong < WRONG_KEPT ? found->wrong : WRONG_KEPT,
+                                  verdict};
     return 1;
 }
 
 int diagnose_all_zero(const struct judged *judged, int buffer)
 {
     struct symptoms symptoms;
-    return find_symptoms(&symptoms, judged, buffer) && only_zeros(&symptoms) && is_empty(&symptoms);
+    return find_symptoms(&symptoms, judged, buffer, NULL) && only_zeros(&symptoms) && is_empty(&symptoms);
 }
 
-enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, size_t size)
+/* What is right tells how far a kernel came. */
+static void add_stage(const struct judged *judged, struct verdict *verdict)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    unsigned compared = 0, wrong = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        compared |= (unsigned)(judged->buffer[b].compared > 0) << b;
+        wrong |= (unsigned)(judged->buffer[b].wrong > 0) << b;
+    }
+    const char *stage = lesson->stage != NULL ? lesson->stage(&judged->item->settled, compared, wrong) : NULL;
+    size_t used = strlen(verdict->pattern);
+    if (stage == NULL) return;
+    snprintf(verdict->pattern + used, sizeof verdict->pattern - used, "%s%s", used > 0 ? "; " : "", stage);
+    if (verdict->pattern_kind == PATTERN_NONE) verdict->pattern_kind = PATTERN_PLACE;
+}
+
+void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict)
 {
     static const struct {
         int (*fits)(const struct symptoms *, char *, size_t);
@@ -360,11 +385,18 @@ enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, 
         {transposed, PATTERN_CAUSE},  {mask_seen, PATTERN_CAUSE},       {tails, PATTERN_PLACE},
         {growing, PATTERN_PLACE},     {lse_right, PATTERN_PLACE}};
     struct symptoms symptoms;
-    text[0] = '\0';
-    if (!find_symptoms(&symptoms, judged, buffer)) return PATTERN_NONE;
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-        if (patterns[i].fits(&symptoms, text, size)) return patterns[i].kind;
-    return PATTERN_NONE;
+    verdict->pattern[0] = '\0';
+    verdict->pattern_kind = PATTERN_NONE;
+    verdict->guesses = 0;
+    if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        if (!patterns[i].fits(&symptoms, verdict->pattern, sizeof verdict->pattern)) continue;
+        verdict->pattern_kind = patterns[i].kind;
+        break;
+    }
+    if (verdict->guesses == 0 && verdict->pattern_kind != PATTERN_ROUNDING &&
+        strcmp(verdict->pattern, ALL_ZERO) != 0)
+        add_stage(judged, verdict);
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------- */
@@ -436,7 +468,38 @@ static void spread_zeros(struct check *check, int part)
     }
 }
 
-void diagnose_zeros_of_parts(struct check *check)
+/* The guesses that say the same as guess @p index. */
+static uint64_t same_words(const struct check *check, int index)
 {
-    for (int part = 0; part < check->options.lesson->part_count; part++) spread_zeros(check, part);
+    uint64_t same = 0;
+    for (int i = 0; i < CHECK_GUESSES; i++)
+        same |= (uint64_t)(strcmp(check->guess_text[i], check->guess_text[index]) == 0) << i;
+    return same;
+}
+
+/* In a small case many a guess fits. Of those, that is told which fits the most cases of the part. */
+static void choose_guesses(struct check *check, int part)
+{
+    int votes[CHECK_GUESSES] = {0};
+    for (int guess = 0; guess < CHECK_GUESSES; guess++) {
+        uint64_t same = check->guess_text[guess][0] != '\0' ? same_words(check, guess) : 0;
+        for (int i = 0; i < check->case_count && same != 0; i++)
+            votes[guess] += check->cases[i].part == part && (check->verdicts[i].guesses & same) != 0;
+    }
+    for (int i = 0; i < check->case_count; i++) {
+        struct verdict *verdict = &check->verdicts[i];
+        int most = -1;
+        for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++)
+            if ((verdict->guesses >> guess & 1) != 0 && (most < 0 || votes[guess] > votes[most]))
+                most = guess;
+        if (most >= 0) snprintf(verdict->pattern, sizeof verdict->pattern, "%s", check->guess_text[most]);
+    }
+}
+
+void diagnose_parts(struct check *check)
+{
+    for (int part = 0; part < check->options.lesson->part_count; part++) {
+        choose_guesses(check, part);
+        spread_zeros(check, part);
+    }
 }

@@ -7,14 +7,15 @@
 
 #include "compare.h"
 
-/** @brief Writes one sentence on the wrong elements of @p buffer into @p text; empty if nothing stands out. */
-enum pattern diagnose_item(const struct judged *judged, int buffer, char *text, size_t size);
+/** @brief Sets the pattern of @p verdict: one sentence on the wrong elements of @p buffer; empty if nothing stands out. */
+void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict);
 
 /** @brief 1 if @p buffer, of which elements are wrong, holds nothing but zeros. */
 int diagnose_all_zero(const struct judged *judged, int buffer);
 
-/** @brief Once all cases are judged: where most failing cases of a part say "all zero", so does each that holds nothing else. */
-void diagnose_zeros_of_parts(struct check *check);
+/** @brief Once all cases are judged: of the guesses that fit a case, the one that fits the most of its part is told; and where
+ *         most failing cases of a part say "all zero", so does each that holds nothing else. */
+void diagnose_parts(struct check *check);
 
 /** @brief Writes what to say of errors that are @p times what is allowed, and nothing worse. */
 void diagnose_rounding(double times, char *text, size_t size);

@@ -6,6 +6,7 @@
 #include "judge.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,10 @@ static void judge_crash(const struct check *check, const struct item *item, stru
         snprintf(text, sizeof text, "the runner ended by itself (exit code %d) before it had answered",
                  item->exit_code);
     say(verdict, item->end == ITEM_LATE ? STATE_TIMEOUT : STATE_CRASH, text);
+    if (item->signal == SIGFPE) {
+        snprintf(verdict->pattern, sizeof verdict->pattern, "an integer was divided by zero");
+        verdict->pattern_kind = PATTERN_CAUSE;
+    }
     snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
 }
 
@@ -101,6 +106,15 @@ static int device_content(const struct session *session, int index, struct verdi
     return 0;
 }
 
+/* Of a workspace that the contract limits, as much as the limit is given. */
+static size_t workspace_given(const struct session *session, const struct item *item)
+{
+    size_t contract = session->check->options.lesson->workspace_bytes(&item->settled);
+    for (int b = 0; b < item->buffer_count && contract == SIZE_MAX; b++)
+        if (item->buffer[b].role == WIRE_WORKSPACE) return lesson_bytes(&item->buffer[b]);
+    return contract;
+}
+
 static int status_right(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
@@ -116,10 +130,11 @@ static int status_right(const struct session *session, int index, struct verdict
         if (status == item->settled.expected) continue;
         snprintf(text, sizeof text, "returned %s, expected %s", kernel_status_name(status),
                  kernel_status_name(item->settled.expected));
-        if (status == KERNEL_OUT_OF_MEMORY && contract != SIZE_MAX && result->workspace_asked > contract)
+        size_t given = workspace_given(session, item);
+        if (status == KERNEL_OUT_OF_MEMORY && given != SIZE_MAX && result->workspace_asked > given)
             snprintf(text, sizeof text,
                      "asked for %llu bytes of workspace, but was given the %zu of the contract",
-                     (unsigned long long)result->workspace_asked, contract);
+                     (unsigned long long)result->workspace_asked, given);
         say(verdict, STATE_FAIL, text);
         if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK) {
             snprintf(
@@ -185,7 +200,7 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     verdict->state = STATE_FAIL;
     snprintf(verdict->headline, sizeof verdict->headline, "%s = %s, expected %s%s; %zu of %zu wrong", name,
              got, expected, times, found->wrong, found->compared);
-    verdict->pattern_kind = diagnose_item(judged, buffer, verdict->pattern, sizeof verdict->pattern);
+    diagnose_item(judged, buffer, verdict);
     verdict->all_zero = diagnose_all_zero(judged, buffer);
 }
 
