@@ -139,13 +139,15 @@ static void found_missing_wait(struct doing *now, const struct cell *c)
     if (c->copy >= COPY_REPORTED || writer >= FOREIGN)
         remark =
             "its bytes are there when the phase of the mbarrier is over that they count in: wait for that "
-            "phase (mbarrier.try_wait), in a loop, before";
+            "phase (mbarrier.try_wait), in a loop, before; or begin the copy later, if what was there is "
+            "still "
+            "to be read";
     if (writer >= COLUMN_ASYNC && writer < FOREIGN) {
         if (w->clock_of[w->thread_index].heard[writer] >= w->block_start ||
             w->block_clock->heard[writer] >= w->block_start)
             remark =
                 "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
-                "these bytes count in: is the parity right?";
+                "these bytes count in: is the parity right? Or has the copy begun too early?";
         writer = w->mbarrier[writer - COLUMN_ASYNC].issuer;
     }
     found_pair(now, "missing-wait", writer, c->write_pc, SIMT_WRITE, remark);

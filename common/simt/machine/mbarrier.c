@@ -530,6 +530,18 @@ struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const 
     return (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
 }
 
+/* "; 128 threads wait for it, the first is (128,0,0)": several may be stuck, and each tells where to look. */
+static void tell_waiting(FILE *out, const struct worker *w, const struct mbarrier *b)
+{
+    unsigned count = 0, first = 0;
+    for (unsigned i = w->threads; i-- > 0;)
+        if (waits_for(w, &w->thread[i], b)) first = i, count++;
+    const struct simt_extent id = w->thread[first].identity.thread;
+    if (count > 0)
+        fprintf(out, "; %u thread%s wait%s for it, the first is (%u,%u,%u)", count, count == 1 ? "" : "s",
+                count == 1 ? "s" : "", id.x, id.y, id.z);
+}
+
 static void describe(FILE *out, const struct worker *w, const struct mbarrier *b)
 {
     char text[256];
@@ -541,6 +553,7 @@ static void describe(FILE *out, const struct worker *w, const struct mbarrier *b
                 (unsigned long long)b->expected);
     if (b->tx < 0) fputs(" (bytes that came in an earlier phase count)", out);
     if (b->at == NULL) fputs("; nobody has arrived yet", out);
+    tell_waiting(out, w, b);
 }
 
 void simt_mbarriers_describe(struct worker *w, struct finding *f)
