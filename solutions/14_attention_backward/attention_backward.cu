@@ -292,7 +292,10 @@ __device__ inline void tensor_tile(const struct attention_backward_args &args,
     // [/student]
 }
 
-/** sum += K Q^T: this warp's keys by SUB queries from @p first_query of the tile on; V dO^T likewise. */
+/**
+ * sum += K Q^T: this warp's keys by SUB queries from @p first_query of the tile on; V dO^T likewise. @p keys and @p queries
+ * are the block's tiles.
+ */
 template <typename T, int HEAD_DIM, int WARPS>
 __device__ inline void multiply_rows(typename tensor_sizes<HEAD_DIM, WARPS>::scores &sum, const T *keys,
                                      const T *queries, int first_query)
@@ -319,7 +322,12 @@ __device__ inline void multiply_rows(typename tensor_sizes<HEAD_DIM, WARPS>::sco
     // [/student]
 }
 
-/** S^T becomes P^T, and dP^T becomes dS^T. What the mask hides, and what is past the end, is 0. */
+/**
+ * S^T becomes P^T, and dP^T becomes dS^T. What the mask hides, and what is past the end, is 0.
+ * @param terms       of query first_query and those after it
+ * @param first_key   of the block's tile, counted in its head
+ * @param first_query of the SUB queries, counted in their head
+ */
 template <typename T, int HEAD_DIM, int WARPS>
 __device__ inline void weigh(const struct attention_backward_args &args, const struct row_terms *terms,
                              int first_key, int first_query, float scale,
