@@ -323,10 +323,8 @@ __device__ inline void multiply_rows(typename tensor_sizes<HEAD_DIM, WARPS>::sco
 }
 
 /**
- * S^T becomes P^T, and dP^T becomes dS^T. What the mask hides, and what is past the end, is 0.
- * @param terms       of query first_query and those after it
- * @param first_key   of the block's tile, counted in its head
- * @param first_query of the SUB queries, counted in their head
+ * S^T becomes P^T, and dP^T becomes dS^T. What the mask hides, and what is past the end, is 0. @p first_key is the first of the
+ * block's tile, @p first_query the first of the SUB queries, both counted in their head; @p terms begins at that query.
  */
 template <typename T, int HEAD_DIM, int WARPS>
 __device__ inline void weigh(const struct attention_backward_args &args, const struct row_terms *terms,
