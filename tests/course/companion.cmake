@@ -132,7 +132,7 @@ write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
 expect(1 "stuck. .*hint 02" ${warpwise} check 02 --device simt)
 expect(0 "hint 4 of 4 +all" ${warpwise} hint 02) # what failed comes first
 
-# Hints follow the place that failed: the line of a finding, then that of its caller; the line of the compiler; the pattern.
+# Hints follow the place that failed: the line of a finding, then that of its caller; where two accesses meet; the line of the compiler; the pattern.
 function(fails_at text hint)
     file(REMOVE_RECURSE ${root}/places)
     set(fresh env WARPWISE_STATE=${root}/places ${warpwise})
@@ -145,6 +145,11 @@ fails_at("// reports:     |   write by thread 0 at beta.cu:7, called from beta.c
 fails_at("// reports:     |   write by thread 0 at beta.cu:3, called from beta.cu:7\n" "hint 1 of 4 +first_kernel")
 expect(0 "hint 2 of 4 +first_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02)
 expect(0 "hint 3 of 4 +second_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02) # where it was called from
+# Two accesses whose order is wrong: the innermost region that called both, but for the kernel's own.
+set(third "// [student: third_kernel]\nint c;\n// [/student]\n")
+set(by_block "// reports:     |   write by block (0,0,0) thread (0,0,0) at beta.cu")
+fails_at("${third}${by_block}:3, called from beta.cu:7, called from beta.cu:10\n${by_block}:7, called from beta.cu:10\n" "hint 3 of 4 +second_kernel")
+fails_at("${third}${by_block}:3, called from beta.cu:10\n${by_block}:7, called from beta.cu:10\n" "hint 1 of 4 +first_kernel")
 fails_at("// reports:     |   write by thread 0 at beta.cu:5\n" "hint 4 of 4 +all") # given code: by the part, as before
 fails_at("// reports:     |   write by thread 0 at my_beta.cu:7\n" "hint 4 of 4 +all") # another file
 fails_at("// reports:     pattern      every thread begins at the same number of the world\n" "hint 1 of 4 +first_kernel")
