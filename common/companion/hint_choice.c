@@ -80,7 +80,8 @@ static int words_shared(const char *pattern, const struct hint *hint)
     while (*pattern) {
         size_t length = strspn(pattern, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
         if (length >= 4) {
-            char *word = format_string("%.*s", (int)length, pattern);
+            int ending = length > 4 && strchr("sd", pattern[length - 1]) != NULL; /* "tiles", "rescaled" */
+            char *word = format_string("%.*s", (int)length - ending, pattern);
             shared += strcasestr(hint->question, word) || strcasestr(hint->answer, word);
             shared += strcasestr(hint->region, word) ? 2 : 0;
             free(word);

@@ -393,7 +393,7 @@ static const struct planted {
     {"06", "v1/scores_below", 6, GUESS, STATE_FAIL, "maximum begins at 0"},
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "reaches every 3 steps"},
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "the first K tile (of 32)"},
-    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "one lane's keys, two of every eight"},
+    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "divided by l of one lane"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "as if every score were 0"},
     /* Zeros are near the small values of many a mistake, where a bound of halves is wide. */
     {"12", "f16/square_64", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},

@@ -110,8 +110,7 @@ static const struct mistake MISTAKES[] = {
      .head = HEAD_BATCH_STRIDE_1},
     {.message = "never divided by the sum of the exponentials", .kinds = M | W, .normalise = DO_NOT_DIVIDE},
     {.message = "divided twice by the sum of the exponentials", .kinds = M | W, .normalise = DIVIDE_TWICE},
-    {.message = "divided by the weights of one lane's keys, two of every eight: l is their sum over the four "
-                "lanes of a row",
+    {.message = "divided by l of one lane: l is the sum over the four lanes of a row",
      .kinds = W,
      .normalise = DIVIDE_BY_LANE},
     {.message = "as if scores, not probabilities, were multiplied with V",
