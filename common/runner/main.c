@@ -49,9 +49,10 @@ static int open_device(struct wire_header *image)
         snprintf(image->device, sizeof image->device, "%s", cudaGetErrorString(error));
         return -1;
     }
-    if (lesson_lacks != NULL) {
+    const char *lacks = lesson_lacks == NULL ? NULL : lesson_lacks();
+    if (lacks != NULL) {
         image->no_device = 1;
-        snprintf(image->device, sizeof image->device, "%s", lesson_lacks());
+        snprintf(image->device, sizeof image->device, "%s", lacks);
         return -1;
     }
     image->memory_bytes = properties.totalGlobalMem;

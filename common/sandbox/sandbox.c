@@ -40,8 +40,8 @@ void sandbox_prepare(void)
 const char *const *sandbox_environment(enum sandbox_isolation isolation)
 {
     /* Devices, libraries and the software device's settings; nothing that says who we are or where. */
-    static const char *const passed[] = {"HOME=", "PATH=", "LD_LIBRARY_PATH=", "CUDA_", "NVIDIA_",
-                                         "SIMT_", "GCOV_"};
+    static const char *const passed[] = {"HOME=", "PATH=", "LD_LIBRARY_PATH=", "CUDA_", "NVIDIA_", "SIMT_",
+                                         "GCOV_", "NCCL_"};
     static const char *list[ENVIRONMENT_MOST];
     size_t count = 0;
     list[count++] = "LC_ALL=C";

@@ -47,8 +47,8 @@ static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1};
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1};
 static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1};
-/* Layers as those models have them; fewer words, and of the larger model two layers. */
-static const struct sizes LIKE_0_6B =   {28,  1024,   16,   8, 128,  3072,  1024,    1};
+/* Layers as those models have them, but fewer, and fewer words. */
+static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024,    1};
 static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0};
 /* clang-format on */
 

@@ -25,13 +25,6 @@ __attribute__((constructor(101))) static void ask_for_devices(void)
     setenv("SIMT_DEVICES", "8", 1);
 }
 
-#ifdef WARPWISE_WITHOUT_NCCL
-const char *lesson_lacks(void)
-{
-    return "NCCL was not found when this course was configured: install it (libnccl-dev) and configure anew";
-}
-#endif
-
 /** What a rank has of a buffer: so many floats of each of `outer` rows, which hold `ranks` times as many. */
 struct slice {
     const char *name;
@@ -219,6 +212,23 @@ static int make_comms(int ranks, const int *devices, ncclComm_t *comms)
     if (ncclCommInitAll(comms, ranks, devices) != ncclSuccess) return 0;
     if (!is_simt()) memcpy(mine, comms, (size_t)ranks * sizeof *comms);
     return 1;
+}
+
+/** What keeps NCCL from working here; NULL if it works. */
+const char *lesson_lacks(void)
+{
+#ifdef WARPWISE_WITHOUT_NCCL
+    return "NCCL was not found when this course was configured: install it (libnccl-dev) and configure anew";
+#else
+    static char why[160];
+    const int device = 0;
+    ncclComm_t comms[MOST_GPUS] = {NULL};
+    if (is_simt() || make_comms(1, &device, comms)) return NULL;
+    snprintf(why, sizeof why,
+             "NCCL cannot open a communicator here: %.60s; NCCL_DEBUG=WARN in the environment tells more",
+             ncclGetErrorString(ncclCommInitAll(comms, 1, &device)));
+    return why;
+#endif
 }
 
 /** Communicators and streams; the stream of device 0 is @p stream. */
