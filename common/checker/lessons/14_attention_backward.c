@@ -469,11 +469,16 @@ static const char *stage(const struct lesson_case *item, unsigned compared, unsi
     static const struct stage stages[] = {
         {1, 2, "dk is right, so P and dS are, unless past the last key: look at f32_add_dq and finish_kernel",
          "dk is right, so P and dS are, unless past the last key: look at add_dq and finish_kernel"},
-        {2, 1, "dq is right, so P and dS are: look at how dK is summed up by f32_multiply, and written",
-         "dq is right, so P and dS are: look at how dK is summed up by add_rows, and written"},
+        {2, 1,
+         "dq is right, so P and dS are, unless past the last query: look at how dK is summed up by "
+         "f32_multiply, and written",
+         "dq is right, so P and dS are, unless past the last query: look at how dK is summed up by add_rows, "
+         "and written"},
         {6, 1,
-         "dq is right, so P and dS are: look at how dK and dV are summed up by f32_multiply, and written",
-         "dq is right, so P and dS are: look at how dK and dV are summed up by add_rows, and written"},
+         "dq is right, so P and dS are, unless past the last query: look at how dK and dV are summed up by "
+         "f32_multiply, and written",
+         "dq is right, so P and dS are, unless past the last query: look at how dK and dV are summed up by "
+         "add_rows, and written"},
         {4, 2, "dk is right, so P and dS are: look at how dV is summed up by f32_multiply, and written",
          "dk is right, so P and dS are: look at how dV is summed up by add_rows, and written"},
         {3, 4, "dv is right, so P is: look at D in prepare_kernel, and at dP and dS in f32_scores",
