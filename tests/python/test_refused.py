@@ -97,6 +97,8 @@ def assert_refused(where, function, given, kind, argument):
         assert type(error) is kind, f"{call} raises {type(error).__name__} ({error}), and should raise {kind.__name__}"
         assert error.argument == argument, f"{call} raises {kind.__name__} for argument {error.argument}, and should for {argument}"
         assert str(error).startswith(f"{argument} = ") and str(error.value) in str(error)
+        value = given[argument]
+        assert isinstance(value, (numpy.ndarray, list)) or error.value is value, f"{call} raises a value of {error.value}"
     else:
         pytest.fail(f"{call} is accepted, and should raise {kind.__name__}")
 
@@ -130,7 +132,7 @@ GEMM = {
     "inner extent": (warpwise.DimensionError, "b", dict(b=zeros((4, 7)))),
     "empty": (warpwise.DimensionError, "a", dict(a=zeros((0, 5)))),
     "c": (warpwise.DimensionError, "c", dict(c=zeros((5, 5)), beta=1.0)),
-    "no c": (warpwise.OptionError, "beta", dict(beta=1.0)),
+    "no c": (warpwise.OptionError, "beta", dict(beta=2.0)),
     "alpha": (warpwise.OptionError, "alpha", dict(alpha=float("inf"))),
     "beta": (warpwise.OptionError, "beta", dict(beta=float("nan"), c=zeros((4, 6)))),
     "precision": (warpwise.OptionError, "precision", dict(precision="float64")),
