@@ -13,6 +13,7 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
+#include "engine_many.h"  // products of many rows
 #include "engine_merge.h" // parts of attention become one
 #include "engine_parts.h" // sizes, buffers, what a product and an attention are told
 #include "kernel_launch.h"
@@ -108,8 +109,8 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
 {
     // [student: launch_product]
-    /* TODO: blocks for all outputs, no more than run at once, and for all rows; the slots' shared memory; of TO_GATED a block
-     * has 8 rows of gate and 8 of up. */
+    /* TODO: more than BATCH rows to launch_many(); else blocks for all outputs, no more than run at once, and for all rows; the
+     * slots' shared memory; of TO_GATED a block has 8 rows of gate and 8 of up. */
     (void)p, (void)stream;
     return KERNEL_OK;
     // [/student]

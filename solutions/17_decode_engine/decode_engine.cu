@@ -18,6 +18,7 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
+#include "engine_many.h"  // products of many rows
 #include "engine_merge.h" // parts of attention become one
 #include "engine_parts.h" // sizes, buffers, what a product and an attention are told
 #include "kernel_launch.h"
@@ -88,7 +89,7 @@ enum kernel_status engine_step(const struct engine_model *model, const struct en
     if (status != KERNEL_OK || batch->wanted == 0) return status;
     const __half *head = weights + engine_head_at(c), *gain = weights + engine_last_norm_at(c);
     const struct product logits = {head,      gain,     b.x,           batch->logits, batch->wanted_rows,
-                                   c->hidden, c->vocab, batch->wanted, c->epsilon};
+                                   c->hidden, c->vocab, batch->wanted, c->epsilon,    b.normed};
     return launch_product<TO_LOGITS>(logits, stream);
     // [/student]
 }
@@ -124,13 +125,13 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const struct layer_attention a = {
         *c,   batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm, b->q,
         keys, keys + slice,     b->attended,     b->parts,      b->arrived};
-    const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,    NULL,
-                                c->hidden,  heads * c->head_dim, rows, c->epsilon};
-    const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f};
-    const struct product gate = {w + at.gate_up, w + at.mlp_norm, b->x, b->gated,  NULL,
-                                 c->hidden,      c->intermediate, rows, c->epsilon};
+    const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,     NULL,
+                                c->hidden,  heads * c->head_dim, rows, c->epsilon, b->normed};
+    const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f, NULL};
+    const struct product gate = {w + at.gate_up, w + at.mlp_norm, b->x, b->gated,   NULL,
+                                 c->hidden,      c->intermediate, rows, c->epsilon, b->normed};
     const struct product down = {w + at.down,     NULL,      b->gated, b->x, NULL,
-                                 c->intermediate, c->hidden, rows,     0.0f};
+                                 c->intermediate, c->hidden, rows,     0.0f, NULL};
     const dim3 of_append(divide_up(heads, WARPS), rows),
         of_attend(c->heads, rows, rows <= FEW_ROWS ? c->head_dim / 8 : 1);
     void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
@@ -151,6 +152,7 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
 {
     // [student: launch_product]
+    if (p.rows > BATCH) return launch_many<KIND>(p, stream);
     const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
     const int slots = p.rows == 1 ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);

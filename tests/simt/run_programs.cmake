@@ -4,7 +4,7 @@
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/simt/programs/NAME.cu -DWORKDIR=DIR -P run_programs.cmake
 #
 # A line `// with: NAME=VALUE` sets a variable of the environment. A program that includes hopper.h, or has wgmma, runs with
-# SIMT_ASYNC=early, too. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
+# SIMT_ASYNC=early, too. -DINCLUDES has further folders of headers. With -DARCH=sm_75 it is built for that architecture, with -DORDERS=forward it runs in one order. It must end with 0, and the device must find nothing: the programs are right, a finding would be false.
 cmake_minimum_required(VERSION 3.20)
 set(ENV{SIMT_CHECK} on)
 
@@ -26,7 +26,8 @@ if(DEFINED ARCH)
     set(options -arch ${ARCH})
     set(ENV{SIMT_DEVICE} ${ARCH})
 endif()
-execute_process(COMMAND "${SIMTCC}" ${options} -I "${CMAKE_CURRENT_LIST_DIR}/../../common/contracts" "${SOURCE}" -o "${program}"
+list(TRANSFORM INCLUDES PREPEND "-I" OUTPUT_VARIABLE includes)
+execute_process(COMMAND "${SIMTCC}" ${options} ${includes} -I "${CMAKE_CURRENT_LIST_DIR}/../../common/contracts" "${SOURCE}" -o "${program}"
                 RESULT_VARIABLE code ERROR_VARIABLE errors)
 if(NOT code STREQUAL "0")
     message(FATAL_ERROR "${SOURCE} does not build:\n${errors}")

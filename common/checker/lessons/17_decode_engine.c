@@ -91,6 +91,7 @@ static const struct table_row {
     {"step/no_groups",              GROUP_EDGES,      ON_ANY,  &NO_GROUPS,     2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
     {"step/heads_of_128",           GROUP_EDGES,      ON_ANY,  &HEADS_OF_128,  1,      19,  0,     0,   18,    1,     8,   0,         NORMAL},
     {"step/uneven_spans",           GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  2,       5,  1,     0,    5,    1,     4,   A,         NORMAL},
+    {"step/uneven_spans_20",        GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
     {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
 
     {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
@@ -107,6 +108,7 @@ static const struct table_row {
     {"step/like_qwen3_0_6b",        GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
     {"step/like_qwen3_0_6b_8",      GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     8,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
     {"step/like_qwen3_0_6b_32",     GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,    32,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/like_qwen3_0_6b_prompt", GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,     512,  0,     0,  512,    0,    16,   ENGINE_KEPT, NORMAL},
     {"step/like_qwen3_8b",          GROUP_SPEED,      ON_GPU,  &LIKE_8B,       1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
     /* clang-format on */
 };

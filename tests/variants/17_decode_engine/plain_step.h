@@ -155,18 +155,18 @@ static void plain_layer(const struct engine_model *model, const struct engine_ba
     const struct layer_attention a = {
         *c,   batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm, b->q,
         keys, keys + slice,     b->attended,     b->parts,      b->arrived};
-    plain_multiply<REAL, FORWARD, TO_QKV>(
-        {w + at.qkv, w + at.input_norm, b->x, b->qkv, NULL, c->hidden, heads * c->head_dim, rows, c->epsilon},
-        stream);
+    plain_multiply<REAL, FORWARD, TO_QKV>({w + at.qkv, w + at.input_norm, b->x, b->qkv, NULL, c->hidden,
+                                           heads * c->head_dim, rows, c->epsilon, NULL},
+                                          stream);
     plain_append<REAL, FORWARD><<<plain_blocks((size_t)rows * heads), PLAIN_THREADS, 0, stream>>>(a, rows);
     plain_attend<REAL, FORWARD><<<plain_blocks((size_t)rows * c->heads), PLAIN_THREADS, 0, stream>>>(a, rows);
     plain_multiply<REAL, FORWARD, TO_STATE>(
-        {w + at.o, NULL, b->attended, b->x, NULL, q, c->hidden, rows, 0.0f}, stream);
-    plain_multiply<REAL, FORWARD, TO_GATED>(
-        {w + at.gate_up, w + at.mlp_norm, b->x, b->gated, NULL, c->hidden, c->intermediate, rows, c->epsilon},
-        stream);
+        {w + at.o, NULL, b->attended, b->x, NULL, q, c->hidden, rows, 0.0f, NULL}, stream);
+    plain_multiply<REAL, FORWARD, TO_GATED>({w + at.gate_up, w + at.mlp_norm, b->x, b->gated, NULL, c->hidden,
+                                             c->intermediate, rows, c->epsilon, NULL},
+                                            stream);
     plain_multiply<REAL, FORWARD, TO_STATE>(
-        {w + at.down, NULL, b->gated, b->x, NULL, c->intermediate, c->hidden, rows, 0.0f}, stream);
+        {w + at.down, NULL, b->gated, b->x, NULL, c->intermediate, c->hidden, rows, 0.0f, NULL}, stream);
 }
 
 template <typename REAL, bool FORWARD>
@@ -186,7 +186,7 @@ static enum kernel_status plain_step(const struct engine_model *model, const str
     if (batch->wanted > 0)
         plain_multiply<REAL, FORWARD, TO_LOGITS>({w + engine_head_at(c), w + engine_last_norm_at(c), b.x,
                                                   batch->logits, batch->wanted_rows, c->hidden, c->vocab,
-                                                  batch->wanted, c->epsilon},
+                                                  batch->wanted, c->epsilon, NULL},
                                                  stream);
     return launch_status();
 }
