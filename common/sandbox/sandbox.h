@@ -53,7 +53,9 @@ struct sandbox {
     const char *writable_file;      /**< one file that it may write, or NULL */
     enum sandbox_isolation isolation;
     enum sandbox_kind kind;
-    int gpu;                             /**< 1: it may reach the GPU's device files */
+    int gpu;     /**< 1: it may reach the GPU's device files */
+    int network; /**< 1: of a runner on a GPU, until it locks itself: sockets of any kind, by which NCCL's ranks find each other.
+                      In bubblewrap they reach nobody else; where it is isolated without bubblewrap it gets none */
     int descriptor[SANDBOX_DESCRIPTORS]; /**< become 3, 4, 5; -1 for none. All of them, or none */
     struct sandbox_limits limits;
 };

@@ -152,7 +152,7 @@ static void add_own_limits(struct sandbox_filter *filter)
 }
 
 /* No network. CUDA's driver gives up unless it gets a socket for this machine alone, until its device is
- * open: from then on common/runner/lock.c forbids that, too, to a runner of an untrusted kernel. */
+ * open: from then on common/runner/lock.c forbids that, too, to a runner of an untrusted kernel. NCCL needs others until then. */
 static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
 {
     if (!local_allowed) {
@@ -177,7 +177,7 @@ static void add_no_writing(struct sandbox_filter *filter, int call, size_t flags
     add_end(filter, SECCOMP_RET_ALLOW);
 }
 
-void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigned self,
+void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, int network, unsigned self,
                          struct sandbox_filter *filter)
 {
     filter->count = 0;
@@ -188,7 +188,7 @@ void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigne
     add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_TABLE_BIT, 0, 1));
     add_end(filter, REFUSED);
     add_refusals(filter, FOR_NOBODY, sizeof FOR_NOBODY / sizeof FOR_NOBODY[0]);
-    add_no_sockets(filter, kind == SANDBOX_RUNNER && gpu);
+    if (kind != SANDBOX_RUNNER || !gpu || !network) add_no_sockets(filter, kind == SANDBOX_RUNNER && gpu);
     /* Files that exist in memory only; GPU drivers have a use for them. */
     if (kind == SANDBOX_RUNNER && !gpu) add_refusals(filter, (const int[]){SYS_memfd_create}, 1);
     /* On a GPU the runner forbids it itself, once the driver has what it needs (common/runner/lock.c). */
@@ -221,10 +221,10 @@ int sandbox_filter_set(const struct sandbox_filter *filter)
 
 #else
 
-void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigned self,
+void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, int network, unsigned self,
                          struct sandbox_filter *filter)
 {
-    (void)kind, (void)may_write, (void)gpu, (void)self;
+    (void)kind, (void)may_write, (void)gpu, (void)network, (void)self;
     filter->count = 0;
 }
 

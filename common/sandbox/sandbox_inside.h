@@ -18,9 +18,9 @@ struct sandbox_filter {
 };
 
 /** @brief The filter for @p kind; a runner with @p may_write may also make files, one with @p gpu may do so
- *         and open local sockets, for CUDA's driver, until it locks itself. @p self is the only process that may
+ *         and open local sockets, for CUDA's driver, until it locks itself, with @p network any. @p self is the only process that may
  *         be signalled, 0 if it is not known. An empty one on a processor that is not known. */
-void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, unsigned self,
+void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, int network, unsigned self,
                          struct sandbox_filter *filter);
 
 /** @brief Sets @p filter for this process and all that it starts; 0, or -1 where the kernel has none. */

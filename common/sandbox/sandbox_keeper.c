@@ -105,7 +105,8 @@ static int filter_file(const struct sandbox *sandbox)
 {
     struct sandbox_filter filter;
     if (sandbox_is_without("filter")) return -1;
-    sandbox_filter_make(sandbox->kind, sandbox->writable_file != NULL, sandbox->gpu, 0, &filter);
+    sandbox_filter_make(sandbox->kind, sandbox->writable_file != NULL, sandbox->gpu, sandbox->network, 0,
+                        &filter);
     size_t bytes = filter.count * sizeof filter.line[0];
     int file = filter.count > 0 ? memfd_create("filter", 0) : -1;
     if (file < 0) return -1;
@@ -157,7 +158,8 @@ static void become(const struct sandbox *sandbox, int output, uid_t user)
         failed = sandbox_landlock_set(sandbox) != 0;
     if (!failed && wrapped == NULL) {
         int may_write = sandbox->writable_file != NULL || sandbox->isolation == SANDBOX_LIMITED;
-        sandbox_filter_make(sandbox->kind, may_write, sandbox->gpu, (unsigned)getpid(), &filter);
+        int network = sandbox->network && sandbox->isolation == SANDBOX_LIMITED; /* else it would be ours */
+        sandbox_filter_make(sandbox->kind, may_write, sandbox->gpu, network, (unsigned)getpid(), &filter);
         /* Where there is none, the rest has to do; sandbox_describe() says so. */
         if (!sandbox_is_without("filter")) sandbox_filter_set(&filter);
         const char *folder = sandbox->folder != NULL ? sandbox->folder : "/";

@@ -33,8 +33,8 @@ static void expect(int holds, const char *what, const char *detail)
     printf("FAIL %s: %s\n", what, detail);
 }
 
-static int gpu;      /* what guests are started with */
-static int landlock; /* 1: the kernel has it, and it is not switched off */
+static int gpu, network; /* what guests are started with */
+static int landlock;     /* 1: the kernel has it, and it is not switched off */
 
 static enum sandbox_end run(const char *what, const char *argument, enum sandbox_isolation isolation,
                             enum sandbox_kind kind, double seconds)
@@ -45,6 +45,7 @@ static enum sandbox_end run(const char *what, const char *argument, enum sandbox
                               .isolation = isolation,
                               .kind = kind,
                               .gpu = gpu,
+                              .network = network,
                               .descriptor = {-1, -1, -1},
                               .limits = {.cpu_seconds = 20.0,
                                          .resident_bytes = UINT64_C(200) << 20,
@@ -151,6 +152,28 @@ static void try_gpu(enum sandbox_isolation isolation, int wrapped)
         unlink("/dev/shm/warpwise_of_a_driver_2");
     }
     gpu = 0;
+}
+
+/* NCCL's ranks find each other by sockets of any kind, until the runner is locked; never where they could reach others. */
+static void try_network(enum sandbox_isolation isolation, int wrapped)
+{
+    const int may = isolation == SANDBOX_LIMITED || wrapped ? ALLOWED : NEVER;
+    const struct trial trials[] = {
+        {"socket", "2", SANDBOX_RUNNER, may},           /* AF_INET */
+        {"socket", "10", SANDBOX_RUNNER, may},          /* AF_INET6 */
+        {"socket", "16", SANDBOX_RUNNER, may},          /* AF_NETLINK */
+        {"socket", "1", SANDBOX_RUNNER, ALLOWED},       /* AF_UNIX */
+        {"socket_locked", "2", SANDBOX_RUNNER, NEVER},  /* AF_INET */
+        {"socket_locked", "16", SANDBOX_RUNNER, NEVER}, /* AF_NETLINK */
+        {"socket", "2", SANDBOX_COMPILER, NEVER},       /* AF_INET */
+    };
+    gpu = network = 1;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) try_one(&trials[i], isolation, wrapped);
+    gpu = 0;
+    const struct trial without = {"socket", "2", SANDBOX_RUNNER,
+                                  NEVER}; /* on the software device nobody needs one */
+    try_one(&without, isolation, wrapped);
+    network = 0;
 }
 
 /* The driver's library may lie anywhere that LD_LIBRARY_PATH names: a runner on a GPU sees that folder. */
@@ -322,6 +345,7 @@ int main(void)
     sandbox_prepare();
     try_all(SANDBOX_LIMITED, 0);
     try_gpu(SANDBOX_LIMITED, 0);
+    try_network(SANDBOX_LIMITED, 0);
     try_ends(SANDBOX_LIMITED);
     try_daemon(SANDBOX_LIMITED, 0);
     try_path();
@@ -330,6 +354,7 @@ int main(void)
     if (wrapped) {
         try_all(SANDBOX_ISOLATED, 1);
         try_gpu(SANDBOX_ISOLATED, 1);
+        try_network(SANDBOX_ISOLATED, 1);
         try_driver_folder(1);
         try_ends(SANDBOX_ISOLATED);
         try_daemon(SANDBOX_ISOLATED, 1);
@@ -342,6 +367,7 @@ int main(void)
            sandbox_describe("/usr"));
     try_all(SANDBOX_ISOLATED, 0);
     try_gpu(SANDBOX_ISOLATED, 0);
+    try_network(SANDBOX_ISOLATED, 0);
     try_driver_folder(0);
     try_ends(SANDBOX_ISOLATED);
     try_daemon(SANDBOX_ISOLATED, 0);

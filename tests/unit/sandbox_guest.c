@@ -21,7 +21,8 @@
 
 static int try_socket(const char *argument)
 {
-    return socket(atoi(argument), SOCK_STREAM, 0) >= 0;
+    const int family = atoi(argument);
+    return socket(family, family == AF_NETLINK ? SOCK_RAW : SOCK_STREAM, 0) >= 0;
 }
 
 /* As a runner does it: once the device is open. */

@@ -634,6 +634,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_19_several_gpus = {
     .number = 19,
     .topic = "several_gpus",
+    .network = 1,
     .title = "a layer and a sequence on several GPUs",
     .part_count = 2,
     .part = {{"tensor_parallel", 50}, {"ring", 50}},

@@ -64,6 +64,7 @@ int child_start(struct child *child, const struct child_start *start)
                               .isolation = start->isolation,
                               .kind = SANDBOX_RUNNER,
                               .gpu = start->gpu,
+                              .network = start->network,
                               .descriptor = {start->image, control[0], replies[1]},
                               .limits = start->limits};
     int failed = sandbox_start(&sandbox, &child->box) != 0, error = errno;

@@ -23,6 +23,7 @@ struct child_start {
     int image;
     const char *counters; /**< file for the software device's counters, or NULL */
     int gpu;
+    int network; /**< 1: its lesson's ranks find each other by sockets */
     enum sandbox_isolation isolation;
     struct sandbox_limits limits;
 };

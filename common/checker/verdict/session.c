@@ -410,6 +410,7 @@ static struct child_start start_of(const struct session *session)
                                 .image = session->image,
                                 .counters = session->counters,
                                 .gpu = gpu,
+                                .network = options->lesson->network,
                                 .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
                                 .limits = {.cpu_seconds = seconds,
                                            .resident_bytes = own + 4 * session->bytes,
