@@ -55,7 +55,8 @@ static unsigned thread_of(unsigned reader)
 }
 
 /* Whether a bulk copy of this block has yet to read there. */
-static bool is_busy(const struct worker *w, const struct cell *c, int slot)
+static inline __attribute__((always_inline)) bool is_busy(const struct worker *w, const struct cell *c,
+                                                          int slot)
 {
     return c->reader[slot] & BUSY_READER && c->read_tick[slot] >= w->block_start;
 }
@@ -228,7 +229,8 @@ static bool lacks_wait(const struct doing *now, const struct cell *c)
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
 
-static void set_reader(const struct doing *now, struct cell *c, int slot)
+static inline __attribute__((always_inline)) void set_reader(const struct doing *now, struct cell *c,
+                                                             int slot)
 {
     c->reader[slot] =
         (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0) |
@@ -239,7 +241,8 @@ static void set_reader(const struct doing *now, struct cell *c, int slot)
 }
 
 /* Whoever is ordered after the running thread is ordered after that reader, too. */
-static bool is_replaceable(const struct worker *w, const struct cell *c, int slot)
+static inline __attribute__((always_inline)) bool is_replaceable(const struct worker *w, const struct cell *c,
+                                                                 int slot)
 {
     const unsigned reader = thread_of(c->reader[slot]);
     if (is_busy(w, c, slot)) return false;
@@ -248,7 +251,7 @@ static bool is_replaceable(const struct worker *w, const struct cell *c, int slo
 }
 
 /* Keeps this reader, if need be in place of one that tells less: see struct cell. */
-static void note_reader(const struct doing *now, struct cell *c)
+static inline __attribute__((always_inline)) void note_reader(const struct doing *now, struct cell *c)
 {
     const struct worker *w = now->w;
     const unsigned me = w->thread_index;
@@ -356,15 +359,17 @@ static void write_cell(struct doing *now, struct cell *c)
  * its last __syncwarp a further one of this warp adds nothing. The last write must be ordered before all of
  * them.
  */
-static uint32_t quiet_number(const struct worker *w, const struct cell *c)
+static inline __attribute__((always_inline)) uint32_t quiet_number(const struct worker *w,
+                                                                   const struct cell *c)
 {
     if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
     if (!same_warp(c->reader[0], c->reader[1]))
-        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? w->block_quiet : 0;
+        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? (uint32_t)w->block_quiet : 0;
     if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
     if (c->writer >= FOREIGN) return 0; /* not all of the warp need know of it */
-    if (c->write_tick < w->last_barrier) return w->warp_quiet;
-    return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? w->warp_quiet : 0;
+    if (c->write_tick < w->last_barrier) return (uint32_t)w->warp_quiet;
+    return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? (uint32_t)w->warp_quiet
+                                                                                 : 0;
 }
 
 /* ---- the block's list of what it touched -------------------------------------------------------------- */
@@ -625,6 +630,43 @@ void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, siz
         access_global(&now);
 }
 
+/*
+ * What most reads of shared memory are that have to be looked at: of a word that was written as a whole, by this block, before a
+ * barrier. Whoever wrote it was within bounds, and nothing can be wrong with the read.
+ */
+bool simt_cells_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
+{
+    const struct space *s = &w->space[place];
+    if (w->doubt.open || !s->ready[offset / SPACE_CHUNK]) return false;
+    struct cell *c = &s->cells[offset / 4];
+    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->certain ||
+        c->write_tick < w->block_start)
+        return false;
+    const struct doing now = {w, place, offset, 4, SIMT_READ, pc, false, false};
+    note_reader(&now, c);
+    s->quiet[offset / 2] = s->quiet[offset / 2 + 1] = quiet_number(w, c);
+    return true;
+}
+
+/* The same for writes: of a word that was written before, by this block, and that nobody has used since a barrier. */
+bool simt_cells_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
+{
+    const struct space *s = &w->space[place];
+    if (w->doubt.open || !s->ready[offset / SPACE_CHUNK]) return false;
+    struct cell *c = &s->cells[offset / 4];
+    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->certain ||
+        c->write_tick < w->block_start || c->read_tick[0] >= w->certain || c->read_tick[1] >= w->certain ||
+        (c->reader[0] | c->reader[1]) & (BUSY_READER | ASYNC_READER))
+        return false;
+    c->write_tick = c->copy_tick = w->tick;
+    c->write_pc = pc;
+    c->writer = (uint16_t)w->thread_index;
+    c->write_atomic = c->write_async = false;
+    c->serial = w->serial;
+    s->quiet[offset / 2] = s->quiet[offset / 2 + 1] = 0;
+    return true;
+}
+
 /* ---- guesses ------------------------------------------------------------------------------------------ */
 
 /* The cell's readers name the running thread: as one that read a volatile, which races with no atomic. */
@@ -860,7 +902,7 @@ void simt_order_all(struct worker *w)
     w->idle = 0;
     w->last_barrier = ++*w->clock;
     w->certain = w->cluster == NULL ? w->last_barrier : w->block_start;
-    w->block_quiet = ++*w->clock;
+    w->block_quiet = simt_quiet_pair(++*w->clock);
     w->grids_over = w->result->grids_waited;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];

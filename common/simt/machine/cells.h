@@ -158,6 +158,10 @@ enum {
 
 void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                        uint32_t pc);
+/** @brief The same for a plain read of an aligned word of shared memory; false, and nothing done, if it is not one of the usual ones. */
+bool simt_cells_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
+/** @brief The same for a plain write. */
+bool simt_cells_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
 /** @brief The running thread waited for its copy to these bytes of shared memory. */
 void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
 /** @brief Whether one of these bytes was written in this block when the worker's serial was @p serial or later, and by whom. */

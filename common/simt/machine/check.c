@@ -317,12 +317,12 @@ static inline bool pair_is_quiet(const struct worker *w, const uint32_t *quiet)
 {
     uint64_t pair;
     memcpy(&pair, quiet, sizeof pair);
-    return pair == w->block_quiet * UINT64_C(0x100000001) || pair == w->warp_quiet * UINT64_C(0x100000001);
+    return pair == w->block_quiet || pair == w->warp_quiet;
 }
 
 static inline bool is_quiet(const struct worker *w, const uint32_t *quiet, size_t bytes)
 {
-    if (bytes == 2) return *quiet == w->block_quiet || *quiet == w->warp_quiet;
+    if (bytes == 2) return *quiet == (uint32_t)w->block_quiet || *quiet == (uint32_t)w->warp_quiet;
     for (size_t i = 0; i < bytes / 2; i += 2)
         if (!pair_is_quiet(w, quiet + i)) return false;
     return true;
@@ -361,6 +361,10 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
         if (w->counting) simt_count(w, address, bytes, access, place, pc);
         return;
     }
+    const uintptr_t offset = address - w->space[place].base;
+    const bool word = bytes == 4 && address % 4 == 0 && w->checking && !w->counting;
+    if (word && access == SIMT_READ && simt_cells_read_word(w, place, offset, simt_pack_pc(pc))) return;
+    if (word && access == SIMT_WRITE && simt_cells_write_word(w, place, offset, simt_pack_pc(pc))) return;
     look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
@@ -411,6 +415,18 @@ static inline __attribute__((always_inline)) bool is_plainly_local(const void *p
     const struct worker *w = simt_tls_watch;
     return w != NULL && (uintptr_t)pointer - w->local_base < w->local_bytes &&
            ((uintptr_t)pointer & (bytes - 1)) == 0;
+}
+
+/* So are most reads of shared memory: of what the block, or the warp, has read since it last met. Of the others, words are usual. */
+static inline __attribute__((always_inline)) bool is_usual_read(const void *pointer, size_t bytes,
+                                                                const void *pc)
+{
+    struct worker *w = simt_tls_watch;
+    if (w == NULL || bytes < 4) return false;
+    const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
+    if (offset >= w->space[PLACE_SHARED].bytes || offset % bytes != 0 || w->counting) return false;
+    if (is_quiet(w, w->space[PLACE_SHARED].quiet + offset / 2, bytes)) return true;
+    return bytes == 4 && w->checking && simt_cells_read_word(w, PLACE_SHARED, offset, simt_pack_pc(pc));
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */
@@ -496,7 +512,7 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     }                                                                                                        \
     void __tsan_read##bytes(void *p)                                                                         \
     {                                                                                                        \
-        if (!is_plainly_local(p, bytes)) read##bytes(p, CALLER);                                             \
+        if (!is_plainly_local(p, bytes) && !is_usual_read(p, bytes, CALLER)) read##bytes(p, CALLER);         \
     }                                                                                                        \
     void __tsan_write##bytes(void *p)                                                                        \
     {                                                                                                        \

@@ -40,7 +40,7 @@ void simt_new_tick(struct worker *w, struct warp *warp)
     warp->quiet = warp->tick;
     if (warp != w->warp) return;
     w->tick = warp->tick;
-    w->warp_quiet = warp->quiet;
+    w->warp_quiet = simt_quiet_pair(warp->quiet);
 }
 
 /* ---- joining ------------------------------------------------------------------------------------------ */

@@ -93,7 +93,7 @@ static int next_lane(const struct worker *w)
 
 static void set_local(struct worker *w, const struct thread *t)
 {
-    w->local_base = (uintptr_t)t->fiber->stack;
+    w->local_base = t->stack;
     w->local_bytes = t->watched ? 0 : STACK_BYTES;
 }
 
@@ -133,6 +133,7 @@ static void *next_context(struct worker *w)
     if (!(w->warp->fresh >> lane & 1)) return t->context;
     w->warp->fresh &= ~(1u << lane);
     t->fiber = take_fiber(w);
+    t->stack = (uintptr_t)t->fiber->stack;
     set_local(w, t);
     return t->fiber->context;
 }
@@ -166,6 +167,7 @@ static void fiber_main(void)
             enter_lane(w, (unsigned)lane);
             w->warp->fresh &= ~(1u << lane);
             w->current->fiber = fiber;
+            w->current->stack = (uintptr_t)fiber->stack;
             set_local(w, w->current);
             continue;
         }

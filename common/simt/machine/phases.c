@@ -18,10 +18,10 @@ void simt_new_phase(struct worker *w)
 {
     w->phase++;
     w->touch_tick = ++*w->clock;
-    w->block_quiet =
-        ++*w->clock; /* what was quiet must be looked at once more, to be listed in the new phase */
+    /* what was quiet must be looked at once more, to be listed in the new phase */
+    w->block_quiet = simt_quiet_pair(++*w->clock);
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].quiet = ++*w->clock;
-    if (w->warp != NULL) w->warp_quiet = w->warp->quiet;
+    if (w->warp != NULL) w->warp_quiet = simt_quiet_pair(w->warp->quiet);
 }
 
 /* Of what the thread does from here on, a relaxed arrival says nothing. */

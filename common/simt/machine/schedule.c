@@ -178,7 +178,7 @@ static bool run_warp(struct worker *w, struct warp *warp)
     if (warp->ready == 0) return false;
     w->warp = warp;
     w->tick = warp->tick;
-    w->warp_quiet = warp->quiet;
+    w->warp_quiet = simt_quiet_pair(warp->quiet);
     do {
         ran = true;
         simt_lanes_run(w);

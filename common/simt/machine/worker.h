@@ -103,19 +103,23 @@ enum wait {
     WAIT_CLUSTER
 };
 
-struct thread {
+struct __attribute__((aligned(64))) thread {
+    /* read and written whenever lanes change: two cache lines */
     struct simt_identity identity;
     void *context;
     struct fiber *fiber;
+    uintptr_t stack; /**< of the fiber: its lowest address */
     enum wait wait;
+    unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    bool watched;           /**< since its last wgmma.fence its local accesses are looked at */
+    int predicate;
+    enum simt_vote vote;
     /* what it waits with */
     const struct simt_site *site;
     const void *pc;
     unsigned mask;
     simt_warp_function function;
     void *argument, *operand, *result;
-    int predicate;
-    enum simt_vote vote;
     unsigned named_id, named_threads; /**< which barrier of named.c, and for how many */
     unsigned mbarrier;                /**< index of the one that it waits for (mbarrier.c) */
     uint32_t mbarrier_phase;          /**< and the phase */
@@ -123,7 +127,6 @@ struct thread {
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
     const struct simt_parameter *parameters; /**< of its kernel, that can hold tensor maps */
-    unsigned spins, pauses;                  /**< atomics in a row: a sign of a lock */
     bool grids_waited;                       /**< for the launch in front (early.c) */
     struct fence fence;                      /**< its last one that no atomic has followed yet */
     struct vector copies;                    /**< asynchronous copies that have not landed (copies.c) */
@@ -133,9 +136,8 @@ struct thread {
         cluster_arrived; /**< at the cluster's barrier, and has not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
-    bool fenced;            /**< it has executed a wgmma.fence, */
-    bool watched;           /**< since when its local accesses are looked at: */
-    uint8_t *touched;       /**< a bit a word of its stack: accessed since its last wgmma.fence */
+    bool fenced;            /**< it has executed a wgmma.fence */
+    uint8_t *touched;       /**< if watched, a bit a word of its stack: accessed since its last wgmma.fence */
     uintptr_t touched_base; /**< where its stack begins */
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
@@ -192,7 +194,7 @@ struct worker {
     struct pages pages;              /**< of global memory */
     struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
     unsigned next_live;
-    uint32_t block_quiet, warp_quiet;
+    uint64_t block_quiet, warp_quiet; /**< as struct space has them of two half words */
     bool counting, checking;
     unsigned thread_index;
     union {
@@ -261,6 +263,12 @@ struct worker {
     struct warp warp_of[MAX_WARPS];
     struct lane_log *log; /**< 32 of them, of the running warp */
 };
+
+/** The marks of two half words that have the number @p quiet. */
+static inline uint64_t simt_quiet_pair(uint32_t quiet)
+{
+    return quiet * UINT64_C(0x100000001);
+}
 
 #define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))
 /** The worker while it runs a kernel and somebody wants to know of accesses; NULL otherwise. */
