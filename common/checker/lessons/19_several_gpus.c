@@ -54,6 +54,7 @@ static const struct layer_row {
     {"a_head_per_rank",     GROUP_EDGES,      ON_ANY,   8,   1,   32,    8,    4,   32,   3,    5, 0,              LAYER_NORMAL},
     {"heads_of_4",          GROUP_EDGES,      ON_ANY,   2,   2,   40,    6,    4,   24,   7,    9, 0,              LAYER_NORMAL},
     {"heads_of_128",        GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,  128,   32,   9,   16, 0,              LAYER_NORMAL},
+    {"heads_of_96",         GROUP_EDGES,      ON_ANY,   1,   1,   32,    2,   96,   32,   9,   16, 0,              LAYER_NORMAL},
     {"heads_of_36",         GROUP_EDGES,      ON_ANY,   4,   1,   32,   12,   36,   48,   9,   16, 0,              LAYER_NORMAL},
     {"width_200",           GROUP_EDGES,      ON_ANY,   4,   2,  200,    4,   16,  272,   4,    5, 0,              LAYER_NORMAL},
     {"rows_33",             GROUP_EDGES,      ON_ANY,   2,  33,   32,    2,   16,   32,   3,    4, 0,              LAYER_NORMAL},
@@ -569,12 +570,20 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "only more than two ranks fail: is the part that arrives the one that is used, and is its buffer "
         "free?",
         "the MLP is right, attention is not: where W_o is 0 the case passes",
-        "attention is right, the MLP is not: where W_down is 0 the case passes"};
+        "attention is right, the MLP is not: where W_down is 0 the case passes",
+        "only several ranks with several rows fail: is every row added up over the ranks?",
+        "only heads of more than 64 elements fail: is all of head_dim looked at?",
+        "only causal cases of several ranks fail: which key is the first of the part that came?"};
     enum { OWN = sizeof messages / sizeof messages[0] };
     const int right = item->expected == KERNEL_OK, layer = item->part == PART_LAYER && right;
-    const int has[] = {(item->value[AT_MANNER] & RANKS_REVERSED) != 0, item->value[AT_RANKS] > 1,
-                       item->value[AT_RANKS] > 2, layer && item->distribution != LAYER_NO_ATTENTION,
-                       layer && item->distribution != LAYER_NO_MLP};
+    const int has[] = {(item->value[AT_MANNER] & RANKS_REVERSED) != 0,
+                       item->value[AT_RANKS] > 1,
+                       item->value[AT_RANKS] > 2,
+                       layer && item->distribution != LAYER_NO_ATTENTION,
+                       layer && item->distribution != LAYER_NO_MLP,
+                       layer && item->value[AT_RANKS] > 1 && item->value[AT_ROWS] > 1,
+                       layer && item->value[AT_LAYER_DIM] > 64,
+                       item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0};
     if (index >= OWN) return item->part == PART_RING ? attention_trait(item, index - OWN, message) : -1;
     *message = messages[index];
     return has[index] && right;
@@ -592,7 +601,10 @@ static const char *purpose(const struct lesson_case *item)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";
     if (item->value[AT_MANNER] & RANKS_REVERSED) return "rank r is on device ranks - 1 - r";
-    return item->part == PART_RING ? attention_purpose(item) : of_layers[item->distribution];
+    if (item->part == PART_RING) return attention_purpose(item);
+    if (item->value[AT_POSITION] == 0 && item->distribution == LAYER_NORMAL)
+        return "at position 0 a token's own key is all there is to see";
+    return of_layers[item->distribution];
 }
 
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)

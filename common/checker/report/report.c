@@ -70,6 +70,8 @@ static void report_case(const struct check *check, int index)
     int at_the_end =
         strncmp(verdict->detail, "simt: leak:", 11) == 0 && strstr(verdict->detail, "of this call") == NULL;
     const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
+    if (item->flags & CASE_REFUSE_LAUNCHES)
+        purpose = "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
     if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
     const char *reason = usual_reason(verdict->detail);

@@ -100,6 +100,30 @@ static int constant_factor(const struct symptoms *s, char *text, size_t size)
     return 1;
 }
 
+/* What was stored as the other type of 16 bits: read as that, the elements are right. */
+static int other_sixteen_bits(const struct symptoms *s, char *text, size_t size)
+{
+    const enum storage storage = s->shape->storage;
+    size_t used = 0;
+    if (storage != STORAGE_F16 && storage != STORAGE_BF16) return 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const struct wrong *wrong = &s->found->first[i];
+        if (!isfinite(wrong->got) || !isfinite(wrong->expected) || wrong->expected == 0.0) continue;
+        const float got = (float)wrong->got;
+        const uint32_t bits = storage == STORAGE_F16 ? storage_half_of(got) : storage_bfloat16_of(got);
+        const uint32_t wide = bits << 16;
+        float other = storage_of_half((uint16_t)bits);
+        if (storage == STORAGE_F16) memcpy(&other, &wide, sizeof other);
+        if (!(fabs((double)other - wrong->expected) <= wrong->bound + 0x1p-7 * fabs(wrong->expected)))
+            return 0;
+        used++;
+    }
+    if (used < ENOUGH) return 0;
+    snprintf(text, size, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
+             s->shape->name, storage == STORAGE_F16 ? "bf16, and is f16" : "f16, and is bf16");
+    return 1;
+}
+
 static int copy_of_input(const struct symptoms *s, char *text, size_t size)
 {
     for (int b = 0; b < s->judged->item->buffer_count; b++) {
@@ -380,10 +404,10 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         int (*fits)(const struct symptoms *, char *, size_t);
         enum pattern kind;
     } patterns[] = {
-        {rounding, PATTERN_ROUNDING}, {guessed, PATTERN_CAUSE},         {not_finite, PATTERN_CAUSE},
-        {all_zero, PATTERN_CAUSE},    {constant_factor, PATTERN_CAUSE}, {copy_of_input, PATTERN_CAUSE},
-        {transposed, PATTERN_CAUSE},  {mask_seen, PATTERN_CAUSE},       {tails, PATTERN_PLACE},
-        {growing, PATTERN_PLACE},     {lse_right, PATTERN_PLACE}};
+        {rounding, PATTERN_ROUNDING},   {guessed, PATTERN_CAUSE},         {not_finite, PATTERN_CAUSE},
+        {all_zero, PATTERN_CAUSE},      {constant_factor, PATTERN_CAUSE}, {other_sixteen_bits, PATTERN_CAUSE},
+        {copy_of_input, PATTERN_CAUSE}, {transposed, PATTERN_CAUSE},      {mask_seen, PATTERN_CAUSE},
+        {tails, PATTERN_PLACE},         {growing, PATTERN_PLACE},         {lse_right, PATTERN_PLACE}};
     struct symptoms symptoms;
     verdict->pattern[0] = '\0';
     verdict->pattern_kind = PATTERN_NONE;
