@@ -528,6 +528,15 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
     }
 }
 
+/* Heads that are shared out in an unusual way: more than 8 to a group, or no power of two of them. */
+static const char *group_purpose(const struct lesson_case *item)
+{
+    const int kv_heads = item->extent[AT_KV_HEADS],
+              group = kv_heads > 0 ? item->extent[AT_HEADS] / kv_heads : 0;
+    if (group < 3 || (group <= 8 && (group & (group - 1)) == 0)) return NULL;
+    return "how many heads share a K/V head is no power of two here, or more than 8";
+}
+
 const char *attention_purpose(const struct lesson_case *item)
 {
     switch (item->distribution) {
@@ -595,7 +604,7 @@ const char *attention_purpose(const struct lesson_case *item)
                                                           : "weights behind the mask are not 0 here: values "
                                                             "of hidden keys do not count all the same";
     default:
-        return NULL;
+        return group_purpose(item);
     }
 }
 

@@ -72,6 +72,9 @@ static void report_case(const struct check *check, int index)
     const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
     if (item->flags & CASE_REFUSE_LAUNCHES)
         purpose = "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
+    else if (purpose == NULL && !at_the_end && item->expected != KERNEL_OK && verdict->detail[0] != '\0')
+        purpose = "these arguments are to be refused: the entry point has to check them before it launches "
+                  "anything";
     if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
     if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
     const char *reason = usual_reason(verdict->detail);
