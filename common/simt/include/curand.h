@@ -1,6 +1,6 @@
 /**
  * @file curand.h
- * @brief cuRAND's host interface: XORWOW and Philox4x32-10, the bits and uniform numbers as cuRAND has them.
+ * @brief cuRAND's host interface: XORWOW, MRG32k3a and Philox4x32-10, the bits and uniform numbers as cuRAND has them.
  *
  * The other generators, Poisson numbers and quasi-random sequences are refused: curandCreateGenerator() returns
  * CURAND_STATUS_TYPE_ERROR, or the function is not declared.
@@ -70,13 +70,13 @@ curandStatus_t curandGetVersion(int *version);
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
-/** @brief The default and the legacy order are the same here; others are CURAND_STATUS_OUT_OF_RANGE. */
+/** @brief Best, default or legacy; the others are CURAND_STATUS_OUT_OF_RANGE. */
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order);
 curandStatus_t curandGenerateSeeds(curandGenerator_t generator);
 curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int *out, size_t count);
 curandStatus_t curandGenerateUniform(curandGenerator_t generator, float *out, size_t count);
 curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double *out, size_t count);
-/** @brief An even number of them. */
+/** @brief An even number of them, where a generator for host memory is not Philox. */
 curandStatus_t curandGenerateNormal(curandGenerator_t generator, float *out, size_t count, float mean,
                                     float deviation);
 curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double *out, size_t count, double mean,

@@ -1,6 +1,6 @@
 /**
  * @file curand_kernel.h
- * @brief cuRAND in kernels: XORWOW and Philox4x32-10. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
+ * @brief cuRAND in kernels: XORWOW, MRG32k3a and Philox4x32-10. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
  *        formula, and may differ from a GPU's by what its sine and logarithm are off.
  */
 #ifndef WARPWISE_SIMT_CURAND_KERNEL_H
@@ -38,6 +38,11 @@ struct curandStatePhilox4_32_10 {
     struct simt_kept_normals kept;
 };
 typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
+struct curandStateMRG32k3a {
+    struct simt_mrg s;
+    struct simt_kept_normals kept;
+};
+typedef struct curandStateMRG32k3a curandStateMRG32k3a_t;
 
 /* ---- XORWOW -------------------------------------------------------------------------------------------- */
 
@@ -133,6 +138,34 @@ SIMT_INLINE uint4 curand4(curandStatePhilox4_32_10_t *state)
                           : uint4{a.w, b.x, b.y, b.z};
 }
 
+/* ---- MRG32k3a ------------------------------------------------------------------------------------------ */
+
+SIMT_INLINE void simt_mrg_leap(unsigned long long n, int power, curandStateMRG32k3a_t *state)
+{
+    struct simt_mrg s = state->s;
+    simt_mrg_skip(&s, n, power);
+    state->s = s;
+}
+SIMT_INLINE void skipahead(unsigned long long n, curandStateMRG32k3a_t *state) { simt_mrg_leap(n, SIMT_MRG_STEPS, state); }
+SIMT_INLINE void skipahead_subsequence(unsigned long long n, curandStateMRG32k3a_t *state)
+{
+    simt_mrg_leap(n, SIMT_MRG_SUBSEQUENCES, state);
+}
+SIMT_INLINE void skipahead_sequence(unsigned long long n, curandStateMRG32k3a_t *state)
+{
+    simt_mrg_leap(n, SIMT_MRG_SEQUENCES, state);
+}
+SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStateMRG32k3a_t *state)
+{
+    curandStateMRG32k3a_t s = {};
+    simt_mrg_seed(&s.s, seed);
+    skipahead_subsequence(subsequence, &s);
+    skipahead(offset, &s);
+    *state = s;
+}
+SIMT_INLINE unsigned int curand(curandStateMRG32k3a_t *state) { return simt_mrg_word(simt_mrg_next(&state->s)); }
+
 /* ---- distributions ------------------------------------------------------------------------------------- */
 
 SIMT_INLINE float _curand_uniform(unsigned int x) { return x * CURAND_2POW32_INV + CURAND_2POW32_INV / 2.0f; }
@@ -141,20 +174,28 @@ SIMT_INLINE double simt_uniform_of_two(unsigned int x, unsigned int y)
     const unsigned long long bits = x ^ (unsigned long long)y << (53 - 32);
     return bits * CURAND_2POW53_INV_DOUBLE + CURAND_2POW53_INV_DOUBLE / 2.0;
 }
+SIMT_INLINE float2 simt_box_muller(float u, float angle)
+{
+    const float s = sqrtf(-2.0f * logf(u));
+    return float2{s * sinf(angle), s * cosf(angle)};
+}
+SIMT_INLINE double2 simt_box_muller_double(double u, double angle)
+{
+    const double s = sqrt(-2.0 * log(u));
+    return double2{s * sin(angle), s * cos(angle)};
+}
 SIMT_INLINE float2 simt_normals(unsigned int x, unsigned int y)
 {
-    const float u = _curand_uniform(x), v = y * (CURAND_2POW32_INV * 6.2831855f) + (CURAND_2POW32_INV * 6.2831855f) / 2;
-    const float s = sqrtf(-2.0f * logf(u));
-    return float2{s * sinf(v), s * cosf(v)};
+    return simt_box_muller(_curand_uniform(x), y * (CURAND_2POW32_INV * 6.2831855f) + (CURAND_2POW32_INV * 6.2831855f) / 2);
 }
 SIMT_INLINE double2 simt_normals_double(unsigned int x0, unsigned int x1, unsigned int y0, unsigned int y1)
 {
-    const double u = simt_uniform_of_two(x0, x1), v = simt_uniform_of_two(y0, y1) * 6.2831853071795860;
-    const double s = sqrt(-2.0 * log(u));
-    return double2{s * sin(v), s * cos(v)};
+    return simt_box_muller_double(simt_uniform_of_two(x0, x1), simt_uniform_of_two(y0, y1) * 6.2831853071795860);
 }
 
 template <typename S> SIMT_INLINE float curand_uniform(S *state) { return _curand_uniform(curand(state)); }
+SIMT_INLINE float curand_uniform(curandStateMRG32k3a_t *state) { return (float)simt_mrg_unit(simt_mrg_next(&state->s)); }
+SIMT_INLINE double curand_uniform_double(curandStateMRG32k3a_t *state) { return simt_mrg_unit(simt_mrg_next(&state->s)); }
 SIMT_INLINE double curand_uniform_double(curandStateXORWOW_t *state)
 {
     const unsigned int x = curand(state), y = curand(state);
@@ -180,6 +221,11 @@ template <typename S> SIMT_INLINE float2 curand_normal2(S *state)
     const unsigned int x = curand(state), y = curand(state);
     return simt_normals(x, y);
 }
+SIMT_INLINE float2 curand_normal2(curandStateMRG32k3a_t *state)
+{
+    const float u = curand_uniform(state), v = curand_uniform(state) * 6.2831855f;
+    return simt_box_muller(u, v);
+}
 template <typename S> SIMT_INLINE float curand_normal(S *state)
 {
     if (state->kept.has_float != 0) {
@@ -201,6 +247,11 @@ template <typename S> SIMT_INLINE double2 curand_normal2_double(S *state)
 {
     const unsigned int x0 = curand(state), x1 = curand(state), y0 = curand(state), y1 = curand(state);
     return simt_normals_double(x0, x1, y0, y1);
+}
+SIMT_INLINE double2 curand_normal2_double(curandStateMRG32k3a_t *state)
+{
+    const double u = curand_uniform_double(state), v = curand_uniform_double(state) * 6.2831853071795860;
+    return simt_box_muller_double(u, v);
 }
 template <typename S> SIMT_INLINE double curand_normal_double(S *state)
 {
