@@ -227,6 +227,8 @@ struct lesson {
     /** @brief Item @p index of a property: @p item is a copy of the case, with the seed of the case, to be
      *         given its own numbers and seed. @p rng is another one for every item. */
     void (*vary)(struct lesson_case *item, int index, struct rng *rng);
+    /** What the axes of an output of rank 4 count, in the plural; NULL: sequences of the batch, heads, rows, columns. */
+    const char *axes[4];
     /** @brief Describes the buffers of @p item; returns how many there are. */
     int (*buffers)(const struct lesson_case *item, struct lesson_buffer *buffers);
     /** @brief Fills input @p index (of what buffers() said) with @p elems floats. They are rounded to the

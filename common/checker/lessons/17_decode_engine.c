@@ -47,6 +47,9 @@ static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1};
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1};
 static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1};
+/* What the software device has in no other case: warps with several chunks of inputs, and blocks with several tiles of outputs. */
+static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0};
+static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1};
 /* Layers as those models have them, but fewer, and fewer words. */
 static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024,    1};
 static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0};
@@ -92,6 +95,9 @@ static const struct table_row {
     {"step/heads_of_128",           GROUP_EDGES,      ON_ANY,  &HEADS_OF_128,  1,      19,  0,     0,   18,    1,     8,   0,         NORMAL},
     {"step/uneven_spans",           GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  2,       5,  1,     0,    5,    1,     4,   A,         NORMAL},
     {"step/uneven_spans_20",        GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
+    {"step/long_rows",              GROUP_EDGES,      ON_ANY,  &LONG_ROWS,     1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
+    {"step/many_tiles",             GROUP_EDGES,      ON_ANY,  &MANY_TILES,    1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
+    {"step/two_past_128_keys",      GROUP_EDGES,      ON_ANY,  &SMALL,         2,     131,  0,     0,   65,    1,    16,   L,         SHARP},
     {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
 
     {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
@@ -560,17 +566,33 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
+enum {
+    FROM_MANY_ROWS = 16, /* rows of a step up to which launch_many() has nothing to do */
+    LONG_SUM = 1024,     /* inputs: eight slices of four spans of 32 */
+};
+
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size)
 {
-    (void)item, (void)data, (void)at;
+    (void)data, (void)at;
     if (index > 0) return -1;
     if (buffer != ENGINE_REPORT) return 0;
+    const struct engine_plan p = engine_plan_of(item->value);
     *value = 1.0;
     snprintf(message, size,
              "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
-             "order of a sum depends on the number of rows, on the row or on the pieces of the prompt");
+             "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
+             p.config.max_rows > FROM_MANY_ROWS
+                 ? "; of more than 16 rows launch_many() adds slice after slice, each as the sum of two "
+                   "accumulators: one of the first instruction of every span, one of the second"
+                 : "");
     return 1;
+}
+
+/** 1 if a warp's slice of a sum is longer than the four spans that it stages at once. */
+static int long_slices(const struct engine_config *c)
+{
+    return c->hidden > LONG_SUM || c->intermediate > LONG_SUM;
 }
 
 static int most_keys(const struct engine_plan *p)
@@ -584,12 +606,17 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
         "whose position is negative pad",
         "only steps that want the logits of some rows fail: wanted_rows says of which, in which order",
+        "only several layers fail: where do the weights, keys and values of a layer begin?",
         "only a head of its own fails: where does it lie?",
         "only groups of query heads fail: which K/V head does a query head read?",
         "only more than 8 rows in a step fail: are there blocks for every tile of rows?",
+        "only more than 16 rows in a step fail, those of launch_many(): what has normed to be, and in which "
+        "order does it "
+        "add?",
         "only several requests fail: each row has its own request, table and position",
         "only texts of several steps fail: are keys and values of earlier steps where the table says?",
         "only more keys than a tile has fail",
+        "only slices of several chunks fail: inputs, gains, squares and slots of the later ones",
         "only inputs that are no multiple of 256 fail: a warp's slice may be shorter than another's"};
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
@@ -597,12 +624,15 @@ static int trait(const struct lesson_case *item, int index, const char **message
     *message = messages[index];
     const int has[] = {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
                        (p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
+                       c->layers > 1,
                        !c->tied,
                        c->heads > c->kv_heads,
                        c->max_rows > 8,
+                       c->max_rows > FROM_MANY_ROWS,
                        p.requests > 1,
                        p.steps > 1,
                        most_keys(&p) > 128,
+                       long_slices(c),
                        c->hidden % 256 != 0};
     return has[index] && p.mistake == ENGINE_RIGHT;
 }
@@ -619,6 +649,14 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
+    if (strcmp(item->name, "step/two_past_128_keys") == 0)
+        return "steps of more than 128 rows, then one of two rows with two tiles of keys: several blocks for "
+               "each row";
+    if (item->group == GROUP_EDGES && p.config.intermediate > LONG_SUM)
+        return "a block has several tiles of outputs of gate and up, and a warp several chunks of inputs of "
+               "W_down";
+    if (item->group == GROUP_EDGES && p.config.hidden > LONG_SUM)
+        return "a warp has several chunks of inputs, also of the norm";
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (p.manner & ENGINE_GRAPH)
         return "one graph, captured once, is replayed for every step; rows to spare pad";
@@ -667,6 +705,7 @@ const struct lesson lesson_17_decode_engine = {
     .part = {{"step", 100}},
     .least_architecture = 80,
     .distributions = DISTRIBUTIONS,
+    .axes = {"runs (0: in the batch, 1: each token alone)", "steps", "rows of logits", "words"},
     .cases = cases,
     .vary = vary,
     .buffers = buffers,

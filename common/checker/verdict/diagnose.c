@@ -233,6 +233,12 @@ static void range_on(const struct symptoms *s, int axis, size_t *low, size_t *hi
     }
 }
 
+/* What the lesson calls the axes of its outputs of rank 4; the first is NULL where they are the usual ones. */
+static const char *const *own_axes(const struct symptoms *s)
+{
+    return s->judged->session->check->options.lesson->axes;
+}
+
 static int tail_of(const struct symptoms *s, int axis, const char *what, char *text, size_t size)
 {
     static const size_t tiles[] = {8, 16, 32, 64, 128};
@@ -251,6 +257,7 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, char *t
         snprintf(text, size, "only %s from %zu of %zu on are wrong", what, low, extent);
         return 1;
     }
+    if (own_axes(s)[0] != NULL) return 0; /* its last places may be those that nothing is wanted for */
     if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && s->kept == s->found->wrong) {
         snprintf(text, size, "only %s up to %zu of %zu are wrong", what, high, extent);
         return 1;
@@ -258,18 +265,23 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, char *t
     return 0;
 }
 
+static int tails_of_four(const struct symptoms *s, char *text, size_t size)
+{
+    static const char *const usual[] = {"sequences of the batch", "heads", "rows", "columns"};
+    const char *const *axes = own_axes(s)[0] != NULL ? own_axes(s) : usual;
+    size_t low, high;
+    for (int axis = 2; axis < 4; axis++)
+        if (tail_of(s, axis, axes[axis], text, size)) return 1;
+    for (int axis = 1; axis >= 0; axis--) {
+        range_on(s, axis, &low, &high);
+        if (low > 0) return snprintf(text, size, "only %s from %zu on are wrong", axes[axis], low) > 0;
+    }
+    return 0;
+}
+
 static int tails(const struct symptoms *s, char *text, size_t size)
 {
-    if (s->shape->rank == 4) {
-        if (tail_of(s, 2, "rows", text, size) || tail_of(s, 3, "columns", text, size)) return 1;
-        size_t low, high;
-        range_on(s, 1, &low, &high);
-        if (low > 0) return snprintf(text, size, "only heads from %zu on are wrong", low) > 0;
-        range_on(s, 0, &low, &high);
-        if (low > 0)
-            return snprintf(text, size, "only sequences of the batch from %zu on are wrong", low) > 0;
-        return 0;
-    }
+    if (s->shape->rank == 4) return tails_of_four(s, text, size);
     if (s->shape->rank == 2 && s->shape->column[0] == NULL)
         return tail_of(s, 0, "rows", text, size) || tail_of(s, 1, "columns", text, size);
     return s->shape->rank == 3 && tail_of(s, 2, "rows", text, size);
