@@ -194,7 +194,7 @@ __device__ inline void write_output(const struct product &p, int row, int output
 
 /* ---- attention -------------------------------------------------------------------------------------------------- */
 
-/** A warp for each head of a row: q and k are normalised and rotated, k and v go to the cache. */
+/** Block (8 heads, row): a warp for each head; q and k are normalised and rotated, k and v go to the cache. */
 __global__ void append_kernel(struct layer_attention a)
 {
     // [student: append_kernel]
@@ -224,7 +224,7 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
     // [/student]
 }
 
-/** A block for each head of a row, or, where rows are few, for each walker: of LANES walkers each takes every LANES-th tile. */
+/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
@@ -234,7 +234,7 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(st
     // [/student]
 }
 
-/** What walker @p walker finds, to @p part: maximum, sum of weights, and head_dim weighted sums of values. */
+/** What a walker finds, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
 template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached)
@@ -245,7 +245,7 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** A tile of @p count keys. LANES lanes share a key, eight elements each; each group of lanes has a softmax of its own. */
+/** A tile of @p count keys, @p cached of find_key(). LANES lanes share a key, eight elements each; each group has a softmax. */
 template <int LANES>
 __device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
                                  const struct layer_attention &a, int cached, int count)
