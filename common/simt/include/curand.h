@@ -1,9 +1,9 @@
 /**
  * @file curand.h
- * @brief cuRAND's host interface: XORWOW, MRG32k3a and Philox4x32-10, the bits and uniform numbers as cuRAND has them.
+ * @brief cuRAND's host interface: XORWOW, MRG32k3a, Philox4x32-10 and Sobol sequences, the bits and uniform numbers as cuRAND has them.
  *
- * The other generators, Poisson numbers and quasi-random sequences are refused: curandCreateGenerator() returns
- * CURAND_STATUS_TYPE_ERROR, or the function is not declared.
+ * The other generators and Poisson numbers are refused: curandCreateGenerator() returns CURAND_STATUS_TYPE_ERROR, or the function is
+ * not declared.
  */
 #ifndef WARPWISE_SIMT_CURAND_H
 #define WARPWISE_SIMT_CURAND_H
@@ -57,6 +57,14 @@ typedef enum curandOrdering {
     CURAND_ORDERING_PSEUDO_DYNAMIC = 104,
     CURAND_ORDERING_QUASI_DEFAULT = 201
 } curandOrdering_t;
+typedef enum curandDirectionVectorSet {
+    CURAND_DIRECTION_VECTORS_32_JOEKUO6 = 101,
+    CURAND_SCRAMBLED_DIRECTION_VECTORS_32_JOEKUO6 = 102,
+    CURAND_DIRECTION_VECTORS_64_JOEKUO6 = 103,
+    CURAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6 = 104
+} curandDirectionVectorSet_t;
+typedef unsigned int curandDirectionVectors32_t[32];
+typedef unsigned long long curandDirectionVectors64_t[64];
 typedef struct curandGenerator_st *curandGenerator_t;
 
 #ifdef __cplusplus
@@ -85,6 +93,15 @@ curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float *out, 
                                        float deviation);
 curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double *out, size_t count,
                                              double mean, double deviation);
+/** @brief Of a generator of quasi-random sequences. An array has all numbers of a dimension before those of the next. */
+curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator, unsigned int dimensions);
+/** @brief Of Sobol sequences of 64 bits. */
+curandStatus_t curandGenerateLongLong(curandGenerator_t generator, unsigned long long *out, size_t count);
+/** @brief Those of dimensions above 320, and all that scramble, are there where libcurand.so.10 is installed. */
+curandStatus_t curandGetDirectionVectors32(curandDirectionVectors32_t *vectors[], curandDirectionVectorSet_t set);
+curandStatus_t curandGetDirectionVectors64(curandDirectionVectors64_t *vectors[], curandDirectionVectorSet_t set);
+curandStatus_t curandGetScrambleConstants32(unsigned int **constants);
+curandStatus_t curandGetScrambleConstants64(unsigned long long **constants);
 #ifdef __cplusplus
 }
 #endif

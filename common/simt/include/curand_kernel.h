@@ -1,7 +1,7 @@
 /**
  * @file curand_kernel.h
- * @brief cuRAND in kernels: XORWOW, MRG32k3a and Philox4x32-10. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
- *        formula, and may differ from a GPU's by what its sine and logarithm are off.
+ * @brief cuRAND in kernels: XORWOW, MRG32k3a, Philox4x32-10 and Sobol sequences. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
+ *        formula, and may differ from a GPU's by what its sine, logarithm and inverse error function are off.
  */
 #ifndef WARPWISE_SIMT_CURAND_KERNEL_H
 #define WARPWISE_SIMT_CURAND_KERNEL_H
@@ -166,6 +166,70 @@ SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequ
 }
 SIMT_INLINE unsigned int curand(curandStateMRG32k3a_t *state) { return simt_mrg_word(simt_mrg_next(&state->s)); }
 
+/* ---- Sobol sequences ----------------------------------------------------------------------------------- */
+
+/** @brief The point @p i has the coordinate x; a scrambled one begins at c. */
+template <typename Word> struct simt_sobol {
+    Word i, x, c, direction_vectors[8 * sizeof(Word)];
+};
+struct curandStateSobol32 : simt_sobol<unsigned int> {
+};
+struct curandStateScrambledSobol32 : simt_sobol<unsigned int> {
+};
+struct curandStateSobol64 : simt_sobol<unsigned long long> {
+};
+struct curandStateScrambledSobol64 : simt_sobol<unsigned long long> {
+};
+typedef struct curandStateSobol32 curandStateSobol32_t;
+typedef struct curandStateScrambledSobol32 curandStateScrambledSobol32_t;
+typedef struct curandStateSobol64 curandStateSobol64_t;
+typedef struct curandStateScrambledSobol64 curandStateScrambledSobol64_t;
+
+template <typename Word> SIMT_INLINE void skipahead(unsigned long long n, simt_sobol<Word> *state)
+{
+    Word x = state->c;
+    const Word i = state->i + (Word)n;
+    for (Word code = (Word)simt_sobol_code(i); code != 0; code &= code - 1)
+        x ^= state->direction_vectors[__builtin_ctzll(code)];
+    state->i = i;
+    state->x = x;
+}
+template <typename Word>
+SIMT_INLINE void simt_sobol_init(const Word *direction_vectors, Word c, Word offset, simt_sobol<Word> *state)
+{
+    for (unsigned k = 0; k < 8 * sizeof(Word); k++) state->direction_vectors[k] = direction_vectors[k];
+    state->c = c;
+    state->i = 0;
+    skipahead(offset, state);
+}
+SIMT_INLINE void curand_init(curandDirectionVectors32_t direction_vectors, unsigned int offset, curandStateSobol32_t *state)
+{
+    simt_sobol_init(direction_vectors, 0u, offset, state);
+}
+SIMT_INLINE void curand_init(curandDirectionVectors32_t direction_vectors, unsigned int scramble_c, unsigned int offset,
+                             curandStateScrambledSobol32_t *state)
+{
+    simt_sobol_init(direction_vectors, scramble_c, offset, state);
+}
+SIMT_INLINE void curand_init(curandDirectionVectors64_t direction_vectors, unsigned long long offset,
+                             curandStateSobol64_t *state)
+{
+    simt_sobol_init(direction_vectors, 0ull, offset, state);
+}
+SIMT_INLINE void curand_init(curandDirectionVectors64_t direction_vectors, unsigned long long scramble_c,
+                             unsigned long long offset, curandStateScrambledSobol64_t *state)
+{
+    simt_sobol_init(direction_vectors, scramble_c, offset, state);
+}
+template <typename Word> SIMT_INLINE Word curand(simt_sobol<Word> *state)
+{
+    const Word x = state->x, i = state->i;
+    const int bit = simt_sobol_change(i);
+    state->x = x ^ state->direction_vectors[bit < (int)(8 * sizeof(Word)) ? bit : (int)(8 * sizeof(Word)) - 1];
+    state->i = i + 1;
+    return x;
+}
+
 /* ---- distributions ------------------------------------------------------------------------------------- */
 
 SIMT_INLINE float _curand_uniform(unsigned int x) { return x * CURAND_2POW32_INV + CURAND_2POW32_INV / 2.0f; }
@@ -193,7 +257,7 @@ SIMT_INLINE double2 simt_normals_double(unsigned int x0, unsigned int x1, unsign
     return simt_box_muller_double(simt_uniform_of_two(x0, x1), simt_uniform_of_two(y0, y1) * 6.2831853071795860);
 }
 
-template <typename S> SIMT_INLINE float curand_uniform(S *state) { return _curand_uniform(curand(state)); }
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float curand_uniform(S *state) { return _curand_uniform(curand(state)); }
 SIMT_INLINE float curand_uniform(curandStateMRG32k3a_t *state) { return (float)simt_mrg_unit(simt_mrg_next(&state->s)); }
 SIMT_INLINE double curand_uniform_double(curandStateMRG32k3a_t *state) { return simt_mrg_unit(simt_mrg_next(&state->s)); }
 SIMT_INLINE double curand_uniform_double(curandStateXORWOW_t *state)
@@ -216,7 +280,7 @@ SIMT_INLINE double2 curand_uniform2_double(curandStatePhilox4_32_10_t *state)
     const uint4 x = curand4(state);
     return double2{simt_uniform_of_two(x.x, x.y), simt_uniform_of_two(x.z, x.w)};
 }
-template <typename S> SIMT_INLINE float2 curand_normal2(S *state)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float2 curand_normal2(S *state)
 {
     const unsigned int x = curand(state), y = curand(state);
     return simt_normals(x, y);
@@ -226,7 +290,7 @@ SIMT_INLINE float2 curand_normal2(curandStateMRG32k3a_t *state)
     const float u = curand_uniform(state), v = curand_uniform(state) * 6.2831855f;
     return simt_box_muller(u, v);
 }
-template <typename S> SIMT_INLINE float curand_normal(S *state)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float curand_normal(S *state)
 {
     if (state->kept.has_float != 0) {
         state->kept.has_float = 0;
@@ -243,7 +307,7 @@ SIMT_INLINE float4 curand_normal4(curandStatePhilox4_32_10_t *state)
     const float2 a = simt_normals(x.x, x.y), b = simt_normals(x.z, x.w);
     return float4{a.x, a.y, b.x, b.y};
 }
-template <typename S> SIMT_INLINE double2 curand_normal2_double(S *state)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE double2 curand_normal2_double(S *state)
 {
     const unsigned int x0 = curand(state), x1 = curand(state), y0 = curand(state), y1 = curand(state);
     return simt_normals_double(x0, x1, y0, y1);
@@ -253,7 +317,7 @@ SIMT_INLINE double2 curand_normal2_double(curandStateMRG32k3a_t *state)
     const double u = curand_uniform_double(state), v = curand_uniform_double(state) * 6.2831853071795860;
     return simt_box_muller_double(u, v);
 }
-template <typename S> SIMT_INLINE double curand_normal_double(S *state)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE double curand_normal_double(S *state)
 {
     if (state->kept.has_double != 0) {
         state->kept.has_double = 0;
@@ -264,11 +328,48 @@ template <typename S> SIMT_INLINE double curand_normal_double(S *state)
     state->kept.has_double = 1;
     return two.x;
 }
-template <typename S> SIMT_INLINE float curand_log_normal(S *state, float mean, float deviation)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float curand_log_normal(S *state, float mean, float deviation)
 {
     return expf(mean + deviation * curand_normal(state));
 }
-template <typename S> SIMT_INLINE double curand_log_normal_double(S *state, double mean, double deviation)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE double curand_log_normal_double(S *state, double mean, double deviation)
+{
+    return exp(mean + deviation * curand_normal_double(state));
+}
+
+/* Quasi-random numbers: each of one word, by the inverse of the distribution; of 64 bits, floats take the upper 32. */
+SIMT_INLINE unsigned int simt_upper(unsigned int x) { return x; }
+SIMT_INLINE unsigned int simt_upper(unsigned long long x) { return (unsigned int)(x >> 32); }
+SIMT_INLINE double simt_fine_unit(unsigned int x) { return x * CURAND_2POW32_INV_DOUBLE + CURAND_2POW32_INV_DOUBLE; }
+SIMT_INLINE double simt_fine_unit(unsigned long long x)
+{
+    return (x >> 11) * CURAND_2POW53_INV_DOUBLE + CURAND_2POW53_INV_DOUBLE / 2.0;
+}
+SIMT_INLINE double simt_fine_normal(unsigned int x) { return simt_fine_normal_of_word((uint64_t)x << 32, 32); }
+SIMT_INLINE double simt_fine_normal(unsigned long long x) { return simt_fine_normal_of_word(x, 53); }
+
+template <typename Word> SIMT_INLINE float curand_uniform(simt_sobol<Word> *state)
+{
+    return _curand_uniform(simt_upper(curand(state)));
+}
+template <typename Word> SIMT_INLINE double curand_uniform_double(simt_sobol<Word> *state)
+{
+    return simt_fine_unit(curand(state));
+}
+template <typename Word> SIMT_INLINE float curand_normal(simt_sobol<Word> *state)
+{
+    return (float)simt_normal_of_word(simt_upper(curand(state)));
+}
+template <typename Word> SIMT_INLINE double curand_normal_double(simt_sobol<Word> *state)
+{
+    return simt_fine_normal(curand(state));
+}
+template <typename Word> SIMT_INLINE float curand_log_normal(simt_sobol<Word> *state, float mean, float deviation)
+{
+    return expf(mean + deviation * curand_normal(state));
+}
+template <typename Word>
+SIMT_INLINE double curand_log_normal_double(simt_sobol<Word> *state, double mean, double deviation)
 {
     return exp(mean + deviation * curand_normal_double(state));
 }

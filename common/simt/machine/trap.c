@@ -88,12 +88,29 @@ static void pass_on(int signal)
         if (SIGNALS[i] == signal) sigaction(signal, &before[i], NULL);
 }
 
+static struct {
+    uintptr_t low;
+    size_t bytes;
+    const char *sentence;
+} explained[4];
+static int explained_count;
+
+/* Nothing that the host should read lies at this address: says why. */
+static void explain(uintptr_t address)
+{
+    for (int i = 0; i < explained_count; i++)
+        if (address - explained[i].low < explained[i].bytes &&
+            write(STDERR_FILENO, explained[i].sentence, strlen(explained[i].sentence)) < 0)
+            return; /* nobody listens */
+}
+
 static void handle(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)info->si_addr,
                     pc = instruction(context) + 1; /* as a return address */
     if (w == NULL || w->abandoned || pc - simt_image.low >= simt_image.high - simt_image.low) {
+        explain(address);
         pass_on(signal);
         return;
     }
@@ -111,9 +128,21 @@ static void handle(int signal, siginfo_t *info, void *context)
 
 void simt_trap_install(void)
 {
+    static bool installed;
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    if (installed) return;
+    installed = true;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(SIGNALS[i], &action, &before[i]);
+}
+
+void simt_trap_explain(const void *low, size_t bytes, const char *sentence)
+{
+    if (explained_count == sizeof explained / sizeof explained[0]) return;
+    simt_trap_install();
+    explained[explained_count].low = (uintptr_t)low;
+    explained[explained_count].bytes = bytes;
+    explained[explained_count++].sentence = sentence;
 }
 
 void simt_trap_stack(void)

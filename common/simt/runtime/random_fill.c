@@ -213,14 +213,66 @@ static void fill_normal_double(curandGenerator_t g, double *out, size_t count, d
     move_on(g, count / 2, 4);
 }
 
+/* ---- Sobol sequences ----------------------------------------------------------------------------------- */
+
+/* A point's coordinate, of which a sequence of 32 bits has the upper half, as what is asked for. */
+static double number_of(const struct curandGenerator_st *g, enum simt_random_kind kind, uint64_t x)
+{
+    const uint32_t upper = (uint32_t)(x >> 32);
+    if (kind == UNIFORM) return (double)uniform_of(upper);
+    if (kind == UNIFORM_DOUBLE)
+        return simt_random_is_long(g) ? (double)(x >> 11) * fine_unit + fine_unit / 2
+                                      : (double)upper * 2.3283064365386963e-10 + 2.3283064365386963e-10;
+    return kind == NORMAL || kind == LOG_NORMAL
+               ? simt_normal_of_word(upper)
+               : simt_fine_normal_of_word(x, simt_random_is_long(g) ? 53 : 32);
+}
+
+static void store(const struct curandGenerator_st *g, enum simt_random_kind kind, uint64_t x, void *out,
+                  size_t i, double mean, double deviation)
+{
+    if (kind == WORDS) ((uint32_t *)out)[i] = (uint32_t)(x >> 32);
+    if (kind == LONG_WORDS) ((uint64_t *)out)[i] = x;
+    if (kind == UNIFORM) ((float *)out)[i] = (float)number_of(g, kind, x);
+    if (kind == UNIFORM_DOUBLE) ((double *)out)[i] = number_of(g, kind, x);
+    if (kind == NORMAL || kind == LOG_NORMAL)
+        ((float *)out)[i] = (float)number_of(g, kind, x) * (float)deviation + (float)mean;
+    if (kind == NORMAL_DOUBLE || kind == LOG_NORMAL_DOUBLE)
+        ((double *)out)[i] = number_of(g, kind, x) * deviation + mean;
+}
+
+static void fill_quasi(curandGenerator_t g, enum simt_random_kind kind, void *out, size_t count, double mean,
+                       double deviation)
+{
+    const size_t points = count / g->dimensions;
+    const uint64_t bits = simt_random_is_long(g) ? ~(uint64_t)0 : ~(uint64_t)0 << 32;
+    for (unsigned d = 0; d < g->dimensions; d++) {
+        const uint64_t *v = simt_sobol_vector(simt_random_is_scrambled(g), d);
+        uint64_t x = simt_random_is_scrambled(g) ? simt_sobol_constant(d) & bits : 0;
+        for (uint64_t code = simt_sobol_code(g->position); code != 0; code &= code - 1)
+            x ^= v[__builtin_ctzll(code)] & bits;
+        for (size_t i = 0; i < points; i++) {
+            store(g, kind, x, out, d * points + i, mean, deviation);
+            x ^= v[simt_sobol_change(g->position + i)] & bits;
+        }
+    }
+    g->position += points;
+}
+
 void simt_random_fill(curandGenerator_t g, enum simt_random_kind kind, void *out, size_t count, double mean,
                       double deviation)
 {
-    if (kind == WORDS) fill_words(g, out, count);
-    if (kind == UNIFORM) fill_uniform(g, out, count);
-    if (kind == UNIFORM_DOUBLE) fill_doubles(g, out, count);
-    if (kind == NORMAL || kind == LOG_NORMAL) fill_normal(g, out, count, (float)mean, (float)deviation);
-    if (kind == NORMAL_DOUBLE || kind == LOG_NORMAL_DOUBLE)
+    if (simt_random_is_quasi(g))
+        fill_quasi(g, kind, out, count, mean, deviation);
+    else if (kind == WORDS)
+        fill_words(g, out, count);
+    else if (kind == UNIFORM)
+        fill_uniform(g, out, count);
+    else if (kind == UNIFORM_DOUBLE)
+        fill_doubles(g, out, count);
+    else if (kind == NORMAL || kind == LOG_NORMAL)
+        fill_normal(g, out, count, (float)mean, (float)deviation);
+    else
         fill_normal_double(g, out, count, mean, deviation);
     for (size_t i = 0; kind == LOG_NORMAL && i < count; i++) ((float *)out)[i] = expf(((float *)out)[i]);
     for (size_t i = 0; kind == LOG_NORMAL_DOUBLE && i < count; i++)

@@ -10,34 +10,41 @@
 
 /* ---- generators ---------------------------------------------------------------------------------------- */
 
-static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type, int on_host)
+static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type, int on_host, void *caller)
 {
     if (generator == NULL) return CURAND_STATUS_NOT_INITIALIZED;
     if (type == CURAND_RNG_PSEUDO_DEFAULT) type = CURAND_RNG_PSEUDO_XORWOW;
+    if (type == CURAND_RNG_QUASI_DEFAULT) type = CURAND_RNG_QUASI_SOBOL32;
     if (type != CURAND_RNG_PSEUDO_XORWOW && type != CURAND_RNG_PSEUDO_MRG32K3A &&
-        type != CURAND_RNG_PSEUDO_PHILOX4_32_10) {
-        const struct simt_site site = {"cuRAND", 0, "curandCreateGenerator", __builtin_return_address(0)};
+        type != CURAND_RNG_PSEUDO_PHILOX4_32_10 &&
+        (type < CURAND_RNG_QUASI_SOBOL32 || type > CURAND_RNG_QUASI_SCRAMBLED_SOBOL64)) {
+        const struct simt_site site = {"cuRAND", 0, "curandCreateGenerator", caller};
         simt_finding("unsupported", &site,
-                     "this device has the generators XORWOW, MRG32K3A and PHILOX4_32_10, and not number %d",
+                     "this device has the generators XORWOW, MRG32K3A, PHILOX4_32_10 and Sobol's, and not "
+                     "number %d",
                      (int)type);
         return CURAND_STATUS_TYPE_ERROR;
     }
+    const struct curandGenerator_st asked = {.type = type};
+    if (simt_random_is_scrambled(&asked) && !simt_sobol_has("curandCreateGenerator", caller, 1, 1))
+        return CURAND_STATUS_INITIALIZATION_FAILED;
     *generator = calloc(1, sizeof **generator);
     if (*generator == NULL) return CURAND_STATUS_ALLOCATION_FAILED;
     (*generator)->type = type;
     (*generator)->order = CURAND_ORDERING_PSEUDO_DEFAULT;
+    (*generator)->dimensions = 1;
     (*generator)->on_host = on_host;
     return CURAND_STATUS_SUCCESS;
 }
 
 curandStatus_t curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type)
 {
-    return create(generator, type, 0);
+    return create(generator, type, 0, __builtin_return_address(0));
 }
 
 curandStatus_t curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type)
 {
-    return create(generator, type, 1);
+    return create(generator, type, 1, __builtin_return_address(0));
 }
 
 curandStatus_t curandDestroyGenerator(curandGenerator_t g)
@@ -75,6 +82,7 @@ static curandStatus_t begin_at(curandGenerator_t g, uint64_t seed, uint64_t posi
 
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t g, unsigned long long seed)
 {
+    if (g != NULL && simt_random_is_quasi(g)) return CURAND_STATUS_TYPE_ERROR;
     return begin_at(g, seed, g != NULL ? g->position : 0);
 }
 
@@ -86,11 +94,25 @@ curandStatus_t curandSetGeneratorOffset(curandGenerator_t g, unsigned long long 
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t g, curandOrdering_t order)
 {
     if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
+    if (simt_random_is_quasi(g))
+        return order == CURAND_ORDERING_QUASI_DEFAULT ? CURAND_STATUS_SUCCESS : CURAND_STATUS_OUT_OF_RANGE;
     if (order != CURAND_ORDERING_PSEUDO_BEST && order != CURAND_ORDERING_PSEUDO_DEFAULT &&
         order != CURAND_ORDERING_PSEUDO_LEGACY)
         return CURAND_STATUS_OUT_OF_RANGE;
     g->order = order;
     return begin_at(g, g->seed, g->position);
+}
+
+curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t g, unsigned int dimensions)
+{
+    if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
+    if (!simt_random_is_quasi(g)) return CURAND_STATUS_TYPE_ERROR;
+    if (dimensions == 0 || dimensions > SOBOL_DIMENSIONS ||
+        !simt_sobol_has("curandSetQuasiRandomGeneratorDimensions", __builtin_return_address(0),
+                        simt_random_is_scrambled(g), dimensions))
+        return CURAND_STATUS_OUT_OF_RANGE;
+    g->dimensions = dimensions;
+    return CURAND_STATUS_SUCCESS;
 }
 
 curandStatus_t curandGenerateSeeds(curandGenerator_t g)
@@ -106,10 +128,13 @@ static curandStatus_t generate(curandGenerator_t g, enum simt_random_kind kind, 
 {
     if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
     if (count == 0) return CURAND_STATUS_SUCCESS;
+    const int quasi = simt_random_is_quasi(g);
+    if (quasi && count % g->dimensions != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
     if (g->on_host && kind >= NORMAL && count % 2 == 1 && simt_random_turns(g) != 0)
         return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
     if (curandGenerateSeeds(g) != CURAND_STATUS_SUCCESS) return CURAND_STATUS_ALLOCATION_FAILED;
-    const size_t whole = count + (kind >= NORMAL ? count % 2 : 0); /* normal ones are made two at a time */
+    const size_t whole =
+        count + (kind >= NORMAL && !quasi ? count % 2 : 0); /* normal ones are made two at a time */
     void *numbers = malloc(bytes * whole);
     if (numbers == NULL) return CURAND_STATUS_ALLOCATION_FAILED;
     simt_random_fill(g, kind, numbers, whole, mean, deviation);
@@ -124,7 +149,14 @@ static curandStatus_t generate(curandGenerator_t g, enum simt_random_kind kind, 
 
 curandStatus_t curandGenerate(curandGenerator_t g, unsigned int *out, size_t count)
 {
+    if (g != NULL && simt_random_is_long(g)) return CURAND_STATUS_TYPE_ERROR;
     return generate(g, WORDS, sizeof *out, out, count, 0, 1);
+}
+
+curandStatus_t curandGenerateLongLong(curandGenerator_t g, unsigned long long *out, size_t count)
+{
+    if (g != NULL && !simt_random_is_long(g)) return CURAND_STATUS_TYPE_ERROR;
+    return generate(g, LONG_WORDS, sizeof *out, out, count, 0, 1);
 }
 
 curandStatus_t curandGenerateUniform(curandGenerator_t g, float *out, size_t count)

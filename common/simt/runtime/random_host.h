@@ -21,13 +21,15 @@ struct curandGenerator_st {
     int on_host;
     cudaStream_t stream;
     uint64_t seed, position; /**< of the next number or word, among all that the generator gives */
-    union simt_random_state
-        *states; /**< of those that take turns, as they stand before `position`; NULL until needed */
+    unsigned dimensions;     /**< of a quasi-random sequence */
+    /** Of those that take turns, as they stand before `position`; NULL until needed. */
+    union simt_random_state *states;
 };
 
-/** @brief What an array is filled with. Those from NORMAL on are made two at a time. */
+/** @brief What an array is filled with. Pseudo-random ones from NORMAL on are made two at a time. */
 enum simt_random_kind {
     WORDS,
+    LONG_WORDS, /**< of 64 bits */
     UNIFORM,
     UNIFORM_DOUBLE,
     NORMAL,
@@ -42,5 +44,29 @@ size_t simt_random_turns(const struct curandGenerator_st *g);
 int simt_random_make_states(curandGenerator_t g);
 void simt_random_fill(curandGenerator_t g, enum simt_random_kind kind, void *out, size_t count, double mean,
                       double deviation);
+
+/** @brief Whether it is a generator of Sobol sequences, scrambled ones among them, those of 64 bits among them. */
+static inline int simt_random_is_quasi(const struct curandGenerator_st *g)
+{
+    return g->type >= CURAND_RNG_QUASI_DEFAULT;
+}
+static inline int simt_random_is_scrambled(const struct curandGenerator_st *g)
+{
+    return g->type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL32 || g->type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64;
+}
+static inline int simt_random_is_long(const struct curandGenerator_st *g)
+{
+    return g->type == CURAND_RNG_QUASI_SOBOL64 || g->type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64;
+}
+
+/** @brief Dimensions of Sobol sequences that cuRAND has. */
+enum { SOBOL_DIMENSIONS = 20000 };
+/** @brief How many there are here; none of the scrambled ones without an installed cuRAND. */
+unsigned simt_sobol_dimensions(int scrambled);
+/** @brief 64 direction numbers; those of 32 bits are their upper halves. */
+const uint64_t *simt_sobol_vector(int scrambled, unsigned dimension);
+uint64_t simt_sobol_constant(unsigned dimension);
+/** @brief Or a finding says why not. */
+int simt_sobol_has(const char *function, void *caller, int scrambled, unsigned dimensions);
 
 #endif

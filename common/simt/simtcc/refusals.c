@@ -44,8 +44,8 @@ static const struct refusal names[] = {
     {"cublasLt", "products of cuBLASLt are not on the software device; use cublasGemmEx of cublas_v2.h"},
     {"cublas", "this call of cuBLAS is not on the software device; see cublas_v2.h there for those that are"},
     {"curand",
-     "this part of cuRAND is not on the software device, which has the generators XORWOW, MRG32k3a and "
-     "Philox4_32_10, and uniform and normal numbers"},
+     "this part of cuRAND is not on the software device, which has the generators XORWOW, MRG32k3a, "
+     "Philox4_32_10 and Sobol's, and uniform and normal numbers"},
     {"nccl", "this call of NCCL is not on the software device; see nccl.h there for those that are"},
     {"cudaGraphics", "graphics interoperability is not on the software device; leave the drawing out"},
     {"cudaExternal", "memory of other programs is not on the software device; leave it out"},

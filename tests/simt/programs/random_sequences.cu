@@ -1,5 +1,5 @@
 /**
- * cuRAND's MRG32k3a, in kernels and by the host interface. The expected numbers in random_sequences.h are cuRAND's own, made on a CPU by
+ * cuRAND's MRG32k3a and Sobol sequences, in kernels and by the host interface. The expected numbers in random_sequences.h are cuRAND's own, made on a CPU by
  * this very program:
  *
  *   nvcc -DWRITE -o write tests/simt/programs/random_sequences.cu -lcurand && ./write > tests/simt/programs/random_sequences.h
@@ -13,6 +13,7 @@
 #else
 #define IN_KERNEL __device__
 #endif
+#include <dlfcn.h>
 #include <string.h>
 
 #include <curand.h>
@@ -136,6 +137,117 @@ static void in_kernels(void)
     COMPARE(in_kernels_mrg, got, STARTS);
 }
 
+/* A dimension of a Sobol sequence, scrambled by a constant of ours where it is not zero, from a point on. */
+struct sobol_start {
+    unsigned dimension, constant;
+    unsigned long long offset;
+};
+static const sobol_start sobol_starts[] = {{0, 0, 0},          {1, 0, 1},           {2, 0, 1004},
+                                           {5, 0, 123456789},  {63, 0, 4294960000}, {319, 0, 77},
+                                           {7, 2863311530, 0}, {160, 305419896, 5}};
+enum { SOBOL_STARTS = sizeof(sobol_starts) / sizeof(sobol_starts[0]), SOBOL_ROWS = 320, FIRST_NORMAL = 7 };
+
+template <typename State> IN_KERNEL static void draw_points(State *state, results *out)
+{
+    for (int i = 0; i < 4; i++) out->exact[i] = curand(state);
+    out->exact[4] = bits_of(curand_uniform(state));
+    out->exact[5] = bits_of(curand_uniform_double(state));
+    out->exact[6] = curand(state);
+#ifndef WRITE
+    out->close[0] = curand_normal(state);
+    out->close[1] = curand_normal_double(state);
+    out->close[2] = curand_log_normal(state, 0.5f, 0.25f);
+    out->close[3] = curand_log_normal_double(state, 0.5, 0.25);
+#else
+    skipahead(4, state);
+#endif
+    skipahead(1000, state);
+    out->exact[7] = curand(state);
+}
+
+IN_KERNEL static void draw_sobol(const sobol_start *in, unsigned *v32, unsigned long long *v64, results *out)
+{
+    unsigned *row = v32 + 32 * in->dimension;
+    unsigned long long *long_row = v64 + 64 * in->dimension;
+    if (in->constant == 0) {
+        curandStateSobol32_t state;
+        curandStateSobol64_t long_state;
+        curand_init(row, (unsigned)in->offset, &state);
+        draw_points(&state, out);
+        curand_init(long_row, in->offset, &long_state);
+        draw_points(&long_state, out + SOBOL_STARTS);
+    } else {
+        curandStateScrambledSobol32_t state;
+        curandStateScrambledSobol64_t long_state;
+        curand_init(row, in->constant, (unsigned)in->offset, &state);
+        draw_points(&state, out);
+        curand_init(long_row, in->constant * 0x100000001ull, in->offset, &long_state);
+        draw_points(&long_state, out + SOBOL_STARTS);
+    }
+}
+
+#ifdef WRITE
+/* cuRAND's header has normal numbers of Sobol sequences on a GPU only: those of its host interface, which has no constants of ours. */
+static void write_normals(curandRngType_t type, const sobol_start *in, results *out)
+{
+    curandGenerator_t generator;
+    float floats[SOBOL_ROWS];
+    double doubles[SOBOL_ROWS];
+    const unsigned long long at = in->offset + FIRST_NORMAL;
+    if (in->constant != 0) return;
+    curandCreateGeneratorHost(&generator, type);
+    curandSetQuasiRandomGeneratorDimensions(generator, SOBOL_ROWS);
+    curandSetGeneratorOffset(generator, at);
+    curandGenerateNormal(generator, floats, SOBOL_ROWS, 0, 1);
+    out->close[0] = floats[in->dimension];
+    curandGenerateNormalDouble(generator, doubles, SOBOL_ROWS, 0, 1);
+    out->close[1] = doubles[in->dimension];
+    curandGenerateLogNormal(generator, floats, SOBOL_ROWS, 0.5f, 0.25f);
+    out->close[2] = floats[in->dimension];
+    curandGenerateLogNormalDouble(generator, doubles, SOBOL_ROWS, 0.5, 0.25);
+    out->close[3] = doubles[in->dimension];
+    curandDestroyGenerator(generator);
+}
+#else
+static __global__ void sobol_kernel(const sobol_start *in, unsigned *v32, unsigned long long *v64,
+                                    results *out)
+{
+    draw_sobol(&in[threadIdx.x], v32, v64, &out[threadIdx.x]);
+}
+#endif
+
+static void sobol_in_kernels(void)
+{
+    results got[2 * SOBOL_STARTS]; /* of 32 bits, of 64 bits */
+    curandDirectionVectors32_t *v32;
+    curandDirectionVectors64_t *v64;
+    memset(got, 0, sizeof got);
+    expect_equal("vectors", 32, curandGetDirectionVectors32(&v32, CURAND_DIRECTION_VECTORS_32_JOEKUO6), 0);
+    expect_equal("vectors", 64, curandGetDirectionVectors64(&v64, CURAND_DIRECTION_VECTORS_64_JOEKUO6), 0);
+#ifdef WRITE
+    for (int i = 0; i < SOBOL_STARTS; i++) {
+        draw_sobol(&sobol_starts[i], v32[0], v64[0], &got[i]);
+        write_normals(CURAND_RNG_QUASI_SOBOL32, &sobol_starts[i], &got[i]);
+        write_normals(CURAND_RNG_QUASI_SOBOL64, &sobol_starts[i], &got[SOBOL_STARTS + i]);
+    }
+#else
+    sobol_start *in = upload(sobol_starts, SOBOL_STARTS);
+    unsigned *rows = upload(v32[0], 32 * SOBOL_ROWS);
+    unsigned long long *long_rows = upload(v64[0], 64 * SOBOL_ROWS);
+    results *out = upload(got, 2 * SOBOL_STARTS);
+    sobol_kernel<<<1, SOBOL_STARTS>>>(in, rows, long_rows, out);
+    finish_launch("sobol_kernel");
+    download(got, out, 2 * SOBOL_STARTS);
+    for (int i = 0; i < 2 * SOBOL_STARTS; i++)
+        if (sobol_starts[i % SOBOL_STARTS].constant != 0) memset(got[i].close, 0, sizeof got[i].close);
+    release(in);
+    release(rows);
+    release(long_rows);
+    release(out);
+#endif
+    COMPARE(in_kernels_sobol, got, 2 * SOBOL_STARTS);
+}
+
 /* ---- the host interface -------------------------------------------------------------------------------- */
 
 static void ask(const char *what, curandStatus_t status)
@@ -240,7 +352,7 @@ static void draw_pseudo(curandGenerator_t generator, results *out)
     out->exact[6] = words.hash<unsigned>(1000);
 }
 
-static void by_host(void)
+static void pseudo_by_host(void)
 {
     results got[2];
     memset(got, 0, sizeof got);
@@ -253,13 +365,77 @@ static void by_host(void)
     COMPARE(by_host_mrg, got, 2);
 }
 
+/* Of 320 dimensions, which are all that the device makes by itself. */
+static void draw_quasi(curandRngType_t type, results *out)
+{
+    enum { COUNT = 600 * SOBOL_ROWS };
+    filled<unsigned> words;
+    filled<unsigned long long> long_words;
+    filled<float> floats;
+    filled<double> doubles;
+    curandGenerator_t generator = make(type, CURAND_ORDERING_QUASI_DEFAULT);
+    const int is_long = type == CURAND_RNG_QUASI_SOBOL64 || type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64;
+    out->exact[0] = curandSetPseudoRandomGeneratorSeed(generator, 1);
+    ask("dimensions", curandSetQuasiRandomGeneratorDimensions(generator, SOBOL_ROWS));
+    out->exact[1] = curandGenerate(generator, words.numbers, COUNT);
+    out->exact[2] = curandGenerateLongLong(generator, long_words.numbers, COUNT);
+    out->exact[3] = is_long ? long_words.hash<unsigned long long>(COUNT) : words.hash<unsigned>(COUNT);
+    ask("uniform", curandGenerateUniform(generator, floats.numbers, COUNT));
+    out->exact[4] = floats.hash<unsigned>(COUNT);
+    ask("uniform double", curandGenerateUniformDouble(generator, doubles.numbers, COUNT));
+    out->exact[5] = doubles.hash<unsigned long long>(COUNT);
+    out->exact[6] = curandGenerateUniform(generator, floats.numbers, SOBOL_ROWS + 1); /* not a whole point */
+    ask("offset", curandSetGeneratorOffset(generator, 123456789));
+    ask("dimensions", curandSetQuasiRandomGeneratorDimensions(generator, 3));
+    ask("normal", curandGenerateNormal(generator, floats.numbers, 9999, 1, 2));
+    out->close[0] = floats.weighed(9999);
+    out->close[2] = floats.host[4567];
+    ask("normal double", curandGenerateNormalDouble(generator, doubles.numbers, 9999, 1, 2));
+    out->close[1] = doubles.weighed(9999);
+    out->close[3] = doubles.host[4567];
+    ask("log-normal", curandGenerateLogNormal(generator, floats.numbers, 999, 0.5f, 0.25f));
+    out->close[4] = floats.weighed(999);
+    ask("log-normal double", curandGenerateLogNormalDouble(generator, doubles.numbers, 999, 0.5, 0.25));
+    out->close[5] = doubles.weighed(999);
+    ask("uniform at last", curandGenerateUniform(generator, floats.numbers, 3));
+    out->exact[7] = floats.hash<unsigned>(3);
+    ask("offset",
+        curandSetGeneratorOffset(generator, 0)); /* the point of zeros, as far out as normal numbers go */
+    ask("normal", curandGenerateNormal(generator, floats.numbers, 3, 0, 1));
+    out->close[6] = floats.read(3)[1];
+    ask("offset", curandSetGeneratorOffset(generator, 0));
+    ask("normal double", curandGenerateNormalDouble(generator, doubles.numbers, 3, 0, 1));
+    out->close[7] = doubles.read(3)[1];
+    ask("destroy", curandDestroyGenerator(generator));
+}
+
+static void quasi_by_host(void)
+{
+    results got[2];
+    memset(got, 0, sizeof got);
+    draw_quasi(CURAND_RNG_QUASI_DEFAULT, &got[0]);
+    draw_quasi(CURAND_RNG_QUASI_SOBOL64, &got[1]);
+    COMPARE(by_host_sobol, got, 2);
+#ifndef WRITE /* what scrambles comes from NVIDIA's library */
+    if (dlopen("libcurand.so.10", RTLD_LAZY) == NULL &&
+        dlopen("/usr/local/cuda/lib64/libcurand.so.10", RTLD_LAZY) == NULL)
+        return;
+#endif
+    memset(got, 0, sizeof got);
+    draw_quasi(CURAND_RNG_QUASI_SCRAMBLED_SOBOL32, &got[0]);
+    draw_quasi(CURAND_RNG_QUASI_SCRAMBLED_SOBOL64, &got[1]);
+    COMPARE(by_host_scrambled, got, 2);
+}
+
 int main(void)
 {
 #ifdef WRITE
     printf("/** What random_sequences.cu expects: written by it. */\n");
 #endif
     in_kernels();
-    by_host();
+    sobol_in_kernels();
+    pseudo_by_host();
+    quasi_by_host();
 #ifdef WRITE
     return g_failures;
 #else

@@ -26,6 +26,8 @@ enum { SIMT_MRG_STEPS = 0, SIMT_MRG_SUBSEQUENCES = 76, SIMT_MRG_SEQUENCES = 127 
 void simt_mrg_seed(struct simt_mrg *s, uint64_t seed);
 /** @brief @p n times 2^@p power steps at once. */
 void simt_mrg_skip(struct simt_mrg *s, uint64_t n, int power);
+/** @brief Where the normal distribution has the share @p p below it: above 0, and not more than about 1/2. */
+double simt_normal_quantile(double p);
 
 #ifdef __cplusplus
 }
@@ -64,5 +66,28 @@ static inline uint32_t simt_mrg_word(uint32_t x)
     return stretched < 4294967296.0 ? (uint32_t)stretched : 0xffffffffu;
 }
 static inline double simt_mrg_unit(uint32_t x) { return x * (1.0 / SIMT_MRG_M1); }
+
+
+/** @brief The place of the point @p i of a Sobol sequence, of which one bit differs from the next one's: a Gray code. */
+static inline uint64_t simt_sobol_code(uint64_t i) { return i ^ i >> 1; }
+/** @brief The bit that changes after it. */
+static inline int simt_sobol_change(uint64_t i) { return ~i != 0 ? __builtin_ctzll(~i) : 63; }
+/* Words of a quasi-random sequence become normal numbers one by one, by the inverse of the distribution. What is above the middle is
+ * taken from above, where the numbers are finer. */
+static inline double simt_normal_of_word(uint32_t x)
+{
+    const uint32_t from_below = x > 0x80000000u ? ~x : x;
+    const float part = (float)from_below * 2.3283064e-10f, p = part + 2.3283064e-10f / 2;
+    const double normal = simt_normal_quantile((double)p);
+    return x > 0x80000000u ? -normal : normal;
+}
+/** @brief Of @p bits bits of a longer word, 32 or 53. */
+static inline double simt_fine_normal_of_word(uint64_t x, int bits)
+{
+    const uint64_t from_below = x > (uint64_t)1 << 63 ? ~x : x;
+    const double unit = bits == 53 ? 1.1102230246251565e-16 : 2.3283064365386963e-10;
+    const double normal = simt_normal_quantile((double)(from_below >> (64 - bits)) * unit + unit / 2);
+    return x > (uint64_t)1 << 63 ? -normal : normal;
+}
 
 #endif
