@@ -75,14 +75,17 @@ static char *find_nvcc(void)
     return found ? found : find_program("/usr/local/cuda/bin/nvcc");
 }
 
-/* On PATH, or in the folder of nvcc. */
-static char *find_beside(const char *nvcc, const char *program)
+/* In the folder of nvcc, where it is of the same release, or else on PATH. */
+static char *find_disassembler(const char *nvcc)
 {
-    char *found = find_program(program);
-    if (found) return found;
-    char *beside = format_string("%.*s/%s", (int)(strrchr(nvcc, '/') - nvcc), nvcc, program);
-    found = find_program(beside);
-    free(beside);
+    static const char *const names[] = {"cuobjdump", "nvdisasm"};
+    char *found = NULL;
+    for (size_t i = 0; i < 2 && !found; i++) {
+        char *beside = format_string("%.*s/%s", (int)(strrchr(nvcc, '/') - nvcc), nvcc, names[i]);
+        found = find_program(beside);
+        free(beside);
+    }
+    for (size_t i = 0; i < 2 && !found; i++) found = find_program(names[i]);
     return found;
 }
 
@@ -112,8 +115,7 @@ static int find_tools(const struct lesson_folder *lesson, struct tools *tools)
             "sass needs nvcc of the CUDA Toolkit, which is neither on the PATH nor in /usr/local/cuda/bin; "
             "a GPU it does not need. On the software device: %s profile %s",
             program_name(), lesson->number);
-    tools->disassembler = find_beside(tools->nvcc, "cuobjdump");
-    if (!tools->disassembler) tools->disassembler = find_beside(tools->nvcc, "nvdisasm");
+    tools->disassembler = find_disassembler(tools->nvcc);
     if (tools->disassembler) return EXIT_PASS;
     return complain("neither cuobjdump nor nvdisasm is on the PATH or beside %s. They are parts of the CUDA "
                     "Toolkit: packages cuda-cuobjdump and cuda-nvdisasm.",

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,9 +23,16 @@ FAILED, PASSED, SKIPPED = "failed", "passed", "skipped"
 NOT_JUDGED = 99  # exit status of a child in which pytest itself could not run
 
 
+def finds_gpu():
+    """Whether PyTorch finds a GPU. Asked in a process of its own: in a child of one that has asked, CUDA does not work."""
+    asked = subprocess.run([sys.executable, "-c", "import sys, torch; sys.exit(not torch.cuda.is_available())"], stderr=subprocess.DEVNULL)
+    return asked.returncode == 0
+
+
 def prepare(build, modules):
     """The package's folder is on the path, and what the tests use is loaded: of `modules` those that are installed."""
-    os.environ["TRITON_INTERPRET"] = "1"
+    if "triton" in modules and not finds_gpu():
+        os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported
     os.environ.pop("WARPWISE_INTERFACE", None)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(pathlib.Path(build).resolve() / "python"))

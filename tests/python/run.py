@@ -44,7 +44,7 @@ def main():
     if missing(USED):
         print(f"python: tests that need {', '.join(missing(USED))} are left out")
     subprocess.run(["cmake", "--build", str(build), "--target", *targets(quick)], check=True, stdout=subprocess.DEVNULL)
-    environment = dict(os.environ, PYTHONPATH=str(build / "python"), PYTHONDONTWRITEBYTECODE="1", TRITON_INTERPRET="1")
+    environment = dict(os.environ, PYTHONPATH=str(build / "python"), PYTHONDONTWRITEBYTECODE="1")
     if student:
         lesson = HERE.parent.parent / "lessons" / "18_python_interface"
         environment["WARPWISE_INTERFACE"] = str(lesson / "python_interface.py")
