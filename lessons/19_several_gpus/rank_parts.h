@@ -8,6 +8,7 @@
 
 #include "several_gpus.h"
 
+#include <cuda_runtime.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -23,6 +24,44 @@ static inline enum kernel_status cuda_status(cudaError_t result)
     if (result == cudaSuccess) return KERNEL_OK;
     (void)cudaGetLastError();
     return KERNEL_CUDA_ERROR;
+}
+
+/* ---- four elements of a lane, and the queries of a warp of the ring ------------------------------------------------- */
+
+enum { QUERIES = 8 /* of a warp of the ring */ };
+#define ALL_LANES 0xffffffffu
+
+/** @brief @p a times a factor. */
+__device__ inline float4 scaled(float4 a, float factor)
+{
+    return make_float4(a.x * factor, a.y * factor, a.z * factor, a.w * factor);
+}
+
+/** @brief @p a, plus @p b times a factor. */
+__device__ inline float4 plus_scaled(float4 a, float4 b, float factor)
+{
+    return make_float4(a.x + b.x * factor, a.y + b.y * factor, a.z + b.z * factor, a.w + b.w * factor);
+}
+
+/**
+ * @brief Adds up each of QUERIES values over the warp; a lane is left with the sum of query lane % QUERIES. Two lanes that are to
+ *        add up the same values do half of them each: 9 shuffles, not 40. All lanes must call it.
+ */
+__device__ inline float sum_of_query(float value[QUERIES])
+{
+    static_assert(QUERIES == 8, "halved three times");
+#pragma unroll
+    for (int half = QUERIES / 2; half > 0; half /= 2) {
+        const bool upper = (threadIdx.x & half) != 0;
+#pragma unroll
+        for (int i = 0; i < half; i++) {
+            const float kept = upper ? value[i + half] : value[i], given = upper ? value[i] : value[i + half];
+            value[i] = kept + __shfl_xor_sync(ALL_LANES, given, half);
+        }
+    }
+    for (int distance = QUERIES; distance < 32; distance *= 2)
+        value[0] += __shfl_xor_sync(ALL_LANES, value[0], distance);
+    return value[0];
 }
 
 /* ---- a layer --------------------------------------------------------------------------------------------------- */
@@ -60,6 +99,48 @@ static inline struct layer_buffers place_buffers(const struct layer_sizes *s, in
     b.gated = take_floats(memory, &b.bytes, rows * (size_t)(s->inner / ranks));
     b.partial = take_floats(memory, &b.bytes, rows * (size_t)s->width);
     return b;
+}
+
+/** @brief What a lane knows of the keys that its warp has seen: m and l are the same in every lane. */
+struct seen {
+    float m;  /**< the largest score; -infinity before the first key */
+    float l;  /**< sum of exp(score - m) */
+    float4 o; /**< four columns of the sum of exp(score - m) * value */
+};
+
+/** @brief What both have seen. */
+__device__ inline struct seen joined(struct seen x, struct seen y)
+{
+    const float m = fmaxf(x.m, y.m), a = expf(x.m - m), b = expf(y.m - m);
+    return {m, x.l * a + y.l * b, plus_scaled(scaled(x.o, a), y.o, b)};
+}
+
+/**
+ * @brief Into how many spans the keys of a head are cut, each read by a block of its own: a few heads would not keep a GPU busy.
+ *        More where there are more keys, as long as pieces of head_dim + 4 floats find room where gated and partial will lie.
+ */
+static inline int spans_of(const struct layer_sizes *s, int ranks)
+{
+    enum { SPAN_KEYS = 512, MOST_SPANS = 16 };
+    const int most = (s->inner / ranks + s->width) / (s->heads / ranks * (s->head_dim + 4));
+    int spans = (s->position + 1) / SPAN_KEYS;
+    if (spans > most) spans = most;
+    return spans < 1 ? 1 : spans > MOST_SPANS ? MOST_SPANS : spans;
+}
+
+/** @brief Block row, warp head: [rows, heads, spans, head_dim + 4] pieces, each an o with its m and l behind, become [rows, heads, head_dim]. */
+template <int WARP>
+__global__ void join_kernel(float *attended, const float *pieces, int heads, int spans, int dim)
+{
+    const int head = (int)(blockIdx.x * blockDim.x + threadIdx.x) / WARP, at = 4 * (int)(threadIdx.x % WARP);
+    if (head >= heads || at >= dim) return;
+    const size_t line = (size_t)blockIdx.y * heads + head;
+    struct seen all = {-INFINITY, 0.0f, make_float4(0.0f, 0.0f, 0.0f, 0.0f)};
+    for (int i = 0; i < spans; i++) {
+        const float *piece = pieces + (line * spans + i) * (dim + 4);
+        all = joined(all, {piece[dim], piece[dim + 1], *(const float4 *)(piece + at)});
+    }
+    *(float4 *)(attended + line * dim + at) = scaled(all.o, 1.0f / all.l);
 }
 
 /** @brief What becomes of a product's sums. */

@@ -18,13 +18,17 @@ enum {
     WARP = 32,
     WARPS = 4, // of a block
     THREADS = WARPS * WARP,
-    LANE_DIMS = 4 // elements of a head that a lane has
+    LANE_DIMS = 4,  // elements of a head that a lane has
+    LINES = 2,      // of weights that a warp reads at the same time
+    ROWS = 8,       // of x for which it reads them, at most
+    KEY_WARPS = 16, // that share out the keys of a head in a decode step
+    KEYS = 4        // that such a warp reads at the same time
 };
 
-/** What a warp knows of the keys it has seen: m and l in every lane, four columns of o in each. */
-struct seen {
-    float m, l; // largest score, sum of exp(score - m)
-    float4 o;   // sum of exp(score - m) * value
+/** The queries of a warp of the ring: four columns of each in each lane; m and l are of query lane % QUERIES. */
+struct queries {
+    float4 q[QUERIES], o[QUERIES];
+    float m, l;
 };
 
 /** What a rank's queries attend to in one step of the ring. */
@@ -40,13 +44,15 @@ struct ring_step {
 static enum kernel_status launch_attention(const struct gpu_rank *rank, int ranks,
                                            const struct layer_sizes *sizes, const struct layer_shard *shard);
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream);
-template <int KIND> __global__ void product_kernel(struct product p);
-__device__ inline float dot(const float *a, const float *b, int count);
+template <int KIND, int COUNT> __global__ void product_kernel(struct product p);
+template <int COUNT>
+__device__ inline void dots(float *sum, const float *a, const float *b, const float *x, int inputs, int rows);
+template <int KIND>
+__device__ inline void store(const struct product &p, int row, int output, float sum, float up);
 __device__ inline void write_qkv(const struct product &p, int row, int output, float sum);
-__global__ void decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache,
-                              float *attended);
-__device__ inline void see_key(struct seen *seen, float4 q, const float *key, const float *value, int dim,
-                               float scale);
+__global__ void decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to);
+__device__ inline void see_keys(struct seen *seen, float4 q, const float *keys, const float *values,
+                                int count, int dim, float scale);
 static enum kernel_status add_up(const struct gpu_ranks *ranks, const struct layer_sizes *sizes,
                                  const struct layer_shards *shards);
 static enum kernel_status all_reduce(const struct gpu_ranks *ranks, const struct layer_sizes *sizes,
@@ -61,6 +67,7 @@ static enum kernel_status pass_on(const struct gpu_ranks *ranks, const struct ri
 static enum kernel_status attend(const struct gpu_rank *rank, int ranks, const struct ring_sizes *sizes,
                                  const struct ring_part *part, int step);
 __global__ void ring_kernel(struct ring_step s);
+__device__ inline void see_key(struct queries *all, float4 key, float4 value, float scale, int from);
 __device__ inline void merge(float4 *out, float *lse, float4 other, float other_lse);
 
 /* ---- a layer ---------------------------------------------------------------------------------------------------- */
@@ -99,30 +106,46 @@ static enum kernel_status launch_attention(const struct gpu_rank *rank, int rank
     // [/student]
 }
 
-/** A warp for every output of every row. */
+/** A warp for two lines of weights, and for as many rows as it reads them for: from memory they come once. */
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)divide_up(p.outputs, WARPS), (unsigned)p.sizes.rows);
-    product_kernel<KIND><<<grid, THREADS, 0, stream>>>(p);
+    const int lines = KIND == TO_GATED ? LINES * p.outputs : p.outputs;
+    const dim3 grid((unsigned)divide_up(lines, LINES * WARPS), (unsigned)divide_up(p.sizes.rows, ROWS));
+    if (p.sizes.rows == 1)
+        product_kernel<KIND, 1><<<grid, THREADS, 0, stream>>>(p);
+    else
+        product_kernel<KIND, ROWS><<<grid, THREADS, 0, stream>>>(p);
     return launch_status();
 }
 
-/** Warp (output, row): the sum over all inputs, and what becomes of it. */
-template <int KIND> __global__ void __launch_bounds__(THREADS) product_kernel(struct product p)
+/** Warp (two lines, COUNT rows): gate and up of an output, or two outputs; the sums, and what becomes of them. */
+template <int KIND, int COUNT> __global__ void __launch_bounds__(THREADS) product_kernel(struct product p)
 {
     // [student: product_kernel]
-    /* TODO: which output and row are this warp's; the sum by dot(), of TO_GATED two; lane 0 writes, of TO_QKV by write_qkv(). */
+    /* TODO: which two lines of weights and which rows are this warp's: of TO_GATED gate and up of an output, else two outputs. Their
+     * sums by dots(); lane 0 hands them to store(). */
     (void)p;
     // [/student]
 }
 
-/** A warp: the sum of a[i] * b[i], in every lane. Both begin at a multiple of 16 bytes. */
-__device__ inline float dot(const float *a, const float *b, int count) // [count], a multiple of 4
+/** A warp: sum[2 i] and sum[2 i + 1] become the sums of row i of x with lines a and b, in every lane. All begin at a multiple of 16 bytes. */
+template <int COUNT> // of rows of x, of which there are no more than `rows`
+__device__ inline void dots(float *sum, const float *a, const float *b, const float *x, int inputs, int rows)
 {
-    // [student: product_dot]
-    /* TODO: four elements per load, 128 per step of the warp; then the lanes' sums by warp_sum<1>(). */
-    (void)a, (void)b, (void)count;
-    return 0.0f;
+    // [student: product_dots]
+    /* TODO: four elements of both lines per load, 128 per step of the warp, and those of each row of x; the lanes' sums by warp_sum(). */
+    for (int i = 0; i < LINES * COUNT; i++) sum[i] = 0.0f;
+    (void)a, (void)b, (void)x, (void)inputs, (void)rows;
+    // [/student]
+}
+
+/** A sum of one row, or those of gate and up, to where its kind of product puts it. */
+template <int KIND>
+__device__ inline void store(const struct product &p, int row, int output, float sum, float up)
+{
+    // [student: product_store]
+    /* TODO: of TO_QKV write_qkv() does it; of TO_GATED silu of sum, times up; else the sum itself. */
+    (void)p, (void)row, (void)output, (void)sum, (void)up;
     // [/student]
 }
 
@@ -135,23 +158,26 @@ __device__ inline void write_qkv(const struct product &p, int row, int output, f
     // [/student]
 }
 
-/** Warp (head, row): attention of one query to positions 0 .. position of its row. */
-__global__ void __launch_bounds__(THREADS)
-    decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *attended)
+/** Block (head, row, span): attention of one query to positions 0 .. position of its row, or to a span of them. Warps share them out. */
+__global__ void __launch_bounds__(KEY_WARPS *WARP)
+    decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to)
 {
+    __shared__ struct seen of[KEY_WARPS][WARP];
     // [student: decode_kernel]
-    /* TODO: which head and row are this warp's; see_key() for every position up to the last; divide by l. */
-    (void)s, (void)heads, (void)q, (void)cache, (void)attended;
+    /* TODO: which head, row and span are this block's; see_keys() for those keys that are the warp's; what all warps have seen, by
+     * joined(); divide by l, unless there are several spans: then join_kernel() does. */
+    (void)s, (void)heads, (void)q, (void)cache, (void)to, (void)of;
     // [/student]
 }
 
-/** A warp: one more key, by the online softmax of lesson 03. Lanes past head_dim add zeros. */
-__device__ inline void see_key(struct seen *seen, float4 q, const float *key, const float *value, int dim,
-                               float scale)
+/** A warp: up to KEYS more keys, by the online softmax of lesson 03. Their loads, and their shuffles, wait together. */
+__device__ inline void see_keys(struct seen *seen, float4 q, const float *keys, const float *values,
+                                int count, int dim, float scale)
 {
-    // [student: see_key]
-    /* TODO: the score by warp_sum<1>(); the new maximum; what was there is rescaled, the value is added with its weight. */
-    (void)seen, (void)q, (void)key, (void)value, (void)dim, (void)scale;
+    // [student: see_keys]
+    /* TODO: load all keys and values; the scores by warp_sum<KEYS>(); the new maximum; what was there is rescaled, each value is added
+     * with its weight. */
+    (void)seen, (void)q, (void)keys, (void)values, (void)count, (void)dim, (void)scale;
     // [/student]
 }
 
@@ -258,13 +284,23 @@ static enum kernel_status attend(const struct gpu_rank *rank, int ranks, const s
     // [/student]
 }
 
-/** Warp (head, query): attention to the keys of one part, merged with what out and lse hold of others. */
+/** Warp (head, QUERIES queries): attention to the keys of one part, merged with what out and lse hold of others. */
 __global__ void __launch_bounds__(THREADS) ring_kernel(struct ring_step s)
 {
     // [student: ring_kernel]
-    /* TODO: which query is this warp's, and how many of these keys does it see; see_key() for each; out and lse of these keys;
+    /* TODO: which head and queries are this warp's, and how many of these keys they see; see_key() for each; out and lse of these keys;
      * unless they are the first, merge() with what is there. */
     (void)s;
+    // [/student]
+}
+
+/** A warp: one more key for its queries number `from` and following. */
+__device__ inline void see_key(struct queries *all, float4 key, float4 value, float scale, int from)
+{
+    // [student: see_key]
+    /* TODO: the scores of all queries, of which sum_of_query() leaves each lane one; a new maximum rescales; the value is added to each o
+     * with its query's weight. */
+    (void)all, (void)key, (void)value, (void)scale, (void)from;
     // [/student]
 }
 

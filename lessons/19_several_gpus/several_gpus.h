@@ -114,7 +114,7 @@ size_t tensor_parallel_workspace_bytes(const struct layer_sizes *sizes, int rank
  * @param[in] shards theirs
  * @return what tensor_parallel_check() says; ::KERNEL_CUDA_ERROR if a launch or a call of NCCL fails, as it does when another rank
  *         has died. A step that is refused leaves no trace; after an error x is of no use
- * @launch 7 kernels and 2 all-reduces per rank
+ * @launch 7 kernels and 2 all-reduces per rank; one more kernel where a long context is cut into spans
  * @cost 2 operations per weight and row, shared out; each rank sends 2 * 2 (ranks - 1) / ranks * rows * width floats, no more
  * @see oracle: ref_layer_step() in reference/qwen3.h; Shoeybi and others 2019, Megatron-LM, section 3
  */

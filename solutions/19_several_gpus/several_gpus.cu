@@ -22,13 +22,17 @@ enum {
     WARP = 32,
     WARPS = 4, // of a block
     THREADS = WARPS * WARP,
-    LANE_DIMS = 4 // elements of a head that a lane has
+    LANE_DIMS = 4,  // elements of a head that a lane has
+    LINES = 2,      // of weights that a warp reads at the same time
+    ROWS = 8,       // of x for which it reads them, at most
+    KEY_WARPS = 16, // that share out the keys of a head in a decode step
+    KEYS = 4        // that such a warp reads at the same time
 };
 
-/** What a warp knows of the keys it has seen: m and l in every lane, four columns of o in each. */
-struct seen {
-    float m, l; // largest score, sum of exp(score - m)
-    float4 o;   // sum of exp(score - m) * value
+/** The queries of a warp of the ring: four columns of each in each lane; m and l are of query lane % QUERIES. */
+struct queries {
+    float4 q[QUERIES], o[QUERIES];
+    float m, l;
 };
 
 /** What a rank's queries attend to in one step of the ring. */
@@ -44,13 +48,15 @@ struct ring_step {
 static enum kernel_status launch_attention(const struct gpu_rank *rank, int ranks,
                                            const struct layer_sizes *sizes, const struct layer_shard *shard);
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream);
-template <int KIND> __global__ void product_kernel(struct product p);
-__device__ inline float dot(const float *a, const float *b, int count);
+template <int KIND, int COUNT> __global__ void product_kernel(struct product p);
+template <int COUNT>
+__device__ inline void dots(float *sum, const float *a, const float *b, const float *x, int inputs, int rows);
+template <int KIND>
+__device__ inline void store(const struct product &p, int row, int output, float sum, float up);
 __device__ inline void write_qkv(const struct product &p, int row, int output, float sum);
-__global__ void decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache,
-                              float *attended);
-__device__ inline void see_key(struct seen *seen, float4 q, const float *key, const float *value, int dim,
-                               float scale);
+__global__ void decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to);
+__device__ inline void see_keys(struct seen *seen, float4 q, const float *keys, const float *values,
+                                int count, int dim, float scale);
 static enum kernel_status add_up(const struct gpu_ranks *ranks, const struct layer_sizes *sizes,
                                  const struct layer_shards *shards);
 static enum kernel_status all_reduce(const struct gpu_ranks *ranks, const struct layer_sizes *sizes,
@@ -65,6 +71,7 @@ static enum kernel_status pass_on(const struct gpu_ranks *ranks, const struct ri
 static enum kernel_status attend(const struct gpu_rank *rank, int ranks, const struct ring_sizes *sizes,
                                  const struct ring_part *part, int step);
 __global__ void ring_kernel(struct ring_step s);
+__device__ inline void see_key(struct queries *all, float4 key, float4 value, float scale, int from);
 __device__ inline void merge(float4 *out, float *lse, float4 other, float other_lse);
 
 /* ---- a layer ---------------------------------------------------------------------------------------------------- */
@@ -107,50 +114,84 @@ static enum kernel_status launch_attention(const struct gpu_rank *rank, int rank
     enum kernel_status status = cuda_status(cudaSetDevice(rank->device));
     if (status == KERNEL_OK) status = launch_product<TO_QKV>(qkv, rank->stream);
     if (status != KERNEL_OK) return status;
-    const dim3 grid((unsigned)divide_up(heads, WARPS), (unsigned)sizes->rows);
-    decode_kernel<<<grid, THREADS, 0, rank->stream>>>(*sizes, heads, b.q, shard->cache, b.attended);
+    const int spans = spans_of(sizes, ranks);
+    const dim3 grid((unsigned)heads, (unsigned)sizes->rows, (unsigned)spans);
+    decode_kernel<<<grid, KEY_WARPS * WARP, 0, rank->stream>>>(*sizes, heads, b.q, shard->cache,
+                                                               spans > 1 ? b.gated : b.attended);
+    status = launch_status();
+    if (status != KERNEL_OK) return status;
+    const dim3 of_heads((unsigned)divide_up(heads, WARPS), (unsigned)sizes->rows);
+    if (spans > 1)
+        join_kernel<WARP>
+            <<<of_heads, THREADS, 0, rank->stream>>>(b.attended, b.gated, heads, spans, sizes->head_dim);
     status = launch_status();
     return status == KERNEL_OK ? launch_product<TO_PARTIAL>(o, rank->stream) : status;
     // [/student]
 }
 
-/** A warp for every output of every row. */
+/** A warp for two lines of weights, and for as many rows as it reads them for: from memory they come once. */
 template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)divide_up(p.outputs, WARPS), (unsigned)p.sizes.rows);
-    product_kernel<KIND><<<grid, THREADS, 0, stream>>>(p);
+    const int lines = KIND == TO_GATED ? LINES * p.outputs : p.outputs;
+    const dim3 grid((unsigned)divide_up(lines, LINES * WARPS), (unsigned)divide_up(p.sizes.rows, ROWS));
+    if (p.sizes.rows == 1)
+        product_kernel<KIND, 1><<<grid, THREADS, 0, stream>>>(p);
+    else
+        product_kernel<KIND, ROWS><<<grid, THREADS, 0, stream>>>(p);
     return launch_status();
 }
 
-/** Warp (output, row): the sum over all inputs, and what becomes of it. */
-template <int KIND> __global__ void __launch_bounds__(THREADS) product_kernel(struct product p)
+/** Warp (two lines, COUNT rows): gate and up of an output, or two outputs; the sums, and what becomes of them. */
+template <int KIND, int COUNT> __global__ void __launch_bounds__(THREADS) product_kernel(struct product p)
 {
     // [student: product_kernel]
-    const int output = (int)(blockIdx.x * WARPS + threadIdx.x / WARP), row = (int)blockIdx.y;
-    if (output >= p.outputs) return; // the whole warp
-    const float *x = p.x + (size_t)row * p.inputs, *w = p.weights + (size_t)output * p.inputs;
-    const float sum = dot(w, x, p.inputs);
-    float up = 0.0f;
-    if (KIND == TO_GATED) up = dot(w + (size_t)p.outputs * p.inputs, x, p.inputs);
+    const int warp = (int)(blockIdx.x * WARPS + threadIdx.x / WARP), row = (int)blockIdx.y * ROWS;
+    const int output = KIND == TO_GATED ? warp : LINES * warp, rows = min(p.sizes.rows - row, COUNT);
+    const int other = output + (KIND == TO_GATED ? p.outputs : 1); // outputs of the other kinds are even
+    if (output >= p.outputs) return;                               // the whole warp
+    float sum[LINES * COUNT];
+    dots<COUNT>(sum, p.weights + (size_t)output * p.inputs, p.weights + (size_t)other * p.inputs,
+                p.x + (size_t)row * p.inputs, p.inputs, rows);
     if (threadIdx.x % WARP != 0) return;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) { // known when compiling: sums are registers
+        if (i >= rows) continue;
+        store<KIND>(p, row + i, output, sum[LINES * i], sum[LINES * i + 1]);
+        if (KIND != TO_GATED) store<KIND>(p, row + i, other, sum[LINES * i + 1], 0.0f);
+    }
+    // [/student]
+}
+
+/** A warp: sum[2 i] and sum[2 i + 1] become the sums of row i of x with lines a and b, in every lane. All begin at a multiple of 16 bytes. */
+template <int COUNT> // of rows of x, of which there are no more than `rows`
+__device__ inline void dots(float *sum, const float *a, const float *b, const float *x, int inputs, int rows)
+{
+    // [student: product_dots]
+#pragma unroll
+    for (int i = 0; i < LINES * COUNT; i++) sum[i] = 0.0f;
+#pragma unroll 4
+    for (int at = 4 * (int)(threadIdx.x % WARP); at < inputs; at += 4 * WARP) {
+        const float4 v = *(const float4 *)(a + at), w = *(const float4 *)(b + at);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) { // past the last row: that one again, for nobody
+            const float4 y = *(const float4 *)(x + (size_t)min(i, rows - 1) * inputs + at);
+            sum[LINES * i] += v.x * y.x + v.y * y.y + (v.z * y.z + v.w * y.w);
+            sum[LINES * i + 1] += w.x * y.x + w.y * y.y + (w.z * y.z + w.w * y.w);
+        }
+    }
+    warp_sum<LINES * COUNT>(sum);
+    // [/student]
+}
+
+/** A sum of one row, or those of gate and up, to where its kind of product puts it. */
+template <int KIND>
+__device__ inline void store(const struct product &p, int row, int output, float sum, float up)
+{
+    // [student: product_store]
     if (KIND == TO_QKV)
         write_qkv(p, row, output, sum);
     else
         p.out[(size_t)row * p.outputs + output] = KIND == TO_GATED ? sum / (1.0f + expf(-sum)) * up : sum;
-    // [/student]
-}
-
-/** A warp: the sum of a[i] * b[i], in every lane. Both begin at a multiple of 16 bytes. */
-__device__ inline float dot(const float *a, const float *b, int count) // [count], a multiple of 4
-{
-    // [student: product_dot]
-    float sum[1] = {0.0f};
-    for (int i = 4 * (int)(threadIdx.x % WARP); i < count; i += 4 * WARP) {
-        const float4 x = *(const float4 *)(a + i), y = *(const float4 *)(b + i);
-        sum[0] += x.x * y.x + x.y * y.y + (x.z * y.z + x.w * y.w);
-    }
-    warp_sum<1>(sum);
-    return sum[0];
     // [/student]
 }
 
@@ -169,43 +210,61 @@ __device__ inline void write_qkv(const struct product &p, int row, int output, f
     // [/student]
 }
 
-/** Warp (head, row): attention of one query to positions 0 .. position of its row. */
-__global__ void __launch_bounds__(THREADS)
-    decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *attended)
+/** Block (head, row, span): attention of one query to positions 0 .. position of its row, or to a span of them. Warps share them out. */
+__global__ void __launch_bounds__(KEY_WARPS *WARP)
+    decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to)
 {
+    __shared__ struct seen of[KEY_WARPS][WARP];
     // [student: decode_kernel]
-    const int head = (int)(blockIdx.x * WARPS + threadIdx.x / WARP), row = (int)blockIdx.y;
-    const int at = LANE_DIMS * (int)(threadIdx.x % WARP);
-    if (head >= heads) return; // the whole warp
-    const size_t line = (size_t)row * heads + head, half = (size_t)s.rows * heads * s.room * s.head_dim;
-    const float *keys = cache + line * s.room * s.head_dim, *values = keys + half;
+    const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, at = LANE_DIMS * lane;
+    const int spans = (int)gridDim.z, dim = s.head_dim, per_span = divide_up(s.position + 1, spans);
+    const int first = (int)blockIdx.z * per_span, end = min(first + per_span, s.position + 1);
+    const size_t line = (size_t)blockIdx.y * heads + blockIdx.x;
+    const float *keys = cache + line * s.room * dim, *values = keys + (size_t)s.rows * heads * s.room * dim;
     struct seen seen = {-INFINITY, 0.0f, make_float4(0.0f, 0.0f, 0.0f, 0.0f)};
     float4 mine = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (at < s.head_dim) mine = *(const float4 *)(q + line * s.head_dim + at);
-    for (int j = 0; j <= s.position; j++)
-        see_key(&seen, mine, keys + (size_t)j * s.head_dim, values + (size_t)j * s.head_dim, s.head_dim,
-                rsqrtf((float)s.head_dim));
-    if (at >= s.head_dim) return;
-    const float4 o = make_float4(seen.o.x / seen.l, seen.o.y / seen.l, seen.o.z / seen.l, seen.o.w / seen.l);
-    *(float4 *)(attended + line * s.head_dim + at) = o;
+    if (at < dim) mine = *(const float4 *)(q + line * dim + at);
+    for (int j = first + KEYS * warp; j < end; j += KEYS * KEY_WARPS)
+        see_keys(&seen, mine, keys + (size_t)j * dim, values + (size_t)j * dim, min(end - j, KEYS), dim,
+                 rsqrtf((float)dim));
+    of[warp][lane] = seen;
+    __syncthreads(); // all warps have seen their keys
+    if (warp != 0) return;
+    for (int i = 1; i < KEY_WARPS; i++) seen = joined(seen, of[i][lane]);
+    float *out = to + (spans > 1 ? (line * spans + blockIdx.z) * (dim + 4) : line * dim);
+    if (at < dim) *(float4 *)(out + at) = spans > 1 ? seen.o : scaled(seen.o, 1.0f / seen.l);
+    if (spans > 1 && lane == 0) out[dim] = seen.m, out[dim + 1] = seen.l;
     // [/student]
 }
 
-/** A warp: one more key, by the online softmax of lesson 03. Lanes past head_dim add zeros. */
-__device__ inline void see_key(struct seen *seen, float4 q, const float *key, const float *value, int dim,
-                               float scale)
+/** A warp: up to KEYS more keys, by the online softmax of lesson 03. Their loads, and their shuffles, wait together. */
+__device__ inline void see_keys(struct seen *seen, float4 q, const float *keys, const float *values,
+                                int count, int dim, float scale)
 {
-    // [student: see_key]
+    // [student: see_keys]
     const int at = LANE_DIMS * (int)(threadIdx.x % WARP);
-    float4 k = make_float4(0.0f, 0.0f, 0.0f, 0.0f), v = k;
-    if (at < dim) k = *(const float4 *)(key + at), v = *(const float4 *)(value + at);
-    float score[1] = {q.x * k.x + q.y * k.y + (q.z * k.z + q.w * k.w)};
-    warp_sum<1>(score);
-    const float s = score[0] * scale, m = fmaxf(seen->m, s), old = expf(seen->m - m), weight = expf(s - m);
-    seen->m = m;
-    seen->l = seen->l * old + weight;
-    seen->o = make_float4(seen->o.x * old + weight * v.x, seen->o.y * old + weight * v.y,
-                          seen->o.z * old + weight * v.z, seen->o.w * old + weight * v.w);
+    float4 k[KEYS], v[KEYS];
+    float score[KEYS], m = seen->m;
+#pragma unroll
+    for (int i = 0; i < KEYS; i++) { // lanes past head_dim, and keys past the last, are zeros
+        k[i] = v[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (at >= dim || i >= count) continue;
+        k[i] = *(const float4 *)(keys + i * dim + at), v[i] = *(const float4 *)(values + i * dim + at);
+    }
+#pragma unroll
+    for (int i = 0; i < KEYS; i++) score[i] = q.x * k[i].x + q.y * k[i].y + (q.z * k[i].z + q.w * k[i].w);
+    warp_sum<KEYS>(score);
+#pragma unroll
+    for (int i = 0; i < KEYS; i++)
+        if (i < count) m = fmaxf(m, score[i] * scale);
+    const float old = expf(seen->m - m);
+    *seen = {m, seen->l * old, scaled(seen->o, old)};
+#pragma unroll
+    for (int i = 0; i < KEYS; i++) {
+        const float weight = i < count ? expf(score[i] * scale - m) : 0.0f;
+        seen->l += weight;
+        seen->o = plus_scaled(seen->o, v[i], weight);
+    }
     // [/student]
 }
 
@@ -356,40 +415,89 @@ static enum kernel_status attend(const struct gpu_rank *rank, int ranks, const s
                                     part->lse,
                                     scale,
                                     step == 0};
-        ring_kernel<<<divide_up(sizes->heads * sizes->part, WARPS), THREADS, 0, rank->stream>>>(s);
+        const int blocks = sizes->heads * divide_up(sizes->part, QUERIES * WARPS);
+        ring_kernel<<<blocks, THREADS, 0, rank->stream>>>(s);
         status = launch_status();
     }
     return status == KERNEL_OK ? cuda_status(cudaEventRecord(rank->used, rank->stream)) : status;
     // [/student]
 }
 
-/** Warp (head, query): attention to the keys of one part, merged with what out and lse hold of others. */
+/** Warp (head, QUERIES queries): attention to the keys of one part, merged with what out and lse hold of others. */
 __global__ void __launch_bounds__(THREADS) ring_kernel(struct ring_step s)
 {
     // [student: ring_kernel]
-    const int line = (int)(blockIdx.x * WARPS + threadIdx.x / WARP),
-              at = LANE_DIMS * (int)(threadIdx.x % WARP);
-    const int part = s.sizes.part, dim = s.sizes.head_dim;
-    if (line >= s.sizes.heads * part) return; // the whole warp
-    const size_t place = (size_t)line * dim + at, keys = (size_t)(line / part) * part * dim;
-    const int visible = s.first && s.sizes.causal ? line % part + 1 : part;
-    struct seen seen = {-INFINITY, 0.0f, make_float4(0.0f, 0.0f, 0.0f, 0.0f)};
-    float4 q = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (at < dim) q = *(const float4 *)(s.q + place);
-    for (int j = 0; j < visible; j++)
-        see_key(&seen, q, s.k + keys + (size_t)j * dim, s.v + keys + (size_t)j * dim, dim, s.scale);
-    const float lse = seen.m + logf(seen.l);
-    float4 out = make_float4(seen.o.x / seen.l, seen.o.y / seen.l, seen.o.z / seen.l, seen.o.w / seen.l);
+    const int part = s.sizes.part, dim = s.sizes.head_dim, blocks = divide_up(part, QUERIES * WARPS);
+    const int first = (int)(blockIdx.x % blocks * WARPS + threadIdx.x / WARP) * QUERIES;
+    const int lane = (int)threadIdx.x % WARP, at = LANE_DIMS * lane, count = min(part - first, QUERIES);
+    if (first >= part) return; // the whole warp
+    const size_t line = (size_t)(blockIdx.x / blocks) * part, keys = line * dim;
+    // Masked, the first query sees the keys up to itself, the next one more.
+    const bool masked = s.first && s.sizes.causal;
+    const int visible = masked ? first + 1 : part, end = masked ? first + count : part;
+    struct queries all;
+    all.m = -INFINITY, all.l = 0.0f;
+#pragma unroll
+    for (int i = 0; i < QUERIES; i++) { // past the last query: that one again, for nobody
+        const size_t query = (line + first + min(i, count - 1)) * dim;
+        all.q[i] = at < dim ? *(const float4 *)(s.q + query + at) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        all.o[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+    float4 k = make_float4(0.0f, 0.0f, 0.0f, 0.0f), v = k, next_k = k, next_v = k;
+    if (at < dim) k = *(const float4 *)(s.k + keys + at), v = *(const float4 *)(s.v + keys + at);
+    for (int j = 0; j < end; j++, k = next_k, v = next_v) { // the next key comes while this one is used
+        const size_t next = keys + (size_t)(j + 1) * dim + at;
+        if (at < dim && j + 1 < end)
+            next_k = *(const float4 *)(s.k + next), next_v = *(const float4 *)(s.v + next);
+        if (j < visible)
+            see_key(&all, k, v, s.scale, 0);
+        else
+            see_key(&all, k, v, s.scale, j - first);
+    }
+    const float lse = all.m + logf(all.l),
+                before = s.first ? 0.0f : s.lse[line + first + min(lane % QUERIES, count - 1)];
     float both = lse;
-    if (!s.first) {
-        const float other_lse = s.lse[line];
-        float4 other = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (at < dim) other = *(const float4 *)(s.out + place);
-        merge(&out, &both, other, other_lse);
+#pragma unroll
+    for (int i = 0; i < QUERIES; i++) {
+        const float l = __shfl_sync(ALL_LANES, all.l, i), other_lse = __shfl_sync(ALL_LANES, before, i);
+        float4 *to = (float4 *)(s.out + (line + first + i) * dim + at), out = scaled(all.o[i], 1.0f / l);
+        float mine = __shfl_sync(ALL_LANES, lse, i);
+        if (i >= count) continue;
+        if (!s.first) merge(&out, &mine, at < dim ? *to : out, other_lse);
+        if (at < dim) *to = out;
+        if (lane == i) both = mine;
     }
     __syncwarp(); // all lanes have read lse before one of them writes it
-    if (at < dim) *(float4 *)(s.out + place) = out;
-    if (threadIdx.x % WARP == 0) s.lse[line] = both;
+    if (lane < count) s.lse[line + first + lane] = both;
+    // [/student]
+}
+
+/** A warp: one more key for its queries number `from` and following. */
+__device__ inline void see_key(struct queries *all, float4 key, float4 value, float scale, int from)
+{
+    // [student: see_key]
+    const int mine = (int)threadIdx.x % QUERIES;
+    float dot[QUERIES];
+#pragma unroll
+    for (int i = 0; i < QUERIES; i++) {
+        const float4 q = all->q[i];
+        dot[i] = q.x * key.x + q.y * key.y + (q.z * key.z + q.w * key.w);
+    }
+    const float sum = sum_of_query(dot), score = mine < from ? -INFINITY : sum * scale;
+    const float m = fmaxf(all->m, score);
+    if (__any_sync(ALL_LANES, m > all->m)) { // rare after a few keys
+        const float old = expf(all->m - m);
+        all->m = m, all->l *= old;
+#pragma unroll
+        for (int i = 0; i < QUERIES; i++) all->o[i] = scaled(all->o[i], __shfl_sync(ALL_LANES, old, i));
+    }
+    const float weight = expf(score - m);
+    all->l += weight;
+#pragma unroll
+    for (int i = 0; i < QUERIES; i++) {
+        const float of_query = __shfl_sync(ALL_LANES, weight, i);
+        if (i >= from) all->o[i] = plus_scaled(all->o[i], value, of_query); // a hidden value may be NaN
+    }
     // [/student]
 }
 

@@ -59,6 +59,7 @@ static const struct layer_row {
     {"width_200",           GROUP_EDGES,      ON_ANY,   4,   2,  200,    4,   16,  272,   4,    5, 0,              LAYER_NORMAL},
     {"rows_33",             GROUP_EDGES,      ON_ANY,   2,  33,   32,    2,   16,   32,   3,    4, 0,              LAYER_NORMAL},
     {"keys_131",            GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   16,   32, 130,  140, 0,              LAYER_NORMAL},
+    {"keys_1101",           GROUP_EDGES,      ON_ANY,   2,   2,   32,    2,   16,   32,1100, 1102, 0,              LAYER_NORMAL},
     {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   2,   32,    4,   16,   48,   5,    7, RANKS_REVERSED, LAYER_NORMAL},
 
     {"sharp",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SHARP},
