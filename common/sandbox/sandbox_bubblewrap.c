@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "sandbox_inside.h"
 
-enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20, CACHE_BYTES = 4 << 20 };
+enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20, NCCL_BYTES = 1 << 30, CACHE_BYTES = 4 << 20 };
 
 /* What programs and compilers stand on. None of it is the course's or a student's. */
 static const char *const SYSTEM[] = {"/usr",
@@ -140,7 +140,7 @@ static void add_cached_folders(struct list *list)
 
 static void add_view(struct list *list, const struct sandbox *sandbox)
 {
-    static char size[32];
+    static char size[32], shared[32];
     for (size_t i = 0; i < sizeof SYSTEM / sizeof SYSTEM[0]; i++) add_bind(list, "--ro-bind-try", SYSTEM[i]);
     add(list, "--proc");
     add(list, "/proc");
@@ -148,8 +148,10 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
     add(list, "/dev");
     if (sandbox->gpu) add_gpu_files(list);
     snprintf(size, sizeof size, "%d", TEMPORARY_BYTES);
-    const char *const temporary[] = {"--size", size, "--tmpfs", "/tmp",
-                                     "--size", size, "--tmpfs", "/dev/shm"};
+    /* Between GPUs that cannot reach each other NCCL's buffers lie in shared memory; what is used counts as the runner's memory. */
+    snprintf(shared, sizeof shared, "%d", sandbox->network && sandbox->gpu ? NCCL_BYTES : TEMPORARY_BYTES);
+    const char *const temporary[] = {"--size", size,   "--tmpfs", "/tmp",
+                                     "--size", shared, "--tmpfs", "/dev/shm"};
     for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) add(list, temporary[i]);
     if (sandbox->gpu) {
         add_named_folders(list);

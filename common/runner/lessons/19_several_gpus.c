@@ -19,10 +19,14 @@
 enum { SLICES = 6, WORKSPACE = SLICES };
 #undef cudaMalloc /* the software device's headers name allocations by it */
 
-/* The software device is as many devices as a case may have ranks; each reads how many when the program begins. */
+/* The software device is as many devices as a case may have ranks; each reads how many when the program begins. NCCL is to connect
+ * everything when a communicator is made, not at the first call that is large enough for another algorithm: the runner is locked then,
+ * and is refused sockets. A thread that tells a monitor about ranks is of no use here. */
 __attribute__((constructor(101))) static void ask_for_devices(void)
 {
     setenv("SIMT_DEVICES", "8", 1);
+    setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+    setenv("NCCL_RAS_ENABLE", "0", 0);
 }
 
 /** What a rank has of a buffer: so many floats of each of `outer` rows, which hold `ranks` times as many. */
@@ -43,6 +47,7 @@ struct scene {
     size_t workspace_bytes;
     struct gpu_ranks gpus;
     int rank_at[MOST_GPUS];               /* which rank is at[i] */
+    int again;                            /* 1: shards are those of the call before */
     float *memory[MOST_GPUS][SLICES + 1]; /* of at[i] */
 };
 
@@ -182,11 +187,47 @@ static void free_memory(struct scene *s)
     }
 }
 
+/** On a GPU memory of its own holds what nobody may rely on: NaN in the workspace, and in results that are to be written again. It is
+ *  a call's own work and so is timed, but takes microseconds. */
+static void poison(const struct scene *s)
+{
+    for (int i = 0; i < s->ranks && s->ranks > 1 && !is_simt(); i++) {
+        cudaSetDevice(i);
+        for (int index = 0; index < SLICES; index++)
+            if (s->slice[index].name != NULL && s->slice[index].role == RESULT && s->memory[i][index] != NULL)
+                cudaMemsetAsync(s->memory[i][index], 0xff,
+                                s->slice[index].outer * s->slice[index].count * sizeof(float),
+                                s->gpus.at[i].stream);
+        if (!s->again && s->memory[i][WORKSPACE] != NULL)
+            cudaMemsetAsync(s->memory[i][WORKSPACE], 0xff, s->workspace_bytes, s->gpus.at[i].stream);
+    }
+    cudaSetDevice(0);
+}
+
+/** Of a cache that is there already only what a step has appended: to copy all of it would take longer than the step. */
+static void put_appended(const struct scene *s, const struct slice *slice, int index)
+{
+    const struct layer_sizes l = layer_of(s->item);
+    const size_t dim = (size_t)l.head_dim, line = (size_t)l.room * dim, heads = (size_t)(l.heads / s->ranks);
+    for (int i = 0; i < s->ranks; i++)
+        for (size_t o = 0; o < slice->outer; o++) {
+            float *to = s->buffers[slice->buffer];
+            to += (o * (size_t)s->ranks + (size_t)s->rank_at[i]) * slice->count + (size_t)l.position * dim;
+            const float *from = s->memory[i][index] + o * slice->count + (size_t)l.position * dim;
+            cudaMemcpy2DAsync(to, line * sizeof(float), from, line * sizeof(float), dim * sizeof(float),
+                              heads, cudaMemcpyDefault, s->gpus.at[i].stream);
+        }
+}
+
 /** Puts the ranks' parts of what they write back together, each behind its stream's work. */
 static void put_together(const struct scene *s)
 {
     for (int index = 0; index < SLICES && s->ranks > 1; index++) {
         const struct slice *slice = &s->slice[index];
+        if (s->again && slice->name != NULL && slice->role == GIVEN_TO_CHANGE) {
+            put_appended(s, slice, index);
+            continue;
+        }
         const size_t bytes = slice->count * sizeof(float);
         for (int i = 0; i < s->ranks && slice->name != NULL && slice->role != GIVEN_TO_READ; i++)
             for (size_t o = 0; o < slice->outer; o++) {
@@ -231,22 +272,40 @@ const char *lesson_lacks(void)
 #endif
 }
 
-/** Communicators and streams; the stream of device 0 is @p stream. */
+/** Copies between GPUs that cannot reach each other's memory go through the host. On the software device a kernel that uses another
+ *  device's memory is to be found. */
+static void let_copies_reach(int ranks)
+{
+    for (int i = 0; i < ranks && !is_simt(); i++) {
+        cudaSetDevice(i);
+        for (int k = 0; k < ranks; k++) {
+            int can = 0;
+            if (k != i && (i == 0 || k == 0) && cudaDeviceCanAccessPeer(&can, i, k) == cudaSuccess && can)
+                cudaDeviceEnablePeerAccess(k, 0);
+        }
+    }
+    cudaGetLastError(); /* it may be so already */
+}
+
+/** Communicators and streams; the stream of device 0 is @p stream. Transfers have the higher priority: NCCL's few blocks would else
+ *  wait until all of a kernel's have begun. */
 static void open_ranks(struct scene *s, cudaStream_t stream)
 {
     ncclComm_t comms[MOST_GPUS] = {NULL};
-    int devices[MOST_GPUS];
+    int devices[MOST_GPUS], least = 0, greatest = 0;
     const int reversed = (s->item->value[AT_MANNER] & RANKS_REVERSED) != 0;
     s->gpus = (struct gpu_ranks){.ranks = s->ranks, .count = s->ranks};
     for (int r = 0; r < s->ranks; r++) devices[r] = reversed ? s->ranks - 1 - r : r;
     if (!make_comms(s->ranks, devices, comms)) return;
+    let_copies_reach(s->ranks);
+    cudaDeviceGetStreamPriorityRange(&least, &greatest);
     for (int r = 0; r < s->ranks; r++) {
         struct gpu_rank *at = &s->gpus.at[devices[r]];
         s->rank_at[devices[r]] = r;
         *at = (struct gpu_rank){.rank = r, .device = devices[r], .comm = comms[r], .stream = stream};
         cudaSetDevice(devices[r]);
         if (devices[r] != 0) cudaStreamCreateWithFlags(&at->stream, cudaStreamNonBlocking);
-        cudaStreamCreateWithFlags(&at->transfer, cudaStreamNonBlocking);
+        cudaStreamCreateWithPriority(&at->transfer, cudaStreamNonBlocking, greatest);
         cudaEventCreateWithFlags(&at->arrived, cudaEventDisableTiming);
         cudaEventCreateWithFlags(&at->used, cudaEventDisableTiming);
     }
@@ -526,6 +585,7 @@ static int open_scene(struct scene *s, const struct wire_case *item, void *const
     copy = *item;
     s->item = &copy;
     s->buffers = buffers;
+    s->again = kept;
     if (!kept) {
         s->ring = item->part == PART_RING;
         s->ranks = ranks_of(item);
@@ -553,6 +613,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
         return KERNEL_CUDA_ERROR;
     }
     order_streams(&scene, 1);
+    if (right) poison(&scene);
     if (!scene.ring && right) bring_x(&scene);
     for (int i = 0; i < scene.ranks; i++) before[i] = floats_sent_by(i);
     const struct gpu_ranks all = scene.gpus;
@@ -585,11 +646,25 @@ size_t lesson_workspace_bytes(const struct wire_case *item)
                                    : tensor_parallel_workspace_bytes(&layer, ranks_of(item));
 }
 
-/** What NCCL puts off until the first call of each kind it does now: once the runner is locked it would be refused sockets. */
+/** Rank r sends to rank r + @p distance. */
+static void warm_up_transfer(int ranks, int distance, const ncclComm_t *comms, float *const *memory)
+{
+    ncclGroupStart();
+    for (int r = 0; r < ranks; r++) {
+        ncclSend(memory[r], 1, ncclFloat, (r + distance) % ranks, comms[r], NULL);
+        ncclRecv(memory[r] + 1, 1, ncclFloat, (r + ranks - distance) % ranks, comms[r], NULL);
+    }
+    ncclGroupEnd();
+}
+
+/** What NCCL puts off until the first call of each kind it does now: once the runner is locked it would be refused sockets. Of
+ *  all-reduces a small one and a large one; sends from each rank to each other one. */
 void lesson_warm_up(void)
 {
+    enum { LARGE_BYTES = 8 << 20 };
     int devices = 1, list[MOST_GPUS];
     if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 1;
+    let_copies_reach(devices < MOST_GPUS ? devices : (int)MOST_GPUS);
     for (int ranks = 1; ranks <= devices && ranks <= MOST_GPUS; ranks *= 2)
         for (int reversed = 0; reversed < (ranks > 1 ? 2 : 1); reversed++) {
             ncclComm_t comms[MOST_GPUS] = {NULL};
@@ -598,19 +673,17 @@ void lesson_warm_up(void)
             if (!make_comms(ranks, list, comms)) return;
             for (int r = 0; r < ranks; r++) {
                 cudaSetDevice(list[r]);
-                cudaMalloc((void **)&memory[r], 4 * sizeof(float));
-                cudaMemset(memory[r], 0, 4 * sizeof(float));
+                cudaMalloc((void **)&memory[r], LARGE_BYTES);
+                cudaMemset(memory[r], 0, LARGE_BYTES);
             }
-            ncclGroupStart();
-            for (int r = 0; r < ranks; r++)
-                ncclAllReduce(memory[r], memory[r], 1, ncclFloat, ncclSum, comms[r], NULL);
-            ncclGroupEnd();
-            ncclGroupStart();
-            for (int r = 0; r < ranks && ranks > 1; r++) {
-                ncclSend(memory[r], 1, ncclFloat, (r + 1) % ranks, comms[r], NULL);
-                ncclRecv(memory[r] + 1, 1, ncclFloat, (r + ranks - 1) % ranks, comms[r], NULL);
+            for (size_t count = 1; count <= LARGE_BYTES / sizeof(float); count *= 128) {
+                ncclGroupStart();
+                for (int r = 0; r < ranks; r++)
+                    ncclAllReduce(memory[r], memory[r], count, ncclFloat, ncclSum, comms[r], NULL);
+                ncclGroupEnd();
             }
-            ncclGroupEnd();
+            for (int distance = 1; distance < ranks; distance++)
+                warm_up_transfer(ranks, distance, comms, memory);
             for (int r = 0; r < ranks; r++) {
                 cudaSetDevice(list[r]);
                 cudaDeviceSynchronize();
