@@ -38,8 +38,16 @@ endif()
 
 # NCCL, for lesson 19 and for programs with several GPUs. Without it that lesson has no device here.
 if(WARPWISE_WITH_GPU)
-    find_path(WARPWISE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-    find_library(WARPWISE_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+    # PyTorch brings its own as a Python package, without the name that ends in ".so".
+    set(nccl_package "")
+    find_program(WARPWISE_PYTHON python3)
+    mark_as_advanced(WARPWISE_PYTHON)
+    if(WARPWISE_PYTHON AND NOT WARPWISE_NCCL_LIBRARY)
+        execute_process(COMMAND ${WARPWISE_PYTHON} -c "import nvidia.nccl; print(list(nvidia.nccl.__path__)[0])"
+                        OUTPUT_VARIABLE nccl_package OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    endif()
+    find_path(WARPWISE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${nccl_package}/include)
+    find_library(WARPWISE_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} PATHS ${nccl_package}/lib)
     mark_as_advanced(WARPWISE_NCCL_INCLUDE WARPWISE_NCCL_LIBRARY)
     set(WARPWISE_NCCL_LINK_FLAGS "")
     if(WARPWISE_NCCL_INCLUDE AND WARPWISE_NCCL_LIBRARY)

@@ -140,7 +140,8 @@ __global__ void join_kernel(float *attended, const float *pieces, int heads, int
         const float *piece = pieces + (line * spans + i) * (dim + 4);
         all = joined(all, {piece[dim], piece[dim + 1], *(const float4 *)(piece + at)});
     }
-    *(float4 *)(attended + line * dim + at) = scaled(all.o, 1.0f / all.l);
+    const float4 o = scaled(all.o, 1.0f / all.l);
+    *(float4 *)(attended + line * dim + at) = o;
 }
 
 /** @brief What becomes of a product's sums. */

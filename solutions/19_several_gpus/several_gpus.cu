@@ -214,7 +214,8 @@ __device__ inline void write_qkv(const struct product &p, int row, int output, f
 __global__ void __launch_bounds__(KEY_WARPS *WARP)
     decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to)
 {
-    __shared__ struct seen of[KEY_WARPS][WARP];
+    __shared__ float4 o_of[KEY_WARPS][WARP]; // what each warp has seen
+    __shared__ float2 m_l_of[KEY_WARPS];
     // [student: decode_kernel]
     const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, at = LANE_DIMS * lane;
     const int spans = (int)gridDim.z, dim = s.head_dim, per_span = divide_up(s.position + 1, spans);
@@ -227,12 +228,14 @@ __global__ void __launch_bounds__(KEY_WARPS *WARP)
     for (int j = first + KEYS * warp; j < end; j += KEYS * KEY_WARPS)
         see_keys(&seen, mine, keys + (size_t)j * dim, values + (size_t)j * dim, min(end - j, KEYS), dim,
                  rsqrtf((float)dim));
-    of[warp][lane] = seen;
+    o_of[warp][lane] = seen.o;
+    if (lane == 0) m_l_of[warp] = make_float2(seen.m, seen.l);
     __syncthreads(); // all warps have seen their keys
     if (warp != 0) return;
-    for (int i = 1; i < KEY_WARPS; i++) seen = joined(seen, of[i][lane]);
+    for (int i = 1; i < KEY_WARPS; i++) seen = joined(seen, {m_l_of[i].x, m_l_of[i].y, o_of[i][lane]});
     float *out = to + (spans > 1 ? (line * spans + blockIdx.z) * (dim + 4) : line * dim);
-    if (at < dim) *(float4 *)(out + at) = spans > 1 ? seen.o : scaled(seen.o, 1.0f / seen.l);
+    const float4 o = scaled(seen.o, spans > 1 ? 1.0f : 1.0f / seen.l);
+    if (at < dim) *(float4 *)(out + at) = o;
     if (spans > 1 && lane == 0) out[dim] = seen.m, out[dim + 1] = seen.l;
     // [/student]
 }

@@ -17,7 +17,7 @@ extern "C" {
 #include "../../reference/qwen3.h"
 }
 
-enum { MOST_LAYERS = 36, TIMED = 7, RINGS = 3, SAMPLED = 16, MATRICES = 4, BLOCKS = 1024, BLOCK = 256 };
+enum { MOST_LAYERS = 36, TIMED = 7, RINGS = 3, SAMPLED = 8, MATRICES = 4, BLOCKS = 1024, BLOCK = 256 };
 enum { QKV, O, GATE_UP, DOWN, CACHE, X, OF_RING }; // seeds
 
 static double seconds = 50.0; // then nothing new is begun
@@ -649,12 +649,12 @@ static double judge_ring(const struct ring_sizes *z, int ranks, const float *out
         const size_t head = i % (size_t)z->heads, row = i + 1 == SAMPLED ? tokens - 1 : tokens * i / SAMPLED;
         const size_t visible = z->causal ? row + 1 : tokens, line = head * tokens;
         double largest = -INFINITY, sum = 0.0, size = 0.0;
-        double ref[128] = {0}, weight[128] = {0}; // head_dim is 128 at most
+        double q[128], ref[128] = {0}, weight[128] = {0}; // head_dim is 128 at most
+        for (size_t d = 0; d < dim; d++) q[d] = (double)(1.7320508f * number(1000, (line + row) * dim + d));
         for (size_t j = 0; j < visible; j++) {
             double score = 0.0, of = 0.0;
             for (size_t d = 0; d < dim; d++) {
-                const double product = (double)(1.7320508f * number(1000, (line + row) * dim + d)) *
-                                       (double)(1.7320508f * number(1001, (line + j) * dim + d));
+                const double product = q[d] * (double)(1.7320508f * number(1001, (line + j) * dim + d));
                 score += product, of += fabs(product);
             }
             p[j] = score * scale, largest = fmax(largest, p[j]), size = fmax(size, of * scale);
