@@ -43,6 +43,7 @@ int boundary_learn_functions(void)
     return mprotect(list, bytes, PROT_READ);
 }
 
+#if defined(__x86_64__)
 static int is_programs(uintptr_t target)
 {
     size_t low = 0, high = function_count;
@@ -57,7 +58,6 @@ static int is_programs(uintptr_t target)
     return simt_is_kernel((const void *)target);
 }
 
-#if defined(__x86_64__)
 /* Comes back if the call may be made. The host process may call what it likes: there is nothing there. */
 void boundary_judge_call(uintptr_t target, const void *site);
 void boundary_judge_call(uintptr_t target, const void *site)

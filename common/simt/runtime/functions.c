@@ -126,7 +126,13 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
-/* Where the compiler lists the functions that language.h and launch.h have it list. */
+/* Where the compiler lists the functions that language.h and launch.h have it list. What it puts before one of them are
+ * instructions, each of this size. */
+#if defined(__x86_64__)
+enum { NOP_BYTES = 1 };
+#else
+enum { NOP_BYTES = 4 };
+#endif
 extern const uintptr_t __start___patchable_function_entries[] __attribute__((weak)),
     __stop___patchable_function_entries[] __attribute__((weak));
 
@@ -145,8 +151,8 @@ int simt_is_kernel(const void *function)
 
 enum simt_caller simt_caller_of(void (*entry)(const void *args))
 {
-    if (is_listed((uintptr_t)entry - 1)) return SIMT_CALLS_POINTER;
-    return is_listed((uintptr_t)entry - 2) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
+    if (is_listed((uintptr_t)entry - NOP_BYTES)) return SIMT_CALLS_POINTER;
+    return is_listed((uintptr_t)entry - 2 * NOP_BYTES) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
 }
 
 /** 1 if what is launched is a kernel. It is called by simt_call::run(), which must be one, too. */

@@ -19,8 +19,8 @@
 #define SIMT_OUTLINE static __attribute__((noinline, no_sanitize("thread"), unused))
 #define SIMT_CALLER __builtin_return_address(0)
 
-/** @brief Has the compiler list where a function begins, less @p before, in a section of the object file, for who must know a
- *         kernel from another function; what it puts there is an instruction that does nothing. */
+/** @brief Has the compiler list where a function begins, less @p before instructions, in a section of the object file, for who
+ *         must know a kernel from another function; what it puts there are instructions that do nothing. */
 #define SIMT_LISTED(bytes, before) patchable_function_entry(bytes, before)
 
 /* Everything a kernel calls becomes part of it, as with nvcc; and the compiler does not report a struct that is read
