@@ -374,6 +374,12 @@ static void expect_merge(const struct lesson_case *item, const float *const *dat
     e->span_count = 1;
 }
 
+/* fmax(), NaN and all, for loops: Debian 12's gcc for aarch64 gives up ("internal compiler error") on a loop of fmax(). */
+static double larger(double max, double x)
+{
+    return x > max ? x : max;
+}
+
 /* See attention_oracle.c: p_j moves by p_j (e_j - sum p_k e_k), e_j being the rounding of x_j - max. */
 static void expect_rows(const struct lesson_case *item, const float *in, size_t row,
                         struct lesson_expectation *e)
@@ -381,12 +387,12 @@ static void expect_rows(const struct lesson_case *item, const float *in, size_t 
     size_t cols = (size_t)item->extent[1];
     struct lesson_span *out = &e->span[0], *lse = &e->span[1];
     double max = (double)-INFINITY, mean = 0.0;
-    float plain_max = -INFINITY, plain_sum = 0.0f;
+    float plain_sum = 0.0f;
     for (size_t j = 0; j < cols; j++) {
         out->expected[j] = (double)in[row * cols + j];
-        max = fmax(max, out->expected[j]);
-        plain_max = fmaxf(plain_max, in[row * cols + j]);
+        max = larger(max, out->expected[j]);
     }
+    const float plain_max = (float)max;
     for (size_t j = 0; j < cols; j++) {
         e->scratch[j] = fabs(out->expected[j] - max);
         plain_sum += expf(in[row * cols + j] - plain_max);
@@ -441,7 +447,7 @@ static double row_slack(const float *in, size_t cols)
 {
     struct bound_weights weights = {0};
     double max = (double)-INFINITY;
-    for (size_t j = 0; j < cols; j++) max = fmax(max, (double)in[j]);
+    for (size_t j = 0; j < cols; j++) max = larger(max, (double)in[j]);
     for (size_t j = 0; j < cols && isfinite(max); j++) bound_weights_add(&weights, exp((double)in[j] - max));
     return bound_sum((double)cols, 1.0) + bound_floor(1.0) + bound_weights_running(&weights) +
            bound_weights_alike(&weights);
@@ -481,11 +487,11 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
 static double unscaled_sum(const float *in, int cols, int threads)
 {
     double largest = (double)-INFINITY, all = 0.0;
-    for (int j = 0; j < cols; j++) largest = fmax(largest, (double)in[j]);
+    for (int j = 0; j < cols; j++) largest = larger(largest, (double)in[j]);
     for (int thread = 0; thread < threads && thread < cols; thread++) {
         double max = (double)-INFINITY, sum = 0.0;
         for (int j = thread; j < cols; j += threads) {
-            max = fmax(max, (double)in[j]);
+            max = larger(max, (double)in[j]);
             sum += exp((double)in[j] - max);
         }
         all += sum * exp(max - largest);

@@ -63,7 +63,8 @@ template <bool LISTED> struct simt_parameter_mark {
 };
 template <> struct simt_parameter_mark<true> {
     simt_parameter parameter;
-    __attribute__((always_inline)) simt_parameter_mark(const volatile void *address, size_t bytes, int constant)
+    __attribute__((always_inline))
+    simt_parameter_mark(const volatile void *address, size_t bytes, int constant)
     {
         simt_note_parameter(&parameter, const_cast<const void *>(address), bytes, constant);
     }
