@@ -280,11 +280,12 @@ static void check_directed(void)
 
 /* ---- arithmetic ---------------------------------------------------------------------------------------- */
 
-/** a + b, moved off a boundary of the narrow format if bits were lost. */
+/** a + b, moved off a boundary of the narrow format if bits were lost. A boundary is a double: a sum that is none has been
+ *  rounded off every boundary to the right side, and moving it might bring it back, where long double has 113 bits. */
 static long double sum_with_rest(long double a, long double b)
 {
     long double sum = a + b, part = sum - a, rest = (a - (sum - part)) + (b - part);
-    if (isnan(rest) || rest == 0.0L) return sum;
+    if (isnan(rest) || rest == 0.0L || sum != (long double)(double)sum) return sum;
     return nextafterl(sum, rest > 0.0L ? (long double)INFINITY : -(long double)INFINITY);
 }
 
