@@ -1,6 +1,6 @@
 /**
  * @file curand_kernel.h
- * @brief cuRAND in kernels: XORWOW, MRG32k3a, Philox4x32-10 and Sobol sequences. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
+ * @brief cuRAND in kernels: XORWOW, MRG32k3a, MTGP32, Philox4x32-10 and Sobol sequences. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
  *        formula, and may differ from a GPU's by what its sine, logarithm and inverse error function are off.
  */
 #ifndef WARPWISE_SIMT_CURAND_KERNEL_H
@@ -12,6 +12,7 @@
 
 #include "cuda_runtime.h"
 #include "curand.h"
+#include "curand_mtgp32.h"
 #include "simt/random.h"
 
 #define CURAND_2POW32_INV (2.3283064e-10f)
@@ -230,6 +231,89 @@ template <typename Word> SIMT_INLINE Word curand(simt_sobol<Word> *state)
     return x;
 }
 
+/* ---- MTGP32: a state is of a block of 256 threads at most, all of which call ------------------------------ */
+
+#define SIMT_MTGP_WORD(state, i) (state)->s[(unsigned int)((i) + (state)->offset) & MTGP32_STATE_MASK]
+
+/** @brief The next word of the state for the place @p t of the block. */
+SIMT_INLINE unsigned int simt_mtgp_next(curandStateMtgp32_t *state, unsigned int t)
+{
+    const mtgp32_kernel_params_t *const k = state->k;
+    const int set = state->pIdx;
+    unsigned int x = (SIMT_MTGP_WORD(state, t) & k->mask[0]) ^ SIMT_MTGP_WORD(state, t + 1);
+    x ^= x << k->sh1_tbl[set];
+    const unsigned int y = x ^ (SIMT_MTGP_WORD(state, t + k->pos_tbl[set]) >> k->sh2_tbl[set]);
+    return y ^ k->param_tbl[set][y & 15];
+}
+/** @brief What it is tempered with: four bits, the sums of a word's. */
+SIMT_INLINE unsigned int simt_mtgp_temper(curandStateMtgp32_t *state, unsigned int t)
+{
+    unsigned int x = SIMT_MTGP_WORD(state, t + state->k->pos_tbl[state->pIdx] - 1);
+    x ^= x >> 16;
+    return (x ^ x >> 8) & 15;
+}
+/** @brief All threads have read the state before it moves on, and it has before they read it again. */
+#define SIMT_MTGP_MOVE_ON(state, moves, n)                                                                   \
+    __syncthreads();                                                                                         \
+    if (moves) (state)->offset = (int)((unsigned int)((state)->offset + (n)) & MTGP32_STATE_MASK);           \
+    __syncthreads()
+
+SIMT_OUTLINE void simt_mtgp_refuse(const char *function)
+{
+    simt_refuse_in_kernel(SIMT_CALLER, function,
+                          "a state of MTGP32 has 256 words at a time, too few for the block: launch smaller ones");
+}
+SIMT_INLINE unsigned int simt_mtgp_threads(const char *function)
+{
+    const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
+    if (threads > MTGPDC_FLOOR_2P) simt_mtgp_refuse(function);
+    return threads;
+}
+SIMT_INLINE unsigned int curand(curandStateMtgp32_t *state)
+{
+    const unsigned int threads = simt_mtgp_threads("curand");
+    const unsigned int t = blockDim.z * blockDim.y * threadIdx.z + blockDim.x * threadIdx.y + threadIdx.x; /* as cuRAND has it */
+    const unsigned int next = simt_mtgp_next(state, t);
+    SIMT_MTGP_WORD(state, t + MTGPDC_N) = next;
+    const unsigned int word = next ^ state->k->temper_tbl[state->pIdx][simt_mtgp_temper(state, t)];
+    SIMT_MTGP_MOVE_ON(state, t == 0, threads);
+    return word;
+}
+/** @brief Of the place @p index among @p n that the block takes. */
+SIMT_INLINE unsigned int curand_mtgp32_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n)
+{
+    const unsigned int next = simt_mtgp_next(state, index);
+    SIMT_MTGP_WORD(state, index + MTGPDC_N) = next;
+    const unsigned int word = next ^ state->k->temper_tbl[state->pIdx][simt_mtgp_temper(state, index)];
+    SIMT_MTGP_MOVE_ON(state, index == 0, n);
+    return word;
+}
+
+/* These two are as cuRAND has them: they write the new word to a place that other threads read, so that the numbers of a block with
+ * more threads than one depend on their order, and the device finds a race. */
+SIMT_INLINE float simt_mtgp_single(curandStateMtgp32_t *state, unsigned int t)
+{
+    const unsigned int next = simt_mtgp_next(state, t);
+    state->s[t] = next;
+    const unsigned int bits = (next >> 9) ^ state->k->single_temper_tbl[state->pIdx][simt_mtgp_temper(state, t)];
+    float number;
+    __builtin_memcpy(&number, &bits, sizeof number);
+    return number;
+}
+SIMT_INLINE float curand_mtgp32_single(curandStateMtgp32_t *state)
+{
+    const unsigned int threads = simt_mtgp_threads("curand_mtgp32_single");
+    const float number = simt_mtgp_single(state, blockDim.z * blockDim.y + threadIdx.x);
+    SIMT_MTGP_MOVE_ON(state, threadIdx.x == 0, threads);
+    return number;
+}
+SIMT_INLINE float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n)
+{
+    const float number = simt_mtgp_single(state, index);
+    SIMT_MTGP_MOVE_ON(state, threadIdx.x == 0, n);
+    return number;
+}
+
 /* ---- distributions ------------------------------------------------------------------------------------- */
 
 SIMT_INLINE float _curand_uniform(unsigned int x) { return x * CURAND_2POW32_INV + CURAND_2POW32_INV / 2.0f; }
@@ -370,6 +454,20 @@ template <typename Word> SIMT_INLINE float curand_log_normal(simt_sobol<Word> *s
 }
 template <typename Word>
 SIMT_INLINE double curand_log_normal_double(simt_sobol<Word> *state, double mean, double deviation)
+{
+    return exp(mean + deviation * curand_normal_double(state));
+}
+
+/* Numbers of MTGP32, each of one word, too; doubles have 32 bits. */
+SIMT_INLINE float curand_uniform(curandStateMtgp32_t *state) { return _curand_uniform(curand(state)); }
+SIMT_INLINE double curand_uniform_double(curandStateMtgp32_t *state) { return simt_fine_unit(curand(state)); }
+SIMT_INLINE float curand_normal(curandStateMtgp32_t *state) { return (float)simt_normal_of_word(curand(state)); }
+SIMT_INLINE double curand_normal_double(curandStateMtgp32_t *state) { return simt_fine_normal(curand(state)); }
+SIMT_INLINE float curand_log_normal(curandStateMtgp32_t *state, float mean, float deviation)
+{
+    return expf(mean + deviation * curand_normal(state));
+}
+SIMT_INLINE double curand_log_normal_double(curandStateMtgp32_t *state, double mean, double deviation)
 {
     return exp(mean + deviation * curand_normal_double(state));
 }

@@ -3,12 +3,13 @@
  * @brief The numbers of cuRAND's host interface, in the order of cuRAND's default.
  *
  * XORWOW has 4096 generators, 2^67 steps apart, that take turns, and MRG32k3a 81920, or 4096 in the legacy order, 2^76 steps apart;
- * what takes several draws takes them of one generator. Philox has 65536, of which each gives four words at a turn.
+ * what takes several draws takes them of one generator. Philox has 65536, of which each gives four words at a turn. The order of Mersenne
+ * twisters is in random_mersenne.c.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "random_host.h"
+#include "random_mersenne.h"
 
 enum { XORWOWS = 4096, MRGS = 81920, LEGACY_MRGS = 4096, PHILOXES = 65536 };
 
@@ -213,12 +214,22 @@ static void fill_normal_double(curandGenerator_t g, double *out, size_t count, d
     move_on(g, count / 2, 4);
 }
 
-/* ---- Sobol sequences ----------------------------------------------------------------------------------- */
+/* ---- Sobol sequences and Mersenne twisters: a number of each word --------------------------------------- */
 
-/* A point's coordinate, of which a sequence of 32 bits has the upper half, as what is asked for. */
+/* MT19937's uniform numbers are in the middle between those of cuRAND's other generators, and floats are rounded once. */
+static double unit_of_mt19937(uint32_t x)
+{
+    return (double)x * 2.3283064365386963e-10 + 2.3283064365386963e-10 / 2;
+}
+
+/* A word, of which a generator of 32 bits has the upper half, as what is asked for. */
 static double number_of(const struct curandGenerator_st *g, enum simt_random_kind kind, uint64_t x)
 {
     const uint32_t upper = (uint32_t)(x >> 32);
+    if (g->type == CURAND_RNG_PSEUDO_MT19937 && (kind == UNIFORM || kind == UNIFORM_DOUBLE))
+        return unit_of_mt19937(upper);
+    if (g->type == CURAND_RNG_PSEUDO_MTGP32 && kind == NORMAL_DOUBLE && g->on_host)
+        return (double)(float)simt_normal_of_word(upper); /* as cuRAND has it; on a GPU it is a double */
     if (kind == UNIFORM) return (double)uniform_of(upper);
     if (kind == UNIFORM_DOUBLE)
         return simt_random_is_long(g) ? (double)(x >> 11) * fine_unit + fine_unit / 2
@@ -259,11 +270,20 @@ static void fill_quasi(curandGenerator_t g, enum simt_random_kind kind, void *ou
     g->position += points;
 }
 
+static void fill_mersenne(curandGenerator_t g, enum simt_random_kind kind, void *out, size_t count,
+                          double mean, double deviation)
+{
+    for (size_t i = 0; i < count; i++)
+        store(g, kind, (uint64_t)simt_mersenne_word(g) << 32, out, i, mean, deviation);
+}
+
 void simt_random_fill(curandGenerator_t g, enum simt_random_kind kind, void *out, size_t count, double mean,
                       double deviation)
 {
     if (simt_random_is_quasi(g))
         fill_quasi(g, kind, out, count, mean, deviation);
+    else if (simt_random_is_mersenne(g))
+        fill_mersenne(g, kind, out, count, mean, deviation);
     else if (kind == WORDS)
         fill_words(g, out, count);
     else if (kind == UNIFORM)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "random_host.h"
+#include "random_mersenne.h"
 #include "graph.h"
 
 /* ---- generators ---------------------------------------------------------------------------------------- */
@@ -15,17 +15,13 @@ static curandStatus_t create(curandGenerator_t *generator, curandRngType_t type,
     if (generator == NULL) return CURAND_STATUS_NOT_INITIALIZED;
     if (type == CURAND_RNG_PSEUDO_DEFAULT) type = CURAND_RNG_PSEUDO_XORWOW;
     if (type == CURAND_RNG_QUASI_DEFAULT) type = CURAND_RNG_QUASI_SOBOL32;
-    if (type != CURAND_RNG_PSEUDO_XORWOW && type != CURAND_RNG_PSEUDO_MRG32K3A &&
-        type != CURAND_RNG_PSEUDO_PHILOX4_32_10 &&
-        (type < CURAND_RNG_QUASI_SOBOL32 || type > CURAND_RNG_QUASI_SCRAMBLED_SOBOL64)) {
-        const struct simt_site site = {"cuRAND", 0, "curandCreateGenerator", caller};
-        simt_finding("unsupported", &site,
-                     "this device has the generators XORWOW, MRG32K3A, PHILOX4_32_10 and Sobol's, and not "
-                     "number %d",
-                     (int)type);
-        return CURAND_STATUS_TYPE_ERROR;
-    }
     const struct curandGenerator_st asked = {.type = type};
+    if (type != CURAND_RNG_PSEUDO_XORWOW && type != CURAND_RNG_PSEUDO_MRG32K3A &&
+        type != CURAND_RNG_PSEUDO_PHILOX4_32_10 && !simt_random_is_mersenne(&asked) &&
+        (type < CURAND_RNG_QUASI_SOBOL32 || type > CURAND_RNG_QUASI_SCRAMBLED_SOBOL64))
+        return CURAND_STATUS_TYPE_ERROR;
+    if (type == CURAND_RNG_PSEUDO_MTGP32 && !simt_mtgp_has("curandCreateGenerator", caller))
+        return CURAND_STATUS_INITIALIZATION_FAILED;
     if (simt_random_is_scrambled(&asked) && !simt_sobol_has("curandCreateGenerator", caller, 1, 1))
         return CURAND_STATUS_INITIALIZATION_FAILED;
     *generator = calloc(1, sizeof **generator);
@@ -51,6 +47,7 @@ curandStatus_t curandDestroyGenerator(curandGenerator_t g)
 {
     if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
     free(g->states);
+    free(g->mersenne);
     free(g);
     return CURAND_STATUS_SUCCESS;
 }
@@ -74,7 +71,9 @@ static curandStatus_t begin_at(curandGenerator_t g, uint64_t seed, uint64_t posi
 {
     if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
     free(g->states);
+    free(g->mersenne);
     g->states = NULL;
+    g->mersenne = NULL;
     g->seed = seed;
     g->position = position;
     return CURAND_STATUS_SUCCESS;
@@ -83,11 +82,14 @@ static curandStatus_t begin_at(curandGenerator_t g, uint64_t seed, uint64_t posi
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t g, unsigned long long seed)
 {
     if (g != NULL && simt_random_is_quasi(g)) return CURAND_STATUS_TYPE_ERROR;
+    if (g != NULL && simt_random_is_mersenne(g)) /* another seed begins anew */
+        return seed != g->seed ? begin_at(g, seed, 0) : CURAND_STATUS_SUCCESS;
     return begin_at(g, seed, g != NULL ? g->position : 0);
 }
 
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t g, unsigned long long offset)
 {
+    if (g != NULL && simt_random_is_mersenne(g)) return CURAND_STATUS_TYPE_ERROR;
     return begin_at(g, g != NULL ? g->seed : 0, offset);
 }
 
@@ -99,7 +101,11 @@ curandStatus_t curandSetGeneratorOrdering(curandGenerator_t g, curandOrdering_t 
     if (order != CURAND_ORDERING_PSEUDO_BEST && order != CURAND_ORDERING_PSEUDO_DEFAULT &&
         order != CURAND_ORDERING_PSEUDO_LEGACY)
         return CURAND_STATUS_OUT_OF_RANGE;
+    if (g->type == CURAND_RNG_PSEUDO_MT19937 && order == CURAND_ORDERING_PSEUDO_BEST)
+        return CURAND_STATUS_OUT_OF_RANGE;
+    const int other = order != g->order;
     g->order = order;
+    if (simt_random_is_mersenne(g)) return other ? begin_at(g, g->seed, 0) : CURAND_STATUS_SUCCESS;
     return begin_at(g, g->seed, g->position);
 }
 
@@ -118,6 +124,7 @@ curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t g, unsi
 curandStatus_t curandGenerateSeeds(curandGenerator_t g)
 {
     if (g == NULL) return CURAND_STATUS_NOT_INITIALIZED;
+    if (simt_random_is_mersenne(g)) return begin_at(g, g->seed, 0);
     return simt_random_make_states(g) ? CURAND_STATUS_SUCCESS : CURAND_STATUS_ALLOCATION_FAILED;
 }
 
@@ -132,9 +139,10 @@ static curandStatus_t generate(curandGenerator_t g, enum simt_random_kind kind, 
     if (quasi && count % g->dimensions != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
     if (g->on_host && kind >= NORMAL && count % 2 == 1 && simt_random_turns(g) != 0)
         return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
-    if (curandGenerateSeeds(g) != CURAND_STATUS_SUCCESS) return CURAND_STATUS_ALLOCATION_FAILED;
-    const size_t whole =
-        count + (kind >= NORMAL && !quasi ? count % 2 : 0); /* normal ones are made two at a time */
+    if (!(simt_random_is_mersenne(g) ? simt_mersenne_reach(g, g->position + count)
+                                     : simt_random_make_states(g)))
+        return CURAND_STATUS_ALLOCATION_FAILED;
+    const size_t whole = count + (kind >= NORMAL && simt_random_makes_pairs(g) ? count % 2 : 0);
     void *numbers = malloc(bytes * whole);
     if (numbers == NULL) return CURAND_STATUS_ALLOCATION_FAILED;
     simt_random_fill(g, kind, numbers, whole, mean, deviation);

@@ -24,9 +24,10 @@ struct curandGenerator_st {
     unsigned dimensions;     /**< of a quasi-random sequence */
     /** Of those that take turns, as they stand before `position`; NULL until needed. */
     union simt_random_state *states;
+    void *mersenne; /**< states of a Mersenne twister; NULL until needed */
 };
 
-/** @brief What an array is filled with. Pseudo-random ones from NORMAL on are made two at a time. */
+/** @brief What an array is filled with. Those from NORMAL on are made two at a time by Box's and Muller's method. */
 enum simt_random_kind {
     WORDS,
     LONG_WORDS, /**< of 64 bits */
@@ -38,6 +39,11 @@ enum simt_random_kind {
     LOG_NORMAL_DOUBLE
 };
 
+/** @brief Whether it is a Mersenne twister, which has one word for each number and cannot be set to an offset. */
+static inline int simt_random_is_mersenne(const struct curandGenerator_st *g)
+{
+    return g->type == CURAND_RNG_PSEUDO_MTGP32 || g->type == CURAND_RNG_PSEUDO_MT19937;
+}
 /** @brief How many states take turns; 0 where every word is a function of its position. */
 size_t simt_random_turns(const struct curandGenerator_st *g);
 /** @brief 0 without memory. */
@@ -57,6 +63,12 @@ static inline int simt_random_is_scrambled(const struct curandGenerator_st *g)
 static inline int simt_random_is_long(const struct curandGenerator_st *g)
 {
     return g->type == CURAND_RNG_QUASI_SOBOL64 || g->type == CURAND_RNG_QUASI_SCRAMBLED_SOBOL64;
+}
+
+/** @brief Whether its normal numbers are made two at a time, and not by the inverse of the distribution. */
+static inline int simt_random_makes_pairs(const struct curandGenerator_st *g)
+{
+    return !simt_random_is_quasi(g) && !simt_random_is_mersenne(g);
 }
 
 /** @brief Dimensions of Sobol sequences that cuRAND has. */

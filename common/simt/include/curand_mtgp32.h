@@ -1,0 +1,56 @@
+/**
+ * @file curand_mtgp32.h
+ * @brief The state of MTGP32, a Mersenne twister whose state a block shares (Saito and Matsumoto 2013), and its parameters.
+ */
+#ifndef WARPWISE_SIMT_CURAND_MTGP32_H
+#define WARPWISE_SIMT_CURAND_MTGP32_H
+
+#pragma GCC system_header
+
+#define CURAND_MTGP32_H
+
+#define MTGPDC_MEXP 11213
+#define MTGPDC_N 351
+#define MTGPDC_FLOOR_2P 256
+#define MTGPDC_CEIL_2P 512
+#define MTGPDC_PARAM_TABLE mtgp32dc_params_fast_11213
+#define MTGP32_STATE_SIZE 1024
+#define MTGP32_STATE_MASK 1023
+#define CURAND_NUM_MTGP32_PARAMS 200
+#define MEXP 11213
+#define THREAD_NUM MTGPDC_FLOOR_2P
+#define LARGE_SIZE (THREAD_NUM * 3)
+#define TBL_SIZE 16
+
+/** @brief A set of parameters: the period is 2^mexp - 1. */
+struct mtgp32_params_fast {
+    int mexp, pos, sh1, sh2;
+    unsigned int tbl[TBL_SIZE];         /**< products of four bits and the matrix of the recurrence */
+    unsigned int tmp_tbl[TBL_SIZE];     /**< and of the tempering */
+    unsigned int flt_tmp_tbl[TBL_SIZE]; /**< and of a tempering that gives floats from 1 to 2 */
+    unsigned int mask;
+    unsigned char poly_sha1[21];
+};
+typedef struct mtgp32_params_fast mtgp32_params_fast_t;
+
+/** @brief The sets of all states, in device memory. */
+struct mtgp32_kernel_params {
+    unsigned int pos_tbl[CURAND_NUM_MTGP32_PARAMS];
+    unsigned int param_tbl[CURAND_NUM_MTGP32_PARAMS][TBL_SIZE];
+    unsigned int temper_tbl[CURAND_NUM_MTGP32_PARAMS][TBL_SIZE];
+    unsigned int single_temper_tbl[CURAND_NUM_MTGP32_PARAMS][TBL_SIZE];
+    unsigned int sh1_tbl[CURAND_NUM_MTGP32_PARAMS];
+    unsigned int sh2_tbl[CURAND_NUM_MTGP32_PARAMS];
+    unsigned int mask[1];
+};
+typedef struct mtgp32_kernel_params mtgp32_kernel_params_t;
+
+struct curandStateMtgp32 {
+    unsigned int s[MTGP32_STATE_SIZE];
+    int offset; /**< of the oldest word */
+    int pIdx;
+    mtgp32_kernel_params_t *k;
+};
+typedef struct curandStateMtgp32 curandStateMtgp32_t;
+
+#endif
