@@ -1,4 +1,4 @@
-/** What random_twisters.cu expects: written by it. */
+/** What random_mtgp32.cu expects: written by it. */
 static const results in_kernels_own[] = {
     {{0x1096edf032c32fe6, 0x4f4e381f84161207, 0x1cf0f4e43fa00000, 0xfbfad9812cd414d5, 0x271f8696f2279554,
       0x2a014ff7adbe1a, 0xfb865514, 0xa2f6f4a3b1aef453},
@@ -31,13 +31,6 @@ static const results in_kernels_mtgp[] = {
     {{0x5a03c41c48714994, 0xf76c789b0ef5b34b, 0x82dc99f1e3000000, 0xf824f08943241be9, 0x46218ee3250f08b7,
       0x138f1e05b0375bc, 0x4a78f3bb, 0x0},
      {-24.6862879060209, -6.49697880300789, 1320.94155973196, 1301.21411514676, 0, 0, 0, 0}}};
-static const results by_host_mt19937[] = {
-    {{0xaebf9a1e5170e3f3, 0x92b859389314e24d, 0xaa1fe32138800000, 0x53bdc59fb0217168, 0xaf272a21,
-      0xfe0ebc80d8fc21f6, 0xfbf7a2034c4b3369, 0x0},
-     {3.99223568118921, 4.07171557742116, 1.71333849430084, -1.27731992538977, 6.81922800098351,
-      6.73497092731519, 0, 0}},
-    {{0x63480a7, 0x6253a80, 0x22dacfdea10, 0x366a5b625f2, 0x366a5b625f2, 0xe4927b8a, 0x0, 0x0},
-     {0, 0.203162918927777, 0, 0, 0, 0, 0, 0}}};
 static const results by_host_mtgp[] = {
     {{0x1551a86e2d67b331, 0x6b38ce89b26a690f, 0xca2d5aea3f200000, 0xdce31a3ba5daba31, 0x58056309,
       0xe33fac6f2ad32648, 0x5a66bdf4380c3408, 0x0},
