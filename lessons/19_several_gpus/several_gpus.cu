@@ -162,12 +162,10 @@ __device__ inline void write_qkv(const struct product &p, int row, int output, f
 __global__ void __launch_bounds__(KEY_WARPS *WARP)
     decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to)
 {
-    __shared__ float4 o_of[KEY_WARPS][WARP]; // what each warp has seen
-    __shared__ float2 m_l_of[KEY_WARPS];
     // [student: decode_kernel]
-    /* TODO: which head, row and span are this block's; see_keys() for those keys that are the warp's; what all warps have seen, by
+    /* TODO: which head, row and span are this block's; see_keys() for those keys that are the warp's; what all warps have seen, in shared memory, by
      * joined(); divide by l, unless there are several spans: then join_kernel() does. */
-    (void)s, (void)heads, (void)q, (void)cache, (void)to, (void)o_of, (void)m_l_of;
+    (void)s, (void)heads, (void)q, (void)cache, (void)to;
     // [/student]
 }
 

@@ -214,9 +214,9 @@ __device__ inline void write_qkv(const struct product &p, int row, int output, f
 __global__ void __launch_bounds__(KEY_WARPS *WARP)
     decode_kernel(struct layer_sizes s, int heads, const float *q, const float *cache, float *to)
 {
+    // [student: decode_kernel]
     __shared__ float4 o_of[KEY_WARPS][WARP]; // what each warp has seen
     __shared__ float2 m_l_of[KEY_WARPS];
-    // [student: decode_kernel]
     const int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP, at = LANE_DIMS * lane;
     const int spans = (int)gridDim.z, dim = s.head_dim, per_span = divide_up(s.position + 1, spans);
     const int first = (int)blockIdx.z * per_span, end = min(first + per_span, s.position + 1);

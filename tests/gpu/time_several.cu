@@ -281,7 +281,15 @@ static void open_model(struct model *model, const struct machine *m, int rows, i
     const int ranks = m->gpus.ranks;
     const struct layer_sizes z = sizes_of(rows, context);
     const size_t cache = 2 * (size_t)rows * (size_t)own_width(&z, ranks) * (size_t)z.room;
-    model->layers = small ? 3 : MOST_LAYERS;
+    static int layers; // as many as one GPU has room for; with more GPUs the same
+    size_t each = cache, free_bytes = 0, all_bytes = 0;
+    for (int k = 0; k < MATRICES; k++) each += matrix_floats(&z, ranks, k);
+    need(cudaMemGetInfo(&free_bytes, &all_bytes));
+    if (layers == 0)
+        layers =
+            (int)fmin(small ? 3 : MOST_LAYERS, 0.95 * (double)free_bytes / (double)(each * sizeof(float)));
+    model->layers = layers;
+    printf("  %d layers, %.1f GB per GPU\n", layers, (double)(each * sizeof(float)) * layers * 1e-9);
     for (int i = 0; i < ranks; i++) {
         need(cudaSetDevice(i));
         float *x = (float *)reserve((size_t)rows * (size_t)z.width * sizeof(float));
