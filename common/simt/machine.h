@@ -277,6 +277,8 @@ struct simt_parameter {
 };
 /** @brief Adds it to the running thread's list, in which it stays until the thread ends. */
 void simt_note_parameter(struct simt_parameter *parameter, const void *address, size_t bytes, int constant);
+/** @brief The one of the list that holds @p address, or NULL. */
+const struct simt_parameter *simt_parameter_around(const void *address);
 /** @brief st.async: @p bytes (up to 16) at @p data go to @p to, and are reported to @p mbarrier of the same block. */
 void simt_async_store(const struct simt_site *site, void *to, const void *data, size_t bytes, void *mbarrier,
                       void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction),

@@ -377,6 +377,13 @@ void simt_note_parameter(struct simt_parameter *parameter, const void *address, 
     w->current->parameters = parameter;
 }
 
+const struct simt_parameter *simt_parameter_around(const void *address)
+{
+    const struct simt_parameter *p = simt_tls_worker != NULL ? simt_tls_worker->current->parameters : NULL;
+    while (p != NULL && (uintptr_t)address - (uintptr_t)p->address >= p->bytes) p = p->next;
+    return p;
+}
+
 /* A tensor map is read by hardware of its own, which knows parameters, constant and global memory. Of a kernel whose parameters
  * nobody has listed, every address in a thread's own memory may be a parameter's. */
 static void check_map(struct worker *w, const struct bulk *b)
@@ -392,8 +399,7 @@ static void check_map(struct worker *w, const struct bulk *b)
             check_pieces(b, (char *)map, sizeof b->map, SIMT_READ | ACCESS_COPY);
         if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
     } else {
-        const struct simt_parameter *p = w->current->parameters;
-        while (p != NULL && map - (uintptr_t)p->address >= p->bytes) p = p->next;
+        const struct simt_parameter *p = simt_parameter_around(b->what.map);
         if (w->current->parameters == NULL || (p != NULL && p->constant)) return;
         remark = p != NULL
                      ? "the kernel's parameter is not __grid_constant__, so that its address is that of a "

@@ -81,6 +81,18 @@ static void found_fault(struct worker *w, const char *kind, const char *text, co
     simt_abandon(w, strcmp(kind, "unsupported") == 0 ? 719 : strcmp(kind, "misaligned") == 0 ? 716 : 700);
 }
 
+/* Processors of aarch64 divide by zero without a complaint, 0 comes out. There the compiler puts a question in front of every
+ * division (simtcc's -fsanitize=integer-divide-by-zero) and calls this. Of the host's own it is no business. */
+void __ubsan_handle_divrem_overflow(const void *described, uintptr_t left, uintptr_t right);
+void __ubsan_handle_divrem_overflow(const void *described, uintptr_t left, uintptr_t right)
+{
+    struct worker *w = simt_tls_worker;
+    (void)described, (void)left, (void)right;
+    if (w == NULL || w->abandoned) return;
+    found_fault(w, "unsupported", "an integer division by zero,", NULL,
+                (uintptr_t)__builtin_return_address(0));
+}
+
 /* A fault of the host's own is for what was there before, when the instruction runs again. */
 static void pass_on(int signal)
 {

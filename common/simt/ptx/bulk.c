@@ -38,6 +38,14 @@ static char *global(const struct run *run, const struct op *op, unsigned operand
     return (char *)(uintptr_t)(ptx_word(run, op, operand) + (uint64_t)op->offset[number]);
 }
 
+/* A parameter begins at a multiple of 64, if its type asks for that: on hardware. Compilers for aarch64 promise no more than
+ * 16 of a parameter, so what counts is where in the parameter the map lies. */
+static uintptr_t place_of_map(const void *map)
+{
+    const struct simt_parameter *around = simt_parameter_around(map);
+    return (uintptr_t)map - (around != NULL ? (uintptr_t)around->address : 0);
+}
+
 /* A tensor's map and where the box begins, from slot @p operand; the first modifier is the number of axes. */
 static void take_tensor(const struct run *run, const struct op *op, unsigned operand, unsigned number,
                         struct simt_bulk *b)
@@ -46,7 +54,7 @@ static void take_tensor(const struct run *run, const struct op *op, unsigned ope
     b->rank = op->modifier[0];
     for (unsigned axis = 0; axis < b->rank; axis++)
         b->at[axis] = (int32_t)ptx_u32(run, op, operand + 1 + axis);
-    if ((uintptr_t)b->map % TENSOR_MAP_ALIGNMENT != 0)
+    if (place_of_map(b->map) % TENSOR_MAP_ALIGNMENT != 0)
         simt_refuse_access("misaligned", b->map, TENSOR_MAP_BYTES, SIMT_READ,
                            "a tensor map needs an address that is a multiple of 64", run->pc);
 }

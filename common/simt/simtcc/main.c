@@ -224,6 +224,8 @@ static void add_device_flags(struct string_list *command, const struct compiler 
      * comes after it, and no function pointer points there. */
 #if defined(__aarch64__)
     static const char *const landing_pads = "-mbranch-protection=none";
+    /* No division by zero ends in a signal there; see machine/trap.c. */
+    list_add(command, "-fsanitize=integer-divide-by-zero");
 #else
     static const char *const landing_pads = "-fcf-protection=none";
 #endif
