@@ -32,7 +32,7 @@ if [ ! -x "$program" ]; then
     mkdir -p "$root/build" &&
         gcc -O2 -std=c11 -c "$root/reference/qwen3.c" -o "$root/build/time_several_oracle.o" &&
         nvcc -O3 -std=c++17 -arch="${ARCH:-native}" -cudart static "${include[@]}" -I"$root/common/contracts" -I"$root/lessons/19_several_gpus" \
-            "$root/tests/gpu/time_several.cu" "$root/build/time_several_oracle.o" "$nccl/libnccl.so.2" -o "$program" || exit 2
+            "$root/tests/gpu/time_several.cu" "$root/build/time_several_oracle.o" -Xlinker "$nccl/libnccl.so.2" -o "$program" || exit 2
 fi
 
 SECONDS=0

@@ -109,11 +109,15 @@ step_programs() {
     # What only one architecture has (wgmma, setmaxnreg) is asked for by the name that ends in "a".
     local architecture=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -cd 0-9)
     [ "$architecture" != sm_90 ] || architecture=sm_90a
-    local nccl=()
-    [ -z "$(ldconfig -p | grep libnccl.so)" ] || nccl=(-lnccl)
+    # NCCL where CMake found it, which may be among Python's packages.
+    local nccl= library include
+    library=$(sed -n 's/^WARPWISE_NCCL_LIBRARY:[A-Z]*=//p' build/CMakeCache.txt)
+    include=$(sed -n 's/^WARPWISE_NCCL_INCLUDE:[A-Z]*=//p' build/CMakeCache.txt)
+    [ ! -e "$library" ] || nccl="-Xlinker $library -Xlinker -rpath -Xlinker ${library%/*}"
+    [ "${include:-/usr/include}" = /usr/include ] || nccl="-I$include $nccl"
     ls tests/simt/programs/*.cu lessons/*.cu | xargs -P "$jobs" -I{} sh -c \
         'nvcc -std=c++17 -arch=$2 -Icommon/contracts -Icommon/decode -Itests/simt "$1" -o build/nvcc/"$(basename "$1" .cu)" -lcuda -lcublas -lcurand $3 ||
-            echo "does not build: $1"' - {} "$architecture" "${nccl[@]}"
+            echo "does not build: $1"' - {} "$architecture" "$nccl"
     for file in tests/simt/programs/*.cu lessons/*.cu; do
         name=$(basename "$file" .cu)
         if build/nvcc/"$name" >build/nvcc/"$name".log 2>&1; then

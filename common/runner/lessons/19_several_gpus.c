@@ -187,17 +187,18 @@ static void free_memory(struct scene *s)
     }
 }
 
-/** On a GPU memory of its own holds what nobody may rely on: NaN in the workspace, and in results that are to be written again. It is
- *  a call's own work and so is timed, but takes microseconds. */
+/** On a GPU: NaN in the workspace of new shards, whose results hold what the case's do; of shards that were used before in the results,
+ *  which are to be written again. That is a part of what is timed, but takes microseconds. */
 static void poison(const struct scene *s)
 {
     for (int i = 0; i < s->ranks && s->ranks > 1 && !is_simt(); i++) {
         cudaSetDevice(i);
-        for (int index = 0; index < SLICES; index++)
-            if (s->slice[index].name != NULL && s->slice[index].role == RESULT && s->memory[i][index] != NULL)
-                cudaMemsetAsync(s->memory[i][index], 0xff,
-                                s->slice[index].outer * s->slice[index].count * sizeof(float),
-                                s->gpus.at[i].stream);
+        for (int index = 0; index < SLICES && s->again; index++) {
+            const struct slice *slice = &s->slice[index];
+            if (slice->name == NULL || slice->role != RESULT || s->memory[i][index] == NULL) continue;
+            cudaMemsetAsync(s->memory[i][index], 0xff, slice->outer * slice->count * sizeof(float),
+                            s->gpus.at[i].stream);
+        }
         if (!s->again && s->memory[i][WORKSPACE] != NULL)
             cudaMemsetAsync(s->memory[i][WORKSPACE], 0xff, s->workspace_bytes, s->gpus.at[i].stream);
     }
