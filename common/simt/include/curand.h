@@ -1,9 +1,9 @@
 /**
  * @file curand.h
- * @brief cuRAND's host interface: XORWOW, MRG32k3a, Philox4x32-10 and Sobol sequences, the bits and uniform numbers as cuRAND has them.
+ * @brief cuRAND's host interface: its generators, the bits and uniform numbers as cuRAND has them.
  *
- * The other generators and Poisson numbers are refused: curandCreateGenerator() returns CURAND_STATUS_TYPE_ERROR, or the function is
- * not declared.
+ * Poisson numbers are refused: their functions are not declared. MTGP32 is there where a CUDA Toolkit is installed, which has its parameters:
+ * without one curandCreateGenerator() returns CURAND_STATUS_INITIALIZATION_FAILED.
  */
 #ifndef WARPWISE_SIMT_CURAND_H
 #define WARPWISE_SIMT_CURAND_H
@@ -77,14 +77,15 @@ curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
 curandStatus_t curandGetVersion(int *version);
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);
+/** @brief Not of MTGP32 and MT19937: CURAND_STATUS_TYPE_ERROR. */
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
-/** @brief Best, default or legacy; the others are CURAND_STATUS_OUT_OF_RANGE. */
+/** @brief Best (not of MT19937), default or legacy; the others are CURAND_STATUS_OUT_OF_RANGE. */
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order);
 curandStatus_t curandGenerateSeeds(curandGenerator_t generator);
 curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int *out, size_t count);
 curandStatus_t curandGenerateUniform(curandGenerator_t generator, float *out, size_t count);
 curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double *out, size_t count);
-/** @brief An even number of them, where a generator for host memory is not Philox. */
+/** @brief An even number of them, where a generator for host memory is XORWOW or MRG32k3a. */
 curandStatus_t curandGenerateNormal(curandGenerator_t generator, float *out, size_t count, float mean,
                                     float deviation);
 curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double *out, size_t count, double mean,

@@ -18,7 +18,8 @@ struct refusal {
 
 /* Headers that are nowhere to be found. Those of CUDA that a machine may well have are in include/refused. */
 static const struct refusal headers[] = {
-    {"curand", "this header of cuRAND is not on the software device, which has curand.h and curand_kernel.h"},
+    {"curand", "this header of cuRAND is not on the software device, which has curand.h, "
+               "curand_kernel.h and those of MTGP32"},
     {"cutlass/", "CUTLASS is not a part of the software device; say where it is with -I"},
     {"cute/", "CuTe is not a part of the software device; say where it is with -I"},
     {"cutensor", "cuTENSOR is not on the software device, which runs CUDA C++ source only"},
@@ -44,8 +45,8 @@ static const struct refusal names[] = {
     {"cublasLt", "products of cuBLASLt are not on the software device; use cublasGemmEx of cublas_v2.h"},
     {"cublas", "this call of cuBLAS is not on the software device; see cublas_v2.h there for those that are"},
     {"curand",
-     "this part of cuRAND is not on the software device, which has the generators XORWOW, MRG32k3a, "
-     "Philox4_32_10 and Sobol's, and uniform and normal numbers"},
+     "this part of cuRAND is not on the software device, which has its generators, and uniform and normal "
+     "numbers; draw those, and make others of them"},
     {"nccl", "this call of NCCL is not on the software device; see nccl.h there for those that are"},
     {"cudaGraphics", "graphics interoperability is not on the software device; leave the drawing out"},
     {"cudaExternal", "memory of other programs is not on the software device; leave it out"},
@@ -74,6 +75,7 @@ static int is_cudas_name(const char *name)
 {
     static const char *const starts[] = {"cublasLt", "cublas", "curand", "cuda", "cu",
                                          "CU",       "nccl",   "surf",   "tex"};
+    if (strncmp(name, "curand_poisson", 14) == 0 || strncmp(name, "curand_discrete", 15) == 0) return 1;
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
         size_t length = strlen(starts[i]);
         if (strncmp(name, starts[i], length) != 0) continue;
