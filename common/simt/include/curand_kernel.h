@@ -252,11 +252,16 @@ SIMT_INLINE unsigned int simt_mtgp_temper(curandStateMtgp32_t *state, unsigned i
     x ^= x >> 16;
     return (x ^ x >> 8) & 15;
 }
+/** @brief The line that calls a function, which has the barriers in it: a default argument is evaluated there. */
+#define SIMT_MTGP_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
 /** @brief All threads have read the state before it moves on, and it has before they read it again. */
-#define SIMT_MTGP_MOVE_ON(state, moves, n)                                                                   \
-    __syncthreads();                                                                                         \
-    if (moves) (state)->offset = (int)((unsigned int)((state)->offset + (n)) & MTGP32_STATE_MASK);           \
-    __syncthreads()
+SIMT_INLINE void simt_mtgp_move_on(curandStateMtgp32_t *state, bool moves, unsigned int n, const struct simt_site *site)
+{
+    (void)simt_block_barrier(site, SIMT_VOTE_NONE, 0);
+    if (moves) state->offset = (int)((state->offset + n) & MTGP32_STATE_MASK);
+    (void)simt_block_barrier(site, SIMT_VOTE_NONE, 0);
+}
 
 SIMT_OUTLINE void simt_mtgp_refuse(const char *function)
 {
@@ -269,23 +274,23 @@ SIMT_INLINE unsigned int simt_mtgp_threads(const char *function)
     if (threads > MTGPDC_FLOOR_2P) simt_mtgp_refuse(function);
     return threads;
 }
-SIMT_INLINE unsigned int curand(curandStateMtgp32_t *state)
+SIMT_INLINE unsigned int curand(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
 {
     const unsigned int threads = simt_mtgp_threads("curand");
     const unsigned int t = blockDim.z * blockDim.y * threadIdx.z + blockDim.x * threadIdx.y + threadIdx.x; /* as cuRAND has it */
     const unsigned int next = simt_mtgp_next(state, t);
     SIMT_MTGP_WORD(state, t + MTGPDC_N) = next;
     const unsigned int word = next ^ state->k->temper_tbl[state->pIdx][simt_mtgp_temper(state, t)];
-    SIMT_MTGP_MOVE_ON(state, t == 0, threads);
+    simt_mtgp_move_on(state, t == 0, threads, simt_site_at(file, line, "curand"));
     return word;
 }
 /** @brief Of the place @p index among @p n that the block takes. */
-SIMT_INLINE unsigned int curand_mtgp32_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n)
+SIMT_INLINE unsigned int curand_mtgp32_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n, SIMT_MTGP_HERE)
 {
     const unsigned int next = simt_mtgp_next(state, index);
     SIMT_MTGP_WORD(state, index + MTGPDC_N) = next;
     const unsigned int word = next ^ state->k->temper_tbl[state->pIdx][simt_mtgp_temper(state, index)];
-    SIMT_MTGP_MOVE_ON(state, index == 0, n);
+    simt_mtgp_move_on(state, index == 0, n, simt_site_at(file, line, "curand_mtgp32_specific"));
     return word;
 }
 
@@ -300,17 +305,17 @@ SIMT_INLINE float simt_mtgp_single(curandStateMtgp32_t *state, unsigned int t)
     __builtin_memcpy(&number, &bits, sizeof number);
     return number;
 }
-SIMT_INLINE float curand_mtgp32_single(curandStateMtgp32_t *state)
+SIMT_INLINE float curand_mtgp32_single(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
 {
     const unsigned int threads = simt_mtgp_threads("curand_mtgp32_single");
     const float number = simt_mtgp_single(state, blockDim.z * blockDim.y + threadIdx.x);
-    SIMT_MTGP_MOVE_ON(state, threadIdx.x == 0, threads);
+    simt_mtgp_move_on(state, threadIdx.x == 0, threads, simt_site_at(file, line, "curand_mtgp32_single"));
     return number;
 }
-SIMT_INLINE float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n)
+SIMT_INLINE float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n, SIMT_MTGP_HERE)
 {
     const float number = simt_mtgp_single(state, index);
-    SIMT_MTGP_MOVE_ON(state, threadIdx.x == 0, n);
+    simt_mtgp_move_on(state, threadIdx.x == 0, n, simt_site_at(file, line, "curand_mtgp32_single_specific"));
     return number;
 }
 
@@ -459,17 +464,26 @@ SIMT_INLINE double curand_log_normal_double(simt_sobol<Word> *state, double mean
 }
 
 /* Numbers of MTGP32, each of one word, too; doubles have 32 bits. */
-SIMT_INLINE float curand_uniform(curandStateMtgp32_t *state) { return _curand_uniform(curand(state)); }
-SIMT_INLINE double curand_uniform_double(curandStateMtgp32_t *state) { return simt_fine_unit(curand(state)); }
-SIMT_INLINE float curand_normal(curandStateMtgp32_t *state) { return (float)simt_normal_of_word(curand(state)); }
-SIMT_INLINE double curand_normal_double(curandStateMtgp32_t *state) { return simt_fine_normal(curand(state)); }
-SIMT_INLINE float curand_log_normal(curandStateMtgp32_t *state, float mean, float deviation)
+SIMT_INLINE float curand_uniform(curandStateMtgp32_t *state, SIMT_MTGP_HERE) { return _curand_uniform(curand(state, file, line)); }
+SIMT_INLINE double curand_uniform_double(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
 {
-    return expf(mean + deviation * curand_normal(state));
+    return simt_fine_unit(curand(state, file, line));
 }
-SIMT_INLINE double curand_log_normal_double(curandStateMtgp32_t *state, double mean, double deviation)
+SIMT_INLINE float curand_normal(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
 {
-    return exp(mean + deviation * curand_normal_double(state));
+    return (float)simt_normal_of_word(curand(state, file, line));
+}
+SIMT_INLINE double curand_normal_double(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
+{
+    return simt_fine_normal(curand(state, file, line));
+}
+SIMT_INLINE float curand_log_normal(curandStateMtgp32_t *state, float mean, float deviation, SIMT_MTGP_HERE)
+{
+    return expf(mean + deviation * curand_normal(state, file, line));
+}
+SIMT_INLINE double curand_log_normal_double(curandStateMtgp32_t *state, double mean, double deviation, SIMT_MTGP_HERE)
+{
+    return exp(mean + deviation * curand_normal_double(state, file, line));
 }
 
 #endif
