@@ -137,7 +137,7 @@ static curandStatus_t generate(curandGenerator_t g, enum simt_random_kind kind, 
     if (count == 0) return CURAND_STATUS_SUCCESS;
     const int quasi = simt_random_is_quasi(g);
     if (quasi && count % g->dimensions != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
-    if (g->on_host && kind >= NORMAL && count % 2 == 1 && simt_random_turns(g) != 0)
+    if (kind >= NORMAL && count % 2 == 1 && simt_random_turns(g) != 0)
         return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
     if (!(simt_random_is_mersenne(g) ? simt_mersenne_reach(g, g->position + count)
                                      : simt_random_make_states(g)))
