@@ -93,6 +93,23 @@ if(NOT EXISTS "${WORKDIR}/kept")
     message(SEND_ERROR "--run with -o leaves no program")
 endif()
 
+# Options as Makefiles give them to nvcc: one dash or two, a value behind `=` or in the next argument. Those that mean something must act.
+foreach(line IN ITEMS
+        "-Xcompiler=-Wall" "--compiler-options -Wall" "-Xlinker -rpath,/tmp" "-ccbin g++" "-arch=sm_80 -code=sm_80" "-arch=native"
+        "--generate-code arch=compute_80,code=sm_80" "-gencode arch=compute_80,code=sm_80" "-t4" "--threads 4" "-m 64" "--optimize 3"
+        "--std c++14" "-x cu" "--default-stream per-thread" "-ftz true" "-prec-div=false" "--restrict" "-res-usage" "--ptxas-options -v"
+        "-Xcudafe --display_error_number" "-diag-suppress 177" "-Werror all-warnings" "-Werror=cross-execution-space-call"
+        "-cudart shared" "-lcufft -lm" "--include-path /tmp" "--library-path=/tmp" "-rdc true" "-maxrregcount 32" "--fmad false" "-G -g")
+    string(REPLACE " " ";" words "${line}")
+    expect("nvcc's option ${line}" 0 "simt_launch" ${words} --rewritten runs.cu)
+endforeach()
+file(WRITE "${WORKDIR}/named.cpp" "#ifndef SAID\n#error not said\n#endif\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); return VALUE; }\n")
+expect("nvcc's options act" 5 "^$" --run -x cu --define-macro SAID -Xcompiler "-DVALUE=5 -Wall" -lcufft -lnvToolsExt named.cpp)
+expect("-dc compiles" 0 "^$" -dc runs.cu -o part.o)
+expect("and does not link" 0 "^$" part.o -o of_parts)
+expect("what nvcc makes and this device does not" 2 "^simtcc: --ptx: .*has no PTX" --ptx runs.cu)
+expect("a shared library" 2 "^simtcc: -shared: .*make a static one" -shared runs.cu -o runs.so)
+
 # What a distribution hardens its compiler with changes nothing (with a landing pad in front, no kernel was known as one).
 set(hardened "g++ -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE -pie")
 execute_process(COMMAND uname -m OUTPUT_VARIABLE processor OUTPUT_STRIP_TRAILING_WHITESPACE)

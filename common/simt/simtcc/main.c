@@ -558,14 +558,14 @@ static int compile(const struct job *job, const char *source, const char *object
 {
     const struct options *o = job->options;
     const char *depfile = NULL;
+    const int kernels = o->all_kernels || is_kernel_file(source);
     if (access(source, R_OK) != 0) die("cannot read %s", source);
-    if (o->preprocess_only && (!is_kernel_file(source) || o->output == NULL))
-        die("-E takes a kernel file (.cu) and -o");
+    if (o->preprocess_only && (!kernels || o->output == NULL)) die("-E takes a kernel file (.cu) and -o");
     if (is_preprocessed_file(source)) return compile_preprocessed_file(job, source, object);
     if (o->depend || o->depfile != NULL)
         depfile = o->depfile != NULL ? o->depfile : object_name(object, ".d");
-    return is_kernel_file(source) ? compile_kernel_file(job, source, object, depfile)
-                                  : compile_host_file(job, source, object, depfile);
+    return kernels ? compile_kernel_file(job, source, object, depfile)
+                   : compile_host_file(job, source, object, depfile);
 }
 
 /* ---- linking ------------------------------------------------------------------------------------------- */
@@ -618,13 +618,20 @@ static int run_program(const struct options *o, const char *program)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static const char *first_source(const struct options *o)
+{
+    for (size_t i = 0; i < o->inputs.count; i++)
+        if (is_source(o->inputs.items[i])) return o->inputs.items[i];
+    die("there is no source among the inputs");
+}
+
 static void show(const struct options *o)
 {
     struct project project = {.folder = folder,
                               .include_folders = o->include_folders.items,
                               .include_folder_count = o->include_folders.count};
     struct text text = {0};
-    const char *copy = project_rewrite(&project, o->inputs.items[0]);
+    const char *copy = project_rewrite(&project, first_source(o));
     for (size_t i = 0; i < project.count; i++)
         if (project.files[i]->copy != NULL)
             list_add(&temporary_files, format_string("%s", project.files[i]->copy));

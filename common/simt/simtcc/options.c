@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nvcc_options.h"
 #include "options.h"
 #include "text.h"
 
@@ -23,7 +24,7 @@ static const char help[] =
     "  --rewritten        print the first source as it is given to the C++ compiler, and stop\n"
     "  -v                 print the commands that are run\n"
     "  --version, --help; --precompile, which leaves precompiled headers beside the library\n"
-    "Options of nvcc that mean nothing here (-gencode, -rdc, -lineinfo ...) are accepted.\n"
+    "Other options of nvcc are accepted; most mean nothing here (-gencode, -Xptxas, -lineinfo ...).\n"
     "\n"
     "A program that was built so ends with 86 if the device found a mistake. Set before it runs:\n"
     "  SIMT_CHECK=on|off|sample:N   look for mistakes, in every block or in every Nth (on)\n"
@@ -42,7 +43,7 @@ void list_add(struct string_list *list, const char *item)
 /** Where the arguments are read. */
 struct reader {
     int argc, at;
-    char **argv;
+    const char **argv;
 };
 
 static int begins(const char *text, const char *start)
@@ -66,49 +67,13 @@ static const char *value_of(struct reader *in, const char *name)
 
 static void read_architecture(struct options *o, const char *value)
 {
+    if (strcmp(value, "native") == 0 || begins(value, "all")) return; /* whatever this device is */
     const char *digits = value;
     while (*digits != '\0' && !isdigit((unsigned char)*digits)) digits++;
     int number = atoi(digits);
     if (number < 50 || number > 199) die("-arch=%s is not an architecture: use sm_75, sm_80 or sm_90", value);
     o->architecture = 10 * number;
     o->architecture_specific = value[strlen(value) - 1] == 'a';
-}
-
-/** Options of nvcc that mean nothing here. */
-static int is_ignored(struct reader *in)
-{
-    static const char *const alone[] = {"-lineinfo",
-                                        "--generate-line-info",
-                                        "--use_fast_math",
-                                        "-use_fast_math",
-                                        "--extended-lambda",
-                                        "-extended-lambda",
-                                        "--expt-extended-lambda",
-                                        "--expt-relaxed-constexpr",
-                                        "-expt-relaxed-constexpr",
-                                        "-lcudart",
-                                        "-lcuda",
-                                        "-lcudart_static",
-                                        "-lcudadevrt",
-                                        "-lcublas",
-                                        "-lcublas_static",
-                                        "-lcurand",
-                                        "-lnccl",
-                                        "-G",
-                                        "-dc",
-                                        "-cudart=static"};
-    static const char *const start[] = {"-rdc=",         "--relocatable-device-code",
-                                        "-gencode=",     "--generate-code=",
-                                        "-maxrregcount", "--maxrregcount",
-                                        "-Xptxas=",      "--ptxas-options="};
-    const char *argument = in->argv[in->at];
-    for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
-        if (strcmp(argument, alone[i]) == 0) return 1;
-    for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++)
-        if (begins(argument, start[i])) return 1;
-    if (strcmp(argument, "-gencode") != 0 && strcmp(argument, "-Xptxas") != 0) return 0;
-    (void)next_argument(in);
-    return 1;
 }
 
 /** Options that the compiler is to see, with a value in the same or the next argument. */
@@ -151,17 +116,24 @@ static void read_standard(struct options *o, const char *value)
     }
 }
 
-/** "-Wall,-fopenmp", as nvcc takes them. OpenMP has a library, too. */
+/** "-Wall,-fopenmp" or "-Wall -fopenmp", as nvcc takes them. OpenMP has a library, too. */
 static void read_host_options(struct options *o, const char *list)
 {
     for (const char *at = list; *at != '\0';) {
-        const size_t length = strcspn(at, ",");
+        const size_t length = strcspn(at, ", ");
         char *option = strndup(at, length);
         if (option == NULL) die("out of memory");
-        list_add(&o->compile, option);
+        if (length > 0) list_add(&o->compile, option);
         if (strcmp(option, "-fopenmp") == 0) list_add(&o->link, option);
-        at += length + (at[length] == ',');
+        at += length + (at[length] != '\0');
     }
+}
+
+/** `-x cu`: every source has kernels, whatever it is called. */
+static void read_language(struct options *o, const char *value)
+{
+    if (strcmp(value, "cu") != 0) die("-x %s: a source's name says what it is, or -x cu does", value);
+    o->all_kernels = 1;
 }
 
 /** "a b" is two arguments; nvcc separates by commas, too. */
@@ -179,7 +151,7 @@ static void read_run_arguments(struct options *o, const char *list)
 static void read_option(struct options *o, struct reader *in)
 {
     const char *argument = in->argv[in->at];
-    if (is_ignored(in) || read_compiler_option(o, in) || read_dependency_option(o, in)) return;
+    if (read_compiler_option(o, in) || read_dependency_option(o, in)) return;
     if (strcmp(argument, "-c") == 0)
         o->compile_only = 1;
     else if (strcmp(argument, "-E") == 0)
@@ -194,16 +166,16 @@ static void read_option(struct options *o, struct reader *in)
         o->run = 1;
     else if (begins(argument, "--run-args") || begins(argument, "-run-args"))
         read_run_arguments(o, value_of(in, begins(argument, "--") ? "--run-args" : "-run-args"));
-    else if (begins(argument, "-arch") || begins(argument, "--gpu-architecture"))
-        read_architecture(o, value_of(in, begins(argument, "-arch") ? "-arch" : "--gpu-architecture"));
-    else if (begins(argument, "-std") || begins(argument, "--std"))
-        read_standard(o, value_of(in, begins(argument, "-std") ? "-std" : "--std"));
+    else if (begins(argument, "-arch"))
+        read_architecture(o, value_of(in, "-arch"));
+    else if (begins(argument, "-std"))
+        read_standard(o, value_of(in, "-std"));
+    else if (begins(argument, "-x"))
+        read_language(o, value_of(in, "-x"));
     else if (strcmp(argument, "-Xcompiler") == 0)
         read_host_options(o, next_argument(in));
-    else if (strcmp(argument, "-fmad=false") == 0 || strcmp(argument, "--fmad=false") == 0)
-        o->no_fmad = 1;
-    else if (strcmp(argument, "-fmad=true") == 0 || strcmp(argument, "--fmad=true") == 0)
-        o->no_fmad = 0;
+    else if (begins(argument, "-fmad="))
+        o->no_fmad = strcmp(argument, "-fmad=false") == 0;
     else if (strcmp(argument, "-fopenmp") == 0)
         read_host_options(o, argument);
     else if (begins(argument, "-o"))
@@ -214,6 +186,9 @@ static void read_option(struct options *o, struct reader *in)
     } else if (begins(argument, "-L")) {
         list_add(&o->link, "-L");
         list_add(&o->link, value_of(in, "-L"));
+    } else if (strcmp(argument, "-Xlinker") == 0) {
+        list_add(&o->link, argument);
+        list_add(&o->link, next_argument(in));
     } else if (begins(argument, "-Wl,") || strcmp(argument, "-s") == 0 || begins(argument, "-fuse-ld=")) {
         list_add(&o->link, argument);
     } else if (begins(argument, "-O")) {
@@ -236,11 +211,13 @@ static void check_options(const struct options *o)
     if (!o->run && o->run_arguments.count > 0) die("arguments for the program without --run");
 }
 
-struct options options_read(int argc, char **argv)
+struct options options_read(int argc, char **arguments)
 {
     struct options o = {.standard = "c++17", .architecture = 900, .architecture_specific = 1};
-    struct reader in = {argc, 1, argv};
-    for (; in.at < argc; in.at++) {
+    const struct string_list replaced = nvcc_options_replaced(argc, arguments);
+    struct reader in = {(int)replaced.count, 1, replaced.items};
+    const char **argv = in.argv;
+    for (; in.at < in.argc; in.at++) {
         if (strcmp(argv[in.at], "--help") == 0 || strcmp(argv[in.at], "-h") == 0) {
             fputs(help, stdout);
             exit(0);
@@ -250,7 +227,7 @@ struct options options_read(int argc, char **argv)
             exit(0);
         }
         if (strcmp(argv[in.at], "--") == 0) { /* the rest is the program's */
-            while (++in.at < argc) list_add(&o.run_arguments, argv[in.at]);
+            while (++in.at < in.argc) list_add(&o.run_arguments, argv[in.at]);
             break;
         }
         if (argv[in.at][0] == '-' && argv[in.at][1] != '\0')

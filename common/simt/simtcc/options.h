@@ -26,6 +26,7 @@ struct options {
     int architecture;          /**< 900 stands for sm_90 */
     int architecture_specific; /**< sm_90a, whose code runs on no other */
     int preprocess_only; /**< -E: the rewritten file with all it includes, to be compiled later as a .ii file */
+    int all_kernels;     /**< -x cu: .cpp and .c files are kernel files, too */
     int no_fmad;         /**< -fmad=false: products are rounded before they are added */
     int compile_only, depend, show, precompile;
     int run; /**< --run: start the program that was built, and end as it does */
@@ -33,6 +34,6 @@ struct options {
 };
 
 /** @brief Reads the command line; prints help or a complaint and ends the program if it says so. */
-struct options options_read(int argc, char **argv);
+struct options options_read(int argc, char **arguments);
 
 #endif

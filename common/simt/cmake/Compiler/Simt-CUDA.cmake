@@ -44,3 +44,6 @@ set(CMAKE_CUDA_LINK_EXECUTABLE "<CMAKE_CUDA_COMPILER> <LINK_FLAGS> <OBJECTS> -o 
 # Separable compilation needs no second link here: an empty object stands for it.
 set(CMAKE_CUDA_DEVICE_LINK_EXECUTABLE "c++ -x c++ -c /dev/null -o <TARGET>")
 set(CMAKE_CUDA_DEVICE_LINK_LIBRARY ${CMAKE_CUDA_DEVICE_LINK_EXECUTABLE})
+# simtcc refuses it, and says what to do.
+set(CMAKE_CUDA_CREATE_SHARED_LIBRARY "<CMAKE_CUDA_COMPILER> -shared <OBJECTS> -o <TARGET>")
+set(CMAKE_CUDA_CREATE_SHARED_MODULE ${CMAKE_CUDA_CREATE_SHARED_LIBRARY})
