@@ -110,6 +110,39 @@ expect("and does not link" 0 "^$" part.o -o of_parts)
 expect("what nvcc makes and this device does not" 2 "^simtcc: --ptx: .*has no PTX" --ptx runs.cu)
 expect("a shared library" 2 "^simtcc: -shared: .*make a static one" -shared runs.cu -o runs.so)
 
+# Two files that launch kernels of one type, and one template and one inline kernel of both: the linker keeps one of what is alike.
+file(WRITE "${WORKDIR}/both.cuh" [=[
+#pragma once
+template <int N> __global__ void add(int *x) { x[threadIdx.x] += N; }
+inline __global__ void increment(int *x) { x[threadIdx.x]++; }
+extern __managed__ int total;
+void second(int *x);
+]=])
+file(WRITE "${WORKDIR}/first.cu" [=[
+#include "both.cuh"
+__device__ __managed__ int total = 2;
+__global__ void mine(int *x) { x[threadIdx.x] = (int)threadIdx.x; }
+int main()
+{
+    int *x, sum = 0;
+    cudaMallocManaged(&x, 32 * sizeof *x);
+    mine<<<1, 32>>>(x), add<3><<<1, 32>>>(x), increment<<<1, 32>>>(x);
+    second(x);
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 32; i++) sum += x[i];
+    cudaFree(x);
+    return sum == 496 + 32 * 13 && total == 34 ? 0 : 1;
+}
+]=])
+file(WRITE "${WORKDIR}/second.cu" [=[
+#include "both.cuh"
+template <int N> __device__ int five(int x) { return x + N; }
+__global__ static void mine(int *x) { x[threadIdx.x] = five<5>(x[threadIdx.x]); atomicAdd(&total, 1); }
+void second(int *x) { mine<<<1, 32>>>(x), add<3><<<1, 32>>>(x), increment<<<1, 32>>>(x); }
+]=])
+expect("kernels of one type in two files" 0 "^$" --run first.cu second.cu)
+expect("in the other order" 0 "^$" --run second.cu first.cu)
+
 # What a distribution hardens its compiler with changes nothing (with a landing pad in front, no kernel was known as one).
 set(hardened "g++ -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE -pie")
 execute_process(COMMAND uname -m OUTPUT_VARIABLE processor OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -211,8 +244,6 @@ if(NOT "$ENV{CXX}" MATCHES "clang")
     expect("headers compiled ahead" 0 "-include [^ ]*simt_prelude-O2.h" -v -c guarded.cu)
     expect("no form of them for this level" 0 "-include cuda_runtime.h" -v -O1 -c guarded.cu)
 endif()
-file(WRITE "${WORKDIR}/managed.cu" "\n__managed__ int counter;\n")
-expect("managed variable" 1 "managed.cu:2:.*managed memory" -c managed.cu)
 file(WRITE "${WORKDIR}/initialised.cu" "__global__ void k()\n{\n    __shared__ int a = 3;\n}\n")
 expect("initialised shared variable" 1 "initialised.cu:3:.*cannot have an initializer" -c initialised.cu)
 # What the device does not have is one sentence, and nothing else.

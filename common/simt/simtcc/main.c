@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "listed.h"
 #include "options.h"
 #include "prelude.h"
 #include "project.h"
@@ -324,6 +325,7 @@ static int run_device_compiler(struct string_list *command, const struct compile
         (void)unlink(object);
         status = 1;
     }
+    if (status == 0) listed_by_name(object);
     if (strict) (void)unlink(statements);
     (void)unlink(functions);
     return status;

@@ -207,6 +207,14 @@ size_t rewrite_shared(struct rewriter *r, size_t i)
     return d.end > i ? d.end - 1 : i;
 }
 
+/** `__device__ __managed__ int x`: the second word says where it lies. */
+static int is_managed(const struct tokens *t, size_t first)
+{
+    for (size_t j = first; !is_boundary(t, j) && !token_is(t, j, "="); j++)
+        if (token_is(t, j, "__managed__")) return 1;
+    return 0;
+}
+
 /** A variable, and one that can be written: not const, or a pointer whose constness is its target's. */
 static int is_writable_variable(const struct tokens *t, size_t first, size_t i)
 {
@@ -240,7 +248,7 @@ void rewrite_device_variable(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
     size_t first = declaration_start(t, i);
-    if (token_is(t, first, "template") || !is_writable_variable(t, first, i)) return;
+    if (token_is(t, first, "template") || !is_writable_variable(t, first, i) || is_managed(t, first)) return;
     edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_device_variable"));
 }
 
