@@ -23,7 +23,7 @@ static const char *const simt_finding_kinds[] = {
     "barrier-phase",    "bulk-group",      "missing-proxy-fence",
     "missing-fence",    "cluster-exit",    "tensor-map",
     "wrong-device",     "stream-race",     "collective-mismatch",
-    "collective-hang",
+    "collective-hang",  "trap",
 };
 
 /** @brief The kind of the finding that begins at @p line, or NULL if none does. */

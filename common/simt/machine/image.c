@@ -32,6 +32,7 @@ static const char *strings;
 
 extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+extern char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
 
 static struct vector cluster_records; /* struct symbol: what __cluster_dims__ says */
 
@@ -70,6 +71,7 @@ static bool is_machines(const char *linker_name)
 static bool is_programs(uintptr_t address, const char *linker_name)
 {
     return (address >= (uintptr_t)__start_simt_device && address < (uintptr_t)__stop_simt_device) ||
+           (address >= (uintptr_t)__start_simt_managed && address < (uintptr_t)__stop_simt_managed) ||
            simt_image_constant(address) || strncmp(linker_name, "_Z", 2) == 0;
 }
 

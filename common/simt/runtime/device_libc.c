@@ -23,13 +23,28 @@ void simt_sleep(unsigned nanoseconds);
 void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
     __attribute__((noreturn));
 
+/** How many arguments a format takes; a `*` takes one, too. */
+static int arguments_of(const char *format)
+{
+    int count = 0;
+    for (const char *at = strchr(format, '%'); at != NULL; at = strchr(at, '%')) {
+        at++;
+        for (; *at != '\0' && strchr("-+ #0123456789.*hlLqjzt", *at) != NULL; at++) count += *at == '*';
+        if (*at == '\0') break;
+        count += *at++ != '%';
+    }
+    return count;
+}
+
+/* A kernel's printf returns the number of its arguments, not that of the characters. */
 int simt_printf(const char *format, ...)
 {
     va_list arguments;
+    if (simt_self() != NULL && format == NULL) return -1;
     va_start(arguments, format);
     int count = simt_self() != NULL ? simt_vprintf(format, arguments) : vprintf(format, arguments);
     va_end(arguments);
-    return count;
+    return simt_self() != NULL ? arguments_of(format) : count;
 }
 
 void simt_assert_fail(const char *condition, const char *file, unsigned int line, const char *function)

@@ -454,6 +454,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 
 /* The linker's names for the ends of the sections that simtcc puts these variables in; NULL without any. */
 extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+extern const char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
 extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 
 static int is_between(const void *pointer, const char *start, const char *stop)
@@ -466,6 +467,7 @@ static int is_symbol(struct simt_site site, const void *symbol)
 {
     if (symbol == NULL) return 0;
     if (is_between(symbol, __start_simt_device, __stop_simt_device) ||
+        is_between(symbol, __start_simt_managed, __stop_simt_managed) ||
         is_between(symbol, __start_simt_constant, __stop_simt_constant))
         return 1;
     simt_finding("host-pointer", &site, "%s: the variable is neither __device__ nor __constant__", site.what);

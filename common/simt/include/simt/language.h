@@ -38,7 +38,8 @@
 #define SIMT_HOST_FUNCTION char simt_host_function __attribute__((unused))
 #define __constant__ __attribute__((used, section("simt_constant")))
 #define __shared__ static thread_local
-#define __managed__ _Pragma("GCC error \"managed memory is not supported on the software device\"")
+/* The host and kernels use it by its name; a device of several has no copy of its own. */
+#define __managed__ __attribute__((used, section("simt_managed")))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline_hint__
 #define __launch_bounds__(...)

@@ -1,0 +1,17 @@
+/**
+ * @file cuda_std.h
+ * @brief cuda::std: the standard library of this computer's compiler, whose classes and templates kernels may use here.
+ */
+#ifndef WARPWISE_SIMT_CUDA_STD_H
+#define WARPWISE_SIMT_CUDA_STD_H
+
+namespace cuda
+{
+/* What cuda_atomic.h declares in it comes first. */
+namespace std
+{
+using namespace ::std;
+}
+} // namespace cuda
+
+#endif
