@@ -199,6 +199,13 @@ void simt_spin(struct worker *w, const void *pc)
                             .text = strdup("a thread waits for ever for a value to change,"),
                             .remark =
                                 "a block must not wait for what a later block does: it may not have begun"};
+        if (w->launch->cooperative) { /* on hardware the other block runs, too: no mistake */
+            f.kind = "unsupported";
+            free(f.text);
+            f.text = strdup("a thread waits for what another block does, and not at grid.sync(),");
+            f.remark =
+                "this device runs the blocks of a cooperative launch in an order between two grid.sync()";
+        }
         f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, SIMT_ATOMIC, NULL};
         simt_found(w, &f);
         simt_abandon(w, 702);
