@@ -30,6 +30,7 @@
 #include "simt/atomics.h"
 #include "simt/launch.h"
 #include "simt/math.h"
+#include "simt/simd.h"
 #include "simt/ptx.h"
 #include "simt/rounding.h"
 #include "simt/warp.h"
@@ -144,6 +145,12 @@ SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *funct
                                                          dynamic_shared_bytes);
 }
 
+SIMT_WRAPPER cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_shared_bytes, T *function, int blocks,
+                                                       int block_threads)
+{
+    return cudaOccupancyAvailableDynamicSMemPerBlock(dynamic_shared_bytes, (const void *)function, blocks,
+                                                     block_threads);
+}
 SIMT_WRAPPER cudaOccupancyMaxActiveClusters(int *clusters, T *function, const cudaLaunchConfig_t *config)
 {
     return cudaOccupancyMaxActiveClusters(clusters, (const void *)function, config);

@@ -213,6 +213,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
                                                                    int block_threads,
                                                                    size_t dynamic_shared_bytes,
                                                                    unsigned int flags);
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_shared_bytes, const void *function,
+                                                      int blocks, int block_threads);
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function, const cudaLaunchConfig_t *config);
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *function,
                                                  const cudaLaunchConfig_t *config);

@@ -378,6 +378,29 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
                                                                   dynamic_shared_bytes, cudaOccupancyDefault);
 }
 
+/** The most with which that many blocks are still resident at once. */
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_shared_bytes, const void *function,
+                                                      int blocks, int block_threads)
+{
+    RETURN_IF_LOST();
+    if (dynamic_shared_bytes == NULL || blocks < 1 || block_threads < 1)
+        return runtime_result(cudaErrorInvalidValue);
+    if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
+    const size_t static_bytes = simt_static_shared_bytes(NULL, function), wanted = (size_t)blocks;
+    if (block_threads > THREADS_PER_BLOCK || blocks_that_fit(static_bytes, block_threads, 0) < wanted)
+        return runtime_result(cudaErrorInvalidValue);
+    size_t least = 0, above = function_dynamic_limit(function, static_bytes) + 1;
+    while (above - least > 1) { /* least fits, above does not or may not be */
+        const size_t middle = least + (above - least) / 2;
+        if (blocks_that_fit(static_bytes, block_threads, middle) >= wanted)
+            least = middle;
+        else
+            above = middle;
+    }
+    *dynamic_shared_bytes = least;
+    return cudaSuccess;
+}
+
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
                                  size_t (*dynamic_shared_bytes)(int block_threads, void *context),
                                  void *context, int limit);
