@@ -250,7 +250,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
     launch->kernel = simt_kernel_name(asked->kernel, asked->function);
     if (simt_self() != NULL)
         simt_stop(&launch->site, "unsupported",
-                  "a kernel launches the kernel %s: dynamic parallelism is not supported", launch->kernel);
+                  "dynamic parallelism is not supported (launch from the host): the kernel %s is launched",
+                  launch->kernel);
     RETURN_IF_LOST();
     if (!stream_is_valid(stream) || stream_device(stream) != simt_current_device())
         return runtime_result(cudaErrorInvalidResourceHandle);
@@ -494,7 +495,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct c
     (void)description;
     (void)view;
     if (texture != NULL) *texture = 0;
-    return runtime_refuse(CALLER_SITE("cudaCreateTextureObject"), "textures are");
+    return runtime_refuse(CALLER_SITE("cudaCreateTextureObject"), "textures (read plain memory) are");
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture)
@@ -510,7 +511,8 @@ cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDe
     (void)height;
     (void)flags;
     if (array != NULL) *array = NULL;
-    return runtime_refuse(CALLER_SITE("cudaMallocArray"), "CUDA arrays are");
+    return runtime_refuse(CALLER_SITE("cudaMallocArray"),
+                          "CUDA arrays (use cudaMalloc, or cudaMallocPitch) are");
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array)

@@ -36,6 +36,9 @@ static const struct refusal headers[] = {
     {"nv/", "this header of CUDA's C++ library is not on the software device; use what CUDA C++ itself has"},
 };
 
+#define GRAPH_NODES                                                                                          \
+    "nodes that a program adds to a graph by itself are not on the software device; capture a stream "       \
+    "(cudaStreamBeginCapture)"
 static const struct refusal names[] = {
     {"cu",
      "the driver API is not on the software device; use the runtime's functions, which begin with cuda"},
@@ -48,6 +51,21 @@ static const struct refusal names[] = {
      "this part of cuRAND is not on the software device, which has its generators, and uniform and normal "
      "numbers; draw those, and make others of them"},
     {"nccl", "this call of NCCL is not on the software device; see nccl.h there for those that are"},
+    {"cudaKernelNodeParams", GRAPH_NODES},
+    {"cudaMemsetParams", GRAPH_NODES},
+    {"cudaHostNodeParams", GRAPH_NODES},
+    {"cudaGraphNodeParams", GRAPH_NODES},
+    {"cudaGraphAdd", GRAPH_NODES},
+    {"cudaGraphConditional",
+     "conditional nodes of graphs are not on the software device; decide on the host which graph to launch"},
+    {"cudaLaunchParams",
+     "a cooperative launch on several devices is not on the software device; use cudaLaunchCooperativeKernel "
+     "on each"},
+    {"cudaLaunchCooperativeKernelMultiDevice",
+     "a cooperative launch on several devices is not on the software device; use cudaLaunchCooperativeKernel "
+     "on each"},
+    {"texture",
+     "texture references ended with CUDA 12, and are not on the software device; read plain memory"},
     {"cudaGraphics", "graphics interoperability is not on the software device; leave the drawing out"},
     {"cudaExternal", "memory of other programs is not on the software device; leave it out"},
     {"cudaIpc", "memory of other programs is not on the software device; leave it out"},
@@ -73,6 +91,7 @@ static const char *look_up(const struct refusal *table, size_t count, const char
 /** A name of CUDA's goes on with a capital letter or an underscore where these end: `custom` is nobody's. */
 static int is_cudas_name(const char *name)
 {
+    if (strcmp(name, "texture") == 0) return 1;
     static const char *const starts[] = {"cublasLt", "cublas", "curand", "cuda", "cu",
                                          "CU",       "nccl",   "surf",   "tex"};
     if (strncmp(name, "curand_poisson", 14) == 0 || strncmp(name, "curand_discrete", 15) == 0) return 1;
@@ -125,7 +144,13 @@ static const char *refused(const char *message, const char *end, char **name)
     int unknown = strstr(text, "was not declared") != NULL || strstr(text, "does not name a type") != NULL ||
                   strstr(text, "has not been declared") != NULL ||
                   strstr(text, "undeclared identifier") != NULL || strstr(text, "unknown type name") != NULL;
+    const int small_elements = strstr(text, "is not a member of") != NULL &&
+                               strstr(text, "nvcuda::wmma") != NULL && strstr(text, "experimental") != NULL;
     free(text);
+    if (small_elements) {
+        *name = format_string("nvcuda::wmma::experimental");
+        return "matrices of elements of less than a byte are not on the software device; use signed char";
+    }
     if (!no_header && !unknown) return NULL;
     const char *quoted = no_header && *message != '\'' ? message : behind_quote(message, end);
     if (quoted == NULL) return NULL;
