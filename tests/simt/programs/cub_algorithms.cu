@@ -159,6 +159,9 @@ static void device(const std::vector<int> &v, const int *in)
     with_memory([&](void *t, size_t &b) { return cub::DeviceScan::InclusiveSum(t, b, in, out, n); });
     std::partial_sum(v.begin(), v.end(), expected.begin());
     same("DeviceScan", out, expected);
+    require(cudaMemcpy(more, in, (size_t)n * sizeof *more, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+    with_memory([&](void *t, size_t &b) { return cub::DeviceScan::InclusiveSum(t, b, more, n); });
+    same("DeviceScan, in place", more, expected);
     with_memory([&](void *t, size_t &b) { return cub::DeviceSelect::If(t, b, in, out, count, n, is_odd()); });
     std::copy_if(v.begin(), v.end(), std::back_inserter(few), is_odd());
     same("DeviceSelect::If", out, few);

@@ -131,6 +131,27 @@ struct DeviceScan {
     {
         SIMT_CALL(thrust::inclusive_scan(policy, in, in + n, out, operation));
     }
+    /* The same in place. */
+    template <typename Data, typename N, std::enable_if_t<std::is_integral<N>::value, int> = 0>
+    static cudaError_t ExclusiveSum(void *temporary, size_t &bytes, Data data, N n, cudaStream_t stream = 0)
+    {
+        return ExclusiveSum(temporary, bytes, data, data, n, stream);
+    }
+    template <typename Data, typename N, std::enable_if_t<std::is_integral<N>::value, int> = 0>
+    static cudaError_t InclusiveSum(void *temporary, size_t &bytes, Data data, N n, cudaStream_t stream = 0)
+    {
+        return InclusiveSum(temporary, bytes, data, data, n, stream);
+    }
+    template <typename Data, typename Operation, typename T, typename N, std::enable_if_t<std::is_integral<N>::value, int> = 0>
+    static cudaError_t ExclusiveScan(void *temporary, size_t &bytes, Data data, Operation operation, T initial, N n, cudaStream_t stream = 0)
+    {
+        return ExclusiveScan(temporary, bytes, data, data, operation, initial, n, stream);
+    }
+    template <typename Data, typename Operation, typename N, std::enable_if_t<std::is_integral<N>::value, int> = 0>
+    static cudaError_t InclusiveScan(void *temporary, size_t &bytes, Data data, Operation operation, N n, cudaStream_t stream = 0)
+    {
+        return InclusiveScan(temporary, bytes, data, data, operation, n, stream);
+    }
     template <typename Keys, typename In, typename Out, typename N>
     static cudaError_t InclusiveSumByKey(void *temporary, size_t &bytes, Keys keys, In in, Out out, N n, cudaStream_t stream = 0)
     {

@@ -108,6 +108,23 @@ using std::conj;
 using std::norm;
 using std::polar;
 using std::proj;
+using std::exp;
+using std::log;
+using std::log10;
+using std::pow;
+using std::sqrt;
+using std::sin;
+using std::cos;
+using std::tan;
+using std::asin;
+using std::acos;
+using std::atan;
+using std::sinh;
+using std::cosh;
+using std::tanh;
+using std::asinh;
+using std::acosh;
+using std::atanh;
 
 /* ---- placeholders: _1 + 2 * _2 is a function object ---------------------------------------------------- */
 
