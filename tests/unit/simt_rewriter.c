@@ -22,6 +22,8 @@ static const struct rewriting launches[] = {
     {"plain", "k<<<1, 32>>>(x, 0);", "simt_launch_of(" SITE("k") ", k, simt_configure(1, 32))(x, 0);"},
     {"four parts", "k<<<dim3(a, b), c, d, e>>>();",
      "simt_launch_of(" SITE("k") ", k, simt_configure(dim3(a, b), c, d, e))();"},
+    {"braces in the configuration", "k<<<dim3{a, 1}, {32, 2}>>>(x)",
+     "simt_launch_of(" SITE("k") ", k, simt_configure(dim3{a, 1}, {32, 2}))(x)"},
     {"blanks", "k <<< 1 , 2 >>> ( x )", "simt_launch_of(" SITE("k") ", k , simt_configure( 1 , 2 )) ( x )"},
     {"several lines keep their lines", "k<<<1,\n2>>>(\nx)",
      "simt_launch_of(" SITE("k") ", k, simt_configure(1,\n2))(\nx)"},

@@ -238,9 +238,11 @@ static struct callee find_callee(const struct tokens *t, size_t launch)
 /** The `>>>` of the launch at @p launch, or 0: the first one outside brackets. */
 static size_t find_end(const struct tokens *t, size_t launch)
 {
-    for (size_t i = launch + 1; i < t->count && !is_boundary(t, i); i++) {
-        if (is_opening(t, i))
+    for (size_t i = launch + 1; i < t->count; i++) {
+        if (is_opening(t, i)) /* also a brace: dim3{1, 2} */
             i = match_forward(t, i);
+        else if (is_boundary(t, i))
+            return 0;
         else if (token_is(t, i, ">>>") && i + 1 < t->count && token_is(t, i + 1, "("))
             return i;
     }
