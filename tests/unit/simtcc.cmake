@@ -143,6 +143,20 @@ void second(int *x) { mine<<<1, 32>>>(x), add<3><<<1, 32>>>(x), increment<<<1, 3
 expect("kernels of one type in two files" 0 "^$" --run first.cu second.cu)
 expect("in the other order" 0 "^$" --run second.cu first.cu)
 
+# A Makefile's -I of the CUDA Toolkit, or a system's CPATH: its headers do not come before the device's.
+file(MAKE_DIRECTORY "${WORKDIR}/toolkit/include/crt")
+foreach(name IN ITEMS cuda_runtime.h cuda_fp16.h crt/host_runtime.h)
+    file(WRITE "${WORKDIR}/toolkit/include/${name}" "#error of the toolkit\n")
+endforeach()
+file(WRITE "${WORKDIR}/toolkit/include/only_there.h" "enum { ONLY_THERE = 7 };\n")
+file(WRITE "${WORKDIR}/included.cu" "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include \"only_there.h\"\nint main() { return ONLY_THERE; }\n")
+expect("-I of the toolkit" 7 "^$" --run -I toolkit/include included.cu)
+expect("-isystem of the toolkit" 7 "^$" --run -isystem=toolkit/include included.cu)
+set(usual "$ENV{CPATH}")
+set(ENV{CPATH} "${WORKDIR}/include:${WORKDIR}/toolkit/include")
+expect("the toolkit in CPATH" 7 "^$" --run included.cu)
+set(ENV{CPATH} "${usual}")
+
 # What a distribution hardens its compiler with changes nothing (with a landing pad in front, no kernel was known as one).
 set(hardened "g++ -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE -pie")
 execute_process(COMMAND uname -m OUTPUT_VARIABLE processor OUTPUT_STRIP_TRAILING_WHITESPACE)

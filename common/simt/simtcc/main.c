@@ -286,6 +286,32 @@ static int run(struct string_list *command, int verbose)
     return run_into(command, verbose, NULL);
 }
 
+/** CPATH is searched like -I: the toolkit's folders, which some systems set there, go behind everything (CPLUS_INCLUDE_PATH). */
+static void move_toolkit_back(void)
+{
+    const char *all = getenv("CPATH");
+    struct text kept = {0}, last = {0};
+    if (all == NULL) return;
+    text_add_string(&kept, "");
+    text_add_string(&last, "");
+    for (const char *at = all; *at != '\0';) {
+        const size_t length = strcspn(at, ":");
+        char *entry = format_string("%.*s", (int)length, at);
+        struct text *to = length > 0 && is_toolkit_folder(entry) ? &last : &kept;
+        text_printf(to, "%s%s", to->length > 0 ? ":" : "", entry);
+        free(entry);
+        at += length + (at[length] == ':');
+    }
+    if (last.length > 0) {
+        const char *behind = getenv("CPLUS_INCLUDE_PATH");
+        if (behind != NULL && behind[0] != '\0') text_printf(&last, ":%s", behind);
+        if (kept.length > 0 ? setenv("CPATH", kept.data, 1) : unsetenv("CPATH")) die("out of memory");
+        if (setenv("CPLUS_INCLUDE_PATH", last.data, 1) != 0) die("out of memory");
+    }
+    text_drop(&kept);
+    text_drop(&last);
+}
+
 /** Runs the compiler on a source. What it says is told at its end: of a thing that this device does not have, in one sentence. */
 static int run_compiler(struct string_list *command, int verbose)
 {
@@ -675,6 +701,7 @@ int main(int argc, char **argv)
     struct options options = options_read(argc, argv);
     struct string_list objects = {0};
     make_folder();
+    move_toolkit_back();
     if (options.show) {
         show(&options);
         return 0;

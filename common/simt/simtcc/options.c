@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nvcc_options.h"
 #include "options.h"
@@ -76,6 +77,17 @@ static void read_architecture(struct options *o, const char *value)
     o->architecture_specific = value[strlen(value) - 1] == 'a';
 }
 
+/* The headers of the toolkit must not come before the device's own of the same names. */
+int is_toolkit_folder(const char *folder)
+{
+    char *runtime = format_string("%s/cuda_runtime.h", folder),
+         *inner = format_string("%s/crt/host_runtime.h", folder);
+    const int found = access(runtime, R_OK) == 0 && access(inner, R_OK) == 0;
+    free(runtime);
+    free(inner);
+    return found;
+}
+
 /** Options that the compiler is to see, with a value in the same or the next argument. */
 static int read_compiler_option(struct options *o, struct reader *in)
 {
@@ -84,8 +96,11 @@ static int read_compiler_option(struct options *o, struct reader *in)
     for (size_t i = 0; i < sizeof(valued) / sizeof(valued[0]); i++) {
         if (!begins(argument, valued[i])) continue;
         const char *value = value_of(in, valued[i]);
-        list_add(&o->compile, valued[i]);
+        const int is_last =
+            (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-isystem") == 0) && is_toolkit_folder(value);
+        list_add(&o->compile, is_last ? "-idirafter" : valued[i]);
         list_add(&o->compile, value);
+        if (is_last) return 1;
         if (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-iquote") == 0)
             list_add(&o->include_folders, value);
         return 1;

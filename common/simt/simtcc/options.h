@@ -33,6 +33,9 @@ struct options {
     int verbose;
 };
 
+/** @brief 1 if @p folder has the headers of the CUDA Toolkit. */
+int is_toolkit_folder(const char *folder);
+
 /** @brief Reads the command line; prints help or a complaint and ends the program if it says so. */
 struct options options_read(int argc, char **arguments);
 

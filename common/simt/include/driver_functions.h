@@ -1,0 +1,10 @@
+/**
+ * @file driver_functions.h
+ * @brief For programs that include it by name: see cuda_runtime.h.
+ */
+#ifndef WARPWISE_SIMT_DRIVER_FUNCTIONS_H
+#define WARPWISE_SIMT_DRIVER_FUNCTIONS_H
+
+#include "cuda_runtime.h"
+
+#endif
