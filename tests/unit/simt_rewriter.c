@@ -218,9 +218,10 @@ static const struct rewriting functions[] = {
      NULL},
 };
 
-static char *include_header(void *context, const char *name)
+static char *include_header(void *context, const char *name, int angled)
 {
     (void)context;
+    if (angled) return strcmp(name, "lib/b.cuh") == 0 ? format_string("/tmp/b.cuh") : NULL;
     return strcmp(name, "a.cuh") == 0 ? format_string("/tmp/a.cuh") : NULL;
 }
 
@@ -270,12 +271,13 @@ static int shared_initializer(void)
 
 static int includes(void)
 {
-    struct tokens tokens =
-        tokens_of("#include \"a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include <a.cuh>\n");
+    struct tokens tokens = tokens_of("#include \"a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include "
+                                     "<a.cuh>\n#include <lib/b.cuh> // <a.cuh>\n");
     struct kernels kernels = {0};
     size_t changed;
     struct text got = rewrite(&tokens, &kernels, include_header, NULL, &changed);
-    const char *expected = "#include \"/tmp/a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include <a.cuh>\n";
+    const char *expected = "#include \"/tmp/a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include "
+                           "<a.cuh>\n#include \"/tmp/b.cuh\" // <a.cuh>\n";
     int failed = strcmp(got.data, expected) != 0 || changed != 0;
     if (failed) printf("includes:\n%s", got.data);
     text_drop(&got);

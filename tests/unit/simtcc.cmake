@@ -143,6 +143,21 @@ void second(int *x) { mine<<<1, 32>>>(x), add<3><<<1, 32>>>(x), increment<<<1, 3
 expect("kernels of one type in two files" 0 "^$" --run first.cu second.cu)
 expect("in the other order" 0 "^$" --run second.cu first.cu)
 
+# A library of headers, included by <name> from an include folder, with another library's header that is left as it is.
+file(MAKE_DIRECTORY "${WORKDIR}/library/own")
+file(WRITE "${WORKDIR}/library/own/all.h" "#include <own/kernels.cuh>\n#include <own/plain.h>\n")
+file(WRITE "${WORKDIR}/library/own/plain.h" "#pragma once\ninline int plain(int x) { return x + 1; }\n")
+file(WRITE "${WORKDIR}/library/own/kernels.cuh" [=[
+#pragma once
+#include <own/plain.h>
+template <typename T> __global__ void fill(T *x, T value) { x[threadIdx.x] = value; }
+template <typename T> void run(T *x, T value) { fill<<<1, 64>>>(x, value); }
+]=])
+file(WRITE "${WORKDIR}/uses.cu" "#include <own/all.h>\nint main() { int *x; cudaMalloc(&x, 32 * sizeof *x); run(x, plain(4)); cudaDeviceSynchronize(); return cudaFree(x); }\n")
+foreach(option IN ITEMS -I -isystem)
+    expect("a library of headers, ${option}" 86 "simt: out-of-bounds.*library/own/kernels.cuh:3" --run ${option} library uses.cu)
+endforeach()
+
 # A Makefile's -I of the CUDA Toolkit, or a system's CPATH: its headers do not come before the device's.
 file(MAKE_DIRECTORY "${WORKDIR}/toolkit/include/crt")
 foreach(name IN ITEMS cuda_runtime.h cuda_fp16.h crt/host_runtime.h)

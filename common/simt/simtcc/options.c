@@ -77,15 +77,23 @@ static void read_architecture(struct options *o, const char *value)
     o->architecture_specific = value[strlen(value) - 1] == 'a';
 }
 
+static int has_file(const char *folder, const char *name)
+{
+    char *path = format_string("%s/%s", folder, name);
+    const int found = access(path, R_OK) == 0;
+    free(path);
+    return found;
+}
+
+static int holds_runtime(const char *folder)
+{
+    return has_file(folder, "cuda_runtime.h");
+}
+
 /* The headers of the toolkit must not come before the device's own of the same names. */
 int is_toolkit_folder(const char *folder)
 {
-    char *runtime = format_string("%s/cuda_runtime.h", folder),
-         *inner = format_string("%s/crt/host_runtime.h", folder);
-    const int found = access(runtime, R_OK) == 0 && access(inner, R_OK) == 0;
-    free(runtime);
-    free(inner);
-    return found;
+    return holds_runtime(folder) && has_file(folder, "crt/host_runtime.h");
 }
 
 /** Options that the compiler is to see, with a value in the same or the next argument. */
@@ -100,9 +108,10 @@ static int read_compiler_option(struct options *o, struct reader *in)
             (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-isystem") == 0) && is_toolkit_folder(value);
         list_add(&o->compile, is_last ? "-idirafter" : valued[i]);
         list_add(&o->compile, value);
-        if (is_last) return 1;
-        if (strcmp(valued[i], "-I") == 0 || strcmp(valued[i], "-iquote") == 0)
-            list_add(&o->include_folders, value);
+        const int names_folder =
+            strcmp(valued[i], "-include") != 0 && valued[i][1] != 'D' && valued[i][1] != 'U';
+        if (names_folder && !holds_runtime(value))
+            list_add(&o->include_folders, value); /* the device's headers are not the project's */
         return 1;
     }
     return 0;

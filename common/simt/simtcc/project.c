@@ -15,9 +15,15 @@ static struct source_file *find_file(const struct project *p, const char *path)
     return NULL;
 }
 
-/** `#include "name"` in @p from: beside it, then in the include folders; NULL: not a project header. */
-static char *resolve(const struct project *p, const char *from, const char *name)
+/** `#include "name"` in @p from: beside it, then in the include folders; @p angled, `<name>`: in these alone. NULL: not a project header. */
+static char *resolve(const struct project *p, const char *from, const char *name, int angled)
 {
+    for (size_t i = 0; angled && i < p->include_folder_count; i++) {
+        char *found = format_string("%s/%s", p->include_folders[i], name);
+        if (access(found, R_OK) == 0) return found;
+        free(found);
+    }
+    if (angled) return NULL;
     const char *slash = name[0] == '/' ? NULL : strrchr(from, '/');
     int folder_length = slash != NULL ? (int)(slash + 1 - from) : 0;
     char *path = format_string("%.*s%s", folder_length, from, name);
@@ -30,19 +36,30 @@ static char *resolve(const struct project *p, const char *from, const char *name
 }
 
 /** The file that the directive at token @p i of @p file includes, if it is a project header; a new string. */
-static char *included_path(const struct project *p, const struct source_file *file, size_t i)
+static char *included_path(const struct project *p, const struct source_file *file, size_t i, int *angled)
 {
     const struct token *token = &file->tokens.list[i];
     if (token->kind != TOKEN_DIRECTIVE) return NULL;
-    char *line = format_string("%.*s", (int)token->length, file->text.data + token->start);
-    char *word = line + 1 + strspn(line + 1, " \t"), *name = strchr(line, '"'), *path = NULL;
-    char *close = name != NULL ? strchr(name + 1, '"') : NULL;
+    char *line = format_string("%.*s", (int)token->length, file->text.data + token->start), *path = NULL;
+    char *word = line + 1 + strspn(line + 1, " \t"), *name = strpbrk(line, "\"<");
+    char *close = name != NULL ? strchr(name + 1, *name == '<' ? '>' : '"') : NULL;
     if (strncmp(word, "include", 7) == 0 && close != NULL) {
         *close = '\0';
-        path = resolve(p, file->path, name + 1);
+        *angled = *name == '<';
+        path = resolve(p, file->path, name + 1, *angled);
     }
     free(line);
     return path;
+}
+
+/** A header of `<name>` may be another library's, and is one of the project's if it has something of CUDA in it. */
+static int is_of_cuda(const struct source_file *file)
+{
+    static const char *const words[] = {"<<<",        "__global__",   "__device__",
+                                        "__shared__", "__constant__", "__managed__"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strstr(file->text.data, words[i]) != NULL) return 1;
+    return 0;
 }
 
 /** Some formatters write `<< <` and `>> >`, which nvcc takes for the brackets of a launch. 1 if there were any. */
@@ -68,7 +85,7 @@ static int close_gaps(struct source_file *file)
 }
 
 /** Reads a file and everything it includes, and collects their kernels. */
-static void load(struct project *p, const char *path)
+static void load(struct project *p, const char *path, int angled)
 {
     struct source_file *file = calloc(1, sizeof(*file));
     if (file == NULL) die("out of memory");
@@ -76,6 +93,7 @@ static void load(struct project *p, const char *path)
     if (!text_read_file(&file->text, path)) die("cannot read %s", path);
     if (strncmp(file->text.data, "\xef\xbb\xbf", 3) == 0)
         memset(file->text.data, ' ', 3); /* a byte-order mark */
+    file->foreign = angled && !is_of_cuda(file);
     file->tokens = tokens_of(file->text.data);
     if (close_gaps(file)) {
         tokens_drop(&file->tokens);
@@ -84,8 +102,9 @@ static void load(struct project *p, const char *path)
     p->files = array_grow(p->files, &p->capacity, p->count, sizeof(struct source_file *));
     p->files[p->count++] = file;
     for (size_t i = 0; i < file->tokens.count; i++) {
-        char *included = included_path(p, file, i);
-        if (included != NULL && find_file(p, included) == NULL) load(p, included);
+        int is_angled = 0;
+        char *included = included_path(p, file, i, &is_angled);
+        if (included != NULL && find_file(p, included) == NULL) load(p, included, is_angled);
         free(included);
     }
     kernels_collect(&p->kernels, &file->tokens);
@@ -103,7 +122,8 @@ static int includes_a_copy(const struct project *p, const struct source_file *fi
 {
     int found = 0;
     for (size_t i = 0; i < file->tokens.count && !found; i++) {
-        char *path = included_path(p, file, i);
+        int angled = 0;
+        char *path = included_path(p, file, i, &angled);
         const struct source_file *included = path != NULL ? find_file(p, path) : NULL;
         found = included != NULL && included->copy != NULL;
         free(path);
@@ -118,7 +138,7 @@ static void plan_copies(struct project *p)
         size_t changed = 0;
         struct text text = rewrite(&p->files[i]->tokens, &p->kernels, NULL, NULL, &changed);
         text_drop(&text);
-        if (changed > 0 || i == 0) plan_copy(p, p->files[i], i);
+        if ((changed > 0 && !p->files[i]->foreign) || i == 0) plan_copy(p, p->files[i], i);
     }
     for (int again = 1; again;) {
         again = 0;
@@ -135,20 +155,21 @@ struct including {
     const struct source_file *file;
 };
 
-/** From a copy the compiler cannot find what lies beside the original: every project header gets its path. */
-static char *redirect(void *context, const char *name)
+/** From a copy the compiler cannot find what lies beside the original: every project header in quotes gets its path. */
+static char *redirect(void *context, const char *name, int angled)
 {
     const struct including *c = context;
-    char *path = resolve(c->project, c->file->path, name);
+    char *path = resolve(c->project, c->file->path, name, angled);
     const struct source_file *included = path != NULL ? find_file(c->project, path) : NULL;
-    if (included == NULL || included->copy == NULL) return path;
+    if ((included == NULL || included->copy == NULL) && !angled) return path;
     free(path);
+    if (included == NULL || included->copy == NULL) return NULL;
     return format_string("%s", included->copy);
 }
 
 const char *project_rewrite(struct project *p, const char *path)
 {
-    load(p, path);
+    load(p, path, 0);
     plan_copies(p);
     for (size_t i = 0; i < p->count; i++) {
         struct source_file *file = p->files[i];

@@ -1,6 +1,6 @@
 /**
  * @file project.h
- * @brief A kernel file and the project headers it includes by `#include "name"`, rewritten into a folder.
+ * @brief A kernel file and the project headers it includes by `#include "name"` or, from an include folder, `<name>`, rewritten into a folder.
  */
 #ifndef WARPWISE_SIMTCC_PROJECT_H
 #define WARPWISE_SIMTCC_PROJECT_H
@@ -10,8 +10,9 @@
 
 /** @brief One source file. */
 struct source_file {
-    char *path; /**< as the student would write it */
-    char *copy; /**< where its rewritten copy goes; NULL: the file is used as it is */
+    char *path;  /**< as the student would write it */
+    int foreign; /**< another library's: a copy only if it includes one */
+    char *copy;  /**< where its rewritten copy goes; NULL: the file is used as it is */
     struct text text;
     struct tokens tokens;
 };

@@ -117,14 +117,18 @@ static int rewrite_include(struct rewriter *r, size_t i, include_function *inclu
 {
     const struct token *token = &r->tokens->list[i];
     const char *line = r->tokens->source + token->start, *end = line + token->length;
-    const char *open = memchr(line, '"', token->length);
-    const char *close = open != NULL ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
+    const char *open = line;
+    while (open < end && *open != '"' && *open != '<') open++;
+    const int angled = open < end && *open == '<';
+    const char *close = open < end ? memchr(open + 1, angled ? '>' : '"', (size_t)(end - open - 1)) : NULL;
     if (include == NULL || close == NULL || !directive_is(r->tokens, i, "include")) return 0;
     char *name = format_string("%.*s", (int)(close - open - 1), open + 1);
-    char *other = include(context, name);
+    char *other = include(context, name, angled);
     free(name);
     if (other == NULL) return 0;
-    edit_add(r, token->start + (size_t)(open + 1 - line), (size_t)(close - open - 1), other);
+    char *quoted = format_string("\"%s\"", other);
+    free(other);
+    edit_add(r, token->start + (size_t)(open - line), (size_t)(close + 1 - open), quoted);
     return 1;
 }
 

@@ -45,7 +45,7 @@ const struct kernel *kernels_find(const struct kernels *kernels, const char *nam
 void kernels_drop(struct kernels *kernels);
 
 /** @brief What `#include "name"` shall name instead, as a new string, or NULL to leave it. */
-typedef char *include_function(void *context, const char *name);
+typedef char *include_function(void *context, const char *name, int angled);
 
 /**
  * @brief Rewrites one file.
