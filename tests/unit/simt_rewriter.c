@@ -24,6 +24,11 @@ static const struct rewriting launches[] = {
      "simt_launch_of(" SITE("k") ", k, simt_configure(dim3(a, b), c, d, e))();"},
     {"braces in the configuration", "k<<<dim3{a, 1}, {32, 2}>>>(x)",
      "simt_launch_of(" SITE("k") ", k, simt_configure(dim3{a, 1}, {32, 2}))(x)"},
+    {"brackets in a macro", "#define ON(g, b) <<<g, b>>>\nk ON(1, 32)(x); n::k<3> ON(1, 2) (x);",
+     "#define ON(g, b) simt_configure(g, b)\nsimt_launch_of(" SITE(
+         "k") ", k , ON(1, 32))(x); simt_launch_of(" SITE("k") ", n::k<3> , ON(1, 2)) (x);"},
+    {"brackets in a macro without parameters", "#define ON <<<1, 2>>>\n#define ON2\nk ON (x); f(ON2 (x));",
+     "#define ON simt_configure(1, 2)\n#define ON2\nsimt_launch_of(" SITE("k") ", k , ON) (x); f(ON2 (x));"},
     {"blanks", "k <<< 1 , 2 >>> ( x )", "simt_launch_of(" SITE("k") ", k , simt_configure( 1 , 2 )) ( x )"},
     {"several lines keep their lines", "k<<<1,\n2>>>(\nx)",
      "simt_launch_of(" SITE("k") ", k, simt_configure(1,\n2))(\nx)"},

@@ -25,6 +25,8 @@ void kernels_drop(struct kernels *kernels)
         free(kernels->list[i].cluster);
     }
     free(kernels->list);
+    for (size_t m = 0; m < kernels->macro_count; m++) free(kernels->macros[m].name);
+    free(kernels->macros);
     *kernels = (struct kernels){0};
 }
 
@@ -155,8 +157,44 @@ static void note_namesake(struct kernels *kernels, const struct tokens *t, size_
     if (token_is(t, close + 1, "{") || token_is(t, close + 1, ";")) k->definitions += 2;
 }
 
+/** The `>>>` that ends the body of the macro at @p i, if the body is the brackets of a launch; or 0. */
+static size_t end_of_brackets(const struct tokens *t, size_t i)
+{
+    size_t end = i + 1;
+    if (t->list[i].kind != TOKEN_DEFINE || !token_is(t, end, "<<<")) return 0;
+    while (end < t->count && t->list[end].kind != TOKEN_DEFINE_END) end++;
+    return end < t->count && token_is(t, end - 1, ">>>") ? end - 1 : 0;
+}
+
+static const struct launch_macro *find_macro(const struct kernels *kernels, const char *name, size_t length)
+{
+    for (size_t m = 0; m < kernels->macro_count; m++)
+        if (strlen(kernels->macros[m].name) == length && strncmp(kernels->macros[m].name, name, length) == 0)
+            return &kernels->macros[m];
+    return NULL;
+}
+
+static void collect_macro(struct kernels *kernels, const struct tokens *t, size_t i)
+{
+    if (end_of_brackets(t, i) == 0) return;
+    char *line = format_string("%.*s", (int)t->list[i].length, t->source + t->list[i].start);
+    const char *name = strstr(line, "define");
+    if (name == NULL) return;
+    name += strlen("define");
+    name += strspn(name, " \t");
+    const size_t length = strcspn(name, " \t\\\r\n(");
+    if (find_macro(kernels, name, length) == NULL) {
+        kernels->macros = array_grow(kernels->macros, &kernels->macro_capacity, kernels->macro_count,
+                                     sizeof *kernels->macros);
+        const struct launch_macro macro = {format_string("%.*s", (int)length, name), name[length] == '('};
+        kernels->macros[kernels->macro_count++] = macro;
+    }
+    free(line);
+}
+
 void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
 {
+    for (size_t i = 0; i + 1 < tokens->count; i++) collect_macro(kernels, tokens, i);
     for (size_t i = 0; i < tokens->count; i++)
         if (token_is(tokens, i, "__global__")) collect_at(kernels, tokens, i);
     for (size_t i = 1; i + 1 < tokens->count; i++)
@@ -273,13 +311,12 @@ static void spell_null_pointers(struct rewriter *r, size_t open)
             edit_add(r, t->list[i].start, t->list[i].length, format_string("nullptr"));
 }
 
-void rewrite_launch(struct rewriter *r, size_t i)
+/** What stands before the configuration at @p i becomes the first part of a call, with the kernel's arguments at @p arguments. 1 if the arguments tell which kernel. */
+static int begin_launch(struct rewriter *r, size_t i, size_t arguments)
 {
     const struct tokens *t = r->tokens;
-    size_t end = find_end(t, i);
-    if (i == 0 || end == 0) return;
     struct callee c = find_callee(t, i);
-    int deduced = is_deduced(r, &c, end + 1);
+    int deduced = is_deduced(r, &c, arguments);
     if (t->list[c.name].kind != TOKEN_WORD) /* kernels[3] and choose(n) go by their first word */
         for (c.name = c.first; t->list[c.name].kind != TOKEN_WORD && c.name < i - 1;) c.name++;
     const struct token *name = &t->list[c.name];
@@ -287,10 +324,42 @@ void rewrite_launch(struct rewriter *r, size_t i)
              format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, %s",
                            deduced ? "simt_launch_deduced" : "simt_launch_of", (int)name->length,
                            t->source + name->start, deduced ? "[](auto... simt_a) { " : ""));
+    if (deduced) spell_null_pointers(r, arguments);
+    return deduced;
+}
+
+void rewrite_launch(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    size_t end = find_end(t, i);
+    if (i == 0 || end == 0) return;
+    const int deduced = begin_launch(r, i, end + 1);
     edit_add(r, t->list[i].start, t->list[i].length,
              format_string("%s, simt_configure(", deduced ? "(simt_a...); }" : ""));
     edit_add(r, t->list[end].start, t->list[end].length, format_string("))"));
-    if (deduced) spell_null_pointers(r, end + 1);
+}
+
+void rewrite_brackets_macro(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    const size_t end = end_of_brackets(t, i);
+    if (end == 0) return;
+    edit_add(r, t->list[i + 1].start, t->list[i + 1].length, format_string("simt_configure("));
+    edit_add(r, t->list[end].start, t->list[end].length, format_string(")"));
+}
+
+void rewrite_launch_by_macro(struct rewriter *r, size_t i)
+{
+    const struct tokens *t = r->tokens;
+    const struct launch_macro *macro =
+        find_macro(r->kernels, t->source + t->list[i].start, t->list[i].length);
+    if (macro == NULL || i == 0 || (macro->takes_arguments && !token_is(t, i + 1, "("))) return;
+    if (t->list[i - 1].kind != TOKEN_WORD && !token_is(t, i - 1, ">") && !is_closing(t, i - 1)) return;
+    const size_t last = macro->takes_arguments ? match_forward(t, i + 1) : i;
+    if (!token_is(t, last + 1, "(")) return;
+    const int deduced = begin_launch(r, i, last + 1);
+    edit_add(r, t->list[i].start, 0, format_string("%s, ", deduced ? "(simt_a...); }" : ""));
+    edit_add(r, token_end(t, last), 0, format_string(")"));
 }
 
 /** cudaLaunchKernel((const void *)kernel, ...), and the cooperative one: the cast goes, the place comes. */

@@ -100,6 +100,7 @@ static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
 static size_t rewrite_word(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
+    if (r->kernels->macro_count > 0) rewrite_launch_by_macro(r, i);
     if (token_is(t, i, "__shared__")) return rewrite_shared(r, i);
     if (token_is(t, i, "__device__")) rewrite_device_variable(r, i);
     if (token_is(t, i, "__constant__")) rewrite_constant(r, i);
@@ -177,6 +178,7 @@ struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, 
         /* what a macro declares, it declares where it is used: in functions */
         r.function_depth = in_define ? 1 : scope_depth(&scopes);
         r.side = in_define ? SIDE_UNKNOWN : side_around(&scopes);
+        if (kind == TOKEN_DEFINE) rewrite_brackets_macro(&r, i);
         if (kind == TOKEN_DIRECTIVE) {
             follow_conditional(&scopes, tokens, i);
             includes += (size_t)rewrite_include(&r, i, include, context);

@@ -5,6 +5,7 @@
  * | written | becomes |
  * |---|---|
  * | `k<<<grid, block>>>(a)` | `simt_launch_of(site, k, simt_configure(grid, block))(a)` |
+ * | `#define ON(g, b) <<<g, b>>>` and `k ON(1, 32)(a)` | `simt_configure(g, b)` and `simt_launch_of(site, k, ON(1, 32))(a)` |
  * | the same, k an overload or a template with deduced arguments | the call in a generic lambda |
  * | `__shared__ float a[32], b;` | a red zone and a thread_local variable for each |
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
@@ -35,9 +36,16 @@ struct kernel {
     int has_defaults; /**< some parameter has a default argument */
     char *cluster;    /**< what some declaration has between the parentheses of `__cluster_dims__`, or NULL */
 };
+/** @brief `#define ON(grid, block) <<<grid, block>>>`, as some write who use an editor that does not know the brackets. */
+struct launch_macro {
+    char *name;
+    int takes_arguments;
+};
 struct kernels {
     struct kernel *list;
     size_t count, capacity;
+    struct launch_macro *macros;
+    size_t macro_count, macro_capacity;
 };
 /** @brief Adds the kernels that @p tokens declare. */
 void kernels_collect(struct kernels *kernels, const struct tokens *tokens);

@@ -52,6 +52,8 @@ size_t token_end(const struct tokens *tokens, size_t i);
 
 /** @brief Each rewrites what stands at token @p i; shared ones return the last token they dealt with. */
 void rewrite_launch(struct rewriter *r, size_t i);
+void rewrite_brackets_macro(struct rewriter *r, size_t i);
+void rewrite_launch_by_macro(struct rewriter *r, size_t i);
 void rewrite_launch_call(struct rewriter *r, size_t i);
 size_t rewrite_shared(struct rewriter *r, size_t i);
 void rewrite_device_variable(struct rewriter *r, size_t i);
