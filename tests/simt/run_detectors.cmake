@@ -5,7 +5,7 @@
 #
 # `// expect: KIND at line N` (or `at lines N, M`): exit code 86 and exactly one finding, of this kind, that
 # names every one of these lines, which are those that end in `// here`; without lines (a full stack) only the
-# kind is compared. A second line `// with: NAME=VALUE` sets a variable of the environment. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
+# kind is compared. A line `// with: NAME=VALUE` sets a variable of the environment, `// says: WORDS` is in the report. `// expect: none`: exit code 0 and no finding. The report must be the same, byte for byte,
 # on one worker and on two, and the finding be made in other orders of threads, too; and, if the program includes
 # hopper.h, with asynchronous operations that happen as early as they may.
 cmake_minimum_required(VERSION 3.20)
@@ -45,6 +45,11 @@ function(read_expectation)
     if(text MATCHES ";// with: ([A-Z_]+)=([a-z:0-9]+);")
         set(ENV{${CMAKE_MATCH_1}} ${CMAKE_MATCH_2})
     endif()
+    set(SAYS "")
+    if(text MATCHES ";// says: ([^;]+);")
+        set(SAYS "${CMAKE_MATCH_1}")
+    endif()
+    set(SAYS "${SAYS}" PARENT_SCOPE)
     set(KIND "${kind}" PARENT_SCOPE)
     set(LINES "${announced}" PARENT_SCOPE)
 endfunction()
@@ -68,6 +73,10 @@ function(check_report order workers code output report)
     endif()
     if(NOT count EQUAL 1 OR NOT report MATCHES "^simt: ${KIND}: ")
         message(FATAL_ERROR "${run} should have one finding, ${KIND}, has ${count}:\n${report}")
+    endif()
+    string(FIND "${report}" "${SAYS}" at)
+    if(at LESS 0)
+        message(FATAL_ERROR "${run} does not say '${SAYS}':\n${report}")
     endif()
     get_filename_component(name "${SOURCE}" NAME)
     string(REPLACE "." "[.]" name "${name}")

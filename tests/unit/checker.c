@@ -20,6 +20,7 @@
 #include "judged_case.h"
 #include "checker/numbers/storage.h"
 #include "checker/options.h"
+#include "protocol/engine_items.h"
 #include "checker/report/report.h"
 
 static int failures;
@@ -189,7 +190,9 @@ enum damage {
     UNTOUCHED,
     ONE_RUN,
     READS_POISON,
-    GUESS /* what the lesson's guess with these words gives */
+    SWIZZLED,       /* halves: pieces of 16 bytes of a row change places */
+    ROWS_EXCHANGED, /* halves: rows 8 apart */
+    GUESS           /* what the lesson's guess with these words gives */
 };
 
 static void damage_element(struct judged_case *c, const struct lesson_buffer *buffer, enum damage damage,
@@ -275,6 +278,27 @@ static void spoil_halves(struct judged_case *c, int buffer, const char *says)
                                                 message, sizeof message) == 1)
                 storage_put(shape->storage, floats_of(c, buffer, run), at, (float)value);
     judged_close(&judged);
+}
+
+/* Halves change places with others. */
+static void exchange_halves(struct judged_case *c, int buffer, enum damage damage)
+{
+    enum { PIECE = 8, APART = 8 };
+    const struct lesson_buffer *shape = &c->item->buffer[buffer];
+    const size_t columns = shape->extent[3], rows = shape->extent[2], elems = lesson_elems(shape);
+    uint16_t *before = malloc(elems * sizeof *before);
+    if (before == NULL) exit(2);
+    for (int run = 0; run < 2; run++) {
+        uint16_t *out = (uint16_t *)copy_of(c, buffer, run);
+        memcpy(before, out, elems * sizeof *before);
+        for (size_t at = 0; at < elems; at++) {
+            size_t column = at % columns, row = at / columns % rows, first = at - column - row * columns;
+            if (damage == SWIZZLED) column ^= row % 8 * PIECE;
+            if (damage == ROWS_EXCHANGED) row ^= APART;
+            out[at] = before[first + row * columns + column];
+        }
+    }
+    free(before);
 }
 
 static void clear(struct judged_case *c, int buffer)
@@ -401,6 +425,28 @@ static const struct planted {
     {"12", "bf16/one", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
     {"12", "bf16/row_1x128", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
     {"12", "f16/low_logits", ATTENTION_OUT, GUESS, STATE_FAIL, "maximum begins at 0"},
+    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "weights of rows 8 apart are exchanged"},
+    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL,
+     "out are f16, and are treated as if they were bf16"},
+    {"12", "bf16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL,
+     "v are bf16, and are read as if they were f16"},
+    {"12", "f16/square_64", ATTENTION_OUT, SWIZZLED, STATE_FAIL, "rows of 128 bytes, as a swizzle does"},
+    {"12", "f16/square_64", ATTENTION_OUT, ROWS_EXCHANGED, STATE_FAIL, "rows 8 apart are exchanged"},
+    {"15", "bf16/square_64", 2, GUESS, STATE_FAIL, "multiplied as if they were f16"},
+    {"16", "f16/tail_300_two_consumers", ATTENTION_OUT, GUESS, STATE_FAIL,
+     "values of the first K/V tile (of 128"},
+    {"17", "step/no_layers", ENGINE_LOGITS, GUESS, STATE_FAIL, "of a warp's own slice"},
+    {"17", "step/no_layers", ENGINE_LOGITS, GUESS, STATE_FAIL, "root of the sum of the squares"},
+    {"17", "step/prompt", ENGINE_LOGITS, GUESS, STATE_FAIL, "silu is taken of up"},
+    {"17", "step/prompt", ENGINE_LOGITS, GUESS, STATE_FAIL, "pairs (2 d, 2 d + 1)"},
+    {"17", "step/prompt", ENGINE_LOGITS, GUESS, STATE_FAIL,
+     "keys are normalised with the gain of the queries"},
+    {"17", "step/prompt", ENGINE_LOGITS, GUESS, STATE_FAIL, "as if the head were the embedding"},
+    {"17", "step/token_by_token", ENGINE_LOGITS, GUESS, STATE_FAIL, "all layers share the cache of one"},
+    {"17", "step/token_by_token", ENGINE_LOGITS, GUESS, STATE_FAIL, "by the number of a row in its step"},
+    {"17", "step/rows_reversed", ENGINE_LOGITS, GUESS, STATE_FAIL, "what attention gives takes the place"},
+    {"17", "step/three_groups", ENGINE_LOGITS, GUESS, STATE_FAIL, "h % kv_heads"},
+    {"17", "step/faint", ENGINE_LOGITS, GUESS, STATE_FAIL, "as if epsilon were 0"},
 };
 
 static void test_planted(void)
@@ -413,7 +459,9 @@ static void test_planted(void)
         enum storage storage = c.item->buffer[planted->buffer].storage;
         if (planted->damage == ALL_ZERO && storage != STORAGE_F32)
             clear(&c, planted->buffer);
-        else if (planted->damage == GUESS && storage == STORAGE_F16)
+        else if (planted->damage == SWIZZLED || planted->damage == ROWS_EXCHANGED)
+            exchange_halves(&c, planted->buffer, planted->damage);
+        else if (planted->damage == GUESS && storage != STORAGE_F32)
             spoil_halves(&c, planted->buffer, planted->says);
         else if (planted->damage != NONE)
             spoil(&c, planted->buffer, planted->damage, planted->says);

@@ -17,13 +17,25 @@ struct mistake {
     unsigned kinds; /* set of 1 << enum attention_kind that can have it */
     int in_lse; /* 1: it is looked for in lse, which is wrong where out is right; else in the other output */
     int only_causal, only_gqa;
-    enum { SCALE_RIGHT, NO_SCALE, SCALE_OF_0, SCALE_TWICE } scale;
-    int dims;       /* head_dim rounded down to a multiple of this, in a score */
-    int mask_shift; /* the row sees this many keys more */
+    enum { SCALE_RIGHT, NO_SCALE, SCALE_OF_0, SCALE_TWICE, SCALE_POSITIVE } scale;
+    enum storage as_other; /* q, k and v are of this type, and taken for the other one of 16 bits */
+    int out_as_other;      /* so is out */
+    int dims;              /* head_dim rounded down to a multiple of this, in a score */
+    int mask_shift;        /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1 } head;
-    enum { ALL_KEYS, ONE_MORE_AS_ZERO, TAIL_MISSING, TAIL_AS_ZEROS, LAST_TILE_ONLY, FIRST_TILE_ONLY } keys;
-    int tile; /* keys of a tile, for all of `keys` but the first two */
+    enum {
+        ALL_KEYS,
+        ONE_MORE_AS_ZERO,
+        TAIL_MISSING,
+        TAIL_AS_ZEROS,
+        LAST_TILE_ONLY,
+        FIRST_TILE_ONLY,
+        LAST_V_MISSING,
+        FIRST_V_MISSING
+    } keys;
+    int rows_apart; /* weights are those of the row this far away, of 16 */
+    int tile;       /* keys of a tile, for all of `keys` but the first two */
     enum {
         DIVIDE,
         DO_NOT_DIVIDE,
@@ -54,6 +66,11 @@ enum {
     TILED(before, after, kinds_of, what, 8), TILED(before, after, kinds_of, what, 16),                       \
         TILED(before, after, kinds_of, what, 32), TILED(before, after, kinds_of, what, 64),                  \
         TILED(before, after, kinds_of, what, 128)
+
+#define VALUES_MISSING(which, what, size)                                                                    \
+    TILED("the values of the " which " K/V tile (of ",                                                       \
+          " keys) are missing in O, while l has its weights: is its product with V made, and waited for?",   \
+          W, what, size)
 
 static const struct mistake MISTAKES[] = {
     {.message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score "
@@ -137,6 +154,30 @@ static const struct mistake MISTAKES[] = {
     {.message = "as if exp were taken of scores that are multiplied by log2(e) already",
      .kinds = M | W,
      .normalise = POWERS_OF_E},
+    VALUES_MISSING("last", LAST_V_MISSING, 64),
+    VALUES_MISSING("last", LAST_V_MISSING, 128),
+    VALUES_MISSING("first", FIRST_V_MISSING, 64),
+    VALUES_MISSING("first", FIRST_V_MISSING, 128),
+    {.message = "a negative scale is taken as positive: the largest score of a row is then the smallest "
+                "product of q and k",
+     .kinds = S | W,
+     .scale = SCALE_POSITIVE},
+    {.message = "weights of rows 8 apart are exchanged: of a fragment, x[0] and x[1] are of row g, x[2] and "
+                "x[3] of row g + 8",
+     .kinds = W,
+     .rows_apart = 8},
+    {.message = "q, k and v are bf16, and are read as if they were f16",
+     .kinds = W,
+     .as_other = STORAGE_BF16},
+    {.message = "q, k and v are f16, and are read as if they were bf16", .kinds = W, .as_other = STORAGE_F16},
+    {.message = "q, k, v and out are bf16, and are treated as if they were f16",
+     .kinds = W,
+     .as_other = STORAGE_BF16,
+     .out_as_other = 1},
+    {.message = "q, k, v and out are f16, and are treated as if they were bf16",
+     .kinds = W,
+     .as_other = STORAGE_F16,
+     .out_as_other = 1},
     {.message = "weights below exp(-20) are taken as 0", .kinds = M | W, .cut = 20.0},
     {.message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)",
      .kinds = M | W,
@@ -237,6 +278,11 @@ static size_t first_kv_row(const struct lesson_case *item, const struct mistake 
     return (sequence + head) % ((size_t)item->extent[AT_BATCH] * kv_heads) * (size_t)item->extent[AT_KV_LEN];
 }
 
+static double taken(const struct mistake *mistake, float x)
+{
+    return (double)(mistake->as_other ? storage_as_other(mistake->as_other, x) : x);
+}
+
 /* Score of key j; of a softmax part it is given. */
 static double score_of(const struct lesson_case *item, const float *const *data,
                        const struct mistake *mistake, const struct place *place, int j)
@@ -249,9 +295,10 @@ static double score_of(const struct lesson_case *item, const float *const *data,
     double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim),
            sum = 0.0;
     size_t counted = mistake->dims > 0 ? head_dim / (size_t)mistake->dims * (size_t)mistake->dims : head_dim;
-    for (size_t d = 0; d < counted; d++) sum += (double)q[d] * (double)k[d];
+    for (size_t d = 0; d < counted; d++) sum += taken(mistake, q[d]) * taken(mistake, k[d]);
     if (mistake->scale == NO_SCALE) return sum;
     if (mistake->scale == SCALE_OF_0) return 0.0;
+    if (mistake->scale == SCALE_POSITIVE) scale = fabs(scale);
     return sum * scale * (mistake->scale == SCALE_TWICE ? scale : 1.0);
 }
 
@@ -261,7 +308,7 @@ static double value_of(const struct lesson_case *item, const float *const *data,
 {
     if (item->extent[EX_KIND] == ATTENTION_SOFTMAX) return (size_t)j == place->column;
     size_t row = first_kv_row(item, mistake, place) + (size_t)j;
-    return (double)data[ATTENTION_V][row * (size_t)item->extent[AT_HEAD_DIM] + place->column];
+    return taken(mistake, data[ATTENTION_V][row * (size_t)item->extent[AT_HEAD_DIM] + place->column]);
 }
 
 /* exp as float has it, when what it is taken of is far below the maximum. */
@@ -278,6 +325,13 @@ static double weight_of(const struct mistake *mistake, double score, double max)
     if (mistake->normalise == POWERS_OF_2) below *= LN_2;
     if (mistake->normalise == POWERS_OF_E) below /= LN_2;
     return mistake->max_from_zero ? float_exp(below) : exp(below);
+}
+
+/* 1 if O has no product of the weight of key @p j, of @p seen keys. */
+static int value_missing(const struct mistake *mistake, int j, int seen)
+{
+    if (mistake->keys == FIRST_V_MISSING) return j < mistake->tile;
+    return mistake->keys == LAST_V_MISSING && j / mistake->tile == (seen - 1) / mistake->tile;
 }
 
 static double lse_of(const struct mistake *mistake, double max, double weights)
@@ -306,7 +360,7 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
         double weight = weight_of(mistake, score_of(item, data, mistake, place, j), max);
         if (mistake->normalise != DIVIDE_BY_LANE || (size_t)j % 8 / 2 == place->column % 8 / 2)
             weights += weight;
-        sum += weight * value_of(item, data, mistake, place, j);
+        if (!value_missing(mistake, j, last)) sum += weight * value_of(item, data, mistake, place, j);
     }
     if (mistake->normalise == DIVIDE_BY_LANE && weights == 0.0) return 0.0;
     weights += filled * exp(-max);
@@ -413,6 +467,8 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (!(mistake->kinds >> kind & 1)) return 0;
     if (buffer != (mistake->in_lse ? ATTENTION_LSE : output)) return 0;
     if (mistake->only_causal && item->value[AT_CAUSAL] != 1) return 0;
+    if (mistake->as_other && attention_storage(item) != mistake->as_other) return 0;
+    if (mistake->scale == SCALE_POSITIVE && item->real[AT_SCALE] >= 0.0) return 0;
     if (mistake->only_gqa && item->extent[AT_HEADS] == item->extent[AT_KV_HEADS]) return 0;
     if (mistake->head >= HEAD_NO_BATCH && item->extent[AT_BATCH] == 1) return 0;
     int head_dim = item->extent[AT_HEAD_DIM];
@@ -423,6 +479,21 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->keys == TAIL_AS_ZEROS) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
     return mistake->keys == ALL_KEYS || kv_len > mistake->tile;
+}
+
+/* Weights of another row, divided by the sum of this one's; both are relative to their own maximum. */
+static int other_row(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
+                     const struct place *place, double *value)
+{
+    static const struct mistake undivided = {.normalise = DO_NOT_DIVIDE};
+    struct place other = *place;
+    other.i ^= (size_t)mistake->rows_apart;
+    if (other.i >= (size_t)item->extent[AT_Q_LEN]) return 0;
+    const double own = whole_of(item, data, &undivided, place, 0);
+    const double own_divided = whole_of(item, data, mistake, place, 0);
+    if (own == 0.0) return 0;
+    *value = whole_of(item, data, &undivided, &other, 0) * own_divided / own;
+    return 1;
 }
 
 static int definition_guess(const struct lesson_case *item, const float *const *data,
@@ -441,7 +512,11 @@ static int definition_guess(const struct lesson_case *item, const float *const *
         return 1;
     }
     default:
+        if (mistake->rows_apart > 0) return other_row(item, data, mistake, place, value);
         *value = whole_of(item, data, mistake, place, buffer == ATTENTION_LSE);
+        if (mistake->out_as_other)
+            *value = (double)storage_as_other(mistake->as_other == STORAGE_F16 ? STORAGE_BF16 : STORAGE_F16,
+                                              (float)*value);
         return 1;
     }
 }

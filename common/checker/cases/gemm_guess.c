@@ -24,7 +24,8 @@ struct mistake {
         PADDED_WITH_ONES
     } terms;
     int tile;
-    int stages; /* of EVERY_OTHER_TILE */
+    int stages;            /* of EVERY_OTHER_TILE */
+    enum storage as_other; /* both are of this type, and taken for the other one of 16 bits */
     enum { FACTORS_RIGHT, ALPHA_IGNORED, ALPHA_TWICE, ALPHA_ON_C } alpha;
     enum { BETA_RIGHT, BETA_IGNORED, BETA_TAKEN_AS_1 } beta;
 };
@@ -36,6 +37,8 @@ static const struct mistake MISTAKES[] = {
     {.message = "as if both A and B were stored the other way round", .other_a = 1, .other_b = 1},
     {.message = "as if the rows of A followed one another without a gap: is lda respected?", .dense_a = 1},
     {.message = "as if the rows of B followed one another without a gap: is ldb respected?", .dense_b = 1},
+    {.message = "A and B are bf16, and are multiplied as if they were f16", .as_other = STORAGE_BF16},
+    {.message = "A and B are f16, and are multiplied as if they were bf16", .as_other = STORAGE_F16},
     {.message = "alpha is ignored", .alpha = ALPHA_IGNORED},
     {.message = "alpha is applied twice", .alpha = ALPHA_TWICE},
     {.message = "alpha is applied to beta * C as well", .alpha = ALPHA_ON_C},
@@ -157,6 +160,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     const int *extent = item->extent;
     int a_cols = extent[extent[GEMM_TRANS_A] ? GEMM_M : GEMM_K];
     int b_cols = extent[extent[GEMM_TRANS_B] ? GEMM_K : GEMM_N];
+    if (mistake->as_other && gemm_storage(item, GEMM_A) != mistake->as_other) return 0;
     if (mistake->dense_a && extent[GEMM_LDA] == a_cols) return 0;
     if (mistake->dense_b && extent[GEMM_LDB] == b_cols) return 0;
     if (mistake->alpha && item->real[GEMM_ALPHA] == 1.0) return 0;
@@ -165,6 +169,11 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->terms == PADDED_WITH_ONES) return extent[GEMM_K] % mistake->tile != 0;
     if (mistake->terms == FIRST_TILE_ONLY) return extent[GEMM_K] > 2 * mistake->tile;
     return !mistake->terms || extent[GEMM_K] > (mistake->tile ? mistake->tile : 1);
+}
+
+static double taken(const struct mistake *mistake, float x)
+{
+    return (double)(mistake->as_other ? storage_as_other(mistake->as_other, x) : x);
 }
 
 static double factor_of_product(const struct lesson_case *item, const struct mistake *mistake)
@@ -205,7 +214,7 @@ int gemm_guess(const struct lesson_case *item, const float *const *data, int ind
         size_t term = term_of(mistake, p);
         size_t of_a = i * a.line_step + term * a.p_step, of_b = j * b.line_step + term * b.p_step;
         if (of_a >= a.elems || of_b >= b.elems) return 0; /* nobody knows what was read there */
-        *value += alpha * (double)a.data[of_a] * (double)b.data[of_b];
+        *value += alpha * taken(mistake, a.data[of_a]) * taken(mistake, b.data[of_b]);
     }
     if (mistake->terms == PADDED_WITH_ONES)
         *value += alpha * (mistake->tile - item->extent[GEMM_K] % mistake->tile);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "checker/cases/case_table.h"
+#include "checker/cases/engine_guess.h"
 #include "checker/cases/lesson.h"
 #include "checker/numbers/bound.h"
 #include "base/parallel.h"
@@ -574,9 +575,9 @@ enum {
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size)
 {
-    (void)data, (void)at;
-    if (index > 0) return -1;
-    if (buffer != ENGINE_REPORT) return 0;
+    if (buffer == ENGINE_LOGITS) /* behind that of the report */
+        return index > 0 ? engine_guess(item, data, index - 1, at, value, message, size) : 0;
+    if (buffer != ENGINE_REPORT || index > 0) return -1;
     const struct engine_plan p = engine_plan_of(item->value);
     *value = 1.0;
     snprintf(message, size,

@@ -80,6 +80,12 @@ float storage_of_half(uint16_t half)
     return float_of(sign | bits | special);
 }
 
+float storage_as_other(enum storage storage, float value)
+{
+    if (storage == STORAGE_BF16) return storage_of_half(storage_bfloat16_of(value));
+    return float_of((uint32_t)storage_half_of(value) << 16);
+}
+
 /* NaN has no whole number; what it becomes is of no importance. */
 static int32_t whole_of(float value)
 {

@@ -36,6 +36,9 @@ uint16_t storage_bfloat16_of(float value);
 /** @brief The value of @p half; exact. */
 float storage_of_half(uint16_t half);
 
+/** @brief What the bits of @p value, as one of the two types of 16 bits stores it, are in the other one. */
+float storage_as_other(enum storage storage, float value);
+
 /** @brief Element @p at of memory at @p data, exact in every storage type. */
 double storage_exact(enum storage storage, const void *data, size_t at);
 

@@ -109,13 +109,8 @@ static int other_sixteen_bits(const struct symptoms *s, char *text, size_t size)
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
         if (!isfinite(wrong->got) || !isfinite(wrong->expected) || wrong->expected == 0.0) continue;
-        const float got = (float)wrong->got;
-        const uint32_t bits = storage == STORAGE_F16 ? storage_half_of(got) : storage_bfloat16_of(got);
-        const uint32_t wide = bits << 16;
-        float other = storage_of_half((uint16_t)bits);
-        if (storage == STORAGE_F16) memcpy(&other, &wide, sizeof other);
-        if (!(fabs((double)other - wrong->expected) <= wrong->bound + 0x1p-7 * fabs(wrong->expected)))
-            return 0;
+        const double other = (double)storage_as_other(storage, (float)wrong->got);
+        if (!(fabs(other - wrong->expected) <= wrong->bound + 0x1p-7 * fabs(wrong->expected))) return 0;
         used++;
     }
     if (used < ENOUGH) return 0;
@@ -329,6 +324,63 @@ static int transposed(const struct symptoms *s, char *text, size_t size)
     return 0;
 }
 
+/* What stands in a row and column of the output where that of another one belongs. */
+static const struct permutation {
+    const char *message;
+    enum { SWIZZLED, ROWS_APART, COLUMNS_APART } kind;
+    size_t size; /* bytes of a swizzled row; how far apart */
+} PERMUTATIONS[] = {
+    {"pieces of 16 bytes are exchanged within rows of 128 bytes, as a swizzle does: what is written to "
+     "shared "
+     "memory, and what is read from there (or the tensor map), must have the same one",
+     SWIZZLED, 128},
+    {"pieces of 16 bytes are exchanged within rows of 64 bytes, as a swizzle does: what is written to shared "
+     "memory, and what is read from there (or the tensor map), must have the same one",
+     SWIZZLED, 64},
+    {"pieces of 16 bytes are exchanged within rows of 32 bytes, as a swizzle does: what is written to shared "
+     "memory, and what is read from there (or the tensor map), must have the same one",
+     SWIZZLED, 32},
+    {"rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g and g + 8",
+     ROWS_APART, 8},
+    {"columns 8 apart are exchanged: of a fragment of 16 columns, a lane has elements of columns c and c + 8",
+     COLUMNS_APART, 8},
+    {"neighbouring rows are exchanged", ROWS_APART, 1},
+    {"neighbouring columns are exchanged: which is the lower half of a register?", COLUMNS_APART, 1},
+};
+
+/* Where the element is that was expected at @p at; SIZE_MAX if there is none. */
+static size_t permuted_place(const struct lesson_buffer *shape, const struct permutation *permutation,
+                             size_t at)
+{
+    const size_t columns = shape->extent[shape->rank - 1], rows = shape->extent[shape->rank - 2];
+    const size_t vector = 16 / storage_bytes(shape->storage), bytes = permutation->size;
+    size_t column = at % columns, row = at / columns % rows, first = at - column - row * columns;
+    if (permutation->kind == ROWS_APART) row ^= permutation->size;
+    if (permutation->kind == COLUMNS_APART) column ^= permutation->size;
+    if (permutation->kind == SWIZZLED) column ^= row % 8 / (128 / bytes) * vector;
+    return row < rows && column < columns ? first + row * columns + column : SIZE_MAX;
+}
+
+static int permuted(const struct symptoms *s, char *text, size_t size)
+{
+    enum { MANY = 32 };
+    for (size_t i = 0; i < sizeof PERMUTATIONS / sizeof PERMUTATIONS[0] && s->shape->rank >= 2; i++) {
+        size_t known = 0, same = 0;
+        for (size_t k = 0; k < s->kept; k++) {
+            struct wrong key = {.at = permuted_place(s->shape, &PERMUTATIONS[i], s->found->first[k].at)};
+            const struct wrong *other = bsearch(&key, s->found->first, s->kept, sizeof key, by_place);
+            if (other == NULL || other->at == s->found->first[k].at) continue;
+            if (compare_element(s->found->first[k].expected, other->expected, 4.0 * other->bound)) continue;
+            known++;
+            same += compare_element(s->found->first[k].got, other->expected, 4.0 * other->bound);
+        }
+        if (known < MANY || 2 * known < s->kept || 20 * same < 19 * known) continue;
+        snprintf(text, size, "%s", PERMUTATIONS[i].message);
+        return 1;
+    }
+    return 0;
+}
+
 /* Mean error of the first and of the last quarter of the wrong elements. */
 static int growing(const struct symptoms *s, char *text, size_t size)
 {
@@ -418,8 +470,9 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     } patterns[] = {
         {rounding, PATTERN_ROUNDING},   {guessed, PATTERN_CAUSE},         {not_finite, PATTERN_CAUSE},
         {all_zero, PATTERN_CAUSE},      {constant_factor, PATTERN_CAUSE}, {other_sixteen_bits, PATTERN_CAUSE},
-        {copy_of_input, PATTERN_CAUSE}, {transposed, PATTERN_CAUSE},      {mask_seen, PATTERN_CAUSE},
-        {tails, PATTERN_PLACE},         {growing, PATTERN_PLACE},         {lse_right, PATTERN_PLACE}};
+        {copy_of_input, PATTERN_CAUSE}, {transposed, PATTERN_CAUSE},      {permuted, PATTERN_CAUSE},
+        {mask_seen, PATTERN_CAUSE},     {tails, PATTERN_PLACE},           {growing, PATTERN_PLACE},
+        {lse_right, PATTERN_PLACE}};
     struct symptoms symptoms;
     verdict->pattern[0] = '\0';
     verdict->pattern_kind = PATTERN_NONE;

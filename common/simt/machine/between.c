@@ -9,9 +9,11 @@
  */
 #include "between.h"
 #include "arena.h"
+#include "blocks.h"
 #include "cells.h"
 #include "finding.h"
 #include "image.h"
+#include "late.h"
 #include "lines.h"
 #include "machine.h"
 #include "settings.h"
@@ -59,6 +61,10 @@ static const struct simt_overlap *before; /* launches that this one may meet */
 
 static const char *const NOTHING_ORDERS =
     "blocks run in any order, and nothing orders these two (a __threadfence, then an atomic in each, could)";
+
+static const char *const TWO_WRITE = "blocks run in any order, and nothing orders these two writes: is the "
+                                     "same element computed twice, by two "
+                                     "blocks, or does each have a part of it, to be added by an atomic?";
 
 static const char *const BLOCK_SCOPE =
     "an atomic of block scope (atomicAdd_block and its like) is one for its own block only";
@@ -179,10 +185,13 @@ static void check_written(const struct taking *now)
     if (!(touch->kind & TOUCH_READ)) {
         if (simt_any_kept) check_kept(now, offset);
         *written = (uint8_t)(*written | now->mask << offset % 8);
+        if (simt_late_waits()) simt_late_write(now->word, simt_now.launch->kernel);
     }
     if (there == now->mask || simt_settings.sample > 1 || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
+    if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC)))
+        simt_late_read(now->word, simt_now.launch->kernel);
     add_finding(now, touch->unit >= 4 ? now->mask : missing, "uninitialized-read",
                 "this device memory was never written", 0, 0, NULL);
 }
@@ -235,8 +244,11 @@ static void meet(struct taking *now, struct meeting *m, unsigned mask)
     const bool reads = (now->touch->kind & TOUCH_READ) != 0;
     if (races_with(now, m->writer)) {
         const unsigned flags = record_of(m->writer)->flags;
-        add_finding(now, mask, "global-race", flags & BLOCK_ATOMIC ? BLOCK_SCOPE : NOTHING_ORDERS, m->writer,
-                    flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
+        add_finding(now, mask, "global-race",
+                    flags & BLOCK_ATOMIC                     ? BLOCK_SCOPE
+                    : reads || (flags | now->flags) & ATOMIC ? NOTHING_ORDERS
+                                                             : TWO_WRITE,
+                    m->writer, flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
     } else if (!reads && races_with(now, m->reader)) {
         add_finding(now, mask, "global-race", NOTHING_ORDERS, m->reader, SIMT_READ, NULL);
     }
@@ -388,7 +400,7 @@ static unsigned take_plain_words(struct taking *now, unsigned count)
     const unsigned units = touch->unit >= 4 ? touch->unit / 4u : 1,
                    parts = touch->unit >= 4 ? 1 : 4u / touch->unit;
     unsigned taken = 0, thread = touch->thread, in_thread = 0;
-    if (reads ? !all_written(start, start + 4 * count) : simt_any_kept) return 0;
+    if (reads ? !all_written(start, start + 4 * count) : simt_any_kept || simt_late_waits()) return 0;
     const unsigned words_each = touch->each == 0 ? count : touch->each * units / parts;
     if (touch->each != 0 && touch->each * units % parts != 0) return 0; /* a word of several threads */
     struct meeting *m = meeting_of(0, touch->word);

@@ -39,8 +39,9 @@ struct doing {
 
 const char *const simt_overwrites_operand =
     "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its group: whoever "
-    "overwrites them must "
-    "come after that wait";
+    "overwrites them must come after that wait of every warpgroup that reads them, by a barrier or by an "
+    "mbarrier on "
+    "which each of them has arrived";
 const char *const simt_no_cluster_barrier =
     "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; cluster_group::sync) is "
     "between the two";

@@ -10,6 +10,7 @@
 #include "counters.h"
 #include "early.h"
 #include "image.h"
+#include "late.h"
 #include "machine.h"
 #include "report.h"
 #include "schedule.h"
@@ -252,6 +253,7 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     const int error = simt_now.error;
     simt_broken |= error != 0;
     simt_report(&simt_now.findings, launch);
+    simt_late_tell(launch->kernel);
     simt_overlap_next(before, launch, number, simt_now.waited, simt_now.let_go_early);
     if (simt_settings.counters != NULL) simt_counters_write(launch, &simt_now.counters);
     pthread_mutex_unlock(&one_launch);

@@ -1,4 +1,5 @@
-// expect: global-race at line 7
+// expect: global-race at line 8
+// says: is the same element computed twice, by two blocks
 /** Two blocks write their own value to the same element. */
 #include "detecting.h"
 
