@@ -188,6 +188,7 @@ enum damage {
     EVERYWHERE_AND_LSE,
     COPY_OF_Q,
     UNTOUCHED,
+    UNTOUCHED_ONCE, /* in one of the runs */
     ONE_RUN,
     READS_POISON,
     SWIZZLED,       /* halves: pieces of 16 bytes of a row change places */
@@ -325,7 +326,8 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage, const c
             char message[VERDICT_TEXT];
             if (damage == HALF_PRECISION) out[at] = (float)(_Float16)out[at];
             uint32_t poison = session_poison(c->item, buffer, run);
-            if (damage == UNTOUCHED && at % 3 == 0) memcpy(&out[at], &poison, sizeof *out);
+            if (at % 3 == 0 && (damage == UNTOUCHED || (damage == UNTOUCHED_ONCE && run == 1)))
+                memcpy(&out[at], &poison, sizeof *out);
             if (damage == READS_POISON && run == 0) out[at] = NAN;
             if (damage == ONE_RUN && run == 1) out[at] *= 1.000001f;
             if (shape->rank == 4 && damage < UNTOUCHED)
@@ -425,6 +427,8 @@ static const struct planted {
     {"12", "bf16/one", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
     {"12", "bf16/row_1x128", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
     {"12", "f16/low_logits", ATTENTION_OUT, GUESS, STATE_FAIL, "maximum begins at 0"},
+    {"01", "attention/square_64", ATTENTION_OUT, UNTOUCHED_ONCE, STATE_FAIL,
+     "never written in one of two runs"},
     {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "weights of rows 8 apart are exchanged"},
     {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL,
      "out are f16, and are treated as if they were bf16"},

@@ -123,8 +123,8 @@ static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t 
                  (int)(4 + strcspn(place + 4, " \n,")), place);
         return PATTERN_CAUSE;
     }
-    static const char *const headlines[] = {"never written: ", "depends on what ",
-                                            "differs from run to run: "};
+    static const char *const headlines[] = {"never written: ", "never written in one of two runs: ",
+                                            "depends on what ", "differs from run to run: "};
     for (size_t i = 0; i < sizeof headlines / sizeof headlines[0] && verdict->pattern[0] == '\0'; i++) {
         if (strncmp(verdict->headline, headlines[i], strlen(headlines[i])) != 0) continue;
         snprintf(cause, size, "%.*s", (int)strcspn(verdict->headline, ":"), verdict->headline);

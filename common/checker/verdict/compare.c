@@ -327,6 +327,18 @@ static int is_order_free(const struct judged *judged, int b)
     return (judged->item->settled.order_free >> b & 1) != 0;
 }
 
+/* 1 if element @p at of output @p b is as it was before run @p run. */
+static int is_kept(const struct judged *judged, int b, int run, size_t at)
+{
+    return judged->item->buffer[b].role == WIRE_OUT &&
+           bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
+}
+
+int compare_two_places(const struct judged *judged)
+{
+    return (session_case(judged->session, judged->index)->flags & WIRE_TWO_PLACES) != 0;
+}
+
 /* Which element is looked at decides what is told: never written, different from run to run, or made of what the memory
  * held before: NaN in the first run, numbers in the second. */
 static int runs_of(const struct judged *judged, int b, char *reason, size_t size)
@@ -334,20 +346,20 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     const float *one = judged->got[0][b], *two = judged->got[1][b];
     size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, poisoned = 0, first = 0;
+    size_t left_out[2] = {0};
     if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
     for (size_t at = 0; at < elems; at++) {
         if (bits_after(judged, b, 0, at) == bits_after(judged, b, 1, at) ||
             (isnan(one[at]) && isnan(two[at])) || lesson_between_rows(buffer, at))
             continue;
-        int is_unwritten = buffer->role == WIRE_OUT &&
-                           bits_after(judged, b, 0, at) == bits_before(judged, b, 0, at) &&
-                           bits_after(judged, b, 1, at) == bits_before(judged, b, 1, at);
+        int is_unwritten = is_kept(judged, b, 0, at) && is_kept(judged, b, 1, at);
         if (!is_unwritten && is_order_free(judged, b)) continue;
         if (unwritten + different == 0) first = at;
         if (is_unwritten) {
             unwritten++;
         } else {
             different++;
+            for (int run = 0; run < 2; run++) left_out[run] += (size_t)is_kept(judged, b, run, at);
             poisoned += buffer->role == WIRE_OUT && isnan(one[at]) && !isnan(two[at]);
         }
     }
@@ -357,6 +369,16 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
     if (unwritten > 0 && different == 0)
         snprintf(reason, size, "never written: %zu of %zu elements of %s, the first is %s", unwritten, elems,
                  buffer->name, name);
+    else if (unwritten == 0 && (left_out[0] == different || left_out[1] == different))
+        snprintf(reason, size,
+                 "never written in one of two runs: %zu of %zu elements of %s, the first is %s%s", different,
+                 elems, buffer->name, name,
+                 compare_two_places(judged)
+                     ? left_out[1] == different
+                           ? "; its buffers begin at any element: what does the kernel do then?"
+                           : "; its buffers are aligned, and the other run's are not: what does the kernel "
+                             "do then?"
+                     : "");
     else if (poisoned == different)
         snprintf(reason, size,
                  "depends on what %s held before the call: %zu of %zu elements, the first is %s; %s",
@@ -366,9 +388,12 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
                      : "is it, or memory that goes into it, read before it is written?");
     else
         snprintf(reason, size,
-                 "differs from run to run: %zu of %zu elements of %s, the first is %s; a race, memory read "
+                 "differs from run to run: %zu of %zu elements of %s, the first is %s; %sa race, memory read "
                  "before it is written, or floats added by atomicAdd, whose order is another each time",
-                 different, elems, buffer->name, name);
+                 different, elems, buffer->name, name,
+                 compare_two_places(judged)
+                     ? "one run has aligned buffers, the other not: two ways that do not give the same, "
+                     : "");
     return 0;
 }
 

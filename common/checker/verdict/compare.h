@@ -48,6 +48,9 @@ int judged_open_turned(struct judged *judged, struct item *turned, const struct 
                        int which);
 void judged_close_turned(struct judged *judged, struct item *turned);
 
+/** @brief 1 if the buffers of the second run begin elsewhere than those of the first, less aligned. */
+int compare_two_places(const struct judged *judged);
+
 /** @brief 1 if guard zones and inputs are as they were; else 0 with the reason. */
 int compare_untouched(const struct judged *judged, char *reason, size_t size);
 

@@ -234,6 +234,17 @@ static const char *const *own_axes(const struct symptoms *s)
     return s->judged->session->check->options.lesson->axes;
 }
 
+/* 1 if nothing else is wrong on this axis than what was kept: all of it, or of the last axis many rows. */
+static int all_known(const struct symptoms *s, int axis)
+{
+    enum { MANY_ROWS = 8 };
+    size_t low, high;
+    if (s->kept == s->found->wrong) return 1;
+    if (axis != s->shape->rank - 1 || axis == 0) return 0;
+    range_on(s, axis - 1, &low, &high);
+    return high - low >= MANY_ROWS;
+}
+
 static int tail_of(const struct symptoms *s, int axis, const char *what, char *text, size_t size)
 {
     static const size_t tiles[] = {8, 16, 32, 64, 128};
@@ -248,12 +259,19 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, char *t
                  what, last, extent, tiles[i]);
         return 1;
     }
-    if (low > 0 && 4 * low >= extent && s->kept == s->found->wrong) {
-        snprintf(text, size, "only %s from %zu of %zu on are wrong", what, low, extent);
+    if (low > 0 && 4 * low >= extent && all_known(s, axis)) {
+        enum { TILE_ROW = 128 }; /* bytes of a row in shared memory that a swizzle takes */
+        const int blocks = axis == s->shape->rank - 1 && storage_bytes(s->shape->storage) == 2 &&
+                           low * storage_bytes(s->shape->storage) % TILE_ROW == 0;
+        snprintf(
+            text, size, "only %s from %zu of %zu on are wrong%s", what, low, extent,
+            blocks ? ": where do the next blocks of columns, of 128 bytes a row, lie? (offsets, strides of a "
+                     "descriptor)"
+                   : "");
         return 1;
     }
     if (own_axes(s)[0] != NULL) return 0; /* its last places may be those that nothing is wanted for */
-    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && s->kept == s->found->wrong) {
+    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && all_known(s, axis)) {
         snprintf(text, size, "only %s up to %zu of %zu are wrong", what, high, extent);
         return 1;
     }
@@ -490,12 +508,17 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
 
 /* ---- cases ----------------------------------------------------------------------------------------------- */
 
+static int has_failed(enum state state)
+{
+    return state == STATE_FAIL || state == STATE_CRASH;
+}
+
 static int counts(const struct check *check, int index, int part)
 {
     enum case_group group = check->cases[index].group;
     enum state state = check->verdicts[index].state;
     return check->chosen[index] && check->cases[index].part == part && group != GROUP_BAD_INPUT &&
-           group != GROUP_PROPERTIES && (state == STATE_PASS || state == STATE_FAIL);
+           group != GROUP_PROPERTIES && (state == STATE_PASS || has_failed(state));
 }
 
 /** How well a trait tells the failing cases of a part from the passing ones. */
@@ -513,7 +536,7 @@ static int fit_of(const struct check *check, int part, int trait, struct fit *fi
         int has = check->options.lesson->trait(&check->cases[i], trait, message);
         if (has < 0) return 0;
         if (!counts(check, i, part)) continue;
-        int failed = check->verdicts[i].state == STATE_FAIL;
+        int failed = has_failed(check->verdicts[i].state);
         fit->failing += failed;
         fit->passing += !failed;
         fit->spared += !failed && has;
@@ -545,7 +568,7 @@ static void spread_zeros(struct check *check, int part)
 {
     int failing = 0, say_so = 0;
     for (int i = 0; i < check->case_count; i++) {
-        if (!counts(check, i, part) || check->verdicts[i].state != STATE_FAIL) continue;
+        if (!counts(check, i, part) || !has_failed(check->verdicts[i].state)) continue;
         failing++;
         say_so += strcmp(check->verdicts[i].pattern, ALL_ZERO) == 0;
     }

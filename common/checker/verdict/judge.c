@@ -8,6 +8,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "diagnose.h"
@@ -287,6 +288,26 @@ static void judge_turned(struct session *session, int index, int which, struct v
     judged_close_turned(&judged, &turned);
 }
 
+/* Of two runs that differ, because they take two ways, one may be right: the other one tells more. */
+static void judge_worse_run(struct judged *judged, struct verdict *verdict)
+{
+    char broken[VERDICT_TEXT];
+    for (int run = 0; run < 2 && verdict->pattern[0] == '\0'; run++) {
+        for (int b = 0; b < judged->item->buffer_count; b++) {
+            const void *raw = judged->raw[0][b];
+            const float *got = judged->got[0][b];
+            if (run == 0) continue;
+            judged->raw[0][b] = judged->raw[1][b], judged->raw[1][b] = raw;
+            judged->got[0][b] = judged->got[1][b], judged->got[1][b] = got;
+            free(judged->buffer[b].first);
+            judged->buffer[b] = (struct buffer_comparison){0};
+        }
+        if (compare_values(judged, broken, sizeof broken) || broken[0] != '\0') continue;
+        for (int b = 0; b < judged->item->buffer_count && verdict->pattern[0] == '\0'; b++)
+            if (judged->buffer[b].wrong > 0) diagnose_item(judged, b, verdict);
+    }
+}
+
 static void judge_data(struct session *session, int index, struct verdict *verdict)
 {
     struct judged judged;
@@ -300,6 +321,8 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
         if (!compare_refused(&judged, reason, sizeof reason)) say(verdict, STATE_FAIL, reason);
     } else if (!compare_runs(&judged, reason, sizeof reason)) {
         say(verdict, STATE_FAIL, reason);
+        if (strncmp(reason, "differs", 7) == 0 && compare_two_places(&judged))
+            judge_worse_run(&judged, verdict);
     } else {
         judge_values(&judged, verdict);
         if (verdict->state == STATE_PASS) judge_property(session, &judged, verdict);

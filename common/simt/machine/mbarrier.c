@@ -556,6 +556,16 @@ static void describe(FILE *out, const struct worker *w, const struct mbarrier *b
     tell_waiting(out, w, b);
 }
 
+/* Whoever has left its loop arrives no more. */
+static void tell_ended(FILE *out, const struct worker *w)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < w->warps; i++)
+        count += (unsigned)__builtin_popcount(w->warp_of[i].exited & w->warp_of[i].lanes);
+    if (count > 0)
+        fprintf(out, "\n  %u of the block's %u threads have ended, and arrive no more", count, w->threads);
+}
+
 void simt_mbarriers_describe(struct worker *w, struct finding *f)
 {
     enum { MOST = 3 };
@@ -572,6 +582,7 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
         if (b->pending == 0 && b->tx != 0) f->kind = "barrier-phase";
         if (told == 1 && b->at != NULL) f->actor[1] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
     }
+    if (told > 0) tell_ended(out, w);
     fclose(out);
     if (told == 0) {
         free(text);
