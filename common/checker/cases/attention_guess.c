@@ -45,6 +45,8 @@ struct mistake {
         POWERS_OF_2,
         POWERS_OF_E
     } normalise;
+    /* Of the four lanes that have a row of a fragment, those whose maximum is taken for the row's. */
+    enum { ALL_LANES, OWN_LANE, LANES_BY_ONE, LANES_BY_TWO } max_of;
     int max_from_zero; /* the running maximum begins at 0, and exp of what is far below it is 0 */
     double cut;        /* weights of scores this far below the largest are taken as 0; 0: none are */
     enum { LSE_RIGHT, LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN } lse;
@@ -130,6 +132,16 @@ static const struct mistake MISTAKES[] = {
     {.message = "divided by l of one lane: l is the sum over the four lanes of a row",
      .kinds = W,
      .normalise = DIVIDE_BY_LANE},
+    {.message = "each lane has a maximum of its own: that of a row is the largest of its four lanes, by two "
+                "shuffles",
+     .kinds = W,
+     .max_of = OWN_LANE},
+    {.message = "the maximum is that of two lanes, the shuffle by 2 is missing: a row has four lanes",
+     .kinds = W,
+     .max_of = LANES_BY_ONE},
+    {.message = "the maximum is that of two lanes, the shuffle by 1 is missing: a row has four lanes",
+     .kinds = W,
+     .max_of = LANES_BY_TWO},
     {.message = "as if scores, not probabilities, were multiplied with V",
      .kinds = W,
      .normalise = KEEP_SCORES},
@@ -349,15 +361,39 @@ static double lse_of(const struct mistake *mistake, double max, double weights)
     }
 }
 
+enum { LANES = 4 /* of a row of a fragment, with two keys each */ };
+
+/* Which of the maxima counts for key @p j. */
+static int lanes_of(const struct mistake *mistake, int j)
+{
+    const int lane = j % (2 * LANES) / 2;
+    switch (mistake->max_of) {
+    case OWN_LANE:
+        return lane;
+    case LANES_BY_ONE:
+        return lane / 2;
+    case LANES_BY_TWO:
+        return lane % 2;
+    default:
+        return 0;
+    }
+}
+
 /* An element of the output, or lse of its row. */
 static double whole_of(const struct lesson_case *item, const float *const *data,
                        const struct mistake *mistake, const struct place *place, int lse)
 {
     int first, last = keys_counted(item, mistake, place->i, &first), filled = filled_keys(item, mistake);
-    double max = filled > 0 || mistake->max_from_zero ? 0.0 : (double)-INFINITY, sum = 0.0, weights = 0.0;
-    for (int j = first; j < last; j++) max = fmax(max, score_of(item, data, mistake, place, j));
+    const double begin = filled > 0 || mistake->max_from_zero ? 0.0 : (double)-INFINITY;
+    double of_lanes[LANES] = {begin, begin, begin, begin}, max = begin, sum = 0.0, weights = 0.0;
     for (int j = first; j < last; j++) {
-        double weight = weight_of(mistake, score_of(item, data, mistake, place, j), max);
+        double *of_these = &of_lanes[lanes_of(mistake, j)];
+        *of_these = fmax(*of_these, score_of(item, data, mistake, place, j));
+        max = fmax(max, *of_these);
+    }
+    for (int j = first; j < last; j++) {
+        double weight =
+            weight_of(mistake, score_of(item, data, mistake, place, j), of_lanes[lanes_of(mistake, j)]);
         if (mistake->normalise != DIVIDE_BY_LANE || (size_t)j % 8 / 2 == place->column % 8 / 2)
             weights += weight;
         if (!value_missing(mistake, j, last)) sum += weight * value_of(item, data, mistake, place, j);
