@@ -70,7 +70,7 @@ enum {
         TILED(before, after, kinds_of, what, 128)
 
 #define VALUES_MISSING(which, what, size)                                                                    \
-    TILED("the values of the " which " K/V tile (of ",                                                       \
+    TILED("the values of the " which " (of ",                                                                \
           " keys) are missing in O, while l has its weights: is its product with V made, and waited for?",   \
           W, what, size)
 
@@ -166,10 +166,10 @@ static const struct mistake MISTAKES[] = {
     {.message = "as if exp were taken of scores that are multiplied by log2(e) already",
      .kinds = M | W,
      .normalise = POWERS_OF_E},
-    VALUES_MISSING("last", LAST_V_MISSING, 64),
-    VALUES_MISSING("last", LAST_V_MISSING, 128),
-    VALUES_MISSING("first", FIRST_V_MISSING, 64),
-    VALUES_MISSING("first", FIRST_V_MISSING, 128),
+    VALUES_MISSING("last K/V tile", LAST_V_MISSING, 64),
+    VALUES_MISSING("last K/V tile", LAST_V_MISSING, 128),
+    VALUES_MISSING("first K/V tile, the last that a loop from the end comes to", FIRST_V_MISSING, 64),
+    VALUES_MISSING("first K/V tile, the last that a loop from the end comes to", FIRST_V_MISSING, 128),
     {.message = "a negative scale is taken as positive: the largest score of a row is then the smallest "
                 "product of q and k",
      .kinds = S | W,

@@ -268,6 +268,8 @@ struct lesson {
     size_t (*workspace_bytes)(const struct lesson_case *item);
     /** @brief What to ask where an output depends on what it held before the call; NULL: the usual question. */
     const char *stale;
+    /** @brief What to ask where NaN comes out that no input holds; NULL: the usual question. */
+    const char *nan;
     /** @brief What the case is about, where that is not plain from its shape; NULL if it is. */
     const char *(*purpose)(const struct lesson_case *item);
     /** @brief "batch 1, heads 2, ..., causal, f32". */

@@ -706,6 +706,8 @@ const struct lesson lesson_17_decode_engine = {
     .part = {{"step", 100}},
     .least_architecture = 80,
     .distributions = DISTRIBUTIONS,
+    .nan = "the cache is NaN where no row has appended: are keys and values stored, and read, at a row's own "
+           "position, by its request's table?",
     .axes = {"runs (0: in the batch, 1: each token alone)", "steps", "rows of logits", "words"},
     .cases = cases,
     .vary = vary,

@@ -27,6 +27,7 @@ struct symptoms {
 
 static int not_finite(const struct symptoms *s, char *text, size_t size)
 {
+    const struct lesson *lesson = s->judged->session->check->options.lesson;
     size_t nans = 0, infinities = 0, unexpected = 0;
     for (size_t i = 0; i < s->kept; i++) {
         if (isnan(s->found->first[i].expected) && !isnan(s->found->first[i].got)) unexpected++;
@@ -36,10 +37,9 @@ static int not_finite(const struct symptoms *s, char *text, size_t size)
     if (unexpected == s->kept)
         snprintf(text, size, "a NaN of the input was swallowed: it must come out where it belongs");
     else if (nans > 0)
-        snprintf(
-            text, size,
-            "NaN in %s of the wrong elements: 0/0, infinity - infinity, or a NaN that was not to be read",
-            nans == s->kept ? "all" : "some");
+        snprintf(text, size, "NaN in %s of the wrong elements: %s", nans == s->kept ? "all" : "some",
+                 lesson->nan != NULL ? lesson->nan
+                                     : "0/0, infinity - infinity, or a NaN that was not to be read");
     else if (infinities == s->kept)
         snprintf(text, size,
                  "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
@@ -259,15 +259,15 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, char *t
                  what, last, extent, tiles[i]);
         return 1;
     }
-    if (low > 0 && 4 * low >= extent && all_known(s, axis)) {
-        enum { TILE_ROW = 128 }; /* bytes of a row in shared memory that a swizzle takes */
-        const int blocks = axis == s->shape->rank - 1 && storage_bytes(s->shape->storage) == 2 &&
-                           low * storage_bytes(s->shape->storage) % TILE_ROW == 0;
-        snprintf(
-            text, size, "only %s from %zu of %zu on are wrong%s", what, low, extent,
-            blocks ? ": where do the next blocks of columns, of 128 bytes a row, lie? (offsets, strides of a "
-                     "descriptor)"
-                   : "");
+    /* Columns from a whole number of rows of 128 bytes on, as a swizzle takes them. */
+    enum { BLOCK_BYTES = 128 };
+    const int blocks = axis == s->shape->rank - 1 && storage_bytes(s->shape->storage) == sizeof(uint16_t) &&
+                       low * sizeof(uint16_t) % BLOCK_BYTES == 0;
+    if (low > 0 && (4 * low >= extent || blocks) && all_known(s, axis)) {
+        snprintf(text, size, "only %s from %zu of %zu on are wrong%s", what, low, extent,
+                 blocks ? ": where do the next blocks of columns, of 128 bytes a row, lie? (offsets, strides "
+                          "of a descriptor)"
+                        : "");
         return 1;
     }
     if (own_axes(s)[0] != NULL) return 0; /* its last places may be those that nothing is wanted for */

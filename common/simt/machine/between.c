@@ -9,7 +9,6 @@
  */
 #include "between.h"
 #include "arena.h"
-#include "blocks.h"
 #include "cells.h"
 #include "finding.h"
 #include "image.h"
@@ -58,6 +57,7 @@ static uint32_t first_record;    /* of this launch: what is older is no part of 
 static bool any_excused;         /* some record of this launch has flags */
 static uint32_t launch;
 static const struct simt_overlap *before; /* launches that this one may meet */
+static const char *kernel;                /* of this launch */
 
 static const char *const NOTHING_ORDERS =
     "blocks run in any order, and nothing orders these two (a __threadfence, then an atomic in each, could)";
@@ -92,7 +92,7 @@ static void forget_all(void)
     first_record = 1;
 }
 
-uint32_t simt_between_begin(const struct simt_overlap *overlap)
+uint32_t simt_between_begin(const struct simt_launch *running, const struct simt_overlap *overlap)
 {
     for (int space = 0; space < 2; space++) {
         if (words[space] != NULL) continue;
@@ -100,6 +100,7 @@ uint32_t simt_between_begin(const struct simt_overlap *overlap)
         ready[space] = simt_reserve(ready_bytes(space), "races between blocks");
     }
     before = overlap;
+    kernel = running->kernel;
     any_excused = false;
     first_record = (uint32_t)records.count;
     if (records.count == 0 || (records.count > MOST_RECORDS / 2 && before == NULL)) forget_all();
@@ -185,13 +186,12 @@ static void check_written(const struct taking *now)
     if (!(touch->kind & TOUCH_READ)) {
         if (simt_any_kept) check_kept(now, offset);
         *written = (uint8_t)(*written | now->mask << offset % 8);
-        if (simt_late_waits()) simt_late_write(now->word, simt_now.launch->kernel);
+        if (simt_late_waits()) simt_late_write(now->word, kernel);
     }
     if (there == now->mask || simt_settings.sample > 1 || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
-    if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC)))
-        simt_late_read(now->word, simt_now.launch->kernel);
+    if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_late_read(now->word, kernel);
     add_finding(now, touch->unit >= 4 ? now->mask : missing, "uninitialized-read",
                 "this device memory was never written", 0, 0, NULL);
 }

@@ -233,7 +233,7 @@ static void end_turn(void)
                 break;
             }
     } else {
-        (void)simt_between_begin(NULL);
+        (void)simt_between_begin(simt_now.launch, NULL);
         simt_now.waiting = simt_now.retired = 0;
         simt_now.meetings++;
         for (uint64_t i = 0; i < simt_now.blocks; i++) simt_now.ring[i].waits_at = NULL;
@@ -305,5 +305,5 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
         simt_now.ring[i].waits_at = NULL;
         simt_finding_drop(&simt_now.ring[i].findings);
     }
-    return simt_between_begin(launch->early ? before : NULL);
+    return simt_between_begin(launch, launch->early ? before : NULL);
 }
