@@ -715,6 +715,9 @@ const char *attention_purpose(const struct lesson_case *item)
                                                           : "weights behind the mask are not 0 here: values "
                                                             "of hidden keys do not count all the same";
     default:
+        if (item->real[AT_SCALE] < 0.0)
+            return "the scale is negative here: the largest score of a row is its smallest product of q and "
+                   "k";
         if (item->flags & CASE_SMALL_DEVICE)
             return "the device has few SMs here: a grid that is no larger gives a block more than one tile";
         return group_purpose(item);

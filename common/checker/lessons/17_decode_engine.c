@@ -568,6 +568,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 /* ---- words --------------------------------------------------------------------------------------------- */
 
 enum {
+    TILE_KEYS = 128,
     FROM_MANY_ROWS = 16, /* rows of a step up to which launch_many() has nothing to do */
     LONG_SUM = 1024,     /* inputs: eight slices of four spans of 32 */
 };
@@ -632,7 +633,7 @@ static int trait(const struct lesson_case *item, int index, const char **message
                        c->max_rows > FROM_MANY_ROWS,
                        p.requests > 1,
                        p.steps > 1,
-                       most_keys(&p) > 128,
+                       most_keys(&p) > TILE_KEYS,
                        long_slices(c),
                        c->hidden % 256 != 0};
     return has[index] && p.mistake == ENGINE_RIGHT;
@@ -659,6 +660,10 @@ static const char *purpose(const struct lesson_case *item)
     if (item->group == GROUP_EDGES && p.config.hidden > LONG_SUM)
         return "a warp has several chunks of inputs, also of the norm";
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
+    if (most_keys(&p) > TILE_KEYS)
+        return "more keys than a tile has: the sums of one tile are rescaled when the next brings a new "
+               "maximum, "
+               "and those of several blocks are merged";
     if (p.manner & ENGINE_GRAPH)
         return "one graph, captured once, is replayed for every step; rows to spare pad";
     if (p.manner & ENGINE_ALONE)
