@@ -63,8 +63,9 @@ enum kernel_status decode_mha(const struct decode_args *args, enum decode_loads 
  * @return what decode_args_check() says with 16-byte loads and decode_workspace_bytes(args, ::DECODE_FLASH_2, 16), and
  *         in the same order ::KERNEL_INVALID_DIMENSION for q_len above 1 or another head_dim,
  *         ::KERNEL_UNSUPPORTED_DTYPE for f32; ::KERNEL_CUDA_ERROR
- * @launch (splits * kv_heads * ceil(heads / kv_heads / 4), 1, batch) blocks of 384 threads, the four heads' number fastest;
- *         if there is more than one split, (heads, 1, batch) blocks of 8 * head_dim to merge
+ * @launch (splits * kv_heads * chunks, 1, batch) blocks of 384 threads, where chunks of four query heads are
+ *         ceil(heads / kv_heads / 4) and vary fastest in blockIdx.x; if there is more than one split, then (heads, 1, batch)
+ *         blocks of 8 * head_dim threads to merge
  * @smem four queries, and what twelve warps found for four heads
  * @cost 4 * head_dim bytes per key and four query heads; 4 * (head_dim + 2) written and read per query head and split
  */

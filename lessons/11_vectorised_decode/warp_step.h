@@ -58,9 +58,9 @@ template <int HEAD_DIM> struct split_memory {
 
 /** @brief What a block of flash_2 does: keys begin .. end - 1 of one K/V head, for @c heads of its query heads. */
 struct split_task {
-    const __half *q; /**< [heads, HEAD_DIM] */
-    const __half *k; /**< of key 0 of the sequence */
-    const __half *v; /**< and its value */
+    const __half *q; /**< [heads, HEAD_DIM]: of the first of its query heads */
+    const __half *k; /**< of key 0 of the sequence, where the K/V head's columns begin; not of key begin */
+    const __half *v; /**< the value of key 0, likewise */
     size_t stride;   /**< elements from a key to the next */
     int begin;       /**< first key */
     int end;         /**< one past the last */
@@ -68,8 +68,8 @@ struct split_task {
     float scale;     /**< factor on q . k */
 };
 
-/** @brief Puts scale * q into shared memory, zeros for heads that the block has not. All threads must call it: a barrier
- *         is at its end. */
+/** @brief Puts scale * q into shared memory, zeros for heads that the block does not have. All threads must call it: a
+ *         barrier is at its end. */
 template <int HEAD_DIM>
 __device__ inline void load_queries(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
 {
@@ -90,8 +90,9 @@ __device__ inline void to_floats(float x[VECTOR], const uint4 *halves)
     }
 }
 
-/** @brief Loads 16 bytes at a time: COLUMNS vectors of each of ROWS rows that lie @p apart rows from each other. @p row is
- *         the number of the lane's first row in the step, @p left how many rows of the step exist: zeros for the others. */
+/** @brief Loads 16 bytes at a time: COLUMNS vectors of each of ROWS rows that lie @p apart rows from each other. @p from
+ *         is the first of these vectors, so it differs from lane to lane; @p row is the number of the lane's first row in
+ *         the step, @p left how many rows of the step exist, which may be negative: zeros for the others. */
 template <int ROWS, int COLUMNS>
 __device__ inline void load_rows(uint4 *part, const __half *from, size_t stride, int row, int apart, int left)
 {
