@@ -4,6 +4,7 @@
  */
 #include "report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,6 +89,12 @@ static void report_case(const struct check *check, int index)
     printf("    %-12s %s\n", "again", again);
 }
 
+/* 99.96 of 100 points are not 100.0: what falls short of all is not rounded up to it. */
+static double short_of(double points, double most)
+{
+    return points < most - 1e-6 ? fmin(points, most - 0.1) : points;
+}
+
 /* One line about one part. */
 static void report_part(const struct check *check, int part)
 {
@@ -104,7 +111,8 @@ static void report_part(const struct check *check, int part)
     }
     if (cases == 0) return;
     printf("  %-11s %-11s %5.1f/%d points, %d of %d cases", lesson->part[part].name,
-           state_name(check_state(check, part)), points, lesson->part[part].points, passed, cases);
+           state_name(check_state(check, part)), short_of(points, lesson->part[part].points),
+           lesson->part[part].points, passed, cases);
     if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
     if (sampled > 0) printf(", %d sampled", sampled);
     if (points > 0.0 && check_values_wrong(check, part))
@@ -352,7 +360,7 @@ void report_text(const struct check *check)
     }
     int in_progress = state == STATE_FAIL && !count_failed(check);
     printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic,
-           in_progress ? "IN PROGRESS" : state_name(state), points, most);
+           in_progress ? "IN PROGRESS" : state_name(state), short_of(points, most), most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
     if (state == STATE_BROKEN && check->broken[0] != '\0') printf(": %s", check->broken);
     if (in_progress) report_missing(check);

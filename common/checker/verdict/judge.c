@@ -148,8 +148,8 @@ static int status_right(const struct session *session, int index, struct verdict
         return 0;
     }
     if (contract == SIZE_MAX || result->workspace_asked == contract) return 1;
-    snprintf(text, sizeof text, "%s_workspace_bytes() says %llu, the contract %zu",
-             session->check->options.lesson->topic, (unsigned long long)result->workspace_asked, contract);
+    snprintf(text, sizeof text, "..._workspace_bytes() says %llu bytes, the contract %zu",
+             (unsigned long long)result->workspace_asked, contract);
     say(verdict, STATE_FAIL, text);
     return 0;
 }
