@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "checker/cases/attention_cases.h"
+#include "checker/cases/decode_cases.h"
 #include "checker/numbers/bound.h"
 #include "checker/verdict/compare.h"
 #include "checker/verdict/diagnose.h"
@@ -264,8 +265,8 @@ static int find_guess(const struct judged_case *c, const struct judged *judged, 
     }
 }
 
-/* What a mistake would leave in an output of halves. */
-static void spoil_halves(struct judged_case *c, int buffer, const char *says)
+/* What a mistake would leave in an output of halves or of whole numbers. */
+static void spoil_stored(struct judged_case *c, int buffer, const char *says)
 {
     const struct lesson_buffer *shape = &c->item->buffer[buffer];
     char message[VERDICT_TEXT];
@@ -455,7 +456,34 @@ static const struct planted {
     {"17", "step/rows_reversed", ENGINE_LOGITS, GUESS, STATE_FAIL, "what attention gives takes the place"},
     {"17", "step/three_groups", ENGINE_LOGITS, GUESS, STATE_FAIL, "h % kv_heads"},
     {"17", "step/faint", ENGINE_LOGITS, GUESS, STATE_FAIL, "as if epsilon were 0"},
+    {"11", "half2/keys_100", DC_OUT, GUESS, STATE_FAIL, "two halves were read as one float"},
+    {"11", "vector/keys_100", DC_OUT, GUESS, STATE_FAIL, "only the first element of every load"},
+    {"11", "vector/f32_keys_100", DC_OUT, GUESS, STATE_FAIL, "only the first element of every load"},
+    {"11", "half2/head_dim_24", DC_OUT, GUESS, STATE_FAIL, "only whole steps of 16 elements"},
+    {"11", "half2/head_dim_80", DC_OUT, GUESS, STATE_FAIL, "only whole steps of 32 elements"},
+    {"11", "half2/keys_100", DC_OUT, GUESS, STATE_FAIL, "the grid is (heads, q_len, batch)"},
+    {"11", "device/rising_scores", DC_OUT, GUESS, STATE_FAIL, "l is not rescaled where a later tile brings"},
+    {"11", "device/rising_scores", DC_OUT, GUESS, STATE_FAIL, "O is not rescaled where a later tile brings"},
+    {"11", "device/position_negative", DC_OUT, GUESS, STATE_FAIL, "zeros were written for a sequence"},
+    {"11", "device/position_negative", DC_STATUS, GUESS, STATE_FAIL, "*device_status is as it was"},
+    {"11", "dispatch/auto_f16", DC_CHOSEN, GUESS, STATE_FAIL,
+     "decode_choose_variant() says DECODE_FLASH_1, the contract DECODE_FLASH_2"},
 };
+
+/* Where scores are so far below 0 that a bound is as wide as values differ, no guess is made but the one that is meant. */
+static void test_wide_bounds(void)
+{
+    struct judged_case c;
+    struct judged judged;
+    open_case(&c, options_lesson("11"), "half2/scores_below");
+    if (judged_open(&judged, &c.session, 0) != 0) exit(2);
+    expect(find_guess(&c, &judged, DC_OUT, "maximum begins at 0") >= 0, "half2/scores_below", "begins at 0");
+    expect(find_guess(&c, &judged, DC_OUT, "one warp only") < 0, "half2/scores_below", "one warp");
+    expect(find_guess(&c, &judged, DC_OUT, "the last key were not seen") < 0, "half2/scores_below",
+           "last key");
+    judged_close(&judged);
+    close_case(&c);
+}
 
 static void test_planted(void)
 {
@@ -470,7 +498,7 @@ static void test_planted(void)
         else if (planted->damage == SWIZZLED || planted->damage == ROWS_EXCHANGED)
             exchange_halves(&c, planted->buffer, planted->damage);
         else if (planted->damage == GUESS && storage != STORAGE_F32)
-            spoil_halves(&c, planted->buffer, planted->says);
+            spoil_stored(&c, planted->buffer, planted->says);
         else if (planted->damage != NONE)
             spoil(&c, planted->buffer, planted->damage, planted->says);
         const struct verdict *verdict = judge_case(&c);
@@ -803,6 +831,7 @@ int main(void)
     test_table("02");
     test_table("03");
     test_planted();
+    test_wide_bounds();
     test_remember("01", "attention/square_64", ATTENTION_OUT, NONE);
     test_remember("01", "attention/square_64", ATTENTION_OUT, TIMES_TWO);
     test_remember("10", "f32/deep_512", 2, NONE);

@@ -4,8 +4,11 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "attention_cases.h"
+#include "checker/numbers/storage.h"
+#include "contracts/decode_args.h"
 #include "decode_cases.h"
 
 /** A mistake, as a change to the definition. */
@@ -21,7 +24,16 @@ struct mistake {
         OF_HOST,
         ONE_TILE
     } keys;
-    enum { ROW_RIGHT, ROW_TIGHT, ROW_OF_ONE_HEAD, HEAD_MODULO, FIRST_SEQUENCE, FIRST_QUERY } row;
+    enum {
+        ROW_RIGHT,
+        ROW_TIGHT,
+        ROW_OF_ONE_HEAD,
+        HEAD_MODULO,
+        FIRST_SEQUENCE,
+        FIRST_QUERY,
+        GRID_SWAPPED,
+        FAULTY_ZEROED
+    } row;
     enum {
         WEIGHT_RIGHT,
         NO_SCALE,
@@ -30,9 +42,15 @@ struct mistake {
         MAX_FROM_ZERO,
         MAX_OF_WARP,
         SUM_OF_WARP,
-        HALF_OF_QUERY
+        HALF_OF_QUERY,
+        PAIRS_AS_FLOATS,
+        FIRST_OF_LOAD,
+        WHOLE_STEPS,
+        TILES_KEEP_L,
+        TILES_KEEP_O,
+        TILES_KEEP_BOTH
     } weight;
-    int number; /* keys of a tile, threads of a block */
+    int number; /* keys of a tile, threads of a block, elements of a step */
 };
 
 static const struct mistake MISTAKES[] = {
@@ -80,12 +98,36 @@ static const struct mistake MISTAKES[] = {
      "stands for "
      "that",
      0, 0, NO_SCALE, 0},
-    {"as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)", 0, 0, SCALE_OF_0, 0},
+    {"as if every score were 0: does dot() return the sum, and does scale 0 stand for 1/sqrt(head_dim)?", 0,
+     0, SCALE_OF_0, 0},
     {"never divided by the sum of the exponentials", 0, 0, UNDIVIDED, 0},
     {"the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0",
      0, 0, MAX_FROM_ZERO, 0},
     {"only the first half of the query and key was multiplied: how many elements do loads bytes hold?", 0, 0,
      HALF_OF_QUERY, 0},
+    {"as if two halves were read as one float: 4 bytes of f16 are a half2, and its two halves are multiplied "
+     "one by "
+     "one",
+     0, 0, PAIRS_AS_FLOATS, 0},
+    {"only the first element of every load was multiplied: in f16 4 bytes hold two and 16 bytes eight", 0, 0,
+     FIRST_OF_LOAD, 0},
+    {"only whole steps of 16 elements of the query and key were multiplied: head_dim is any multiple of 8", 0,
+     0, WHOLE_STEPS, 16},
+    {"only whole steps of 32 elements of the query and key were multiplied: head_dim is any multiple of 8", 0,
+     0, WHOLE_STEPS, 32},
+    {"only whole steps of 64 elements of the query and key were multiplied: head_dim is any multiple of 8", 0,
+     0, WHOLE_STEPS, 64},
+    {"as if blockIdx.y counted the sequences and blockIdx.z the queries: the grid is (heads, q_len, batch)",
+     0, GRID_SWAPPED, 0, 0},
+    {"l is not rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_L, 256},
+    {"l is not rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_L, 1024},
+    {"O is not rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_O, 256},
+    {"O is not rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_O, 1024},
+    {"neither O nor l is rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_BOTH, 256},
+    {"neither O nor l is rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_BOTH, 1024},
+    {"zeros were written for a sequence whose position is not valid: its part of the output is to stay as it "
+     "was",
+     0, FAULTY_ZEROED, 0, 0},
 };
 
 /** One element of the output, and what the mistake finds its keys by. */
@@ -100,6 +142,7 @@ struct element {
 static int keys_of(const struct element *e)
 {
     int query = (int)e->query, right = decode_position(e->item, (int)e->b) + query + 1;
+    if (e->mistake->row == GRID_SWAPPED) return decode_position(e->item, 0) + (int)e->b + 1;
     switch (e->mistake->keys) {
     case LAST_UNSEEN:
         return right - 1;
@@ -129,8 +172,14 @@ static size_t row_of(const struct element *e, int t)
     size_t kv_head = e->mistake->row == HEAD_MODULO ? e->h % kv_heads : e->h / (heads / kv_heads);
     if (e->mistake->row == ROW_TIGHT) apart = kv_heads * head_dim;
     if (e->mistake->row == ROW_OF_ONE_HEAD) apart = head_dim;
-    if (e->mistake->row == FIRST_SEQUENCE) b = 0;
+    if (e->mistake->row == FIRST_SEQUENCE || e->mistake->row == GRID_SWAPPED) b = 0;
     return b * (size_t)extent[DC_MAX_LEN] * stride + (size_t)t * apart + kv_head * head_dim;
+}
+
+static int keeps(const struct mistake *mistake)
+{
+    return mistake->weight == TILES_KEEP_L || mistake->weight == TILES_KEEP_O ||
+           mistake->weight == TILES_KEEP_BOTH;
 }
 
 static int applies(const struct element *e)
@@ -138,13 +187,44 @@ static int applies(const struct element *e)
     const int *extent = e->item->extent;
     size_t width = (size_t)extent[DC_KV_HEADS] * (size_t)extent[DC_HEAD_DIM];
     int threads = e->mistake->weight == MAX_OF_WARP || e->mistake->weight == SUM_OF_WARP ? 32 : 0;
+    if (e->item->distribution == BELOW && e->mistake->weight != MAX_FROM_ZERO)
+        return 0; /* wide bounds: all fit */
     if (e->keys < 1 || e->keys > extent[DC_MAX_LEN] || e->keys <= threads) return 0;
     if (e->mistake->row == HEAD_MODULO && extent[DC_HEADS] == extent[DC_KV_HEADS]) return 0;
     if (e->mistake->row == ROW_TIGHT && (size_t)extent[DC_KV_STRIDE] == width) return 0;
     if (e->mistake->row == FIRST_SEQUENCE && e->b == 0) return 0;
+    if (e->mistake->row == GRID_SWAPPED && (e->b == 0 || extent[DC_Q_LEN] > 1)) return 0;
+    if (keeps(e->mistake) && e->keys <= e->mistake->number) return 0;
+    if (e->mistake->weight == PAIRS_AS_FLOATS && extent[EX_STORED_AS] != DTYPE_F16) return 0;
+    if (e->mistake->weight == WHOLE_STEPS && extent[DC_HEAD_DIM] % e->mistake->number == 0) return 0;
     if (e->mistake->row == FIRST_QUERY && e->query == 0) return 0;
     if (e->mistake->keys == OF_HOST && extent[EX_GIVEN] == 0) return 0;
     return e->mistake->weight != SCALE_OF_0 || e->item->real[0] == 0.0;
+}
+
+/* Elements d and d + 1, which lie beside each other as halves, taken for one float. */
+static double pair_as_float(const float *x, size_t d)
+{
+    uint32_t bits = (uint32_t)storage_half_of(x[d]) | (uint32_t)storage_half_of(x[d + 1]) << 16;
+    float both;
+    memcpy(&both, &bits, sizeof both);
+    return (double)both;
+}
+
+/* The sum over the elements of query and key, as far as the mistake takes them. */
+static double dot_of(const struct element *e, const float *q, const float *k)
+{
+    size_t head_dim = (size_t)e->item->extent[DC_HEAD_DIM], step = 1;
+    double dot = 0.0;
+    if (e->mistake->weight == HALF_OF_QUERY) head_dim /= 2;
+    if (e->mistake->weight == WHOLE_STEPS) head_dim -= head_dim % (size_t)e->mistake->number;
+    if (e->mistake->weight == PAIRS_AS_FLOATS) step = 2;
+    if (e->mistake->weight == FIRST_OF_LOAD)
+        step = (size_t)e->item->value[DC_LOADS] / (e->item->extent[EX_STORED_AS] == DTYPE_F32 ? 4 : 2);
+    for (size_t d = 0; d < head_dim && step > 0; d += step)
+        dot += e->mistake->weight == PAIRS_AS_FLOATS ? pair_as_float(q, d) * pair_as_float(k, d)
+                                                     : (double)q[d] * (double)k[d];
+    return dot;
 }
 
 static double score_of(const struct element *e, int t)
@@ -153,12 +233,10 @@ static double score_of(const struct element *e, int t)
     size_t query = e->mistake->row == FIRST_QUERY ? 0 : e->query;
     size_t row = (e->b * (size_t)e->item->extent[DC_Q_LEN] + query) * heads + e->h;
     const float *q = e->data[DC_Q] + row * head_dim, *k = e->data[DC_K] + row_of(e, t);
-    double scale = e->item->real[0] != 0.0 ? e->item->real[0] : 1.0 / sqrt((double)head_dim), dot = 0.0;
-    if (e->mistake->weight == HALF_OF_QUERY) head_dim /= 2;
-    for (size_t d = 0; d < head_dim; d++) dot += (double)q[d] * (double)k[d];
+    double scale = e->item->real[0] != 0.0 ? e->item->real[0] : 1.0 / sqrt((double)head_dim);
     if (e->mistake->weight == NO_SCALE) scale = 1.0;
     if (e->mistake->weight == SCALE_OF_0) scale = 0.0;
-    return scale * dot;
+    return scale * dot_of(e, q, k);
 }
 
 /* The warp of a block of so many threads that has key t. */
@@ -175,8 +253,29 @@ static double max_of(const struct element *e, int warp)
     return max;
 }
 
+/* Tile by tile, by online softmax; what the mistake forgets to rescale keeps its old size. */
+static double value_in_tiles(const struct element *e)
+{
+    double m = (double)-INFINITY, l = 0.0, o = 0.0;
+    for (int first = 0; first < e->keys; first += e->mistake->number) {
+        int last = first + e->mistake->number < e->keys ? first + e->mistake->number : e->keys;
+        double old = m;
+        for (int t = first; t < last; t++) m = fmax(m, score_of(e, t));
+        double correction = first > 0 ? exp(old - m) : 0.0;
+        if (e->mistake->weight == TILES_KEEP_O) l *= correction;
+        if (e->mistake->weight == TILES_KEEP_L) o *= correction;
+        for (int t = first; t < last; t++) {
+            double weight = exp(score_of(e, t) - m);
+            l += weight;
+            o += weight * (double)e->data[DC_V][row_of(e, t) + e->column];
+        }
+    }
+    return l == 0.0 ? o : o / l;
+}
+
 static double value_of(const struct element *e)
 {
+    if (keeps(e->mistake)) return value_in_tiles(e);
     enum { MOST_WARPS = 8 };
     double max[MOST_WARPS], weights = 0.0, sum = 0.0;
     int of_warp = e->mistake->weight == MAX_OF_WARP, own = (int)e->column % e->item->extent[DC_HEAD_DIM] / 32;
@@ -205,21 +304,56 @@ static int pieces_guess(struct element *e, int index, double *value, char *messa
     return guess_in_pieces(index, score, of_key, e->keys, value, message, size);
 }
 
+/* What one number holds that a kernel or the choice leaves, by its name: the report shows numbers. The text depends on the
+ * case, so these guesses come after those on which the cases of a part vote. */
+static int number_guess(const struct lesson_case *item, int index, int buffer, double *value, char *message,
+                        size_t size)
+{
+    enum { VOTED_ON = 64 }; /* CHECK_GUESSES */
+    static const char *const variant[] = {"DECODE_AUTO", "DECODE_MHA", "DECODE_FLASH_1", "DECODE_FLASH_2"};
+    const int invalid = item->extent[EX_FAULT] != POSITIONS_SOUND;
+    if (index < VOTED_ON) return 0;
+    index -= VOTED_ON;
+    if (buffer == DC_CHOSEN && index <= DECODE_FLASH_2) {
+        *value = index;
+        snprintf(message, size, "decode_choose_variant() says %s, the contract %s", variant[index],
+                 variant[decode_expected_choice(item)]);
+        return 1;
+    }
+    if (buffer != DC_STATUS || index > 1) return -1;
+    const int kept = invalid ? item->extent[EX_STATUS] : KERNEL_INVALID_DIMENSION;
+    *value = index == 0 ? kept : KERNEL_OK;
+    snprintf(message, size,
+             index == 1 ? "KERNEL_OK: a valid position leaves *device_status as it is"
+             : invalid  ? "*device_status is as it was: where a position is not valid, one thread sets it to "
+                          "KERNEL_INVALID_DIMENSION"
+                        : "KERNEL_INVALID_DIMENSION, though all positions are valid: 0 to max_len - q_len");
+    return 1;
+}
+
 int decode_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size)
 {
     const int known = sizeof MISTAKES / sizeof MISTAKES[0];
     const int *extent = item->extent;
-    if (buffer != DC_OUT) return -1;
+    if (buffer != DC_OUT) return number_guess(item, index, buffer, value, message, size);
     size_t head_dim = (size_t)extent[DC_HEAD_DIM], heads = (size_t)extent[DC_HEADS], row = at / head_dim;
     size_t q_len = (size_t)extent[DC_Q_LEN];
     struct element e = {.item = item, .data = data, .column = at % head_dim};
     e.h = row % heads;
     e.query = row / heads % q_len;
     e.b = row / heads / q_len;
-    if (decode_is_faulty(item, (int)e.b)) return -1;
-    if (index >= known) return pieces_guess(&e, index - known, value, message, size);
+    int faulty = decode_is_faulty(item, (int)e.b);
+    if (index >= known)
+        return faulty || item->distribution == BELOW ? -1
+                                                     : pieces_guess(&e, index - known, value, message, size);
     e.mistake = &MISTAKES[index];
+    if (faulty != (e.mistake->row == FAULTY_ZEROED)) return 0;
+    if (faulty) {
+        snprintf(message, size, "%s", e.mistake->message);
+        *value = 0.0;
+        return 1;
+    }
     e.keys = keys_of(&e);
     if (!applies(&e)) return 0;
     snprintf(message, size, "%s", e.mistake->message);

@@ -553,8 +553,17 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "only more keys than a block has threads fail",
         "only more keys than fit in shared memory fail",
         "only several queries fail: query i sees position + i + 1 keys",
+        "only more than four query heads per K/V head fail: a block of flash_2 serves four, so a group of "
+        "more has "
+        "several blocks (chunks)",
+        "only head_dim above 128 fails: a thread of 128 has columns threadIdx.x and threadIdx.x + 128",
+        "only a head_dim that is no multiple of 16 fails: head_dim is any multiple of 8",
+        "only a head_dim that is no multiple of 32 fails: head_dim is any multiple of 8",
+        "only a head_dim that is no multiple of 64 fails: head_dim is any multiple of 8",
         "only a head_dim that is no power of two fails",
-        "only captured calls fail"};
+        "only captured calls fail",
+        "only several sequences fail: blockIdx.z is the sequence, which has its own position, query and "
+        "cache"};
     const int *extent = item->extent;
     int width = extent[DC_KV_HEADS] * extent[DC_HEAD_DIM], head_dim = extent[DC_HEAD_DIM];
     int keys = extent[EX_POSITION] + extent[DC_Q_LEN];
@@ -568,8 +577,14 @@ static int trait(const struct lesson_case *item, int index, const char **message
                        keys > 128,
                        keys > 8192,
                        extent[DC_Q_LEN] > 1 && item->part != PART_PREFILL,
+                       item->part == PART_FLASH_2 && extent[DC_HEADS] > 4 * extent[DC_KV_HEADS],
+                       head_dim > 128,
+                       head_dim % 16 != 0,
+                       head_dim % 32 != 0,
+                       head_dim % 64 != 0,
                        (head_dim & (head_dim - 1)) != 0,
-                       item->value[DC_CAPTURED] != 0};
+                       item->value[DC_CAPTURED] != 0,
+                       extent[DC_BATCH] > 1};
     if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
     *message = messages[index];
     return has[index];
