@@ -230,9 +230,17 @@ static void add_device_flags(struct string_list *command, const struct compiler 
 #else
     static const char *const landing_pads = "-fcf-protection=none";
 #endif
-    static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
-                                      "--param=tsan-distinguish-volatile=1",
-                                      "--param=tsan-instrument-func-entry-exit=0"};
+    static const char *const gcc[] = {
+        "-fno-tree-sra",
+        "-fno-tree-vectorize",
+        "-fstack-clash-protection",
+#if defined(__aarch64__)
+        /* between two stacks is a page of 4 KB, not the 64 KB that gcc steps over there */
+        "--param=stack-clash-protection-guard-size=12",
+#endif
+        "--param=tsan-distinguish-volatile=1",
+        "--param=tsan-instrument-func-entry-exit=0"
+    };
     static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize",
                                         "-mllvm",         "-tsan-instrument-func-entry-exit=0",
                                         "-mllvm",         "-tsan-distinguish-volatile=1"};
