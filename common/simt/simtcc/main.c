@@ -227,20 +227,18 @@ static void add_device_flags(struct string_list *command, const struct compiler 
     static const char *const landing_pads = "-mbranch-protection=none";
     /* No division by zero ends in a signal there; see machine/trap.c. */
     list_add(command, "-fsanitize=integer-divide-by-zero");
+    if (!compiler->is_clang) {
+        /* Anchors put the variables of a block side by side, and their red zones elsewhere. */
+        list_add(command, "-fno-section-anchors");
+        /* Between two stacks is a page of 4 KB, not the 64 KB that gcc steps over there. */
+        list_add(command, "--param=stack-clash-protection-guard-size=12");
+    }
 #else
     static const char *const landing_pads = "-fcf-protection=none";
 #endif
-    static const char *const gcc[] = {
-        "-fno-tree-sra",
-        "-fno-tree-vectorize",
-        "-fstack-clash-protection",
-#if defined(__aarch64__)
-        /* between two stacks is a page of 4 KB, not the 64 KB that gcc steps over there */
-        "--param=stack-clash-protection-guard-size=12",
-#endif
-        "--param=tsan-distinguish-volatile=1",
-        "--param=tsan-instrument-func-entry-exit=0"
-    };
+    static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
+                                      "--param=tsan-distinguish-volatile=1",
+                                      "--param=tsan-instrument-func-entry-exit=0"};
     static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize",
                                         "-mllvm",         "-tsan-instrument-func-entry-exit=0",
                                         "-mllvm",         "-tsan-distinguish-volatile=1"};
@@ -557,10 +555,13 @@ static int precompile(const struct job *job)
     for (size_t i = 0; prelude_levels[i] != NULL && status == 0; i++) {
         const char *prelude = prelude_prepare(job->where.libsimt, job->where.include, prelude_levels[i]);
         struct string_list command = {0};
+        /* Compilers that run meanwhile have the old one mapped: the new one takes its place when it is whole. */
+        const char *whole = format_string("%s.gch", prelude), *made = format_string("%s.gch-new", prelude);
         add_kernel_flags(job, &command, prelude_levels[i]);
-        const char *const last[] = {"-x", "c++-header", prelude, "-o", format_string("%s.gch", prelude)};
+        const char *const last[] = {"-x", "c++-header", prelude, "-o", made};
         for (size_t k = 0; k < sizeof(last) / sizeof(last[0]); k++) list_add(&command, last[k]);
         status = run(&command, job->options->verbose);
+        if (status == 0 && rename(made, whole) != 0) die("cannot write %s: %s", whole, strerror(errno));
     }
     return status;
 }

@@ -36,7 +36,13 @@
 #endif
 /** @brief Put by the rewriter into the body of a function that is the host's alone. */
 #define SIMT_HOST_FUNCTION char simt_host_function __attribute__((unused))
-#define __constant__ __attribute__((used, section("simt_constant")))
+/* What is beyond the end of a variable should not be the next one. Compilers for x86-64 leave room behind an array by themselves. */
+#if defined(__aarch64__)
+#define SIMT_APART aligned(32)
+#else
+#define SIMT_APART
+#endif
+#define __constant__ __attribute__((used, section("simt_constant"), SIMT_APART))
 #define __shared__ static thread_local
 /* The host and kernels use it by its name; a device of several has no copy of its own. */
 #define __managed__ __attribute__((used, section("simt_managed")))
@@ -120,7 +126,7 @@ template <typename T, size_t COUNT> struct simt_shape_of<T[COUNT]> {
 /** @brief What the rewriter makes of `__constant__` beside const. */
 #define simt_fixed_constant __attribute__((used))
 /** @brief Put by the rewriter on `__device__` variables that a kernel may write. */
-#define simt_device_variable __attribute__((used, section("simt_device")))
+#define simt_device_variable __attribute__((used, section("simt_device"), SIMT_APART))
 /** @brief A static description of the place where it is written. */
 #define SIMT_SITE(what)                                                                                      \
     (__extension__({                                                                                         \
