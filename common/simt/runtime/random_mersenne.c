@@ -247,17 +247,6 @@ struct mtgp32 {
     int next;
 };
 
-void simt_mtgp_seed(uint32_t x[MTGPDC_N], const struct mtgp32_params_fast *p, uint32_t seed)
-{
-    const uint32_t hidden = p->tbl[4] ^ p->tbl[8] << 16;
-    uint32_t byte = hidden + (hidden >> 16);
-    byte += byte >> 8;
-    memset(x, (int)(byte & 0xff), MTGPDC_N * sizeof *x);
-    x[0] = seed;
-    x[1] = hidden;
-    for (uint32_t i = 1; i < MTGPDC_N; i++) x[i] ^= 1812433253u * (x[i - 1] ^ x[i - 1] >> 30) + i;
-}
-
 static uint32_t step_mtgp32(struct mtgp32 *s, const struct mtgp32_params_fast *p)
 {
     const int at = s->next;

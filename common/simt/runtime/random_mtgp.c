@@ -167,6 +167,17 @@ int simt_mtgp_has(const char *function, void *caller)
     return 0;
 }
 
+void simt_mtgp_seed(uint32_t x[MTGPDC_N], const struct mtgp32_params_fast *p, uint32_t seed)
+{
+    const uint32_t hidden = p->tbl[4] ^ p->tbl[8] << 16;
+    uint32_t byte = hidden + (hidden >> 16);
+    byte += byte >> 8;
+    memset(x, (int)(byte & 0xff), MTGPDC_N * sizeof *x);
+    x[0] = seed;
+    x[1] = hidden;
+    for (uint32_t i = 1; i < MTGPDC_N; i++) x[i] ^= 1812433253u * (x[i - 1] ^ x[i - 1] >> 30) + i;
+}
+
 /* ---- for kernels --------------------------------------------------------------------------------------- */
 
 static curandStatus_t copy(void *device, const void *host, size_t bytes)

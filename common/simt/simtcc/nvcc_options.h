@@ -5,7 +5,7 @@
 #ifndef WARPWISE_SIMTCC_NVCC_OPTIONS_H
 #define WARPWISE_SIMTCC_NVCC_OPTIONS_H
 
-#include "options.h"
+#include "text.h"
 
 /** @brief The command line with options of nvcc replaced: those that mean nothing here are left out, long names are the
  *  short ones of g++. What nvcc makes and this device does not (PTX, say) ends the program with a sentence. */

@@ -35,12 +35,6 @@ static const char help[] =
     "  SIMT_COUNTERS=FILE|-   a CSV row per launch: sectors, bank conflicts, barriers\n"
     "Read before simtcc starts: CXX (the C++ compiler), WARPWISE_SIMT_ROOT (where the device lies).\n";
 
-void list_add(struct string_list *list, const char *item)
-{
-    list->items = array_grow(list->items, &list->capacity, list->count, sizeof(*list->items));
-    list->items[list->count++] = item;
-}
-
 /** Where the arguments are read. */
 struct reader {
     int argc, at;

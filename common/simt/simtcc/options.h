@@ -5,13 +5,7 @@
 #ifndef WARPWISE_SIMTCC_OPTIONS_H
 #define WARPWISE_SIMTCC_OPTIONS_H
 
-#include <stddef.h>
-
-struct string_list {
-    const char **items;
-    size_t count, capacity;
-};
-void list_add(struct string_list *list, const char *item);
+#include "text.h"
 
 struct options {
     struct string_list inputs;  /**< sources, objects, archives, and -l in their order */

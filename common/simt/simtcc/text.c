@@ -102,3 +102,9 @@ int text_write_file(const struct text *text, const char *path)
     int ok = text->length == 0 || fwrite(text->data, 1, text->length, file) == text->length;
     return fclose(file) == 0 && ok;
 }
+
+void list_add(struct string_list *list, const char *item)
+{
+    list->items = array_grow(list->items, &list->capacity, list->count, sizeof(*list->items));
+    list->items[list->count++] = item;
+}

@@ -26,6 +26,13 @@ void *array_grow(void *array, size_t *capacity, size_t count, size_t element_byt
 /** @brief A new string as printf makes it. */
 char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** @brief Strings that somebody else keeps. Starts as {0}. */
+struct string_list {
+    const char **items;
+    size_t count, capacity;
+};
+void list_add(struct string_list *list, const char *item);
+
 /** @brief "simtcc: ..." on stderr, then exit code 2: the request or the machine is at fault. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
