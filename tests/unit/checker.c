@@ -482,6 +482,12 @@ static void test_wide_bounds(void)
     expect(find_guess(&c, &judged, DC_OUT, "the last key were not seen") < 0, "half2/scores_below",
            "last key");
     judged_close(&judged);
+    for (int run = 0; run < 2; run++) /* no zeros, but no further from 0 than right values are */
+        for (size_t at = 0; at < lesson_elems(&c.item->buffer[DC_OUT]); at++)
+            storage_put(STORAGE_F16, copy_of(&c, DC_OUT, run), at, at % 2 ? 0.06f : -0.06f);
+    const struct verdict *verdict = judge_case(&c);
+    expect(verdict->state == STATE_FAIL, "half2/scores_below", verdict->headline);
+    expect(strstr(verdict->pattern, "begins at 0") == NULL, "half2/scores_below", verdict->pattern);
     close_case(&c);
 }
 

@@ -607,8 +607,12 @@ static const char *purpose(const struct lesson_case *item)
     if (item->part == PART_DISPATCH && item->expected == KERNEL_OK)
         return "the variant that is asked for runs, and no other; chosen is what decode_choose_variant() "
                "says";
-    if (item->distribution == NAN_REST)
-        return "rows of the cache past the last key that is seen, and what lies between rows, hold NaN";
+    if (item->distribution == NAN_REST &&
+        item->extent[DC_KV_STRIDE] > item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM])
+        return "rows of the cache lie kv_stride elements apart: what lies between them, and past the last "
+               "key that is "
+               "seen, holds NaN";
+    if (item->distribution == NAN_REST) return "rows of the cache past the last key that is seen hold NaN";
     return decode_purpose((enum distribution)item->distribution);
 }
 

@@ -163,8 +163,13 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
                                   sizeof message);
             if (known != 1) break;
             numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
+            const double allowed = slack * wrong->bound + rounding * fabs(value);
+            /* Where the bound is as wide as what is expected, a mistake that leaves zeros leaves just these. */
+            const int zero_alone = value == 0.0 && !compare_element(value, wrong->expected, wrong->bound) &&
+                                   compare_element(value, wrong->expected, allowed);
             fits = zeros ? fabs(value) <= stored_as_zero(s->shape->storage)
-                         : compare_element(wrong->got, value, slack * wrong->bound + rounding * fabs(value));
+                         : compare_element(wrong->got, value,
+                                           zero_alone ? stored_as_zero(s->shape->storage) : allowed);
         }
         if (known < 0) break;
         if (known == 0 || !fits || numbers == 0) continue;
