@@ -464,6 +464,8 @@ static const struct planted {
     {"11", "half2/keys_100", DC_OUT, GUESS, STATE_FAIL, "the grid is (heads, q_len, batch)"},
     {"11", "device/rising_scores", DC_OUT, GUESS, STATE_FAIL, "l is not rescaled where a later tile brings"},
     {"11", "device/rising_scores", DC_OUT, GUESS, STATE_FAIL, "O is not rescaled where a later tile brings"},
+    {"11", "device/f32_keys_300", DC_OUT, GUESS, STATE_FAIL, "every tile takes the values of the first"},
+    {"11", "device/f32_keys_300", DC_OUT, GUESS, STATE_FAIL, "every tile takes the keys of the first"},
     {"11", "device/position_negative", DC_OUT, GUESS, STATE_FAIL, "zeros were written for a sequence"},
     {"11", "device/position_negative", DC_STATUS, GUESS, STATE_FAIL, "*device_status is as it was"},
     {"11", "dispatch/auto_f16", DC_CHOSEN, GUESS, STATE_FAIL,

@@ -48,7 +48,9 @@ struct mistake {
         WHOLE_STEPS,
         TILES_KEEP_L,
         TILES_KEEP_O,
-        TILES_KEEP_BOTH
+        TILES_KEEP_BOTH,
+        TILES_VALUES,
+        TILES_KEYS
     } weight;
     int number; /* keys of a tile, threads of a block, elements of a step */
 };
@@ -125,6 +127,14 @@ static const struct mistake MISTAKES[] = {
     {"O is not rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_O, 1024},
     {"neither O nor l is rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_BOTH, 256},
     {"neither O nor l is rescaled where a later tile brings a new maximum", 0, 0, TILES_KEEP_BOTH, 1024},
+    {"every tile takes the values of the first: key number key of a tile is row first + key of the cache", 0,
+     0, TILES_VALUES, 256},
+    {"every tile takes the values of the first: key number key of a tile is row first + key of the cache", 0,
+     0, TILES_VALUES, 1024},
+    {"every tile takes the keys of the first: key number key of a tile is row first + key of the cache", 0, 0,
+     TILES_KEYS, 256},
+    {"every tile takes the keys of the first: key number key of a tile is row first + key of the cache", 0, 0,
+     TILES_KEYS, 1024},
     {"zeros were written for a sequence whose position is not valid: its part of the output is to stay as it "
      "was",
      0, FAULTY_ZEROED, 0, 0},
@@ -194,7 +204,9 @@ static int applies(const struct element *e)
     if (e->mistake->row == ROW_TIGHT && (size_t)extent[DC_KV_STRIDE] == width) return 0;
     if (e->mistake->row == FIRST_SEQUENCE && e->b == 0) return 0;
     if (e->mistake->row == GRID_SWAPPED && (e->b == 0 || extent[DC_Q_LEN] > 1)) return 0;
-    if (keeps(e->mistake) && e->keys <= e->mistake->number) return 0;
+    int in_tiles =
+        keeps(e->mistake) || e->mistake->weight == TILES_VALUES || e->mistake->weight == TILES_KEYS;
+    if (in_tiles && e->keys <= e->mistake->number) return 0;
     if (e->mistake->weight == PAIRS_AS_FLOATS && extent[EX_STORED_AS] != DTYPE_F16) return 0;
     if (e->mistake->weight == WHOLE_STEPS && extent[DC_HEAD_DIM] % e->mistake->number == 0) return 0;
     if (e->mistake->row == FIRST_QUERY && e->query == 0) return 0;
@@ -229,6 +241,7 @@ static double dot_of(const struct element *e, const float *q, const float *k)
 
 static double score_of(const struct element *e, int t)
 {
+    if (e->mistake->weight == TILES_KEYS) t %= e->mistake->number;
     size_t head_dim = (size_t)e->item->extent[DC_HEAD_DIM], heads = (size_t)e->item->extent[DC_HEADS];
     size_t query = e->mistake->row == FIRST_QUERY ? 0 : e->query;
     size_t row = (e->b * (size_t)e->item->extent[DC_Q_LEN] + query) * heads + e->h;
@@ -285,7 +298,8 @@ static double value_of(const struct element *e)
         double weight = exp(score_of(e, t) - (of_warp ? max[warp_of(e, t)] : whole));
         if (e->mistake->weight == MAX_FROM_ZERO) weight = (double)(float)weight; /* far below 0 it is 0 */
         if (e->mistake->weight != SUM_OF_WARP || warp_of(e, t) == own) weights += weight;
-        sum += weight * (double)e->data[DC_V][row_of(e, t) + e->column];
+        int taken = e->mistake->weight == TILES_VALUES ? t % e->mistake->number : t;
+        sum += weight * (double)e->data[DC_V][row_of(e, taken) + e->column];
     }
     return e->mistake->weight == UNDIVIDED || weights == 0.0 ? sum : sum / weights;
 }
