@@ -455,6 +455,7 @@ static const struct planted {
     {"17", "step/token_by_token", ENGINE_LOGITS, GUESS, STATE_FAIL, "by the number of a row in its step"},
     {"17", "step/rows_reversed", ENGINE_LOGITS, GUESS, STATE_FAIL, "what attention gives takes the place"},
     {"17", "step/three_groups", ENGINE_LOGITS, GUESS, STATE_FAIL, "h % kv_heads"},
+    {"17", "step/few_wanted", ENGINE_LOGITS, GUESS, STATE_FAIL, "logits are those of the first rows"},
     {"17", "step/faint", ENGINE_LOGITS, GUESS, STATE_FAIL, "as if epsilon were 0"},
     {"11", "half2/keys_100", DC_OUT, GUESS, STATE_FAIL, "two halves were read as one float"},
     {"11", "vector/keys_100", DC_OUT, GUESS, STATE_FAIL, "only the first element of every load"},

@@ -42,6 +42,7 @@ enum twist {
     NO_SILU,
     GAIN_OF_INPUT,
     NO_LAST_NORM,
+    WANTED_IGNORED,
     TIED_HEAD
 };
 
@@ -76,6 +77,7 @@ static const char *const MESSAGES[] = {
     [NO_SILU] = "as if silu were forgotten: silu(gate) * up",
     [GAIN_OF_INPUT] = "the MLP's norm has the gain of attention's: theirs are two",
     [NO_LAST_NORM] = "as without the last norm, before the head",
+    [WANTED_IGNORED] = "logits are those of the first rows: wanted_rows says of which, in which order",
     [TIED_HEAD] = "as if the head were the embedding: here it has weights of its own (tied is 0)"};
 enum {
     TWISTS = sizeof MESSAGES / sizeof MESSAGES[0],
@@ -273,7 +275,8 @@ static size_t place_of(const struct decoder *d, int request, int step, int t)
     const struct engine_plan *p = &d->plan;
     for (int i = 0; i < engine_wanted(p, step); i++) {
         int of, position;
-        engine_row(p, step, engine_wanted_row(p, step, i), &of, &position);
+        engine_row(p, step, d->twist == WANTED_IGNORED && !d->alone ? i : engine_wanted_row(p, step, i), &of,
+                   &position);
         if (of == request && position == t)
             return ((size_t)(d->alone * p->steps + step) * (size_t)p->config.max_rows + (size_t)i) *
                    (size_t)p->config.vocab;
@@ -363,6 +366,7 @@ static int applies(const struct engine_plan *p, enum twist twist)
 {
     const struct engine_config *c = &p->config;
     if (twist == TIED_HEAD) return !c->tied;
+    if (twist == WANTED_IGNORED) return (p->manner & ENGINE_FEW) != 0;
     if (twist == ONE_CACHE) return c->layers > 1 && p->steps > 1;
     if (twist == KV_HEAD_MODULO) return c->kv_heads > 1 && c->heads > c->kv_heads;
     if (twist == STATE_LOST_BY_ATTENTION || twist == STATE_LOST_BY_MLP) return c->layers > 0;

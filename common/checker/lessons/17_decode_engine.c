@@ -608,6 +608,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
         "whose position is negative pad",
         "only steps that want the logits of some rows fail: wanted_rows says of which, in which order",
+        "only steps that want the logits of every second row, the last first, fail: wanted_rows says of "
+        "which",
         "only several layers fail: where do the weights, keys and values of a layer begin?",
         "only a head of its own fails: where does it lie?",
         "only groups of query heads fail: which K/V head does a query head read?",
@@ -626,6 +628,7 @@ static int trait(const struct lesson_case *item, int index, const char **message
     *message = messages[index];
     const int has[] = {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
                        (p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
+                       (p.manner & ENGINE_FEW) != 0,
                        c->layers > 1,
                        !c->tied,
                        c->heads > c->kv_heads,
