@@ -77,7 +77,7 @@ template <int ROW_BYTES> __device__ inline int swizzled(int row, int byte);
 __device__ inline void wait_for_tile(int stages);
 template <typename SIZE, int LAYOUT>
 __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *stage, int point);
-template <int EXTENT, int MN_MAJOR>
+template <int EXTENT, int MN_MAJOR, int OF_B>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k);
 template <typename SIZE>
 __device__ inline void multiply(int sum[SIZE::FRAGMENTS_M][SIZE::FRAGMENTS_N][8],
@@ -255,9 +255,9 @@ __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *s
 
 /**
  * Loads 16 lines by 32 along k: x[0] is line 2g, x[1] line 2g + 1, both at k = 4q .. 4q + 3; x[2] and x[3] are the same
- * lines 16 further along k. Matrix j of the four is made of every second row, from row j % 2 on.
+ * lines 16 further along k. OF_B: x[1] and x[2] change places. Each of the four matrices is made of every second row.
  */
-template <int EXTENT, int MN_MAJOR>
+template <int EXTENT, int MN_MAJOR, int OF_B>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k)
 {
     // [student: load_fragment]

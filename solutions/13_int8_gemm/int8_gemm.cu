@@ -9,7 +9,8 @@
  * An MN-major operand is copied as it is, and transposed on its way from shared memory to registers: ldmatrix .trans
  * transposes pairs of bytes, one byte permutation for each register does the rest. Both ways lead to the same fragments:
  *
- *     register        0                1               2                3
+ *     register of A   0                1               2                3
+ *     register of B   0                2               1                3                   a product takes neighbours
  *     lane 4g + q     line 2g,         line 2g + 1,    line 2g,         line 2g + 1,        a line: a row of op(A)
  *                     k 4q .. 4q + 3   the same k      k 16 further     k 16 further        or a column of op(B)
  *
@@ -85,7 +86,7 @@ template <int ROW_BYTES> __device__ inline int swizzled(int row, int byte);
 __device__ inline void wait_for_tile(int stages);
 template <typename SIZE, int LAYOUT>
 __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *stage, int point);
-template <int EXTENT, int MN_MAJOR>
+template <int EXTENT, int MN_MAJOR, int OF_B>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k);
 template <typename SIZE>
 __device__ inline void multiply(int sum[SIZE::FRAGMENTS_M][SIZE::FRAGMENTS_N][8],
@@ -318,30 +319,31 @@ __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *s
     int row = warp / SIZE::WARPS_N * SIZE::WARP_M, column = warp % SIZE::WARPS_N * SIZE::WARP_N;
 #pragma unroll
     for (int i = 0; i < SIZE::FRAGMENTS_M && j == 0; i++)
-        load_fragment<SIZE::TILE_M, LAYOUT & TURN_A>(f->a[step % 2][i], stage, row + i * MMA, step * MMA_K);
-    load_fragment<SIZE::TILE_N, LAYOUT & TURN_B>(f->b[j % 2], stage + SIZE::A_BYTES, column + j * MMA,
-                                                 step * MMA_K);
+        load_fragment<SIZE::TILE_M, LAYOUT & TURN_A, 0>(f->a[step % 2][i], stage, row + i * MMA,
+                                                        step * MMA_K);
+    load_fragment<SIZE::TILE_N, LAYOUT & TURN_B, 1>(f->b[j % 2], stage + SIZE::A_BYTES, column + j * MMA,
+                                                    step * MMA_K);
     // [/student]
 }
 
 /**
  * Loads 16 lines by 32 along k: x[0] is line 2g, x[1] line 2g + 1, both at k = 4q .. 4q + 3; x[2] and x[3] are the same
- * lines 16 further along k. Matrix j of the four is made of every second row, from row j % 2 on.
+ * lines 16 further along k. OF_B: x[1] and x[2] change places. Each of the four matrices is made of every second row.
  */
-template <int EXTENT, int MN_MAJOR>
+template <int EXTENT, int MN_MAJOR, int OF_B>
 __device__ inline void load_fragment(uint32_t x[4], const int8_t *tile, int line, int k)
 {
     // [student: load_fragment]
-    int lane = (int)threadIdx.x % WARP;
-    int row = lane % 8 * 2 + lane / 8 % 2, further = lane / 16 * CHUNK;
+    int lane = (int)threadIdx.x % WARP, low = lane / 8 % 2, high = lane / 16, turn = OF_B && !MN_MAJOR;
+    int row = lane % 8 * 2 + (turn ? high : low), further = (turn ? low : high) * CHUNK;
     if (!MN_MAJOR) {
         load_matrices(x, tile + swizzled<TILE_K>(line + row, k + further));
     } else {
         uint32_t y[4]; // y[0]: k = 4q and 4q + 2 of lines 2g and 2g + 1; y[1]: k = 4q + 1 and 4q + 3
         load_matrices_transposed(y, tile + swizzled<EXTENT>(k + further + row, line));
         x[0] = __byte_perm(y[0], y[1], 0x6240);
-        x[1] = __byte_perm(y[0], y[1], 0x7351);
-        x[2] = __byte_perm(y[2], y[3], 0x6240);
+        x[OF_B ? 2 : 1] = __byte_perm(y[0], y[1], 0x7351);
+        x[OF_B ? 1 : 2] = __byte_perm(y[2], y[3], 0x6240);
         x[3] = __byte_perm(y[2], y[3], 0x7351);
     }
     // [/student]
@@ -357,8 +359,8 @@ __device__ inline void multiply(int sum[SIZE::FRAGMENTS_M][SIZE::FRAGMENTS_N][8]
     const uint32_t *b = f->b[j % 2];
 #pragma unroll
     for (int i = 0; i < SIZE::FRAGMENTS_M; i++) {
-        multiply_add(&sum[i][j][0], f->a[step % 2][i], b[0], b[2]);
-        multiply_add(&sum[i][j][4], f->a[step % 2][i], b[1], b[3]);
+        multiply_add(&sum[i][j][0], f->a[step % 2][i], b[0], b[1]);
+        multiply_add(&sum[i][j][4], f->a[step % 2][i], b[2], b[3]);
     }
     // [/student]
 }
