@@ -29,7 +29,7 @@ static inline enum kernel_status cuda_status(cudaError_t result)
 /* ---- four elements of a lane, and the queries of a warp of the ring ------------------------------------------------- */
 
 enum { QUERIES = 8 /* of a warp of the ring */ };
-#define ALL_LANES 0xffffffffu
+#define ALL_LANES 0xffffffffu ///< of a warp
 
 /** @brief @p a times a factor. */
 __device__ inline float4 scaled(float4 a, float factor)
