@@ -18,6 +18,7 @@ add_unit_test(checker_tables SOURCES ${unit}/checker_tables.c LIBRARIES checker_
 add_unit_test(checker_storage SOURCES ${unit}/checker_storage.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_half SOURCES ${unit}/checker_half.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_bounds SOURCES ${unit}/checker_bounds.c LIBRARIES checker_parts)
+add_unit_test(checker_e4m3 SOURCES ${unit}/checker_e4m3.c LIBRARIES checker_parts)
 add_unit_test(checker_gemm SOURCES ${unit}/checker_gemm.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_executable(fake_runner ${unit}/fake_runner.c)
 target_compile_definitions(fake_runner PRIVATE _GNU_SOURCE)

@@ -20,23 +20,32 @@ double e4m3_nearest(double x)
     return copysign(nearbyint(size / unit) * unit, x);
 }
 
-/* Rotates a row; returns how far a sum in f32 may be off: seven additions, one after the other. */
+/* How far the rotation of this row in f32 may be off, whatever adds it up: see bound.h, "A rotation in f32". */
+static double rotation_error(const float *row)
+{
+    double magnitude = 0.0, lost = 0.0;
+    for (int c = 0; c < E4M3_COLUMNS; c++) magnitude += fabs((double)row[c]);
+    if (!isfinite(magnitude) || magnitude == 0.0) return 0.0; /* either number is right of none */
+    double unit = ldexp(BOUND_SUM_F32, ilogb(magnitude));
+    for (int c = 0; c < E4M3_COLUMNS; c++) {
+        double units = (double)row[c] / unit; /* exact: a power of two */
+        if (units != floor(units)) lost += BOUND_TIMES_CUT * unit;
+    }
+    return lost;
+}
+
+/* Rotates a row; returns how far a sum in f32 may be off. */
 static double rotate(const float *row, uint32_t seed, const uint32_t *signs, double *x)
 {
-    double magnitude = 0.0;
-    for (int c = 0; c < E4M3_COLUMNS; c++) {
-        x[c] = (double)row[c];
-        if (seed == 0) continue;
-        magnitude += fabs(x[c]);
-        if (signs[c / 32] >> c % 32 & 1) x[c] = -x[c];
-    }
+    for (int c = 0; c < E4M3_COLUMNS; c++)
+        x[c] = seed != 0 && signs[c / 32] >> c % 32 & 1 ? -(double)row[c] : (double)row[c];
     for (int distance = 1; seed != 0 && distance < E4M3_COLUMNS; distance *= 2)
         for (int c = 0; c < E4M3_COLUMNS; c++) {
             if (c & distance) continue;
             double one = x[c], other = x[c + distance];
             x[c] = one + other, x[c + distance] = one - other;
         }
-    return 8.0 * 0x1p-24 * magnitude;
+    return seed == 0 ? 0.0 : rotation_error(row);
 }
 
 static double larger_finite(double largest, double x)
@@ -44,27 +53,34 @@ static double larger_finite(double largest, double x)
     return isfinite(x) && fabs(x) > largest ? fabs(x) : largest;
 }
 
-static void round_one(double x, double error, double scale, float *value, float *slack)
+/* scale[0] is that of the exact largest size; scale[1] is another one if sums in f32 may make the largest so much larger or smaller. */
+static void round_one(double x, double error, const double scale[2], float *value, float *slack)
 {
-    *value = (float)(e4m3_nearest(x / scale) * scale);
+    double nearest = e4m3_nearest(x / scale[0]) * scale[0], most = 0.0;
+    *value = (float)nearest;
     *slack = 0.0f;
-    if (error == 0.0 || !isfinite(x) || !isfinite(error)) return;
-    *slack = (float)((e4m3_nearest((x + error) / scale) - e4m3_nearest((x - error) / scale)) * scale);
+    if (!isfinite(x)) return;
+    for (int i = 0; i < (scale[1] == scale[0] ? 1 : 2); i++)
+        for (int side = -1; side <= 1 && (error > 0.0 || i > 0); side += 2)
+            most = fmax(most, fabs(e4m3_nearest((x + side * error) / scale[i]) * scale[i] - nearest));
+    *slack = (float)most;
 }
 
 /* A block of rows; if `only` is not negative, only that row of it is kept. */
 static void round_block(const float *rows, int count, int only, uint32_t seed, double *memory, float *values,
                         float *slack)
 {
-    double error[E4M3_ROWS], largest = 0.0;
+    double error[E4M3_ROWS], largest = 0.0, off = 0.0;
     uint32_t signs[E4M3_COLUMNS / 32];
     rotation_signs(seed, signs);
     for (int r = 0; r < count; r++) {
         double *x = memory + (size_t)r * E4M3_COLUMNS;
         error[r] = rotate(rows + (size_t)r * E4M3_COLUMNS, seed, signs, x);
+        off = fmax(off, error[r]);
         for (int c = 0; c < E4M3_COLUMNS; c++) largest = larger_finite(largest, x[c]);
     }
-    double scale = (double)e4m3_scale((float)largest);
+    double scale[2] = {(double)e4m3_scale((float)largest), (double)e4m3_scale((float)(largest + off))};
+    if (scale[1] == scale[0]) scale[1] = (double)e4m3_scale((float)fmax(largest - off, 0.0));
     for (int r = only < 0 ? 0 : only; r < (only < 0 ? count : only + 1); r++)
         for (int c = 0; c < E4M3_COLUMNS; c++)
             round_one(memory[(size_t)r * E4M3_COLUMNS + (size_t)c], error[r], scale, values++, slack++);

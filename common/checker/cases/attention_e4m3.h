@@ -12,7 +12,8 @@
 struct e4m3_rows {
     float *q, *k, *v;
     /** For each number of q and of k: 0, or the distance to the other number that it may have become. A rotation sums up in f32, in
-     *  any order; where the exact sum is that near to the middle between two neighbours, either is right. */
+     *  any order, on tensor cores or not; where the exact sum is that near to the middle between two neighbours, either is right. The
+     *  same where a block's largest is that near to where its scale doubles. */
     float *q_slack, *k_slack;
 };
 

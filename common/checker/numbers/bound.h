@@ -63,6 +63,25 @@
  *
  * Of a score only those terms count that are no multiple of the unit: most products of E4M3, which have 8 bits, are. All of it
  * counts for the floor, too: what is cut off from terms of one sign goes one way and does not average out.
+ *
+ * **A rotation in f32.** Before they are rounded to E4M3, rows may be multiplied with signs and a Hadamard matrix: sums of 128 terms
+ * +-x_c. f32 additions may do it, in any order, or tensor cores on products in 16 bits, which bring a few terms, and what was there,
+ * to the largest exponent among them, cut off each below 23 bits of fraction or further down, add the rest exactly, and cut the sum
+ * off in the same way (Fasi, Higham, Mikaitis and Pranesh 2021, Numerical behavior of NVIDIA tensor cores). With M = sum |x_c|, no
+ * term and no partial sum, in any order, is larger than M. So each addition is rounded, and each cut is made, at a power of two of
+ * at most
+ *
+ *     U = 2^-23 * the largest power of two that is not above M
+ *
+ * - Terms that are multiples of U lose nothing, nor do their sums, which are multiples of U below 2^24 U. Numbers in 16 bits within
+ *   a factor of 2^6 or so of each other are such: mostly the rotation is exact.
+ * - A term that is none may be cut off itself: less than U. From there on sums that it is part of may lose something, too, but a sum
+ *   that was cut off at g is a multiple of g, and stays one as multiples of U are added: it loses again only at 2g or more. The
+ *   cuts g, 2g, 4g ... U are together less than 2 U. Where two such sums meet, the one with the smaller g goes on so.
+ *
+ * So k terms that are no multiples of U make an error below 3 k U. If the exact sum is that near to the middle between two numbers of
+ * E4M3, either of them is right; and if the largest of a block is that near to where its scale doubles, so is either scale. A value
+ * further away has one code, whatever computes it. (unit.checker_e4m3 compares this with models of both kinds of sums.)
  */
 #ifndef WARPWISE_CHECKER_BOUND_H
 #define WARPWISE_CHECKER_BOUND_H
@@ -83,6 +102,8 @@
 #define BOUND_LOST_E4M3 0x1p-18 /* of the largest weight: what its rounding to E4M3 may lose, by contract */
 #define BOUND_SUM_E4M3                                                                                       \
     0x1p-13 /* of the largest of 32 terms of a sum of products of E4M3: what each of them may lose */
+#define BOUND_SUM_F32 0x1p-23  /* of what a sum in f32 reaches: where it is rounded or cut off */
+#define BOUND_TIMES_CUT 3.0    /* so often that may count for a term of a rotation */
 #define BOUND_TINY 0x1p-126    /* results below the normal range may be flushed to zero */
 #define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal of half, which hardware keeps */
 #define BOUND_UNIT_F32 1e-3    /* never looser than this on data of size 1 */
