@@ -34,6 +34,15 @@ inline struct rotation rotation_of(unsigned seed)
     return rotation;
 }
 
+/** @brief What is rounded by rows, as a kernel's parameter: Q, K and V, one after another. */
+struct rows_to_round {
+    const void *x[3];  /**< rows of 128 elements */
+    uint8_t *codes[3]; /**< where they go; NULL: only their scales are asked for */
+    float *scales[3];  /**< of each block of 128 rows */
+    int rows[3];       /**< of a head */
+    int ends[2];       /**< the first block of K, and of V */
+};
+
 /** @brief The type of products of E4M3 numbers; the two below also say how O is stored. */
 struct e4m3 {
 };
@@ -121,6 +130,56 @@ __device__ inline void round_weights(uint32_t (&p)[SCORES / 4], const float (&s)
         const float *of = &s[i / 2 * 8 + i % 2 * 2];
         float x[4] = {of[0], of[1], of[4], of[5]};
         p[i] = e4m3_word(x);
+    }
+}
+
+/* ---- rotation ---------------------------------------------------------------------------------------------- */
+
+/**
+ * @brief 16 rows times signs and the Hadamard matrix of 128, which is that of 32, on tensor cores, for each of four blocks of 32
+ * columns, and then sums and differences of the blocks. Of row g + 8h a lane has columns 8t to 8t + 7 of block b in from[h][b],
+ * two to a register, and gets columns 8j + 2t and 8j + 2t + 1 in x[b][j][2h] and x[b][j][2h + 1].
+ */
+template <typename T>
+__device__ inline void rotate(float (&x)[4][4][4], const uint4 (&from)[2][4], const struct rotation &rotation,
+                              int applies)
+{
+    int g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4;
+    uint32_t ones = pack_elements<T>(1.0f, 1.0f), matrix[4][4]; // [pair of rows][block of 8 columns]
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        int row = 8 * t + i / 4 * 2, column = 8 * (i % 4) + g;
+        uint32_t low = __popc(row & column) & 1, high = __popc((row + 1) & column) & 1;
+        matrix[i / 4][i % 4] = ones ^ (low << 15 | high << 31);
+    }
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+        uint32_t pairs[2][4] = {{from[0][b].x, from[0][b].y, from[0][b].z, from[0][b].w},
+                                {from[1][b].x, from[1][b].y, from[1][b].z, from[1][b].w}};
+        uint32_t signs = applies ? rotation.signs[b] >> 8 * t : 0;
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            pairs[i / 4][i % 4] ^= (signs >> i % 4 * 2 & 1) << 15 | (signs >> (i % 4 * 2 + 1) & 1) << 31;
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (!applies) { // the same for all threads; any order of columns will do
+                for (int i = 0; i < 4; i++) x[b][j][i] = unpack_element<T>(pairs[i / 2][j], i % 2);
+                continue;
+            }
+            for (int i = 0; i < 4; i++) x[b][j][i] = 0.0f;
+#pragma unroll
+            for (int k = 0; k < 4; k += 2) { // the order of rows is that of the columns in the lanes
+                uint32_t a[4] = {pairs[0][k], pairs[1][k], pairs[0][k + 1], pairs[1][k + 1]};
+                multiply_add<T>(x[b][j], a, matrix[k][j], matrix[k + 1][j]);
+            }
+        }
+    }
+    if (!applies) return;
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        float *at[4] = {&x[0][i / 4][i % 4], &x[1][i / 4][i % 4], &x[2][i / 4][i % 4], &x[3][i / 4][i % 4]};
+        float a = *at[0] + *at[1], b = *at[0] - *at[1], c = *at[2] + *at[3], d = *at[2] - *at[3];
+        *at[0] = a + c, *at[1] = b + d, *at[2] = a - c, *at[3] = b - d;
     }
 }
 

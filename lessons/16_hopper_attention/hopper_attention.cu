@@ -61,12 +61,11 @@ template <typename T, typename E4M3>
 static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
                                          cudaStream_t stream);
 template <typename T>
-__global__ void quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+__global__ void quantise_rows_kernel(const __grid_constant__ struct rows_to_round jobs,
                                      const __grid_constant__ struct rotation rotation);
 template <typename T>
 __global__ void quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales,
                                        int rows);
-__device__ inline void rotate(float x[4], const struct rotation &rotation);
 __device__ inline float largest_of_block(float *words, float largest);
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
@@ -301,29 +300,25 @@ static enum kernel_status attention_e4m3(const struct attention_args *args, unsi
                                          cudaStream_t stream)
 {
     // [student: attention_e4m3]
-    // TODO: round Q and K, find the scales of V's tiles, round V; then launch<E4M3, tile_of_e4m3>() with what is in the workspace.
+    // TODO: round Q and K and find the scales of V's tiles, all by one kernel, and round V; then launch<E4M3, tile_of_e4m3>() with
+    // what is in the workspace.
     (void)args, (void)seed, (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
 
-/** A block of 128 rows of a head: rotated, their scale found, and, if @p codes is not NULL, rounded. A warp has every eighth row. */
+/**
+ * A block of 128 rows of a head of Q, K or V: rotated unless it is V, their scale found, and, if there is a place for codes,
+ * rounded. A warp has 16 rows, a lane eight of every 32 columns of two of them; Q and K have them in the same order.
+ */
 template <typename T>
-__global__ void __launch_bounds__(QUANTISE_THREADS)
-    quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+__global__ void __launch_bounds__(QUANTISE_THREADS, 2)
+    quantise_rows_kernel(const __grid_constant__ struct rows_to_round jobs,
                          const __grid_constant__ struct rotation rotation)
 {
     // [student: quantise_rows]
-    // TODO: a warp's rows into registers, rotated; the largest finite size of the block; its scale; four codes to a word.
-    // [/student]
-}
-
-/** A row of 128 columns, of which a lane has four side by side, times signs and the Hadamard matrix: seven rounds of sums and differences. */
-__device__ inline void rotate(float x[4], const struct rotation &rotation)
-{
-    // [student: rotate]
-    // TODO: signs, then seven rounds of sums and differences: two within the four, five with lanes 1, 2, 4, 8 and 16 away.
-    (void)x, (void)rotation;
+    // TODO: which of Q, K and V this block has; a warp's rows into registers, rotated; the largest finite size of the block; its
+    // scale; four codes to a word.
     // [/student]
 }
 

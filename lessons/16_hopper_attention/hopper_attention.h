@@ -81,7 +81,7 @@ size_t hopper_attention_fp8_workspace_bytes(const struct attention_args *args);
  *         ::KERNEL_UNSUPPORTED_ARCHITECTURE on a GPU that is not of compute capability 9.0; ::KERNEL_CUDA_ERROR; ::KERNEL_OK
  * @launch blocks of 256 threads that round Q, K and V, 128 rows each, V once more to transpose it; then as for
  *         hopper_attention_f16() with head_dim 128
- * @smem 17 KB static to transpose V; then dynamic, as for head_dim 128, with tiles of half the size: 112 KB and some 100 bytes
+ * @smem 16 KB static to transpose V; then dynamic, as for head_dim 128, with tiles of half the size: 112 KB and some 100 bytes
  * @cost 4 * 128 operations per query and visible key, on E4M3; Q, K and V read once more and their halves written and read;
  *       V read twice. The workspace is about half of Q, K and V
  */

@@ -66,12 +66,11 @@ template <typename T, typename E4M3>
 static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
                                          cudaStream_t stream);
 template <typename T>
-__global__ void quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+__global__ void quantise_rows_kernel(const __grid_constant__ struct rows_to_round jobs,
                                      const __grid_constant__ struct rotation rotation);
 template <typename T>
 __global__ void quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales,
                                        int rows);
-__device__ inline void rotate(float x[4], const struct rotation &rotation);
 __device__ inline float largest_of_block(float *words, float largest);
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
@@ -500,72 +499,78 @@ static enum kernel_status attention_e4m3(const struct attention_args *args, unsi
     struct attention_args rounded = *args;
     rounded.q = to + places.q, rounded.k = to + places.k, rounded.v = to + places.v;
     rounded.scale = e4m3_score_scale(args, seed); // the rotation multiplies products by 128
-    struct rotation rotation = rotation_of(seed), none = rotation_of(0);
     unsigned q_blocks = (unsigned)(args->batch * args->heads * divide_up(args->q_len, E4M3_ROWS));
     unsigned kv_blocks = (unsigned)(args->batch * args->kv_heads * divide_up(args->kv_len, E4M3_ROWS));
-    const T *q = (const T *)args->q, *k = (const T *)args->k, *v = (const T *)args->v;
-    float *q_scales = (float *)(to + places.q_scales), *k_scales = (float *)(to + places.k_scales);
     float *v_scales = (float *)(to + places.v_scales), *v_tiles = (float *)(to + places.v_tiles);
+    struct rows_to_round jobs = {
+        {args->q, args->k, args->v}, // of V only the scales: its codes are transposed
+        {to + places.q, to + places.k, NULL},
+        {(float *)(to + places.q_scales), (float *)(to + places.k_scales), v_tiles},
+        {args->q_len, args->kv_len, args->kv_len},
+        {(int)q_blocks, (int)(q_blocks + kv_blocks)}};
     quantise_rows_kernel<T>
-        <<<q_blocks, QUANTISE_THREADS, 0, stream>>>(q, to + places.q, q_scales, args->q_len, rotation);
-    quantise_rows_kernel<T>
-        <<<kv_blocks, QUANTISE_THREADS, 0, stream>>>(k, to + places.k, k_scales, args->kv_len, rotation);
-    quantise_rows_kernel<T>
-        <<<kv_blocks, QUANTISE_THREADS, 0, stream>>>(v, (uint8_t *)NULL, v_tiles, args->kv_len, none);
-    quantise_values_kernel<T>
-        <<<kv_blocks, QUANTISE_THREADS, 0, stream>>>(v, to + places.v, v_tiles, v_scales, args->kv_len);
+        <<<q_blocks + 2 * kv_blocks, QUANTISE_THREADS, 0, stream>>>(jobs, rotation_of(seed));
+    quantise_values_kernel<T><<<kv_blocks, QUANTISE_THREADS, 0, stream>>>((const T *)args->v, to + places.v,
+                                                                          v_tiles, v_scales, args->kv_len);
     enum kernel_status status = launch_status();
     return status == KERNEL_OK ? launch<E4M3, tile_of_e4m3>(&rounded, stream) : status;
     // [/student]
 }
 
-/** A block of 128 rows of a head: rotated, their scale found, and, if @p codes is not NULL, rounded. A warp has every eighth row. */
+/**
+ * A block of 128 rows of a head of Q, K or V: rotated unless it is V, their scale found, and, if there is a place for codes,
+ * rounded. A warp has 16 rows, a lane eight of every 32 columns of two of them; Q and K have them in the same order.
+ */
 template <typename T>
-__global__ void __launch_bounds__(QUANTISE_THREADS)
-    quantise_rows_kernel(const T *x, uint8_t *codes, float *scales, int rows,
+__global__ void __launch_bounds__(QUANTISE_THREADS, 2)
+    quantise_rows_kernel(const __grid_constant__ struct rows_to_round jobs,
                          const __grid_constant__ struct rotation rotation)
 {
     // [student: quantise_rows]
-    constexpr int WARPS = QUANTISE_THREADS / 32;
-    __shared__ float words[WARPS];
-    int blocks = divide_up(rows, E4M3_ROWS), lane = (int)threadIdx.x % 32;
-    int first = (int)blockIdx.x % blocks * E4M3_ROWS + (int)threadIdx.x / 32; // row of the head
-    size_t head = (size_t)blockIdx.x / (size_t)blocks * (size_t)rows;         // row of all
-    float of[E4M3_ROWS / WARPS][4], largest = 0.0f;
+    __shared__ float words[QUANTISE_THREADS / 32];
+    int index = (int)blockIdx.x, job = index < jobs.ends[0] ? 0 : index < jobs.ends[1] ? 1 : 2;
+    if (job > 0) index -= jobs.ends[job - 1];
+    int rows = jobs.rows[job], blocks = divide_up(rows, E4M3_ROWS), lane = (int)threadIdx.x % 32;
+    int first = index % blocks * E4M3_ROWS + (int)threadIdx.x / 32 * 16 + lane / 4; // row of the head
+    size_t row = (size_t)(index / blocks) * (size_t)rows + (size_t)first;           // row of all
+    uint4 from[2][4];
 #pragma unroll
-    for (int r = 0; r < E4M3_ROWS / WARPS; r++) {
-        int row = first + r * WARPS;
-        of[r][0] = of[r][1] = of[r][2] = of[r][3] = 0.0f;
-        if (row < rows) load_four(of[r], x + (head + (size_t)row) * E4M3_COLUMNS + lane * 4);
-        rotate(of[r], rotation);
-        for (int i = 0; i < 4; i++) largest = fmaxf(largest, finite_size(of[r][i]));
-    }
-    float scale = e4m3_scale(largest_of_block(words, largest));
-    if (threadIdx.x == 0) scales[blockIdx.x] = scale;
+    for (int h = 0; h < 2; h++)
 #pragma unroll
-    for (int r = 0; r < E4M3_ROWS / WARPS; r++) {
-        int row = first + r * WARPS;
-        for (int i = 0; i < 4; i++) of[r][i] *= 1.0f / scale; // exact: a power of two
-        if (codes != NULL && row < rows)
-            *(uint32_t *)(codes + (head + (size_t)row) * E4M3_COLUMNS + lane * 4) = e4m3_word(of[r]);
+        for (int b = 0; b < 4; b++) {
+            from[h][b] = make_uint4(0, 0, 0, 0);
+            if (first + 8 * h < rows)
+                from[h][b] = *(const uint4 *)((const T *)jobs.x[job] + (row + 8 * h) * E4M3_COLUMNS + 32 * b +
+                                              lane % 4 * 8);
+        }
+    float x[4][4][4], largest = 0.0f;
+    rotate<T>(x, from, rotation, job < 2 && rotation.applies);
+#pragma unroll
+    for (int i = 0; i < 64; i++) largest = fmaxf(largest, fabsf(x[i / 16][i / 4 % 4][i % 4]));
+    if (largest == INFINITY) { // seldom
+        largest = 0.0f;
+#pragma unroll
+        for (int i = 0; i < 64; i++) largest = fmaxf(largest, finite_size(x[i / 16][i / 4 % 4][i % 4]));
     }
-    // [/student]
-}
-
-/** A row of 128 columns, of which a lane has four side by side, times signs and the Hadamard matrix: seven rounds of sums and differences. */
-__device__ inline void rotate(float x[4], const struct rotation &rotation)
-{
-    // [student: rotate]
-    int lane = (int)threadIdx.x % 32;
-    if (!rotation.applies) return; // the same for all threads
-    for (int i = 0; i < 4; i++)
-        if (rotation.signs[lane / 8] >> (lane % 8 * 4 + i) & 1) x[i] = -x[i];
-    float a = x[0] + x[1], b = x[0] - x[1], c = x[2] + x[3], d = x[2] - x[3];
-    x[0] = a + c, x[1] = b + d, x[2] = a - c, x[3] = b - d;
-    for (int distance = 1; distance < 32; distance *= 2) {
-        float sign = lane & distance ? -1.0f : 1.0f; // the upper lane of a pair has the difference
-        for (int i = 0; i < 4; i++) x[i] = fmaf(sign, x[i], __shfl_xor_sync(ALL_LANES, x[i], distance));
-    }
+    float scale = e4m3_scale(largest_of_block(words, largest)), inverse = 1.0f / scale;
+    if (threadIdx.x == 0) jobs.scales[job][index] = scale;
+    if (jobs.codes[job] == NULL) return;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int b = 0; b < 4; b++) { // the 32 columns of a wgmma stay together, in any order
+            uint32_t word[2];
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                const float(&of)[4] = x[b][2 * i], (&next)[4] = x[b][2 * i + 1];
+                float four[4] = {of[2 * h] * inverse, of[2 * h + 1] * inverse, next[2 * h] * inverse,
+                                 next[2 * h + 1] * inverse}; // exact: the scale is a power of two
+                word[i] = e4m3_word(four);
+            }
+            if (first + 8 * h < rows)
+                *(uint2 *)(jobs.codes[job] + (row + 8 * h) * E4M3_COLUMNS + 32 * b + lane % 4 * 8) =
+                    make_uint2(word[0], word[1]);
+        }
     // [/student]
 }
 
@@ -588,28 +593,36 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
     quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales, int rows)
 {
     // [student: quantise_values]
-    constexpr int WORDS = E4M3_ROWS / 4, PAIRS = E4M3_COLUMNS / 2;
+    constexpr int WORDS = E4M3_ROWS / 4, LANES = E4M3_COLUMNS / 4;
     __shared__ uint32_t
-        transposed[E4M3_COLUMNS][WORDS + 1]; // a column of V per row; the odd width spreads it over banks
+        transposed[E4M3_COLUMNS][WORDS]; // a column of V per row; the XOR spreads it over banks
     int tiles = divide_up(rows, E4M3_ROWS), head = (int)blockIdx.x / tiles, tile = (int)blockIdx.x % tiles;
+    int lane = (int)threadIdx.x % LANES, first = tile * E4M3_ROWS;
     float scale = 0.0f;
-    for (int i = 0; i < tiles; i++) scale = fmaxf(scale, tile_scales[head * tiles + i]);
+    for (int i = lane; i < tiles; i += LANES) scale = fmaxf(scale, tile_scales[head * tiles + i]);
+    for (int distance = 16; distance > 0; distance /= 2)
+        scale = fmaxf(scale, __shfl_xor_sync(ALL_LANES, scale, distance));
     if (tile == 0 && threadIdx.x == 0) scales[head] = scale;
     float inverse = 1.0f / scale; // exact: a power of two
-    int column = (int)threadIdx.x % PAIRS * 2, first = tile * E4M3_ROWS;
-    for (int word = (int)threadIdx.x / PAIRS; word < WORDS; word += QUANTISE_THREADS / PAIRS) {
-        float low[4], high[4];
+#pragma unroll
+    for (int word = (int)threadIdx.x / LANES; word < WORDS; word += QUANTISE_THREADS / LANES) {
+        float of[4][4]; // [key][column]
+#pragma unroll
         for (int i = 0; i < 4; i++) {
             int row = first + key_at(4 * word + i);
-            uint32_t pair = 0;
-            if (row < rows) pair = *(const uint32_t *)&v[((size_t)head * rows + row) * E4M3_COLUMNS + column];
-            low[i] = unpack_element<T>(pair, 0) * inverse, high[i] = unpack_element<T>(pair, 1) * inverse;
+            of[i][0] = of[i][1] = of[i][2] = of[i][3] = 0.0f;
+            if (row < rows) load_four(of[i], v + ((size_t)head * rows + row) * E4M3_COLUMNS + 4 * lane);
         }
-        transposed[column][word] = e4m3_word(low), transposed[column + 1][word] = e4m3_word(high);
+#pragma unroll
+        for (int c = 0; c < 4; c++) {
+            float four[4] = {of[0][c] * inverse, of[1][c] * inverse, of[2][c] * inverse, of[3][c] * inverse};
+            transposed[4 * lane + c][word ^ lane] = e4m3_word(four);
+        }
     }
     __syncthreads(); // every thread reads what others have written
     uint32_t *to = (uint32_t *)codes + (size_t)blockIdx.x * E4M3_COLUMNS * WORDS;
+#pragma unroll
     for (int i = (int)threadIdx.x; i < E4M3_COLUMNS * WORDS; i += QUANTISE_THREADS)
-        to[i] = transposed[i / WORDS][i % WORDS];
+        to[i] = transposed[i / WORDS][i % WORDS ^ i / WORDS / 4];
     // [/student]
 }
