@@ -44,7 +44,7 @@ if(SOLUTION MATCHES "/06_paged_attention/") # three parts: 18 regions and the he
     set(most 535)
 endif()
 if(SOLUTION MATCHES "/17_decode_engine/") # two families of kernels and the step; 19 regions, whose declarations and marks are 110 lines
-    set(most 530)
+    set(most 545)
 endif()
 if(SOLUTION MATCHES "/19_several_gpus/") # a layer and a ring; 19 regions, whose declarations and marks are 130 lines
     set(most 520)

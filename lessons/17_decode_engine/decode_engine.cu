@@ -13,6 +13,7 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
+#include "engine_few.h"   // attention of few rows
 #include "engine_many.h"  // products of many rows
 #include "engine_merge.h" // parts of attention become one
 #include "engine_parts.h" // sizes, buffers, what a product and an attention are told
@@ -36,7 +37,7 @@ template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end);
 template <int KIND, int ROWS>
-__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+__device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end);
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
@@ -53,8 +54,8 @@ template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached);
 template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
-                                 const struct layer_attention &a, int cached, int count);
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
+                                 const uint4 *v, int count);
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
@@ -97,7 +98,7 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                        const struct engine_buffers *b, int index, cudaStream_t stream)
 {
     // [student: layer]
-    /* TODO: four products, and between the first two the append and attention; each behind the one before. */
+    /* TODO: four products, and between the first two launch_few() or the append and attention; each behind the one before. */
     (void)model, (void)batch, (void)b, (void)index, (void)stream;
     return KERNEL_OK;
     // [/student]
@@ -159,9 +160,9 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
     // [/student]
 }
 
-/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunk; then slices are added. */
+/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunks; then slices are added. */
 template <int KIND, int ROWS>
-__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+__device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
 {
     // [student: find_factor]
@@ -224,12 +225,12 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
     // [/student]
 }
 
-/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
+/** Block (head, row): one for all LANES walkers, each of which takes every LANES-th tile. Many rows. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
-    /* TODO: position + 1 keys, walked by LANES walkers at most; where several blocks walk, the last one merges. A row
-     * that pads has no keys, and 0 comes out. */
+    /* TODO: position + 1 keys, walked by LANES walkers at most, one after the other; then they are merged. A row that pads has
+     * no keys, and 0 comes out. */
     (void)a;
     // [/student]
 }
@@ -245,14 +246,13 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** A tile of @p count keys, @p cached of find_key(). LANES lanes share a key, eight elements each; each group has a softmax. */
+/** A tile of @p count keys of load_keys(): LANES lanes share a key, eight elements each; each group has a softmax. */
 template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
-                                 const struct layer_attention &a, int cached, int count)
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
+                                 const uint4 *v, int count)
 {
     // [student: take_keys]
-    /* TODO: load the group's keys and values; q . k / sqrt(head_dim), added up over the lanes of the group; the new maximum;
-     * weights and weighted values. */
-    (void)m, (void)l, (void)sums, (void)q, (void)a, (void)cached, (void)count;
+    /* TODO: q . k / sqrt(head_dim), added up over the lanes of the group; the new maximum; weights and weighted values. */
+    (void)m, (void)l, (void)sums, (void)q, (void)k, (void)v, (void)count;
     // [/student]
 }

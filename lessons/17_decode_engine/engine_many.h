@@ -25,7 +25,7 @@ template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end);
 template <int KIND, int ROWS>
-__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+__device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end);
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
@@ -44,7 +44,7 @@ template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struc
     let_next_start();
     wait_for_kernel_before();
     load_inputs<KIND, TILE>(&in, p, first_row, begin, end);
-    const float factor = find_factor<KIND, TILE>(in, p, first_row, begin, end);
+    const float factor = find_factor<KIND, TILE>(&in, p, first_row, begin, end);
     for (int first = begin; first < end; first += CHUNK) {
         const int at = first * SPAN + lane * 4;
         if (first > begin) load_inputs<KIND, TILE>(&in, p, first_row, first, end);

@@ -19,6 +19,27 @@ __device__ inline int find_key(const struct layer_attention &a, int first, int k
     return cache_row(a, (int)blockIdx.y, min(key, keys - 1)); // a key that is not there: the last one again
 }
 
+/**
+ * @brief A lane's 16 bytes of keys and of values of a tile, @p cached of find_key(): LANES lanes share a key, eight elements each. All
+ *        loads first: they take as long as one. Of keys below 0 nothing is loaded.
+ */
+template <int LANES>
+__device__ inline void load_keys(uint4 *k, uint4 *v, const struct layer_attention &a, int cached)
+{
+    enum { GROUPS = WARP / LANES, AT_ONCE = OF_WARP / GROUPS };
+    const int lane = (int)threadIdx.x % WARP;
+    const int kv_head = (int)blockIdx.x / (a.config.heads / a.config.kv_heads);
+    const size_t width = (size_t)a.config.kv_heads * (LANES * 8),
+                 column = (size_t)(kv_head * LANES + lane % LANES) * 8;
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+        const int row = __shfl_sync(0xffffffffu, cached, i * GROUPS + lane / LANES);
+        if (row < 0) continue;
+        k[i] = *(const uint4 *)(a.keys + (size_t)row * width + column);
+        v[i] = *(const uint4 *)(a.values + (size_t)row * width + column);
+    }
+}
+
 /** @brief The largest maximum of @p count parts of @p pitch floats. */
 __device__ inline float merged_max(const float *parts, int count, int pitch)
 {

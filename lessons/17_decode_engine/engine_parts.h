@@ -36,6 +36,7 @@ enum {
     SLOTS = 12,             /**< spans of weights that a warp has under way for a single row of the batch */
     TILE_SLOTS =
         8, /**< the same for a tile of rows, whose staged inputs and sums take more of the shared memory */
+    AHEAD = 3, /**< chunks of inputs that a warp has under way for a single row; for a tile of rows one */
     CHUNK = 4, /**< spans of inputs that a warp stages at once: a lane has four elements of each row */
     STAGED =
         160, /**< halves of a staged row: CHUNK spans, and a pad that keeps rows out of each other's banks */
@@ -114,6 +115,16 @@ template <> struct inputs<TO_STATE> {
     uint2 x[TILE]; /**< rows */
 };
 
+/** @brief Adds the squares of a lane's inputs, of ROWS rows. */
+template <int KIND, int ROWS> __device__ inline void add_squares(float *sums, const struct inputs<KIND> &in)
+{
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        const float4 x = in.x[i];
+        sums[i] = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, sums[i]))));
+    }
+}
+
 /** @brief What a lane has to know to rotate its pairs of elements (d, d + head_dim / 2): two at most. */
 struct turn {
     float sine[2];      /**< of the pair's angle */
@@ -144,6 +155,7 @@ struct layer_attention {
     __half *attended;            /**< [rows, heads, head_dim] */
     float *parts;                /**< of the buffers */
     unsigned int *arrived;       /**< of the buffers */
+    int rows;                    /**< of the batch */
 };
 
 /** @brief Where position @p position of row @p row's request lies in the cache, counted in positions. */
@@ -198,6 +210,13 @@ __device__ inline void copy_once(void *to, const void *from)
 #else
     __trap();
 #endif
+}
+
+/** @brief An SM with a block of @p kernel keeps as much shared memory as it can have, so that a product finds room beside it. */
+template <typename... Params> static inline bool leave_room(void (*kernel)(Params...))
+{
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared) == cudaSuccess;
 }
 
 /** @brief The kernel behind this one may start; it waits by itself before it reads what others wrote. */

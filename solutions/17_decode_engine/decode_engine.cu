@@ -18,6 +18,7 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
+#include "engine_few.h"   // attention of few rows
 #include "engine_many.h"  // products of many rows
 #include "engine_merge.h" // parts of attention become one
 #include "engine_parts.h" // sizes, buffers, what a product and an attention are told
@@ -41,7 +42,7 @@ template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end);
 template <int KIND, int ROWS>
-__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+__device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end);
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
@@ -58,8 +59,8 @@ template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached);
 template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
-                                 const struct layer_attention &a, int cached, int count);
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
+                                 const uint4 *v, int count);
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
@@ -82,6 +83,7 @@ enum kernel_status engine_step(const struct engine_model *model, const struct en
     const struct engine_config *c = &model->config;
     const struct engine_buffers b = place_buffers(c, model->workspace);
     const __half *weights = (const __half *)model->weights;
+    if (!leave_room(embed_kernel)) return KERNEL_CUDA_ERROR;
     embed_kernel<<<batch->rows, THREADS, 0, stream>>>(*c, *batch, weights, b.x, b.arrived);
     status = launch_status();
     for (int i = 0; i < c->layers && status == KERNEL_OK; i++)
@@ -122,9 +124,20 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
     const size_t slice = engine_slice_elems(c);
     __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
-    const struct layer_attention a = {
-        *c,   batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm, b->q,
-        keys, keys + slice,     b->attended,     b->parts,      b->arrived};
+    const struct layer_attention a = {*c,
+                                      batch->positions,
+                                      batch->requests,
+                                      batch->tables,
+                                      b->qkv,
+                                      w + at.q_norm,
+                                      w + at.k_norm,
+                                      b->q,
+                                      keys,
+                                      keys + slice,
+                                      b->attended,
+                                      b->parts,
+                                      b->arrived,
+                                      rows};
     const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,     NULL,
                                 c->hidden,  heads * c->head_dim, rows, c->epsilon, b->normed};
     const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f, NULL};
@@ -132,14 +145,15 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                  c->hidden,      c->intermediate, rows, c->epsilon, b->normed};
     const struct product down = {w + at.down,     NULL,      b->gated, b->x, NULL,
                                  c->intermediate, c->hidden, rows,     0.0f, NULL};
-    const dim3 of_append(divide_up(heads, WARPS), rows),
-        of_attend(c->heads, rows, rows <= FEW_ROWS ? c->head_dim / 8 : 1);
+    const dim3 of_append(divide_up(heads, WARPS), rows), of_attend(c->heads, rows);
+    const bool few = rows <= FEW_ROWS; // then one kernel does both
     void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
                                                    : c->head_dim == 64 ? attend_kernel<8>
                                                                        : attend_kernel<16>;
     enum kernel_status status = launch_product<TO_QKV>(qkv, stream);
-    if (status == KERNEL_OK) status = launch_early(append_kernel, of_append, THREADS, stream, a);
-    if (status == KERNEL_OK) status = launch_early(attend, of_attend, THREADS, stream, a);
+    if (status == KERNEL_OK && few) status = launch_few(a, stream);
+    if (status == KERNEL_OK && !few) status = launch_early(append_kernel, of_append, THREADS, stream, a);
+    if (status == KERNEL_OK && !few) status = launch_early(attend, of_attend, THREADS, stream, a);
     if (status == KERNEL_OK) status = launch_product<TO_STATE>(o, stream);
     if (status == KERNEL_OK) status = launch_product<TO_GATED>(gate, stream);
     return status == KERNEL_OK ? launch_product<TO_STATE>(down, stream) : status;
@@ -172,7 +186,7 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
 template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) product_kernel(struct product p)
 {
     // [student: product_kernel]
-    enum { USED = ROWS == 1 ? SLOTS : TILE_SLOTS };
+    enum { USED = ROWS == 1 ? SLOTS : TILE_SLOTS, LOADED = ROWS == 1 ? AHEAD : 1 };
     extern __shared__ uint4 weights[];
     __shared__ __half staged[WARPS][ROWS][STAGED];
     __shared__ float parts[2][WARPS][ROWS][OUTPUTS];
@@ -182,8 +196,10 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     const int begin = warp * spans / WARPS, end = (warp + 1) * spans / WARPS;
     uint4(*const slots)[2][WARP] = (uint4(*)[2][WARP])(weights + warp * (USED * 2 * WARP));
     struct ahead next = {};
-    struct inputs<KIND> in;
+    struct inputs<KIND> in[LOADED]; // the next chunks
     float factor = 1.0f;
+    const bool resident = ROWS == 1 && end - begin <= CHUNK; // one chunk: staged once, for all tiles
+    int ahead = begin;                                       // the chunk to be loaded next
     int slot = 0, which = 0; // of parts: one is added while the other is written
     let_next_start();
     find_weights<KIND>(&next, p, (int)blockIdx.x, begin);
@@ -191,7 +207,11 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     for (int i = 0; i < USED; i++) // nobody writes weights: they need not wait
         ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
     wait_for_kernel_before();
-    load_inputs<KIND, ROWS>(&in, p, first_row, begin, end);
+#pragma unroll
+    for (int i = 0; i < LOADED; i++) {
+        load_inputs<KIND, ROWS>(&in[i], p, first_row, ahead, end);
+        ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
+    }
     if constexpr (KIND != TO_STATE) factor = find_factor<KIND, ROWS>(in, p, first_row, begin, end);
     for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
         const int row = (int)threadIdx.x / width,
@@ -201,9 +221,15 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
         if (KIND == TO_STATE && writes)
             before = ((const float *)p.out)[(size_t)(first_row + row) * (size_t)p.outputs + (size_t)output];
         for (int first = begin; first < end; first += CHUNK) {
-            stage_inputs<KIND, ROWS>(staged[warp], in, factor);
+            if (!resident || tile == (int)blockIdx.x) stage_inputs<KIND, ROWS>(staged[warp], in[0], factor);
             __syncwarp(); // the inputs of all lanes are there
-            load_inputs<KIND, ROWS>(&in, p, first_row, first + CHUNK < end ? first + CHUNK : begin, end);
+            if (!resident) {
+#pragma unroll
+                for (int i = 1; i < LOADED; i++) in[i - 1] = in[i];
+                if (first + LOADED * CHUNK < end || tile + (int)gridDim.x < tiles)
+                    load_inputs<KIND, ROWS>(&in[LOADED - 1], p, first_row, ahead, end);
+                ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
+            }
             __pipeline_wait_prior(USED - CHUNK); // and this lane's weights of the chunk
 #pragma unroll
             for (int i = 0; i < CHUNK; i++) {
@@ -294,24 +320,24 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
     // [/student]
 }
 
-/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunk; then slices are added. */
+/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunks; then slices are added. */
 template <int KIND, int ROWS>
-__device__ inline float find_factor(const struct inputs<KIND> &in, const struct product &p, int first_row,
+__device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
 {
     // [student: find_factor]
     __shared__ float squares[WARPS][ROWS];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
     const float share = 1.0f / (float)p.inputs;
-    struct inputs<KIND> now = in;
+    enum { LOADED = ROWS == 1 ? AHEAD : 1 };
     float sums[ROWS] = {};
-    for (int first = begin; first < end; first += CHUNK) {
-        if (first > begin) load_inputs<KIND, ROWS>(&now, p, first_row, first, end);
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) {
-            const float4 x = now.x[i];
-            sums[i] = fmaf(x.x, x.x, fmaf(x.y, x.y, fmaf(x.z, x.z, fmaf(x.w, x.w, sums[i]))));
-        }
+    for (int c = 0; c < LOADED; c++)
+        if (begin + c * CHUNK < end) add_squares<KIND, ROWS>(sums, in[c]);
+    for (int first = begin + LOADED * CHUNK; first < end; first += CHUNK) {
+        struct inputs<KIND> now;
+        load_inputs<KIND, ROWS>(&now, p, first_row, first, end);
+        add_squares<KIND, ROWS>(sums, now);
     }
     warp_sum<ROWS>(sums);
 #pragma unroll
@@ -437,26 +463,22 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
     // [/student]
 }
 
-/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
+/** Block (head, row): one for all LANES walkers, each of which takes every LANES-th tile. Many rows. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
     enum { PART = LANES * 8 + 2 };
-    __shared__ float own[LANES * PART];
+    __shared__ float parts[LANES * PART];
     const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // not those of the capture
     const int walkers = min(divide_up(keys, (int)KEYS), LANES);
     const size_t place = (size_t)row * (size_t)a.config.heads + blockIdx.x;
-    const bool others = gridDim.z > 1 && walkers > 1;
-    float *const parts = others ? a.parts + place * (LANES * PART) : own;
     let_next_start();
-    if (blockIdx.z > 0 && (int)blockIdx.z >= walkers) return;
-    int cached = keys > 0 ? find_key(a, (int)blockIdx.z * KEYS, keys) : 0; // no kernel writes tables
+    int cached = keys > 0 ? find_key(a, 0, keys) : 0; // no kernel writes tables
     wait_for_kernel_before();
-    for (int walker = (int)blockIdx.z; walker < walkers; walker += (int)gridDim.z) {
+    for (int walker = 0; walker < walkers; walker++) {
         walk_keys<LANES>(parts + walker * PART, a, walker, keys, cached);
         if (walker + 1 < walkers) cached = find_key(a, (walker + 1) * KEYS, keys);
     }
-    if (others && !is_last(a.arrived + place, walkers)) return;
     merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
     // [/student]
 }
@@ -471,33 +493,24 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     float q[8], sums[8] = {0.0f}, m = -INFINITY, l = 0.0f;
     load_eight(q, a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
     for (int first = walker * KEYS; first < keys; first += LANES * KEYS) {
-        const int now = cached;
+        uint4 k[OF_WARP * LANES / WARP], v[OF_WARP * LANES / WARP];
+        load_keys<LANES>(k, v, a, cached);
         if (first + LANES * KEYS < keys) cached = find_key(a, first + LANES * KEYS, keys);
-        take_keys<LANES>(&m, &l, sums, q, a, now, keys - first);
+        take_keys<LANES>(&m, &l, sums, q, k, v, keys - first);
     }
     merge_groups<LANES>(part, m, l, sums);
     // [/student]
 }
 
-/** A tile of @p count keys, @p cached of find_key(). LANES lanes share a key, eight elements each; each group has a softmax. */
+/** A tile of @p count keys of load_keys(): LANES lanes share a key, eight elements each; each group has a softmax. */
 template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8],
-                                 const struct layer_attention &a, int cached, int count)
+__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
+                                 const uint4 *v, int count)
 {
     // [student: take_keys]
     enum { GROUPS = WARP / LANES, AT_ONCE = OF_WARP / GROUPS };
     const int lane = (int)threadIdx.x % WARP, mine = (int)threadIdx.x / WARP * OF_WARP + lane / LANES;
-    const int kv_head = (int)blockIdx.x / (a.config.heads / a.config.kv_heads);
-    const size_t width = (size_t)a.config.kv_heads * (LANES * 8),
-                 column = (size_t)(kv_head * LANES + lane % LANES) * 8;
-    uint4 k[AT_ONCE], v[AT_ONCE];
     float scores[AT_ONCE] = {}, most = *m;
-#pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) { // all loads first: they take as long as one
-        const int row = __shfl_sync(0xffffffffu, cached, i * GROUPS + lane / LANES);
-        k[i] = *(const uint4 *)(a.keys + (size_t)row * width + column);
-        v[i] = *(const uint4 *)(a.values + (size_t)row * width + column);
-    }
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
         float of_key[8];
