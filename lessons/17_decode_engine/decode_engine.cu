@@ -87,7 +87,7 @@ __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, 
                              float *x, unsigned int *arrived)
 {
     // [student: embed_kernel]
-    /* TODO: the row of this block; a row whose position is negative has no token. Of the first FEW_ROWS rows the counts of
+    /* TODO: the row of this block; a row whose position is negative has no token. Of the first SPREAD_ROWS rows the counts of
      * walkers begin at 0. */
     (void)c, (void)batch, (void)embedding, (void)x, (void)arrived;
     // [/student]
@@ -225,12 +225,12 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
     // [/student]
 }
 
-/** Block (head, row): one for all LANES walkers, each of which takes every LANES-th tile. Many rows. */
+/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
-    /* TODO: position + 1 keys, walked by LANES walkers at most, one after the other; then they are merged. A row that pads has
-     * no keys, and 0 comes out. */
+    /* TODO: position + 1 keys, walked by LANES walkers at most; where several blocks walk, the last one merges. A row
+     * that pads has no keys, and 0 comes out. */
     (void)a;
     // [/student]
 }

@@ -47,7 +47,7 @@ size_t engine_workspace_bytes(const struct engine_config *config);
  * @param[in] stream where to launch
  * @return what engine_check() says; ::KERNEL_UNSUPPORTED_ARCHITECTURE on a GPU older than sm_80; ::KERNEL_CUDA_ERROR. A step
  *         that is refused leaves no trace
- * @launch 1 + 6 * layers kernels, of up to 8 rows 1 + 5 * layers, and one for the logits if any are wanted
+ * @launch 1 + 6 * layers kernels, of up to 2 rows 1 + 5 * layers, and one for the logits if any are wanted
  * @cost 2 operations per weight and row; the weights, read once for every 8 rows, or 32 to 128 of many; keys and values of each row's request
  */
 enum kernel_status engine_step(const struct engine_model *model, const struct engine_batch *batch,

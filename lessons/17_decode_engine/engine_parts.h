@@ -20,8 +20,8 @@ struct engine_buffers {
     __half *attended;      /**< [rows, heads, head_dim] */
     __half *gated;         /**< [rows, intermediate] silu(gate) * up */
     __half *normed;        /**< [rows, hidden] what a product of many rows multiplies */
-    float *parts;          /**< [FEW_ROWS, heads, head_dim / 8 walkers, head_dim + 2] of attention */
-    unsigned int *arrived; /**< [FEW_ROWS, heads] walkers that have written their part */
+    float *parts;          /**< [SPREAD_ROWS, heads, head_dim / 8 walkers, head_dim + 2] of attention */
+    unsigned int *arrived; /**< [SPREAD_ROWS, heads] walkers that have written their part */
     size_t bytes;          /**< of all of them */
 };
 
@@ -43,8 +43,9 @@ enum {
     BLOCKS_PER_SM = 2,      /**< of a product: more outputs are taken in turn */
     KEYS = 128,             /**< of a tile of attention */
     OF_WARP = KEYS / WARPS, /**< of them a warp's */
-    BATCH = 16,  /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
-    FEW_ROWS = 8 /**< rows up to which the keys of a head are shared out to several blocks */
+    BATCH = 16,      /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
+    SPREAD_ROWS = 8, /**< rows up to which the keys of a head are shared out to several blocks */
+    FEW_ROWS = 2     /**< rows up to which launch_few() appends, too; of 8 with many keys it is slower */
 };
 
 /** @brief Takes @p bytes from @p memory, and moves on to the next multiple of 256. */
@@ -65,7 +66,7 @@ static inline struct engine_buffers place_buffers(const struct engine_config *c,
     b.q = (__half *)take_bytes(memory, &b.bytes, rows * q_width * sizeof(__half));
     b.attended = (__half *)take_bytes(memory, &b.bytes, rows * q_width * sizeof(__half));
     b.normed = (__half *)take_bytes(memory, &b.bytes, rows * (size_t)c->hidden * sizeof(__half));
-    const size_t few = (size_t)c->heads * FEW_ROWS;
+    const size_t few = (size_t)c->heads * SPREAD_ROWS;
     b.parts = (float *)take_bytes(
         memory, &b.bytes, few * ((size_t)c->head_dim / 8) * ((size_t)c->head_dim + 2) * sizeof(float));
     b.arrived = (unsigned int *)take_bytes(memory, &b.bytes, few * sizeof(unsigned int));

@@ -1,8 +1,8 @@
 // [student: head]
 /*
- * A decoder's step in seven kernels, six of them once per layer. Every product with weights goes to the tensor cores, also that
- * of a single token: the 16 rows of A are outputs of the weights, the 8 columns of B are rows of the batch. So weights, which
- * are nearly all of the bytes, are loaded once for eight rows.
+ * A decoder's step: six kernels per layer, five if it has one row or two. Every product with weights goes to the tensor cores,
+ * also that of a single token: the 16 rows of A are outputs of the weights, the 8 columns of B are rows of the batch. So weights,
+ * which are nearly all of the bytes, are loaded once for eight rows.
  *
  *      lane (g, t)   weights  row g, row g + 8    | 8 t .. 8 t + 7 |  16 bytes of each: two instructions' worth
  *                    x        row g of the batch  | 8 t .. 8 t + 7 |  the same columns, so any order of them will do
@@ -105,7 +105,7 @@ __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, 
     const bool pads = batch.positions[row] < 0;
     const __half *from = embedding + (pads ? 0 : (size_t)batch.tokens[row]) * hidden;
     let_next_start();
-    if (row < FEW_ROWS)
+    if (row < SPREAD_ROWS)
         for (int i = (int)threadIdx.x; i < c.heads; i += THREADS)
             arrived[row * (size_t)c.heads + (size_t)i] = 0;
     for (size_t i = threadIdx.x; i < hidden; i += THREADS)
@@ -145,7 +145,8 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                  c->hidden,      c->intermediate, rows, c->epsilon, b->normed};
     const struct product down = {w + at.down,     NULL,      b->gated, b->x, NULL,
                                  c->intermediate, c->hidden, rows,     0.0f, NULL};
-    const dim3 of_append(divide_up(heads, WARPS), rows), of_attend(c->heads, rows);
+    const dim3 of_append(divide_up(heads, WARPS), rows),
+        of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
     const bool few = rows <= FEW_ROWS; // then one kernel does both
     void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
                                                    : c->head_dim == 64 ? attend_kernel<8>
@@ -463,22 +464,26 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
     // [/student]
 }
 
-/** Block (head, row): one for all LANES walkers, each of which takes every LANES-th tile. Many rows. */
+/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
 template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
     enum { PART = LANES * 8 + 2 };
-    __shared__ float parts[LANES * PART];
+    __shared__ float own[LANES * PART];
     const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // not those of the capture
     const int walkers = min(divide_up(keys, (int)KEYS), LANES);
     const size_t place = (size_t)row * (size_t)a.config.heads + blockIdx.x;
+    const bool others = gridDim.z > 1 && walkers > 1;
+    float *const parts = others ? a.parts + place * (LANES * PART) : own;
     let_next_start();
-    int cached = keys > 0 ? find_key(a, 0, keys) : 0; // no kernel writes tables
+    if (blockIdx.z > 0 && (int)blockIdx.z >= walkers) return;
+    int cached = keys > 0 ? find_key(a, (int)blockIdx.z * KEYS, keys) : 0; // no kernel writes tables
     wait_for_kernel_before();
-    for (int walker = 0; walker < walkers; walker++) {
+    for (int walker = (int)blockIdx.z; walker < walkers; walker += (int)gridDim.z) {
         walk_keys<LANES>(parts + walker * PART, a, walker, keys, cached);
         if (walker + 1 < walkers) cached = find_key(a, (walker + 1) * KEYS, keys);
     }
+    if (others && !is_last(a.arrived + place, walkers)) return;
     merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
     // [/student]
 }

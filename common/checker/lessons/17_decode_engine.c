@@ -79,7 +79,7 @@ static const struct table_row {
 
     {"step/one_token",              GROUP_EDGES,      ON_ANY,  &SMALL,         1,       1,  0,     0,    1,    0,     1,   0,         NORMAL},
     {"step/rows_7",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       7,  0,     0,    7,    0,     2,   A,         NORMAL},
-    {"step/rows_8",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       8,  0,     0,    8,    0,     3,   0,         NORMAL},
+    {"step/rows_8",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       8,  0,     0,    8,    0,     3,   A,         NORMAL},
     {"step/rows_33",                GROUP_EDGES,      ON_ANY,  &SMALL,         1,      33,  0,     0,   33,    0,    16,   A,         NORMAL},
     {"step/chunks_of_3",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,      13,  0,     0,    3,    0,     4,   A,         NORMAL},
     {"step/pages_of_1",             GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  1,     0,    2,    1,     1,   0,         NORMAL},
@@ -90,6 +90,7 @@ static const struct table_row {
     {"step/few_wanted",             GROUP_EDGES,      ON_ANY,  &SMALL,         3,       6,  1,     1,    4,    1,     4,   A | F,     NORMAL},
     {"step/last_wanted",            GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  0,     0,    2,    1,     4,   L,         NORMAL},
     {"step/replayed",               GROUP_EDGES,      ON_ANY,  &SMALL,         3,       4,  2,     1,    3,    2,     2,   A | G,     NORMAL},
+    {"step/replayed_in_2_rows",     GROUP_EDGES,      ON_ANY,  &SMALL,         1,       4,  0,     0,    1,    0,     2,   A | G,     NORMAL},
     {"step/replayed_in_12_rows",    GROUP_EDGES,      ON_ANY,  &SMALL,         3,       7,  1,     2,    5,    2,     4,   A | G | F, NORMAL},
     {"step/three_groups",           GROUP_EDGES,      ON_ANY,  &THREE_GROUPS,  2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
     {"step/no_groups",              GROUP_EDGES,      ON_ANY,  &NO_GROUPS,     2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
@@ -98,7 +99,7 @@ static const struct table_row {
     {"step/uneven_spans_20",        GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
     {"step/long_rows",              GROUP_EDGES,      ON_ANY,  &LONG_ROWS,     1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
     {"step/many_tiles",             GROUP_EDGES,      ON_ANY,  &MANY_TILES,    1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
-    {"step/two_past_128_keys",      GROUP_EDGES,      ON_ANY,  &SMALL,         2,     131,  0,     0,   65,    1,    16,   L,         SHARP},
+    {"step/few_past_128_keys",      GROUP_EDGES,      ON_ANY,  &SMALL,         3,     131,  2,     0,   65,    2,    16,   A,         SHARP},
     {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
 
     {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
@@ -198,7 +199,7 @@ static void settle(struct engine_plan *p)
         idle = rows == 0 ? idle + 1 : 0;
     }
     p->steps -= p->every + 1;
-    if (p->manner & ENGINE_GRAPH) c->max_rows += 3;
+    if (p->manner & ENGINE_GRAPH) c->max_rows += c->max_rows < 3 ? c->max_rows : 3;
     c->max_blocks = blocks_needed(p) + 1;
     c->num_blocks = p->requests * blocks_needed(p) + 2;
 }
@@ -569,6 +570,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 
 enum {
     TILE_KEYS = 128,
+    APPENDING_ROWS = 2,  /* rows of a step up to which launch_few() appends, too */
     FROM_MANY_ROWS = 16, /* rows of a step up to which launch_many() has nothing to do */
     LONG_SUM = 1024,     /* inputs: eight slices of four spans of 32 */
 };
@@ -654,9 +656,9 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
-    if (strcmp(item->name, "step/two_past_128_keys") == 0)
-        return "steps of more than 128 rows, then one of two rows with two tiles of keys: several blocks for "
-               "each row";
+    if (strcmp(item->name, "step/few_past_128_keys") == 0)
+        return "steps of more than 128 rows, then of five, three and two with two tiles of keys: several "
+               "blocks for each row";
     if (item->group == GROUP_EDGES && p.config.intermediate > LONG_SUM)
         return "a block has several tiles of outputs of gate and up, and a warp several chunks of inputs of "
                "W_down";
@@ -678,15 +680,20 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     const struct engine_plan p = engine_plan_of(item->value);
     const double hidden = p.config.hidden, embedding = p.config.vocab * hidden;
-    double weights = (double)engine_weight_elems(&p.config), rows = 0.0, texts = 0.0;
-    for (int step = 0; step < p.steps; step++) rows += engine_rows(&p, step);
+    const int graph = (p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0;
+    double weights = (double)engine_weight_elems(&p.config), rows = 0.0, texts = 0.0, kernels = 0.0;
+    for (int step = 0; step < p.steps; step++) {
+        rows += engine_rows(&p, step);
+        const int launched = graph ? p.config.max_rows : engine_rows(&p, step);
+        kernels += 2.0 + (launched <= APPENDING_ROWS ? 5.0 : 6.0) * p.config.layers;
+    }
     for (int j = 0; j < p.requests; j++) texts += engine_text(&p, j);
     if (!p.config.tied) weights -= embedding; /* a row of it is read, not all */
     *cost = (struct lesson_cost){.flop = 2.0 * weights * rows,
                                  .min_bytes = 2.0 * weights * p.steps,
                                  .oracle_ops = 8.0 * weights * texts,
                                  .tensor_cores = 1,
-                                 .kernels = p.steps * (2.0 + 6.0 * p.config.layers)};
+                                 .kernels = kernels};
 }
 
 static size_t workspace_bytes(const struct lesson_case *item)
