@@ -104,11 +104,11 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_few_kerne
         uint4 k[AT_ONCE] = {}, v[AT_ONCE] = {};
         float q[8], sums[8] = {}, m = -INFINITY, l = 0.0f;
         int cached = find_brought(a, walker * KEYS, keys);
-        load_keys<LANES>(k, v, a, cached); // of earlier steps
+        load_keys<LANES, true>(k, v, a, cached); // of earlier steps
         bring_keys<LANES>(&brought, a);
         load_eight(q, brought.q + threadIdx.x % LANES * 8);
         for (int begin = walker * KEYS, first = begin; first < keys; first += LANES * KEYS) {
-            if (first > begin) load_keys<LANES>(k, v, a, cached);
+            if (first > begin) load_keys<LANES, true>(k, v, a, cached);
             load_brought<LANES>(k, v, brought, cached);
             if (first + LANES * KEYS < keys) cached = find_brought(a, first + LANES * KEYS, keys);
             take_keys<LANES>(&m, &l, sums, q, k, v, keys - first);

@@ -21,9 +21,9 @@ __device__ inline int find_key(const struct layer_attention &a, int first, int k
 
 /**
  * @brief A lane's 16 bytes of keys and of values of a tile, @p cached of find_key(): LANES lanes share a key, eight elements each. All
- *        loads first: they take as long as one. Of keys below 0 nothing is loaded.
+ *        loads first: they take as long as one. Of keys below 0 nothing is loaded; there are none unless BROUGHT (engine_few.h).
  */
-template <int LANES>
+template <int LANES, bool BROUGHT = false>
 __device__ inline void load_keys(uint4 *k, uint4 *v, const struct layer_attention &a, int cached)
 {
     enum { GROUPS = WARP / LANES, AT_ONCE = OF_WARP / GROUPS };
@@ -34,7 +34,7 @@ __device__ inline void load_keys(uint4 *k, uint4 *v, const struct layer_attentio
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
         const int row = __shfl_sync(0xffffffffu, cached, i * GROUPS + lane / LANES);
-        if (row < 0) continue;
+        if (BROUGHT && row < 0) continue;
         k[i] = *(const uint4 *)(a.keys + (size_t)row * width + column);
         v[i] = *(const uint4 *)(a.values + (size_t)row * width + column);
     }

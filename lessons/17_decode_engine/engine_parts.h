@@ -144,6 +144,7 @@ template <int KIND> __device__ inline int row_of_x(const struct product &p, int 
 /** @brief Attention of a step, and the append before it: one layer. */
 struct layer_attention {
     struct engine_config config; /**< sizes */
+    int rows;                    /**< of the batch */
     const int *positions;        /**< of the batch */
     const int *requests;         /**< of the batch */
     const int *tables;           /**< of the batch */
@@ -156,7 +157,6 @@ struct layer_attention {
     __half *attended;            /**< [rows, heads, head_dim] */
     float *parts;                /**< of the buffers */
     unsigned int *arrived;       /**< of the buffers */
-    int rows;                    /**< of the batch */
 };
 
 /** @brief Where position @p position of row @p row's request lies in the cache, counted in positions. */

@@ -124,20 +124,9 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
     const size_t slice = engine_slice_elems(c);
     __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
-    const struct layer_attention a = {*c,
-                                      batch->positions,
-                                      batch->requests,
-                                      batch->tables,
-                                      b->qkv,
-                                      w + at.q_norm,
-                                      w + at.k_norm,
-                                      b->q,
-                                      keys,
-                                      keys + slice,
-                                      b->attended,
-                                      b->parts,
-                                      b->arrived,
-                                      rows};
+    const struct layer_attention a = {
+        *c,   rows, batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm,
+        b->q, keys, keys + slice,     b->attended,     b->parts,      b->arrived};
     const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,     NULL,
                                 c->hidden,  heads * c->head_dim, rows, c->epsilon, b->normed};
     const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f, NULL};
@@ -498,9 +487,10 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     float q[8], sums[8] = {0.0f}, m = -INFINITY, l = 0.0f;
     load_eight(q, a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
     for (int first = walker * KEYS; first < keys; first += LANES * KEYS) {
+        const int now = cached;
         uint4 k[OF_WARP * LANES / WARP], v[OF_WARP * LANES / WARP];
-        load_keys<LANES>(k, v, a, cached);
         if (first + LANES * KEYS < keys) cached = find_key(a, first + LANES * KEYS, keys);
+        load_keys<LANES>(k, v, a, now);
         take_keys<LANES>(&m, &l, sums, q, k, v, keys - first);
     }
     merge_groups<LANES>(part, m, l, sums);

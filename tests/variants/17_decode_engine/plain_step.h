@@ -153,8 +153,8 @@ static void plain_layer(const struct engine_model *model, const struct engine_ba
     const size_t slice = engine_slice_elems(c);
     __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
     const struct layer_attention a = {
-        *c,   batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm, b->q,
-        keys, keys + slice,     b->attended,     b->parts,      b->arrived};
+        *c,   rows, batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm,
+        b->q, keys, keys + slice,     b->attended,     b->parts,      b->arrived};
     plain_multiply<REAL, FORWARD, TO_QKV>({w + at.qkv, w + at.input_norm, b->x, b->qkv, NULL, c->hidden,
                                            heads * c->head_dim, rows, c->epsilon, NULL},
                                           stream);
