@@ -41,7 +41,8 @@ size_t engine_workspace_bytes(const struct engine_config *config);
  * step may be captured into a graph and replayed with other tokens, positions and tables at the same addresses. A graph has room
  * for a number of rows; those that it has no tokens for pad: their position is negative, they write nothing to the cache, and
  * their token, request and table are not looked at. They may be computed otherwise.
- * Not checked, being in device memory: tokens, positions, requests and blocks outside of their ranges.
+ * Not checked, being in device memory: tokens, positions, requests and blocks outside of their ranges; whether a place in the cache
+ * that a row of this step writes is in another request's table, too. Requests may share what earlier steps wrote.
  * @param[in] model  decoder, cache and workspace
  * @param[in] batch  rows and what is wanted of them
  * @param[in] stream where to launch

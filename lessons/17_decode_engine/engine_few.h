@@ -120,9 +120,10 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_few_kerne
     merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
 }
 
-/** @brief Launches attend_few_kernel(). @return ::KERNEL_OK, or ::KERNEL_CUDA_ERROR */
+/** @brief Launches attend_few_kernel(). @return ::KERNEL_OK, ::KERNEL_CUDA_ERROR, or of more rows ::KERNEL_INVALID_DIMENSION */
 inline enum kernel_status launch_few(const struct layer_attention &a, cudaStream_t stream)
 {
+    if (a.rows > FEW_ROWS) return KERNEL_INVALID_DIMENSION; // shared memory has no room for more
     void (*const attend)(struct layer_attention) = a.config.head_dim == 32   ? attend_few_kernel<4>
                                                    : a.config.head_dim == 64 ? attend_few_kernel<8>
                                                                              : attend_few_kernel<16>;
