@@ -63,7 +63,7 @@ template <int HEAD_DIM, int WARPS> struct tensor_sizes {
 };
 
 /** @brief What a block of tensor_kernel keeps in shared memory. */
-template <typename T, int HEAD_DIM, int WARPS> struct alignas(128) tensor_tiles {
+template <typename T, int HEAD_DIM, int WARPS> struct alignas(256) tensor_tiles {
     typedef struct tensor_sizes<HEAD_DIM, WARPS> size; ///< of its tiles
     T k[size::TILE_KV * HEAD_DIM];                     ///< keys
     T v[size::TILE_KV * HEAD_DIM];                     ///< values

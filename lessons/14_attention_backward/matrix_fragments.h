@@ -76,12 +76,25 @@ template <int ROW_BYTES> __device__ inline unsigned tile_offset(int row, int col
     return (unsigned)(row * ROW_BYTES + (column ^ swizzle) * 16);
 }
 
+/*
+ * In the loads below rows begin at a multiple of 8 and columns at a multiple of 2, and the tile at a multiple of ROW_BYTES. So
+ * where a lane reads is one XOR away from where it would read the first row and column, and the rest is in the instruction.
+ */
+
+/** @brief tile_offset() of row @p row + @p more, column @p column + @p next, where @p more and @p next are those of a lane. */
+template <int ROW_BYTES>
+__device__ inline unsigned lane_place(unsigned tile, int row, int more, int column, int next)
+{
+    return ((tile + tile_offset<ROW_BYTES>(more, next)) ^ (unsigned)(column * 16)) +
+           (unsigned)(row * ROW_BYTES);
+}
+
 /** @brief A = rows @p row ... + 15, 16-byte columns @p column and the next, of the tile at @p tile. */
 template <int ROW_BYTES> __device__ inline struct fragment_a load_a(unsigned tile, int row, int column)
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_a a;
-    load_matrices(a.x, tile + tile_offset<ROW_BYTES>(row + lane % 16, column + lane / 16));
+    load_matrices(a.x, lane_place<ROW_BYTES>(tile, row, lane % 16, column, lane / 16));
     return a;
 }
 
@@ -92,7 +105,7 @@ __device__ inline struct fragment_a load_a_transposed(unsigned tile, int row, in
     int lane = (int)threadIdx.x % 32;
     struct fragment_a a;
     load_matrices_transposed(
-        a.x, tile + tile_offset<ROW_BYTES>(row + lane / 16 * 8 + lane % 8, column + lane / 8 % 2));
+        a.x, lane_place<ROW_BYTES>(tile, row, lane / 16 * 8 + lane % 8, column, lane / 8 % 2));
     return a;
 }
 
@@ -101,7 +114,7 @@ template <int ROW_BYTES> __device__ inline struct fragment_b load_b(unsigned til
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_b b;
-    load_matrices_transposed(b.x, tile + tile_offset<ROW_BYTES>(row + lane % 16, column + lane / 16));
+    load_matrices_transposed(b.x, lane_place<ROW_BYTES>(tile, row, lane % 16, column, lane / 16));
     return b;
 }
 
@@ -111,7 +124,7 @@ __device__ inline struct fragment_b load_b_transposed(unsigned tile, int row, in
 {
     int lane = (int)threadIdx.x % 32;
     struct fragment_b b;
-    load_matrices(b.x, tile + tile_offset<ROW_BYTES>(row + lane / 16 * 8 + lane % 8, column + lane / 8 % 2));
+    load_matrices(b.x, lane_place<ROW_BYTES>(tile, row, lane / 16 * 8 + lane % 8, column, lane / 8 % 2));
     return b;
 }
 

@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(WARPS * 32, tensor_sizes<HEAD_DIM, WARPS>::BLO
 #if HAS_MATRIX_FRAGMENTS
     // [student: tensor_kernel]
     typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
-    extern __shared__ __align__(128) unsigned char shared[];
+    extern __shared__ __align__(256) unsigned char shared[];
     struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles = (struct tensor_tiles<T, HEAD_DIM, WARPS> *)shared;
     int first = (int)blockIdx.x / (args.batch * args.kv_heads);
     for (int tile = first; tile * size::TILE_KV < args.kv_len; tile += plan.steps) {
