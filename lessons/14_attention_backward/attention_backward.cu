@@ -165,7 +165,8 @@ __device__ inline void tensor_tile(const struct attention_backward_args &args,
 {
     // [student: tensor_tile]
     // TODO (student): for each step of the walk: wait for its copies and begin those of the next; for each SUB queries S^T,
-    // dP^T, weigh(), dV += P^T dO, dS^T to shared memory, dK += dS^T Q; then dQ, when all warps have stored their dS^T.
+    // dP^T, weigh(), dV += P^T dO, dS^T to shared memory, dK += dS^T Q. Then dQ, when all warps have stored their dS^T: in this
+    // step, or with two DS_STAGES in the next one.
     (void)args;
     (void)plan;
     (void)walk;
@@ -228,17 +229,19 @@ __device__ inline void add_rows(typename tensor_sizes<HEAD_DIM, WARPS>::sums &su
     // [/student]
 }
 
-/** dQ / scale of a tile, dS K: a warp has 32 queries by DQ_COLUMNS. Register r of a thread is element r * THREADS + thread. */
+/** dQ / scale of the tile of a step, dS K: a warp has 32 queries by DQ_COLUMNS. Register r goes to element r * THREADS + thread. */
 template <typename T, int HEAD_DIM, int WARPS>
-__device__ inline void add_dq(float *accumulator, const struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles,
-                              int deterministic, int first_visit)
+__device__ inline void add_dq(const struct attention_backward_args &args, const struct backward_plan &plan,
+                              const struct walk &walk, int step,
+                              const struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles)
 {
     // [student: add_dq]
     // TODO (student): for every 16 keys: load_a_transposed() of dS^T, load_b() of K; in the end accumulate() each register.
-    (void)accumulator;
+    (void)args;
+    (void)plan;
+    (void)walk;
+    (void)step;
     (void)tiles;
-    (void)deterministic;
-    (void)first_visit;
     // [/student]
 }
 

@@ -51,9 +51,9 @@ enum kernel_status attention_backward_f32(const struct attention_backward_args *
  * @param[in] stream where to launch
  * @return as for attention_backward_f32(), with f16 in place of f32; ::KERNEL_UNSUPPORTED_ARCHITECTURE, before
  *         ::KERNEL_OUT_OF_MEMORY, on a device older than sm_80
- * @launch as for attention_backward_f32(), with 128 keys per block (64 on devices that give a block less than 150 KB of
+ * @launch as for attention_backward_f32(), with 128 keys per block (64 on devices that give a block less than 161 KB of
  *         shared memory, if head_dim is 128), 128 or 256 threads
- * @smem at most 146 KB
+ * @smem at most 161 KB
  * @cost as for attention_backward_f32(), half the bytes of all but the accumulators
  */
 enum kernel_status attention_backward_f16(const struct attention_backward_args *args, cudaStream_t stream);

@@ -52,8 +52,9 @@ __device__ inline void add_rows(typename tensor_sizes<HEAD_DIM, WARPS>::sums &su
                                 const typename tensor_sizes<HEAD_DIM, WARPS>::scores &weights,
                                 const T *queries, int first_query);
 template <typename T, int HEAD_DIM, int WARPS>
-__device__ inline void add_dq(float *accumulator, const struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles,
-                              int deterministic, int first_visit);
+__device__ inline void add_dq(const struct attention_backward_args &args, const struct backward_plan &plan,
+                              const struct walk &walk, int step,
+                              const struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles);
 template <typename T, int HEAD_DIM, int WARPS>
 __global__ void finish_kernel(struct attention_backward_args args, struct backward_plan plan, float scale,
                               int tile_kv);

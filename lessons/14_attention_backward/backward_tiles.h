@@ -53,6 +53,7 @@ template <int HEAD_DIM, int WARPS> struct tensor_sizes {
         TILE_KV = WARPS * WARP_KEYS,                    ///< keys of a block
         SUB = TILE_Q / 2,                               ///< queries whose scores a warp has at a time
         STAGES = HEAD_DIM == 128 && WARPS == 4 ? 1 : 2, ///< tiles of queries that are here or on their way
+        DS_STAGES = HEAD_DIM == 128 ? STAGES : 1,       ///< with 2, dQ of a step is added in the next one
         ROW_BYTES = HEAD_DIM * 2,                       ///< of K, V, Q and dO in shared memory
         DS_BYTES = TILE_Q * 2,                          ///< of a row of dS^T
         DQ_COLUMNS = HEAD_DIM / (WARPS / 2),            ///< a warp has 32 rows by so many columns of dQ
@@ -69,7 +70,7 @@ template <typename T, int HEAD_DIM, int WARPS> struct alignas(256) tensor_tiles 
     T v[size::TILE_KV * HEAD_DIM];                     ///< values
     T q[size::STAGES][TILE_Q * HEAD_DIM];              ///< queries
     T dout[size::STAGES][TILE_Q * HEAD_DIM];           ///< gradients of their outputs
-    T ds[size::TILE_KV * TILE_Q];                      ///< dS^T
+    T ds[size::DS_STAGES][size::TILE_KV * TILE_Q];     ///< dS^T
     struct row_terms terms[size::STAGES][TILE_Q];      ///< of the queries
 };
 

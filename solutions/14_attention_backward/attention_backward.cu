@@ -264,11 +264,14 @@ __device__ inline void tensor_tile(const struct attention_backward_args &args,
     // [student: tensor_tile]
     typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
     typename size::sums dk = {}, dv = {};
+    int early = (int)threadIdx.x < size::THREADS / 2; // w or w + 4, which share a quarter of an SM
     for (int step = 0; step < walk.steps; step++) {
         int stage = step % size::STAGES, tile = walk.first_q_tile + step % walk.q_tiles;
         wait_for_copies<0>();
-        __syncthreads(); // everybody's copies have arrived; dS and the other stage have been read
+        __syncthreads(); // all copies have arrived, the last step's dS is complete; the other stage and dS have been read
         if (size::STAGES == 2 && step + 1 < walk.steps) load_queries(args, plan, walk, step + 1, tiles);
+        int dq_is_due = size::DS_STAGES == 2 && step > 0 && args.dq != NULL; // that of the step before
+        if (dq_is_due && early) add_dq(args, plan, walk, step - 1, tiles);
 #pragma unroll 1
         for (int sub = 0; sub < TILE_Q; sub += size::SUB) {
             typename size::scores s = {}, dp = {};
@@ -277,15 +280,18 @@ __device__ inline void tensor_tile(const struct attention_backward_args &args,
             weigh<T, HEAD_DIM, WARPS>(args, tiles->terms[stage] + sub, walk.first_key, tile * TILE_Q + sub,
                                       scale, s, dp);
             add_rows<T, HEAD_DIM, WARPS>(dv, s, tiles->dout[stage], sub);
-            share_ds<T, HEAD_DIM, WARPS>(dp, sub, tiles->ds);
+            share_ds<T, HEAD_DIM, WARPS>(dp, sub, tiles->ds[step % size::DS_STAGES]);
             add_rows<T, HEAD_DIM, WARPS>(dk, dp, tiles->q[stage], sub);
         }
+        if (dq_is_due && !early) add_dq(args, plan, walk, step - 1, tiles);
+        if (size::DS_STAGES == 2) continue;
         __syncthreads(); // dS is complete
         if (size::STAGES == 1 && step + 1 < walk.steps) load_queries(args, plan, walk, step + 1, tiles);
-        int bh = walk.bh + step / walk.q_tiles;
-        if (args.dq != NULL)
-            add_dq(accumulator_of<HEAD_DIM>(args, plan, walk.slice, bh, tile * TILE_Q), tiles,
-                   args.deterministic, walk.first_visit);
+        if (args.dq != NULL) add_dq(args, plan, walk, step, tiles);
+    }
+    if (size::DS_STAGES == 2 && walk.steps > 0 && args.dq != NULL) {
+        __syncthreads(); // the last dS is complete
+        add_dq(args, plan, walk, walk.steps - 1, tiles);
     }
     write_rows<T, HEAD_DIM, WARPS>(args.dk, walk, args.kv_len, scale, dk);
     write_rows<T, HEAD_DIM, WARPS>(args.dv, walk, args.kv_len, 1.0f, dv);
@@ -382,14 +388,15 @@ __device__ inline void add_rows(typename tensor_sizes<HEAD_DIM, WARPS>::sums &su
     // [/student]
 }
 
-/** dQ / scale of a tile, dS K: a warp has 32 queries by DQ_COLUMNS. Register r of a thread is element r * THREADS + thread. */
+/** dQ / scale of the tile of a step, dS K: a warp has 32 queries by DQ_COLUMNS. Register r goes to element r * THREADS + thread. */
 template <typename T, int HEAD_DIM, int WARPS>
-__device__ inline void add_dq(float *accumulator, const struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles,
-                              int deterministic, int first_visit)
+__device__ inline void add_dq(const struct attention_backward_args &args, const struct backward_plan &plan,
+                              const struct walk &walk, int step,
+                              const struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles)
 {
     // [student: add_dq]
     typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
-    unsigned from_ds = shared_address(tiles->ds), from_k = shared_address(tiles->k);
+    unsigned from_ds = shared_address(tiles->ds[step % size::DS_STAGES]), from_k = shared_address(tiles->k);
     int warp = (int)threadIdx.x / 32, query = warp % 2 * 32, first_column = warp / 2 * size::DQ_COLUMNS;
     float dq[2][size::DQ_COLUMNS / 8][4] = {};
 #pragma unroll 4
@@ -406,12 +413,13 @@ __device__ inline void add_dq(float *accumulator, const struct tensor_tiles<T, H
             }
         }
     }
-    float *at = accumulator + threadIdx.x;
+    int bh = walk.bh + step / walk.q_tiles, tile = walk.first_q_tile + step % walk.q_tiles;
+    float *at = accumulator_of<HEAD_DIM>(args, plan, walk.slice, bh, tile * TILE_Q) + threadIdx.x;
 #pragma unroll
     for (int m = 0; m < 2; m++)
         for (int n = 0; n < size::DQ_COLUMNS / 8; n++)
             for (int y = 0; y < 4; y++, at += size::THREADS)
-                accumulate(at, dq[m][n][y], deterministic, first_visit);
+                accumulate(at, dq[m][n][y], args.deterministic, walk.first_visit);
     // [/student]
 }
 
