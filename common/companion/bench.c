@@ -11,6 +11,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "build/build.h"
+#include "catalogue.h"
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
@@ -42,6 +43,21 @@ static void pass_on_cases(const struct command_line *line, struct argument_list 
     }
 }
 
+/* --largest: the case that a tour shows. */
+static int pass_on_largest(const struct bench *bench, struct argument_list *arguments)
+{
+    struct catalogue catalogue;
+    if (!option_value(bench->line, "--largest")) return EXIT_PASS;
+    if (catalogue_read(bench->lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
+    const struct known_case *largest = catalogue_largest(&catalogue, bench->device);
+    if (!largest)
+        return complain("lesson %s measures nothing on %s.", bench->lesson->number,
+                        device_name(bench->device));
+    argument_add(arguments, "--case");
+    argument_add(arguments, largest->name);
+    return EXIT_PASS;
+}
+
 /* The kernel of a lesson's solution, if there is one here; quietly. */
 static void measure_solution(const struct bench *bench, const struct lesson_folder *lesson,
                              struct judgement *judgement)
@@ -66,7 +82,7 @@ static void measure_others(struct bench *bench)
     int untouched = read_file(bench->kernel, &source) == 0 && kernel_is_skeleton(source.data);
     int plain = bench->device == DEVICE_SIMT && option_value(bench->line, "--ctest");
     text_free(&source);
-    if (untouched || plain) return;
+    if (untouched || plain || option_value(bench->line, "--largest")) return;
     if (bench->lesson > course_lessons(&count)) measure_solution(bench, bench->lesson - 1, &bench->before);
     if (strcmp(bench->name, "solution") != 0) measure_solution(bench, bench->lesson, &bench->solution);
 }
@@ -248,6 +264,7 @@ static int bench_on(struct bench *bench)
     if (process_interrupted()) return EXIT_TROUBLE;
     add_peers(bench, &request.checker_arguments);
     pass_on_cases(line, &request.checker_arguments);
+    if (pass_on_largest(bench, &request.checker_arguments) != EXIT_PASS) return EXIT_TROUBLE;
     if (option_value(line, "--ctest")) argument_add(&request.checker_arguments, "--ctest");
     judge(&request, &bench->mine);
     if (bench->mine.exit_code == EXIT_SKIPPED) {
@@ -315,6 +332,8 @@ static int run_bench(const struct command_line *line)
 static const struct option_description options[] = {
     {"--device", "gpu|simt", "where to run; without it, on the GPU if there is one", 0},
     {"--case", "NAME", "only this case; may be given more than once", 1},
+    {"--largest", NULL,
+     "only the case with most to do, which a tour shows; the lesson before is not measured", 0},
     {"--kernel", "FILE.cu", "measure this file as the lesson's kernel", 0},
     {"--solution", NULL, "measure the course's own solution", 0},
     {"--seed", "S", "other inputs", 0},

@@ -83,3 +83,14 @@ const struct known_case *catalogue_case(const struct catalogue *catalogue, const
     free(names);
     return NULL;
 }
+
+const struct known_case *catalogue_largest(const struct catalogue *catalogue, enum device device)
+{
+    const struct known_case *largest = NULL;
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct known_case *item = &catalogue->cases[i];
+        if (!item->on[device] || strcmp(item->group, "speed") != 0) continue;
+        if (!largest || item->flop > largest->flop) largest = item;
+    }
+    return largest;
+}

@@ -19,6 +19,7 @@
 
 static struct termios before;
 static int taken;
+static int shown_width, shown_height; /* of the terminal when it was last written to; 0: it was not */
 static volatile sig_atomic_t changed;
 
 static void note_change(int number)
@@ -58,10 +59,12 @@ int screen_open(void)
     return 1;
 }
 
+/* The size is looked at, too: a signal that comes while the one before is taken note of is lost. */
 int screen_changed(void)
 {
     int seen = changed;
     changed = 0;
+    seen = seen || (shown_width && (shown_width != layout_width() || shown_height != layout_height()));
     if (seen && taken) take_keys(); /* a shell may have changed it while we were stopped */
     return seen;
 }
@@ -84,6 +87,7 @@ void screen_show(const char *text, const char *more)
     struct text picture = {0};
     int plain = is_plain(), room = layout_height() - 1, lines = 0, left_out = 0;
     int width = layout_width();
+    shown_width = width, shown_height = room + 1;
     text_append(&picture, "", 0);
     char *end = NULL;
     for (char *line; (line = next_word(&text, '\n')); free(line)) {

@@ -92,13 +92,8 @@ static void keep_rows(struct tour *tour, const struct results *bench)
 static void measure_largest(const struct visit *visit, struct argument_list *arguments)
 {
     struct catalogue catalogue;
-    const struct known_case *largest = NULL;
     if (catalogue_read(visit->lesson, &catalogue) != EXIT_PASS) return;
-    for (size_t i = 0; i < catalogue.count; i++) {
-        const struct known_case *item = &catalogue.cases[i];
-        if (!item->on[visit->device] || strcmp(item->group, "speed") != 0) continue;
-        if (!largest || item->flop > largest->flop) largest = item;
-    }
+    const struct known_case *largest = catalogue_largest(&catalogue, visit->device);
     if (!largest) return;
     argument_add(arguments, "--case");
     argument_add(arguments, largest->name);

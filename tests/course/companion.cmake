@@ -456,5 +456,14 @@ send \\x03
 exit 130
 restored
 " build/bin/warpwise watch 01)
+set(ENV{ON_TERMINAL_DEAF} 1) # a signal may be lost: the size is looked at as well
+on_terminal(80x24 "expect saves are checked
+resize 40x12
+expect more: build/bin/warpwise check 01
+fits
+send q
+exit 0
+" build/bin/warpwise watch 01)
+unset(ENV{ON_TERMINAL_DEAF})
 file(WRITE ${build}/bin/no_gpu "")
 expect(77 "NO_DEVICE   gpu: the NVIDIA driver is too old" ${warpwise} watch 01 --device gpu)

@@ -22,6 +22,7 @@
  *     restored         the terminal is as it was at the beginning
  *     exit N           waits for the end; 128 + the signal if one ended it
  *     # ...            is skipped
+ * With ON_TERMINAL_DEAF in the environment no signal tells the program of another size.
  * Exit status 0 if all held; else 1, with the step and everything that was printed.
  */
 #include <errno.h>
@@ -105,6 +106,12 @@ static void become(char **words, int from_pipe, int to_pipe)
         dup2(session.slave, STDERR_FILENO);
         setenv("TERM", "xterm-256color", 1);
         unsetenv("COLUMNS");
+    }
+    if (getenv("ON_TERMINAL_DEAF")) {
+        sigset_t deaf;
+        sigemptyset(&deaf);
+        sigaddset(&deaf, SIGWINCH);
+        sigprocmask(SIG_BLOCK, &deaf, NULL);
     }
     execvp(words[0], words);
     fprintf(stderr, "%s: %s\n", words[0], strerror(errno));

@@ -530,8 +530,7 @@ static void report_sent(const struct scene *s, const int64_t *before)
     for (int r = 1; r < s->ranks && !s->ring && is_simt(); r++)
         report[r * columns + SENT_UNLIKE] = x_unlike(s, r);
     cudaMemcpyAsync(s->buffers[s->ring ? (int)RING_SENT : (int)LAYER_SENT], report,
-                    (size_t)(ranks * columns) * sizeof *report, cudaMemcpyHostToDevice,
-                    s->gpus.at[0].stream);
+                    (size_t)(ranks * columns) * sizeof *report, cudaMemcpyHostToDevice, s->gpus.at[0].stream);
     if (is_simt()) cudaStreamSynchronize(s->gpus.at[0].stream); /* the next call's numbers are others */
 }
 
