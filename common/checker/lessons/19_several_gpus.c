@@ -25,7 +25,8 @@ enum layer_data {
     LAYER_NO_ATTENTION, /* W_o is 0 */
     LAYER_SHARP,        /* queries eight times as large: a few keys have all the weight */
     LAYER_LARGE,        /* x a thousand times as large */
-    LAYER_SMALL         /* x a millionth of that */
+    LAYER_SMALL,        /* x a millionth of that */
+    LAYER_FAR_BELOW     /* every score is about -15,000 */
 };
 
 /** A case of part "tensor_parallel". */
@@ -60,11 +61,15 @@ static const struct layer_row {
     {"rows_33",             GROUP_EDGES,      ON_ANY,   2,  33,   32,    2,   16,   32,   3,    4, 0,              LAYER_NORMAL},
     {"keys_131",            GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   16,   32, 130,  140, 0,              LAYER_NORMAL},
     {"keys_1101",           GROUP_EDGES,      ON_ANY,   2,   2,   32,    2,   16,   32,1100, 1102, 0,              LAYER_NORMAL},
+    {"width_65540",         GROUP_EDGES,      ON_ANY,   2,   1,65540,    2,    4,    8,   1,    2, 0,              LAYER_NORMAL},
     {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   2,   32,    4,   16,   48,   5,    7, RANKS_REVERSED, LAYER_NORMAL},
 
     {"sharp",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SHARP},
     {"large",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_LARGE},
     {"small",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SMALL},
+
+    {"scores_below",        GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_FAR_BELOW},
+    {"scores_below_1101",   GROUP_NUMERICS,   ON_ANY,   2,   1,   32,    2,   16,   32,1100, 1102, 0,              LAYER_FAR_BELOW},
 
     {"property_random",     GROUP_PROPERTIES, ON_ANY,   2,   1,   32,    2,    8,   32,   1,    2, 0,              LAYER_NORMAL},
 
@@ -391,6 +396,20 @@ static void fill_cache(const struct lesson_case *item, size_t elems, struct rng 
         if (i / dim % room >= V(item, AT_POSITION)) data[i] = NAN;
 }
 
+/** Every score is about -1.5e4, and those of the keys in the cache differ by about 1: a softmax that begins at any finite maximum sees
+ *  nothing. x is nearly 1 everywhere, an element of q nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. */
+static void put_scores_below(const struct lesson_case *item, int index, size_t elems, float *data)
+{
+    const double size = 61.0 * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
+    const double of_weight = size / (double)item->value[AT_WIDTH];
+    if (index == LAYER_X)
+        for (size_t i = 0; i < elems; i++) data[i] = 1.0f + 1e-3f * data[i];
+    for (size_t i = 0; i < elems / 2 && index == LAYER_CACHE; i++)
+        data[i] = (float)(-size * (1.0 + 1e-4 * (double)data[i])); /* NaN stays */
+    for (size_t i = 0; i < elems / 3 * 2 && index == LAYER_QKV; i++)
+        data[i] = (float)((i < elems / 3 ? of_weight : -of_weight) * (1.0 + 1e-3 * (double)data[i]));
+}
+
 static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
     if (item->part == PART_RING) {
@@ -407,6 +426,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
     if (index == LAYER_DOWN) fill_part(rng, data, elems, of == LAYER_NO_MLP ? 0.0 : size / sqrt(inner));
     if (index == LAYER_X) fill_part(rng, data, elems, size);
     for (size_t i = 0; i < elems / 3 && index == LAYER_QKV && of == LAYER_SHARP; i++) data[i] *= 8.0f;
+    if (of == LAYER_FAR_BELOW) put_scores_below(item, index, elems, data);
 }
 
 /* ---- the oracles --------------------------------------------------------------------------------------- */
@@ -597,7 +617,9 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried",
         [LAYER_SHARP] = "a few keys have nearly all the weight",
         [LAYER_LARGE] = "x is a thousand times as large as usual",
-        [LAYER_SMALL] = "x is a millionth of what is usual"};
+        [LAYER_SMALL] = "x is a millionth of what is usual",
+        [LAYER_FAR_BELOW] =
+            "every score is about -15,000: a maximum that begins at a number is above all of them"};
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";

@@ -120,6 +120,19 @@ static void *workspace_of(const struct scene *s)
     return s->buffers[s->ring ? (int)ATTENTION_WORKSPACE : (int)LAYER_WORKSPACE];
 }
 
+/** What a rank is given: as much as it asks for, and no more than the contract allows it. */
+static size_t most_workspace(const struct scene *s)
+{
+    const struct layer_sizes l = layer_of(s->item);
+    const struct ring_sizes r = ring_of(s->item, s->ranks);
+    const size_t floats =
+        s->ring ? 4 * (size_t)r.heads * (size_t)r.part * (size_t)r.head_dim
+                : (size_t)l.rows * ((size_t)l.width + 2 * (size_t)(l.heads / s->ranks * l.head_dim) +
+                                    (size_t)(l.inner / s->ranks));
+    const size_t most = floats * sizeof(float) + 1024;
+    return most < s->workspace_bytes ? most : s->workspace_bytes;
+}
+
 /* ---- memory of the ranks ------------------------------------------------------------------------------- */
 
 static float *allocate(const char *name, int rank, size_t bytes)
@@ -172,7 +185,7 @@ static void take_memory(struct scene *s)
         if (s->slice[index].name != NULL) share_out(s, index);
     for (int i = 0; i < s->ranks && s->ranks > 1; i++) {
         cudaSetDevice(i);
-        s->memory[i][WORKSPACE] = allocate("workspace", s->rank_at[i], s->workspace_bytes);
+        s->memory[i][WORKSPACE] = allocate("workspace", s->rank_at[i], most_workspace(s));
     }
     for (int index = 0; index < SLICES && s->ranks == 1; index++)
         if (s->slice[index].name != NULL) s->memory[0][index] = s->buffers[s->slice[index].buffer];
@@ -200,7 +213,7 @@ static void poison(const struct scene *s)
                             s->gpus.at[i].stream);
         }
         if (!s->again && s->memory[i][WORKSPACE] != NULL)
-            cudaMemsetAsync(s->memory[i][WORKSPACE], 0xff, s->workspace_bytes, s->gpus.at[i].stream);
+            cudaMemsetAsync(s->memory[i][WORKSPACE], 0xff, most_workspace(s), s->gpus.at[i].stream);
     }
     cudaSetDevice(0);
 }
@@ -441,13 +454,6 @@ static void spoil_part(int mistake, struct ring_part *p)
 }
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
-
-static size_t most_workspace(const struct scene *s)
-{
-    const struct wire_buffer *buffer =
-        &s->item->buffer[s->ring ? (int)ATTENTION_WORKSPACE : (int)LAYER_WORKSPACE];
-    return s->ranks == 1 && buffer->bytes < s->workspace_bytes ? buffer->bytes : s->workspace_bytes;
-}
 
 static enum kernel_status call_layer(const struct scene *s)
 {
