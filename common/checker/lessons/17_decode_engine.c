@@ -50,6 +50,7 @@ static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9
 static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1};
 /* What the software device has in no other case: warps with several chunks of inputs, and blocks with several tiles of outputs. */
 static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0};
+static const struct sizes MANY_WORDS =   {1,    32,    2,   1,  32,    32, 65601,    0};
 static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1};
 /* Layers as those models have them, but fewer, and fewer words. */
 static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024,    1};
@@ -98,8 +99,10 @@ static const struct table_row {
     {"step/uneven_spans",           GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  2,       5,  1,     0,    5,    1,     4,   A,         NORMAL},
     {"step/uneven_spans_20",        GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
     {"step/long_rows",              GROUP_EDGES,      ON_ANY,  &LONG_ROWS,     1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
+    {"step/long_rows_20",           GROUP_EDGES,      ON_ANY,  &LONG_ROWS,     1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
     {"step/many_tiles",             GROUP_EDGES,      ON_ANY,  &MANY_TILES,    1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
     {"step/few_past_128_keys",      GROUP_EDGES,      ON_ANY,  &SMALL,         3,     131,  2,     0,   65,    2,    16,   A,         SHARP},
+    {"step/words_65601",            GROUP_EDGES,      ON_ANY,  &MANY_WORDS,    1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
     {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
 
     {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
