@@ -334,7 +334,8 @@ if torch is not None:
 
     @torch.library.custom_op("warpwise::attention", mutates_args=())
     def attention_operator(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: Scale) -> tuple[Tensor, Tensor]:
-        return attention_forward(q, k, v, causal, scale, q.shape[3] in BACKWARD_HEAD_DIMS)
+        out, lse = attention_forward(q, k, v, causal, scale, q.shape[3] in BACKWARD_HEAD_DIMS)
+        return out, q.new_empty(q.shape[:3], dtype=torch.float32) if lse is None else lse  # a tensor, as the fake says
 
     @attention_operator.register_fake
     def _(q, k, v, causal, scale):

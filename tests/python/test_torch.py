@@ -266,11 +266,14 @@ def test_gradients_of_gemm_through_compile(random):
             assert (abs(x - y) <= 1e-5 * abs(y).max()).all()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_operators_are_what_they_say(random, dtype):
+@pytest.mark.parametrize("dtype,head_dim", [("float32", 64), ("float16", 64), ("float16", 256)])
+def test_operators_are_what_they_say(random, dtype, head_dim):
     """The fake's shapes and types are those of what the operator returns, and its gradient is registered."""
     operators()
-    q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), dtype, True)
+    has_gradients = head_dim in warpwise.interface.BACKWARD_HEAD_DIMS
+    q, k, v = tensors(random, (1, 2, 5, head_dim), (1, 1, 9, head_dim), dtype, has_gradients)
+    results = torch.ops.warpwise.attention(q, k, v, True, None)
+    assert all(isinstance(x, torch.Tensor) for x in results), f"operators: at head_dim {head_dim} an operator returns None for a tensor"
     tests = ("test_schema", "test_autograd_registration", "test_faketensor")
     torch.library.opcheck(torch.ops.warpwise.attention.default, (q, k, v, True, None), test_utils=tests)
     a, b = q.detach()[0, 0], k.detach()[0, 0].t()

@@ -59,7 +59,8 @@ if torch is not None:
         "warpwise::attention", mutates_args=(), schema="(Tensor q, Tensor k, Tensor v, bool causal, float? scale) -> (Tensor, Tensor)"
     )
     def attention_operator(q, k, v, causal, scale):
-        return attention_forward(q, k, v, causal, scale, q.shape[3] in BACKWARD_HEAD_DIMS)
+        out, lse = attention_forward(q, k, v, causal, scale, q.shape[3] in BACKWARD_HEAD_DIMS)
+        return out, q.new_zeros(q.shape[:3], dtype=torch.float32) if lse is None else lse
 
     @torch.library.custom_op("warpwise::attention_backward", mutates_args=())
     def backward_operator(given: list[torch.Tensor], causal: bool, scale: float | None) -> list[torch.Tensor]:
