@@ -39,9 +39,9 @@ static const struct {
              {"tests/at_start", NULL}};
 
 /* Of these folders, what stays. */
-static const char *const left_out[] = {"docs/handout.md",         "docs/instructors.md",
-                                       "docs/examples",           "common/companion/new_lesson",
-                                       "tests/python/mutants.py", "tests/python/judge.py"};
+static const char *const left_out[] = {
+    "docs/handout.md",         "docs/instructors.md",   "docs/examples",        "common/companion/new_lesson",
+    "tests/python/mutants.py", "tests/python/judge.py", "tests/python/steps.py"};
 
 /* What no file of a student's tree may be a copy of. */
 static const char *const secrets[] = {"solutions", "tests/mutants", "tests/variants", "tests/exploits"};

@@ -116,8 +116,8 @@ def check_attention(q, k, v, causal, scale, wants_gradients):
     """Raises the exception that names the first argument that is wrong. q, k and v are Layouts."""
     check_layouts(4, q=q, k=k, v=v)
     # [student: validate]
-    # TODO: strides (is_contiguous), extents that must agree, head_dim, causal, scale: raise the exception that fits, with the name
-    # of the argument, its value, and what was expected.
+    # TODO: strides (is_contiguous), extents that must agree, head_dim, causal, scale (C takes 0 for None): raise the exception
+    # that fits, with the name of the argument, its value, and what was expected.
     # [/student]
 
 
@@ -217,7 +217,8 @@ def matrix_layout(name, x):
     transposed 0: at i * leading + j; 1: at j * leading + i. leading is at least the length of what lies side by side.
     """
     # [student: layout]
-    # TODO: from x.shape and x.strides. Of a matrix with one row or one column, one of the strides means nothing.
+    # TODO: from x.shape and x.strides; a StrideError if neither form fits. Of a matrix with one row or one column, one of the
+    # strides means nothing.
     raise errors.NotStartedError("layout")
     # [/student]
 
@@ -253,6 +254,7 @@ if torch is not None:
 
         # [student: autograd]
         # TODO: forward keeps what backward needs (ctx.save_for_backward), backward returns a gradient for each input of forward.
+        # It raises an OptionError where its own gradient is asked for (create_graph=True).
         @staticmethod
         def forward(ctx, q, k, v, causal, scale):
             raise errors.NotStartedError("autograd")
@@ -282,7 +284,8 @@ if torch is not None:
     # A graph of torch.compile has operators in it. Of one it does not know it must be told the shapes of its results (fake)
     # and its gradient; then it need not look inside, which would end at ctypes.
     # [student: operators]
-    # TODO: warpwise::attention and warpwise::attention_backward, each with a fake; register_autograd joins them.
+    # TODO: warpwise::attention and warpwise::attention_backward, each with a fake; register_autograd joins them. The first
+    # returns two tensors for every head_dim.
     # [/student]
 
     @torch.library.custom_op("warpwise::gemm", mutates_args=())

@@ -219,11 +219,10 @@ static void check_program(const char *where, char **words, int count)
 /* One command with its words. Programs of other people are taken on trust. */
 static void check_command(const char *where, char **words, int count)
 {
-    static const char *const others[] = {"nvcc",     "ncu",  "nsys",     "compute-sanitizer",
-                                         "cuda-gdb", "git",  "cd",       "cp",
-                                         "diff",     "sudo", "chromium", "doxygen",
-                                         "less",     "sed",  "$EDITOR",  "apt-get",
-                                         "eval",     "echo", "source",   "python3"};
+    static const char *const others[] = {
+        "nvcc", "ncu",  "nsys",     "compute-sanitizer", "cuda-gdb", "git", "cd",      "cp",
+        "diff", "sudo", "chromium", "doxygen",           "less",     "sed", "$EDITOR", "apt-get",
+        "eval", "echo", "source",   "python3",           "export"};
     while (count > 0 && strchr(words[0], '=') != NULL) { // VARIABLE=value program
         words++;
         count--;

@@ -49,7 +49,7 @@ class Outcomes:
 
     def pytest_runtest_logreport(self, report):
         name = report.nodeid.rpartition("/")[2]
-        if self.found.get(name) != FAILED:
+        if self.found.get(name) not in (FAILED, SKIPPED):  # the end of a test that was skipped passes
             self.found[name] = report.outcome
 
 

@@ -97,7 +97,7 @@ def count_named(mutants, folder):
 def judge_variant(path, folder):
     file = folder / f"{path.stem}.py"
     file.write_text(variant_text(path))
-    status, outcomes, printed = judge(file, ["--tb=short", str(ROOT / "tests" / "python")], 300)
+    status, outcomes, printed = judge(file, ["--tb=short", "-rs", str(ROOT / "tests" / "python")], 300)
     failed = [name for name, outcome in outcomes.items() if outcome == FAILED]
     begun = [name for name, outcome in outcomes.items() if outcome == PASSED]
     skipped = [name for name, outcome in outcomes.items() if outcome == SKIPPED]
