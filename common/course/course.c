@@ -164,8 +164,8 @@ static const struct lesson_folder *unknown_lesson(const char *word)
     int found = strlen(word) == 2 && is_folder(number);
     free(number);
     if (found) {
-        complain("lesson %s is Python, and is checked by pytest. Its page says how: "
-                 "lessons/%s_python_interface/README.md",
+        complain("lesson %s is Python. What checks it: python3 tests/python/run.py build --student; "
+                 "its page has the rest: lessons/%s_python_interface/README.md",
                  word, word);
         return NULL;
     }

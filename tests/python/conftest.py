@@ -8,6 +8,8 @@ import pytest
 import warpwise
 
 SHOWN = 5  # tests of which the report says what went wrong
+ALSO = 6  # parameters that it names of the others of the same test
+REGIONS = ("structure", "plan", "launch", "validate", "layout", "autograd", "operators")  # as the page's steps go
 
 
 def pytest_addoption(parser):
@@ -57,22 +59,31 @@ def pytest_terminal_summary(terminalreporter, config):
     if not config.getoption("--report"):
         return
     failed = [report for report in terminalreporter.stats.get("failed", []) if report.when == "call"]
-    shown = {}  # of the tests that differ by parameters alone the first
+    alike = {}  # tests that differ by parameters alone
     for report in failed:
-        shown.setdefault(report.nodeid.partition("[")[0], report)
-    for report in list(shown.values())[:SHOWN]:
+        alike.setdefault(report.nodeid.partition("[")[0], []).append(report)
+    for report, *others in list(alike.values())[:SHOWN]:
         terminalreporter.write_line(f"\n  FAIL  {report.nodeid.rpartition('/')[2]}")
         if report.about:
             terminalreporter.write_line(f"        about  {report.about}")
         terminalreporter.write_line(f"        what   {what_is_wrong(report)}")
+        if others:
+            named = [other.nodeid.partition("[")[2].removesuffix("]") for other in others[:ALSO]]
+            rest = f", and {len(others) - ALSO} more" if len(others) > ALSO else ""
+            terminalreporter.write_line(f"        also  {', '.join(named)}{rest}")
     if failed:
         fail = "1 test fails" if len(failed) == 1 else f"{len(failed)} tests fail"
         terminalreporter.write_line(f"\n{fail}. Add --tb=short -k WORDS to see where, of tests whose name has the words.")
         if any(CALL in report.nodeid for report in failed):
             terminalreporter.write_line(f"What C is given is wrong ({CALL}), so no kernel is started: the other tests are skipped.")
     waiting = {what_is_started(report) for report in terminalreporter.stats.get("skipped", [])} - {""}
+    if waiting and not getattr(warpwise.interface.AttentionArgs, "_fields_", []):
+        waiting.add("structure")  # a plan needs it, and is the first to say so
     if waiting:
-        terminalreporter.write_line(f"\nNot started: {', '.join(sorted(waiting))}. What needs it is skipped.")
+        regions = [name for name in REGIONS if name in waiting] + sorted(waiting - set(REGIONS))
+        terminalreporter.write_line(f"\nNot started: {', '.join(regions)}. What needs it is skipped.")
+    if warpwise.interface.torch is None:
+        terminalreporter.write_line("\nPython has no PyTorch here: nothing of autograd and operators was tested.")
 
 
 def what_is_started(report):

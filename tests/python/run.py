@@ -43,7 +43,11 @@ def main():
         return 0
     if missing(USED):
         print(f"python: tests that need {', '.join(missing(USED))} are left out")
-    subprocess.run(["cmake", "--build", str(build), "--target", *targets(quick)], check=True, stdout=subprocess.DEVNULL)
+    if not quick and not any((build / "python" / "warpwise" / "lib").glob("*.so")):
+        print("python: builds the library first; with nvcc that takes minutes", flush=True)
+    cores = str(len(os.sched_getaffinity(0)))
+    make = ["cmake", "--build", str(build), "--parallel", cores, "--target", *targets(quick)]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
     environment = dict(os.environ, PYTHONPATH=str(build / "python"), PYTHONDONTWRITEBYTECODE="1")
     if student:
         lesson = HERE.parent.parent / "lessons" / "18_python_interface"

@@ -1,6 +1,7 @@
 """What the C function is given: the structure, its values and addresses. No kernel runs."""
 
 import ctypes
+import itertools
 import pathlib
 import re
 
@@ -33,7 +34,8 @@ def test_structure():
         raise warpwise.NotStartedError("structure")
     names = [name for name, *_ in given._fields_]
     wanted = [name for name, _ in AsInC._fields_]
-    assert names == wanted, f"the fields of structure are {names}, and in C {wanted}"
+    for place, (name, there) in enumerate(itertools.zip_longest(names, wanted, fillvalue="none"), 1):
+        assert name == there, f"structure: field {place} is {name}, and should be {there}, as in C"
     for name, kind in AsInC._fields_:
         own, there = getattr(given, name), getattr(AsInC, name)
         assert own.offset == there.offset and own.size == there.size, (

@@ -72,7 +72,7 @@ ATTENTION = {
     "scale nan": (warpwise.OptionError, "scale", dict(scale=float("nan"))),
     "scale inf": (warpwise.OptionError, "scale", dict(scale=float("inf"))),
     "scale -inf": (warpwise.OptionError, "scale", dict(scale=-float("inf"))),
-    "scale 0": (warpwise.OptionError, "scale", dict(scale=0.0)),
+    "scale 0 that C takes for None": (warpwise.OptionError, "scale", dict(scale=0.0)),
 }
 
 
@@ -88,7 +88,9 @@ def described(value):
 
 def assert_refused(where, function, given, kind, argument):
     """The exception is of the kind, and names the argument and its value."""
-    call = f"{where}: {argument} = {described(given[argument])}"
+    others = [f"{name} {described(x)}" for name, x in given.items() if name != argument and isinstance(x, numpy.ndarray)]
+    beside = f" beside {', '.join(others)}" if isinstance(given[argument], numpy.ndarray) else ""
+    call = f"{where}: {argument} = {described(given[argument])}{beside}"
     try:
         function(**given)
     except warpwise.NotStartedError:
