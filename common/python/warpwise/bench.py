@@ -65,11 +65,27 @@ def overheads(device="cpu"):
     with nothing_is_computed():
         q, a = make((1, 2, 32, 64)), make((32, 32))
         found["flash_attention"] = 1e6 * seconds_per_call(lambda: flash_attention(q, q, q))
+        found |= parts_of_a_call(q)
         found["gemm"] = 1e6 * seconds_per_call(lambda: gemm(a, a))
         if torch is not None:
             q = q.requires_grad_()
             found["flash_attention, with gradients"] = 1e6 * seconds_per_call(lambda: flash_attention(q, q, q))
     return found
+
+
+def parts_of_a_call(q):
+    """{name: microseconds} of what flash_attention(q, q, q) does, each thing alone, and of the plan that it need not make."""
+    def plan(make=interface.attention_plan):
+        return make(*[arrays.layout(q)] * 3, False, None, False)
+
+    known, args = plan(), interface.AttentionArgs()
+    parts = {
+        "  of it: the output": lambda: arrays.empty_like(q),
+        "  of it: the plan, looked up": plan,
+        "  of it: an empty C function": lambda: known.function(ctypes.byref(args), arrays.stream(q)),
+        "  beside it: the plan, made anew": lambda: plan(interface.attention_plan.__wrapped__),
+    }
+    return {name: 1e6 * seconds_per_call(call) for name, call in parts.items()}
 
 
 # ---- time on a GPU -------------------------------------------------------------------------------------------------------
@@ -133,7 +149,7 @@ def main():
     for name, microseconds in overheads("cuda" if on_gpu else "cpu").items():
         print(f"  {name:34} {microseconds:6.1f}")
     if not on_gpu:
-        print("\nno GPU is seen by PyTorch: times of kernels are not taken (`warpwise bench` counts on the software device)")
+        print("\nno GPU is seen by PyTorch: times of kernels are not taken")
         return
     print_attention(options.length)
     print_gemm(options.extent)
