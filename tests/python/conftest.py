@@ -70,7 +70,7 @@ def pytest_terminal_summary(terminalreporter, config):
         if others:
             named = [other.nodeid.partition("[")[2].removesuffix("]") for other in others[:ALSO]]
             rest = f", and {len(others) - ALSO} more" if len(others) > ALSO else ""
-            terminalreporter.write_line(f"        also  {', '.join(named)}{rest}")
+            terminalreporter.write_line(f"        also   {', '.join(named)}{rest}")
     if failed:
         fail = "1 test fails" if len(failed) == 1 else f"{len(failed)} tests fail"
         terminalreporter.write_line(f"\n{fail}. Add --tb=short -k WORDS to see where, of tests whose name has the words.")

@@ -287,6 +287,7 @@ def test_operators_are_what_they_say(random, dtype, head_dim):
 
 
 def test_refused(random):
+    """Tensors of PyTorch are refused as arrays of NumPy are: other devices, types, strides."""
     q, k, v = tensors(random, (1, 2, 5, 64), (1, 1, 9, 64), "float32")
     with pytest.raises(warpwise.DeviceError) as caught:
         warpwise.flash_attention(q.to("meta"), k, v)
