@@ -552,7 +552,7 @@ void simt_turn_order(int turned);
  *         with the line where it is and exits with SIMT_EXIT_ENDLESS. 0 stops watching. */
 void simt_watch(double seconds);
 
-/** @brief SIMT_DEVICE: 75, 80 or 90. */
+/** @brief SIMT_DEVICE: 75, 80, 86, 89 or 90. */
 int simt_compute_capability(void);
 /** @brief SIMT_WORKERS or the number of cores. */
 int simt_workers(void);

@@ -230,6 +230,30 @@ expect_run("it runs, with one note"
            0 "^simt: note: [^\n]*old.cu:6: st.global.b32 in an asm statement without the clobber[^\n]*\n$" ./old)
 set(ENV{SIMT_DEVICE} sm_75)
 expect_run("an old device" 86 "redux.sync.add.s32: it requires sm_80 or higher, and this device is sm_75" ./old)
+file(WRITE "${WORKDIR}/limits.cu" [=[
+#include <stdio.h>
+__global__ void k() {}
+int main()
+{
+    cudaDeviceProp p;
+    if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return 1;
+    const int most = (int)p.sharedMemPerBlockOptin;
+    const int fits = cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, most) == cudaSuccess;
+    const int more = cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, most + 1) == cudaSuccess;
+    printf("%d.%d: %d SMs of %d threads, %d KB %d %d\n", p.major, p.minor, p.multiProcessorCount,
+           p.maxThreadsPerMultiProcessor, most / 1024, fits, more);
+    return 0;
+}
+]=])
+expect("limits of a device" 0 "" limits.cu -o limits)
+foreach(limits IN ITEMS "sm_75 7.5: 40 SMs of 1024 threads, 64 KB 1 0" "sm_80 8.0: 108 SMs of 2048 threads, 163 KB 1 0"
+                        "sm_86 8.6: 82 SMs of 1536 threads, 99 KB 1 0" "sm_89 8.9: 128 SMs of 1536 threads, 99 KB 1 0"
+                        "sm_90 9.0: 132 SMs of 2048 threads, 227 KB 1 0")
+    string(SUBSTRING "${limits}" 0 5 name)
+    string(SUBSTRING "${limits}" 6 -1 said)
+    set(ENV{SIMT_DEVICE} ${name})
+    expect_run("limits of ${name}" 0 "^${said}\n$" ./limits)
+endforeach()
 unset(ENV{SIMT_DEVICE})
 file(WRITE "${WORKDIR}/cut.cu" [=[
 __global__ void k()

@@ -61,13 +61,13 @@ static void read_order(const char *text)
 
 static void read_device(const char *text)
 {
-    static const char *const names[] = {"sm_75", "sm_80", "sm_90"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(text, names[i]) != 0) continue;
         simt_settings.device = (int)number(names[i] + 3);
         return;
     }
-    simt_die("SIMT_DEVICE is \"%s\"; it must be sm_75, sm_80 or sm_90.", text);
+    simt_die("SIMT_DEVICE is \"%s\"; it must be sm_75, sm_80, sm_86, sm_89 or sm_90.", text);
 }
 
 __attribute__((constructor)) static void read_settings(void)

@@ -9,9 +9,12 @@
 #include "graph.h"
 #include "order.h"
 
+enum { SM_90 = 4 }; /* its place below */
 static const struct device_limits devices[] = {
     {75, 40, 1024, 16, 64 * 1024, 64 * 1024, 0, 4 << 20, 256},
     {80, 108, 2048, 32, 164 * 1024, 163 * 1024, 1024, 40 << 20, 5120},
+    {86, 82, 1536, 16, 100 * 1024, 99 * 1024, 1024, 6 << 20, 384},
+    {89, 128, 1536, 24, 100 * 1024, 99 * 1024, 1024, 72 << 20, 384},
     {90, 132, 2048, 32, 228 * 1024, 227 * 1024, 1024, 50 << 20, 5120},
     {100, 148, 2048, 32, 228 * 1024, 227 * 1024, 1024, 126 << 20,
      8192}, /* only pretended: it has other instructions */
@@ -25,7 +28,7 @@ static const struct device_limits *true_limits(void)
     int capability = pretended_capability > 0 ? pretended_capability : simt_compute_capability();
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
         if (devices[i].capability == capability) return &devices[i];
-    return &devices[2];
+    return &devices[SM_90];
 }
 
 const struct device_limits *device_limits(void)

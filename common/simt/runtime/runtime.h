@@ -39,7 +39,7 @@ cudaError_t runtime_refuse(struct simt_site site, const char *what);
 
 /** @brief What SIMT_DEVICE decides. Sizes in bytes. */
 struct device_limits {
-    int capability; /**< 75, 80, 90; 100 where it is pretended */
+    int capability; /**< 75, 80, 86, 89, 90; 100 where it is pretended */
     int multiprocessors;
     int threads_per_multiprocessor;
     int blocks_per_multiprocessor;

@@ -31,7 +31,7 @@ static const char help[] =
     "  SIMT_CHECK=on|off|sample:N   look for mistakes, in every block or in every Nth (on)\n"
     "  SIMT_ORDER=forward|reverse|random:SEED   order of threads and blocks (forward)\n"
     "  SIMT_WORKERS=N   threads of this computer (all cores)     SIMT_REPORT=usual|all\n"
-    "  SIMT_DEVICE=sm_75|sm_80|sm_90   limits of which GPU (sm_90)\n"
+    "  SIMT_DEVICE=sm_75|sm_80|sm_86|sm_89|sm_90   limits of which GPU (sm_90)\n"
     "  SIMT_COUNTERS=FILE|-   a CSV row per launch: sectors, bank conflicts, barriers\n"
     "Read before simtcc starts: CXX (the C++ compiler), WARPWISE_SIMT_ROOT (where the device lies).\n";
 
