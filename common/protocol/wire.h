@@ -53,7 +53,8 @@ enum wire_flags {
     WIRE_REFUSE_LAUNCHES = 32, /**< the runtime refuses whatever is launched on the stream */
     WIRE_OLD_DEVICE = 64,      /**< the software device says that it is an sm_75 */
     WIRE_ONE_CALL = 128,       /**< called once; what it left stands for both runs */
-    WIRE_NEW_DEVICE = 256      /**< the software device says that it is an sm_100 */
+    WIRE_NEW_DEVICE = 256,     /**< the software device says that it is an sm_100 */
+    WIRE_LITTLE_SHARED = 512   /**< the software device says that it is an sm_86 */
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

@@ -86,7 +86,7 @@ static int run_one_by_one(struct device_case *run)
     return 0;
 }
 
-enum { FEW_SMS = 2 /* of a small device */, OLD_CAPABILITY = 75, NEW_CAPABILITY = 100 };
+enum { FEW_SMS = 2 /* of a small device */, OLD_CAPABILITY = 75, LITTLE_SHARED = 86, NEW_CAPABILITY = 100 };
 
 /* What only the software device can be made to be. */
 static void pretend(uint32_t flags)
@@ -94,9 +94,10 @@ static void pretend(uint32_t flags)
     if (simt_pretend_multiprocessors != NULL)
         simt_pretend_multiprocessors(flags & WIRE_SMALL_DEVICE ? FEW_SMS : 0);
     if (simt_pretend_capability != NULL)
-        simt_pretend_capability(flags & WIRE_OLD_DEVICE   ? OLD_CAPABILITY
-                                : flags & WIRE_NEW_DEVICE ? NEW_CAPABILITY
-                                                          : 0);
+        simt_pretend_capability(flags & WIRE_OLD_DEVICE      ? OLD_CAPABILITY
+                                : flags & WIRE_LITTLE_SHARED ? LITTLE_SHARED
+                                : flags & WIRE_NEW_DEVICE    ? NEW_CAPABILITY
+                                                             : 0);
     if (simt_launch_only != NULL) simt_launch_only((flags & WIRE_LAUNCH_ONLY) != 0);
 }
 

@@ -87,8 +87,8 @@ __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, 
                              float *x, unsigned int *arrived)
 {
     // [student: embed_kernel]
-    /* TODO: the row of this block; a row whose position is negative has no token. Of the first SPREAD_ROWS rows the counts of
-     * walkers begin at 0. */
+    /* TODO: the row of this block; a row whose position is negative has no token. In the first SPREAD_ROWS rows also set the
+     * counts of walkers, arrived[row * heads + head], to 0. */
     (void)c, (void)batch, (void)embedding, (void)x, (void)arrived;
     // [/student]
 }
@@ -111,7 +111,8 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
 {
     // [student: launch_product]
     /* TODO: more than BATCH rows to launch_many(); else blocks for all outputs, no more than run at once, and for all rows; the
-     * slots' shared memory; of TO_GATED a block has 8 rows of gate and 8 of up. */
+     * slots' shared memory; of TO_GATED a block has 8 rows of gate and 8 of up. A single row has a kernel of its own if
+     * single_row_fits(). */
     (void)p, (void)stream;
     return KERNEL_OK;
     // [/student]
@@ -121,24 +122,25 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
 template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) product_kernel(struct product p)
 {
     // [student: product_kernel]
-    /* TODO: fill all slots; wait_for_kernel_before(); the first inputs, and the factors of the norm. For each tile of outputs:
-     * the warp's slice of the inputs in chunks, two multiply_add() for each span, every slot asked for again once it was used;
-     * the warps' sums through shared memory, added in their order. */
+    /* TODO: ask for weights until all slots are taken; wait_for_kernel_before(); load the first inputs, find the factors of the
+     * norm. For each tile of outputs: go through the warp's slice in chunks, two multiply_add() for each span, and fill each slot
+     * again once it was used; then add the warps' sums in shared memory, in their order. */
     (void)p;
     // [/student]
 }
 
-/** Where a lane's weights of span @p span of tile @p tile lie. Rows past the last one are the last one again. */
+/** Points @p next at a lane's weights of span @p span of tile @p tile. Rows past the last one are the last one again. */
 template <int KIND>
 __device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span)
 {
     // [student: find_weights]
-    /* TODO: input 8 t of the span, of the lane's two rows. */
+    /* TODO: low and high: columns 8 t .. 8 t + 7 of the span, of the lane's two rows; and tile and span. The slot stays. */
     (void)next, (void)p, (void)tile, (void)span;
     // [/student]
 }
 
-/** Asks for a warp's next span of weights, and moves on: behind the last one begins the block's next tile, if there is one. */
+/** Asks for the next span of weights of a warp, whose slice is spans @p begin to @p end - 1, and moves on: after the slice's last span
+ * comes its first again, of the block's next tile, if there is one. */
 template <int KIND, int ROWS>
 __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
                                    int begin, int end)
@@ -149,7 +151,7 @@ __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], 
     // [/student]
 }
 
-/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere. */
+/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere, and from span @p end on. */
 template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end)
@@ -160,7 +162,8 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
     // [/student]
 }
 
-/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunks; then slices are added. */
+/** 1 / rms of row @p first_row + lane % ROWS. Each warp adds the squares of its slice, spans @p begin to @p end - 1, whose first chunks
+ * are in @p in: AHEAD of a single row, else one. Then slices are added. */
 template <int KIND, int ROWS>
 __device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
@@ -235,7 +238,7 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(st
     // [/student]
 }
 
-/** What a walker finds, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
+/** A walker's softmax over its tiles, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
 template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached)
@@ -246,7 +249,8 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** A tile of @p count keys of load_keys(): LANES lanes share a key, eight elements each; each group has a softmax. */
+/** A tile of keys of load_keys(), of which @p count are there (it may be more than KEYS): LANES lanes share a key, eight elements each;
+ * each group of lanes has an online softmax of its own, with maximum @p m, sum of weights @p l and weighted values @p sums. */
 template <int LANES>
 __device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
                                  const uint4 *v, int count)

@@ -36,7 +36,7 @@ __device__ inline void write_output(const struct product &p, int row, int output
 /** @brief Normalises eight rows per block to halves at p.normed; rows that are nowhere become zeros. */
 template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struct product p)
 {
-    __shared__ __half staged[WARPS][TILE][STAGED];
+    __shared__ alignas(16) __half staged[WARPS][TILE][STAGED];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
     const int first_row = (int)blockIdx.x * TILE, spans = p.inputs / SPAN;
     const int end = (warp + 1) * spans / WARPS, begin = warp * spans / WARPS;

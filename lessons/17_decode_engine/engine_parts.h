@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "engine_args.h"
+#include "kernel_launch.h"
 #include "shared_address.h"
 
 /** @brief What kernels of a step hand to each other; all of it in the workspace. */
@@ -211,6 +212,16 @@ __device__ inline void copy_once(void *to, const void *from)
 #else
     __trap();
 #endif
+}
+
+/**
+ * @brief True if a block can have the shared memory of product_kernel() for a single row: its slots, and up to 4 KB beside them. GPUs
+ *        of sm_86 and sm_89 have 99 KB for a block, too few; there one row takes the kernel for a tile of rows, which gives the same bits.
+ */
+static inline bool single_row_fits(void)
+{
+    const int needed = WARPS * SLOTS * 2 * WARP * (int)sizeof(uint4) + 4096;
+    return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= needed;
 }
 
 /** @brief An SM with a block of @p kernel keeps as much shared memory as it can have, so that a product finds room beside it. */

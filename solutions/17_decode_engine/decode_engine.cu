@@ -158,13 +158,14 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
     // [student: launch_product]
     if (p.rows > BATCH) return launch_many<KIND>(p, stream);
     const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
-    const int slots = p.rows == 1 ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
+    const bool single = p.rows == 1 && single_row_fits();
+    const int slots = single ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
     const int spans = divide_up(tiles, sms) * divide_up(p.inputs, SPAN * WARPS);
     const int at_once =
         (spans <= slots ? 1 : BLOCKS_PER_SM) * sms / of_rows; // one, if it can ask for all its weights
     const dim3 grid(min(tiles, max(at_once, 1)), of_rows);
-    void (*const kernel)(struct product) = p.rows == 1 ? product_kernel<KIND, 1> : product_kernel<KIND, TILE>;
+    void (*const kernel)(struct product) = single ? product_kernel<KIND, 1> : product_kernel<KIND, TILE>;
     const size_t shared = sizeof(uint4) * 2 * WARP * WARPS * slots;
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
         return KERNEL_CUDA_ERROR;
@@ -178,7 +179,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     // [student: product_kernel]
     enum { USED = ROWS == 1 ? SLOTS : TILE_SLOTS, LOADED = ROWS == 1 ? AHEAD : 1 };
     extern __shared__ uint4 weights[];
-    __shared__ __half staged[WARPS][ROWS][STAGED];
+    __shared__ alignas(16) __half staged[WARPS][ROWS][STAGED];
     __shared__ float parts[2][WARPS][ROWS][OUTPUTS];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, g = lane / 4, t = lane % 4;
     const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
@@ -254,7 +255,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     // [/student]
 }
 
-/** Where a lane's weights of span @p span of tile @p tile lie. Rows past the last one are the last one again. */
+/** Points @p next at a lane's weights of span @p span of tile @p tile. Rows past the last one are the last one again. */
 template <int KIND>
 __device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span)
 {
@@ -269,7 +270,8 @@ __device__ inline void find_weights(struct ahead *next, const struct product &p,
     // [/student]
 }
 
-/** Asks for a warp's next span of weights, and moves on: behind the last one begins the block's next tile, if there is one. */
+/** Asks for the next span of weights of a warp, whose slice is spans @p begin to @p end - 1, and moves on: after the slice's last span
+ * comes its first again, of the block's next tile, if there is one. */
 template <int KIND, int ROWS>
 __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
                                    int begin, int end)
@@ -287,7 +289,7 @@ __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], 
     // [/student]
 }
 
-/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere. */
+/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere, and from span @p end on. */
 template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end)
@@ -310,7 +312,8 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
     // [/student]
 }
 
-/** 1 / rms of row @p first_row + lane. Each warp adds the squares of its slice, of which @p in is the first chunks; then slices are added. */
+/** 1 / rms of row @p first_row + lane % ROWS. Each warp adds the squares of its slice, spans @p begin to @p end - 1, whose first chunks
+ * are in @p in: AHEAD of a single row, else one. Then slices are added. */
 template <int KIND, int ROWS>
 __device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
@@ -477,7 +480,7 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(st
     // [/student]
 }
 
-/** What a walker finds, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
+/** A walker's softmax over its tiles, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
 template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached)
@@ -497,7 +500,8 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** A tile of @p count keys of load_keys(): LANES lanes share a key, eight elements each; each group has a softmax. */
+/** A tile of keys of load_keys(), of which @p count are there (it may be more than KEYS): LANES lanes share a key, eight elements each;
+ * each group of lanes has an online softmax of its own, with maximum @p m, sum of weights @p l and weighted values @p sums. */
 template <int LANES>
 __device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
                                  const uint4 *v, int count)

@@ -68,9 +68,12 @@ enum case_flags {
     CASE_ONE_CALL =
         1024, /* the software device calls it once: what a second call would show, other cases do */
     CASE_NEW_DEVICE = 2048, /* the software device says that it is an sm_100 */
+    CASE_LITTLE_SHARED =
+        4096, /* the software device says that it is an sm_86, where a block has 99 KB of shared memory */
     CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
                      CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE | CASE_REFUSE_LAUNCHES | CASE_OLD_DEVICE |
-                     CASE_ENUMERATES | CASE_ONE_CALL | CASE_NEW_DEVICE /* whoever adds one adds it here */
+                     CASE_ENUMERATES | CASE_ONE_CALL | CASE_NEW_DEVICE |
+                     CASE_LITTLE_SHARED /* whoever adds one adds it here */
 };
 
 /** @brief One case, or one item of a property. */

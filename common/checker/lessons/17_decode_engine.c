@@ -271,6 +271,12 @@ static int cases(struct lesson_case *cases, int capacity)
     count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, "step/one_token"),
                                    "launch_refused");
     if (count == capacity) return count;
+    cases[count] = *case_table_find(cases, count, "step/four_requests");
+    snprintf(cases[count].name, sizeof cases[count].name, "step/little_shared_memory");
+    cases[count].devices = ON_SIMT;
+    cases[count].group = GROUP_EDGES;
+    cases[count].flags = CASE_ONE_CALL | CASE_LITTLE_SHARED;
+    if (++count == capacity) return count;
     cases[count] = *case_table_find(cases, count, "step/one_token");
     snprintf(cases[count].name, sizeof cases[count].name, "step/old_device");
     cases[count].devices = ON_SIMT;
@@ -586,13 +592,16 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     if (buffer != ENGINE_REPORT || index > 0) return -1;
     const struct engine_plan p = engine_plan_of(item->value);
     *value = 1.0;
-    snprintf(message, size,
-             "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
-             "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
-             p.config.max_rows > FROM_MANY_ROWS
-                 ? "; of more than 16 rows launch_many() adds slice after slice, each as the sum of two "
-                   "accumulators: one of the first instruction of every span, one of the second"
-                 : "");
+    snprintf(
+        message, size,
+        "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
+        "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
+        p.config.max_rows > FROM_MANY_ROWS
+            ? "; for more than 16 rows launch_many() adds slice after slice: of S spans slice w is w S / 8 "
+              ".. "
+              "(w + 1) S / 8 - 1, and the sum of two accumulators, one of the first instruction of every "
+              "span, one of the second"
+            : "");
     return 1;
 }
 
@@ -659,6 +668,10 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
+    if (item->flags & CASE_LITTLE_SHARED)
+        return "the device is an sm_86, where a block has no more than 99 KB of shared memory; every token "
+               "is "
+               "computed once more alone";
     if (strcmp(item->name, "step/few_past_128_keys") == 0)
         return "steps of more than 128 rows, then of five, three and two with two tiles of keys: several "
                "blocks for each row";
@@ -709,11 +722,12 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 {
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
-    snprintf(text, size,
-             "%d steps, up to %d rows, %d requests, %d layers, hidden %d, heads %d/%d of %d, block %d, f16 "
-             "weights",
-             p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
-             c->block_size);
+    snprintf(
+        text, size,
+        "steps %d, rows up to %d, requests %d, layers %d, hidden %d, heads %d/%d of %d, intermediate %d, "
+        "vocab %d, block size %d",
+        p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
+        c->intermediate, c->vocab, c->block_size);
 }
 
 const struct lesson lesson_17_decode_engine = {

@@ -295,6 +295,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
     if (item->settled.flags & CASE_OLD_DEVICE) wire->flags |= WIRE_OLD_DEVICE;
     if (item->settled.flags & CASE_NEW_DEVICE) wire->flags |= WIRE_NEW_DEVICE;
+    if (item->settled.flags & CASE_LITTLE_SHARED) wire->flags |= WIRE_LITTLE_SHARED;
     if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
     if (item->settled.flags & CASE_REFUSE_LAUNCHES) wire->flags |= WIRE_REFUSE_LAUNCHES;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
