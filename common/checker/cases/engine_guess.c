@@ -31,6 +31,7 @@ enum twist {
     ROPE_LOW_SIGN,
     ROPE_HIGH_SIGN,
     ROPE_BY_ROW,
+    GAIN_AFTER_ROPE,
     NO_SCALE,
     OWN_KEY_HIDDEN,
     KV_HEAD_MODULO,
@@ -64,6 +65,9 @@ static const char *const MESSAGES[] = {
     [ROPE_LOW_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
     [ROPE_HIGH_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
     [ROPE_BY_ROW] = "rope rotates by the number of a row in its step, not by its position in the text",
+    [GAIN_AFTER_ROPE] =
+        "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, "
+        "comes first",
     [NO_SCALE] = "as without the scale: a score is q k / sqrt(head_dim)",
     [OWN_KEY_HIDDEN] = "as if a row did not see its own key: it sees positions 0 to its own",
     [KV_HEAD_MODULO] = "wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)",
@@ -174,7 +178,8 @@ static void turn(const struct decoder *d, double *head, const float *gain, int p
         d->twist == NO_HEAD_NORM ? 1.0 : 1.0 / sqrt(sum / (double)dim + (double)d->plan.config.epsilon);
     for (size_t i = 0; i < half; i++) {
         const size_t at_low = neighbours ? 2 * i : i, at_high = neighbours ? 2 * i + 1 : i + half;
-        const int own = d->twist == ROPE_NEIGHBOURS_GAINS, no_gain = d->twist == NO_HEAD_NORM;
+        const int own = d->twist == ROPE_NEIGHBOURS_GAINS,
+                  no_gain = d->twist == NO_HEAD_NORM || d->twist == GAIN_AFTER_ROPE;
         low[i] = head[at_low] * factor * (no_gain ? 1.0 : (double)gain[own ? at_low : i]);
         high[i] = head[at_high] * factor * (no_gain ? 1.0 : (double)gain[own ? at_high : i + half]);
     }
@@ -184,6 +189,7 @@ static void turn(const struct decoder *d, double *head, const float *gain, int p
                      sine = d->twist == NO_ROPE ? 0.0 : sin(angle);
         head[i] = low[i] * cosine - low_sign * high[i] * sine;
         head[i + half] = high[i] * cosine + high_sign * low[i] * sine;
+        if (d->twist == GAIN_AFTER_ROPE) head[i] *= (double)gain[i], head[i + half] *= (double)gain[i + half];
     }
 }
 

@@ -669,9 +669,8 @@ static const char *purpose(const struct lesson_case *item)
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
     if (item->flags & CASE_LITTLE_SHARED)
-        return "the device is an sm_86, where a block has no more than 99 KB of shared memory; every token "
-               "is "
-               "computed once more alone";
+        return "the device is an sm_86, where a block has no more than 99 KB of shared memory: too few for "
+               "all slots of a single row, see single_row_fits(); every token is computed alone, too";
     if (strcmp(item->name, "step/few_past_128_keys") == 0)
         return "steps of more than 128 rows, then of five, three and two with two tiles of keys: several "
                "blocks for each row";
