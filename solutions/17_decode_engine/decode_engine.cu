@@ -200,7 +200,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     wait_for_kernel_before();
 #pragma unroll
     for (int i = 0; i < LOADED; i++) {
-        load_inputs<KIND, ROWS>(&in[i], p, first_row, ahead, end);
+        load_inputs<KIND, ROWS>(&in[i], p, first_row, resident && i > 0 ? end : ahead, end);
         ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
     }
     if constexpr (KIND != TO_STATE) factor = find_factor<KIND, ROWS>(in, p, first_row, begin, end);
