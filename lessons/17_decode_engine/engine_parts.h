@@ -1,7 +1,7 @@
 /**
  * @file engine_parts.h
- * @brief What lesson 17 gives: where a step's intermediate results lie, what a product and an attention are told, and how eight
- *        halves are loaded.
+ * @brief Given in lesson 17: sizes, the layout of the workspace, the arguments of a product and of attention, and a few loads and
+ *        launch helpers.
  */
 #ifndef WARPWISE_ENGINE_PARTS_H
 #define WARPWISE_ENGINE_PARTS_H
