@@ -18,6 +18,7 @@
 enum twist {
     NO_EPSILON,
     SUM_FOR_MEAN,
+    NO_DIVISION,
     SQUARES_OF_SLICE,
     SPANS_CUT,
     NO_GAIN,
@@ -50,6 +51,7 @@ enum twist {
 static const char *const MESSAGES[] = {
     [NO_EPSILON] = "as if epsilon were 0: a norm divides by the root of mean + epsilon",
     [SUM_FOR_MEAN] = "a norm divides by the root of the sum of the squares, not of their mean",
+    [NO_DIVISION] = "a norm does not divide: x / sqrt(mean(x^2) + epsilon) comes before its gain",
     [SQUARES_OF_SLICE] =
         "a norm has the squares of a warp's own slice of the inputs alone: add those of all warps",
     [SPANS_CUT] = "inputs are left out: of spans of 32 inputs that eight warps cannot share evenly, some "
@@ -136,7 +138,10 @@ static void norm(const struct decoder *d, const double *x, const float *gain, do
         const size_t begin = slice_begin(hidden, w), end = slice_begin(hidden, w + 1);
         double of_slice = 0.0;
         for (size_t i = begin; i < end; i++) of_slice += x[i] * x[i];
-        const double factor = 1.0 / sqrt((d->twist == SQUARES_OF_SLICE ? of_slice : sum) / count + epsilon);
+        const double factor =
+            d->twist == NO_DIVISION
+                ? 1.0
+                : 1.0 / sqrt((d->twist == SQUARES_OF_SLICE ? of_slice : sum) / count + epsilon);
         for (size_t i = begin; i < end; i++)
             y[i] = x[i] * factor * (d->twist == NO_GAIN ? 1.0 : (double)gain[i]);
     }
