@@ -32,8 +32,10 @@ struct mistake {
         LAST_TILE_ONLY,
         FIRST_TILE_ONLY,
         LAST_V_MISSING,
-        FIRST_V_MISSING
+        FIRST_V_MISSING,
+        NOT_MASKED
     } keys;
+    int tile_q;     /* queries of a tile, for NOT_MASKED */
     int rows_apart; /* weights are those of the row this far away, of 16 */
     int tile;       /* keys of a tile, for all of `keys` but the first two */
     enum {
@@ -74,13 +76,22 @@ enum {
           " keys) are missing in O, while l has its weights: is its product with V made, and waited for?",   \
           W, what, size)
 
+/* A kernel that masks scores by the tile, and does not: all that the tiles of its block of queries hold counts. */
+#define UNMASKED(queries, size)                                                                              \
+    {                                                                                                        \
+        .message = "nothing is masked in the last K/V tiles of a Q tile: keys above the diagonal of the "    \
+                   "causal mask count, and keys past the end as keys of score 0",                            \
+        .kinds = W, .keys = NOT_MASKED, .tile_q = (queries), .tile = (size)                                  \
+    }
+
 static const struct mistake MISTAKES[] = {
     {.message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score "
                 "- 0) is 0",
      .kinds = M | W,
      .max_from_zero = 1},
     {.message = "as without the scale: is every score multiplied by it?", .kinds = S | W, .scale = NO_SCALE},
-    {.message = "as if every score were 0: is K's place right? And the scale? 0 stands for 1/sqrt(head_dim)",
+    {.message = "as if every score were 0: is K read from the right place? Is the scale right? The scale 0 "
+                "stands for 1/sqrt(head_dim)",
      .kinds = S | W,
      .scale = SCALE_OF_0},
     {.message =
@@ -152,6 +163,9 @@ static const struct mistake MISTAKES[] = {
      .keys = ONE_MORE_AS_ZERO},
     EVERY_TILE("keys past the end count as keys of score 0, as if kv_len were rounded up to a multiple of ",
                "", W, TAIL_AS_ZEROS),
+    UNMASKED(64, 64),
+    UNMASKED(64, 128),
+    UNMASKED(128, 128),
     EVERY_TILE("only the last K/V tile counts, the keys from the last multiple of ",
                " on: is what came before kept?", O | W, LAST_TILE_ONLY),
     EVERY_TILE("only the first ", " keys count: does every thread go on to what follows?", O | W,
@@ -253,15 +267,32 @@ static size_t row_of(const struct lesson_case *item, const struct place *place)
     return (place->b * (size_t)item->extent[AT_HEADS] + place->h) * (size_t)item->extent[AT_Q_LEN] + place->i;
 }
 
+/* The keys that query @p i sees by the contract; it may be below 0. */
+static int keys_seen(const struct lesson_case *item, size_t i)
+{
+    const int kv_len = item->extent[AT_KV_LEN];
+    return item->value[AT_CAUSAL] == 1 ? (int)i + 1 + kv_len - item->extent[AT_Q_LEN] : kv_len;
+}
+
+/* The end of the last K/V tile that the Q tile of query @p i looks at: its last query sees the most. */
+static int end_of_tiles(const struct lesson_case *item, const struct mistake *mistake, size_t i)
+{
+    const size_t rows = (size_t)mistake->tile_q, after = (i / rows + 1) * rows,
+                 q_len = (size_t)item->extent[AT_Q_LEN];
+    const int most = keys_seen(item, (after < q_len ? after : q_len) - 1);
+    return most > 0 ? (most + mistake->tile - 1) / mistake->tile * mistake->tile : 0;
+}
+
 /* The keys that count, by this mistake: [*first, the value returned). */
 static int keys_counted(const struct lesson_case *item, const struct mistake *mistake, size_t i, int *first)
 {
     int kv_len = item->extent[AT_KV_LEN], seen = kv_len, tile = mistake->tile;
     if (item->value[AT_CAUSAL] == 1 && mistake->mask != MASK_NONE &&
         item->extent[EX_KIND] != ATTENTION_SOFTMAX) {
-        seen = (int)i + 1 + mistake->mask_shift;
-        if (mistake->mask == MASK_RIGHT) seen += kv_len - item->extent[AT_Q_LEN];
+        seen = mistake->mask == MASK_RIGHT ? keys_seen(item, i) : (int)i + 1;
+        seen += mistake->mask_shift;
     }
+    if (mistake->keys == NOT_MASKED) seen = end_of_tiles(item, mistake, i);
     seen = seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
     *first = 0;
     if (mistake->keys == TAIL_MISSING && seen > kv_len / tile * tile) seen = kv_len / tile * tile;
@@ -270,11 +301,16 @@ static int keys_counted(const struct lesson_case *item, const struct mistake *mi
     return seen;
 }
 
-/* How many keys of score 0 stand behind the last one, by this mistake. */
-static int filled_keys(const struct lesson_case *item, const struct mistake *mistake)
+/* How many keys of score 0 stand behind the last one of query @p i, by this mistake. */
+static int filled_keys(const struct lesson_case *item, const struct mistake *mistake, size_t i)
 {
+    const int kv_len = item->extent[AT_KV_LEN];
     if (mistake->keys == ONE_MORE_AS_ZERO) return 1;
-    int over = mistake->keys == TAIL_AS_ZEROS ? item->extent[AT_KV_LEN] % mistake->tile : 0;
+    if (mistake->keys == NOT_MASKED) {
+        const int end = end_of_tiles(item, mistake, i);
+        return end > kv_len ? end - kv_len : 0;
+    }
+    int over = mistake->keys == TAIL_AS_ZEROS ? kv_len % mistake->tile : 0;
     return over > 0 ? mistake->tile - over : 0;
 }
 
@@ -383,7 +419,8 @@ static int lanes_of(const struct mistake *mistake, int j)
 static double whole_of(const struct lesson_case *item, const float *const *data,
                        const struct mistake *mistake, const struct place *place, int lse)
 {
-    int first, last = keys_counted(item, mistake, place->i, &first), filled = filled_keys(item, mistake);
+    int first, last = keys_counted(item, mistake, place->i, &first),
+               filled = filled_keys(item, mistake, place->i);
     const double begin = filled > 0 || mistake->max_from_zero ? 0.0 : (double)-INFINITY;
     double of_lanes[LANES] = {begin, begin, begin, begin}, max = begin, sum = 0.0, weights = 0.0;
     for (int j = first; j < last; j++) {
@@ -512,8 +549,10 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     /* Of a small head_dim nothing may be left for another reason: then all zero is all that can be said. */
     if (mistake->scale == SCALE_OF_0 && head_dim < 32) return 0;
     if (mistake->keys == ONE_MORE_AS_ZERO) return item->value[AT_CAUSAL] != 1;
-    if (mistake->keys == TAIL_AS_ZEROS) return filled_keys(item, mistake) > 0 && item->value[AT_CAUSAL] != 1;
+    if (mistake->keys == TAIL_AS_ZEROS)
+        return filled_keys(item, mistake, 0) > 0 && item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
+    if (mistake->keys == NOT_MASKED) return item->value[AT_CAUSAL] == 1 || kv_len % mistake->tile != 0;
     return mistake->keys == ALL_KEYS || kv_len > mistake->tile;
 }
 
@@ -560,7 +599,8 @@ static int definition_guess(const struct lesson_case *item, const float *const *
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, double *value, char *message, size_t size)
 {
-    enum { KNOWN = sizeof MISTAKES / sizeof MISTAKES[0] };
+    enum { KNOWN = sizeof MISTAKES / sizeof MISTAKES[0], VOTED_ON = 64 }; /* CHECK_GUESSES */
+    _Static_assert(KNOWN <= VOTED_ON, "the cases of a part vote on no more");
     int kind = item->extent[EX_KIND], matrix = buffer == ATTENTION_MATRIX;
     size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[matrix ? AT_KV_LEN : AT_HEAD_DIM];
     struct place place = place_of(item, at, columns);
