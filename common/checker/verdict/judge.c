@@ -56,6 +56,13 @@ static void judge_crash(const struct check *check, const struct item *item, stru
         snprintf(verdict->pattern, sizeof verdict->pattern, "an integer was divided by zero");
         verdict->pattern_kind = PATTERN_CAUSE;
     }
+    /* What a kernel does with a wrong pointer is found by the device. */
+    if (item->signal == SIGSEGV && item->text[0] == '\0') {
+        snprintf(verdict->pattern, sizeof verdict->pattern,
+                 "a function of the host used a pointer that is null, or is not the host's: device memory is "
+                 "for kernels and cudaMemcpy");
+        verdict->pattern_kind = PATTERN_CAUSE;
+    }
     snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
 }
 
@@ -90,6 +97,18 @@ static void device_message(const struct wire_result *result, char *text, size_t 
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
 }
 
+/* Where the device objects: the workspace is as large as the kernel file asks for, and what does not fit is out of bounds. */
+static void tell_of_workspace(const struct session *session, int index, struct verdict *verdict)
+{
+    const size_t contract = session->check->options.lesson->workspace_bytes(&session->item[index].settled);
+    const unsigned long long asked = session_case(session, index)->result.workspace_asked;
+    if (contract == SIZE_MAX || asked >= contract) return;
+    snprintf(verdict->pattern, sizeof verdict->pattern,
+             "the workspace is too small: ..._workspace_bytes() says %llu bytes, the contract %zu%s", asked,
+             contract, asked == 0 ? ", so that the kernel is given none, and NULL as its pointer" : "");
+    verdict->pattern_kind = PATTERN_CAUSE;
+}
+
 static int device_content(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
@@ -98,11 +117,13 @@ static int device_content(const struct session *session, int index, struct verdi
     if (item->finding || result->findings > 0) {
         say(verdict, STATE_FAIL, "the software device found a mistake");
         snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+        tell_of_workspace(session, index, verdict);
         return 0;
     }
     if (result->cuda_error == 0) return 1;
     device_message(result, text, sizeof text);
     say(verdict, result->setup_failed ? STATE_BROKEN : STATE_FAIL, text);
+    if (!result->setup_failed) tell_of_workspace(session, index, verdict);
     snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
     return 0;
 }
