@@ -7,6 +7,7 @@
  */
 #include <glob.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,13 +189,15 @@ enum damage {
     EVERYWHERE,
     EVERYWHERE_AND_LSE,
     COPY_OF_Q,
+    FINITE_MASK,
     UNTOUCHED,
     UNTOUCHED_ONCE, /* in one of the runs */
     ONE_RUN,
     READS_POISON,
-    SWIZZLED,       /* halves: pieces of 16 bytes of a row change places */
-    ROWS_EXCHANGED, /* halves: rows 8 apart */
-    GUESS           /* what the lesson's guess with these words gives */
+    SWIZZLED,        /* halves: pieces of 16 bytes of a row change places */
+    ROWS_EXCHANGED,  /* halves: rows 8 apart */
+    PAIRS_EXCHANGED, /* halves: columns 2 apart */
+    GUESS            /* what the lesson's guess with these words gives */
 };
 
 static void damage_element(struct judged_case *c, const struct lesson_buffer *buffer, enum damage damage,
@@ -231,6 +234,9 @@ static void damage_element(struct judged_case *c, const struct lesson_buffer *bu
     case EVERYWHERE:
     case EVERYWHERE_AND_LSE:
         *value += 0.1f * (float)(1 + at % 7);
+        break;
+    case FINITE_MASK:
+        *value = isinf(*value) ? (float)(1 + at % 7) : *value;
         break;
     case COPY_OF_Q:
         *value = floats_of(c, ATTENTION_Q, 0)[at];
@@ -285,7 +291,7 @@ static void spoil_stored(struct judged_case *c, int buffer, const char *says)
 /* Halves change places with others. */
 static void exchange_halves(struct judged_case *c, int buffer, enum damage damage)
 {
-    enum { PIECE = 8, APART = 8 };
+    enum { PIECE = 8, APART = 8, PAIR = 2 };
     const struct lesson_buffer *shape = &c->item->buffer[buffer];
     const size_t columns = shape->extent[3], rows = shape->extent[2], elems = lesson_elems(shape);
     uint16_t *before = malloc(elems * sizeof *before);
@@ -297,6 +303,7 @@ static void exchange_halves(struct judged_case *c, int buffer, enum damage damag
             size_t column = at % columns, row = at / columns % rows, first = at - column - row * columns;
             if (damage == SWIZZLED) column ^= row % 8 * PIECE;
             if (damage == ROWS_EXCHANGED) row ^= APART;
+            if (damage == PAIRS_EXCHANGED) column ^= PAIR;
             out[at] = before[first + row * columns + column];
         }
     }
@@ -376,6 +383,8 @@ static const struct planted {
      "lse is right, so scores, maximum and sum are"},
     {"01", "attention/square_64", ATTENTION_OUT, EVERYWHERE_AND_LSE, STATE_FAIL, "wrong"},
     {"01", "attention/square_64", ATTENTION_OUT, COPY_OF_Q, STATE_FAIL, "a copy of q"},
+    {"01", "scores/causal_64", ATTENTION_MATRIX, FINITE_MASK, STATE_FAIL,
+     "elements that must be -infinity are finite numbers"},
     {"01", "attention/square_64", ATTENTION_OUT, UNTOUCHED, STATE_FAIL, "never written"},
     {"01", "attention/square_64", ATTENTION_OUT, ONE_RUN, STATE_FAIL, "differs from run to run"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "without the scale"},
@@ -440,9 +449,13 @@ static const struct planted {
      "v are bf16, and are read as if they were f16"},
     {"12", "f16/square_64", ATTENTION_OUT, SWIZZLED, STATE_FAIL, "rows of 128 bytes, as a swizzle does"},
     {"12", "f16/square_64", ATTENTION_OUT, ROWS_EXCHANGED, STATE_FAIL, "rows 8 apart are exchanged"},
+    {"12", "f16/square_64", ATTENTION_OUT, PAIRS_EXCHANGED, STATE_FAIL, "columns 2 apart are exchanged"},
     {"15", "bf16/square_64", 2, GUESS, STATE_FAIL, "multiplied as if they were f16"},
     {"16", "f16/tail_300_two_consumers", ATTENTION_OUT, GUESS, STATE_FAIL,
      "values of the first K/V tile, the last"},
+    {"16", "f16/causal_129", ATTENTION_OUT, GUESS, STATE_FAIL, "nothing is masked in the last K/V tiles"},
+    {"16", "f16/causal_tail", ATTENTION_OUT, GUESS, STATE_FAIL, "nothing is masked in the last K/V tiles"},
+    {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "The scale 0 stands for"},
     {"17", "step/prompt", ENGINE_LOGITS, ALL_NAN, STATE_FAIL, "the cache is NaN where no row has appended"},
     {"17", "step/no_layers", ENGINE_LOGITS, GUESS, STATE_FAIL, "of a warp's own slice"},
     {"17", "step/no_layers", ENGINE_LOGITS, GUESS, STATE_FAIL, "root of the sum of the squares"},
@@ -504,7 +517,7 @@ static void test_planted(void)
         enum storage storage = c.item->buffer[planted->buffer].storage;
         if (planted->damage == ALL_ZERO && storage != STORAGE_F32)
             clear(&c, planted->buffer);
-        else if (planted->damage == SWIZZLED || planted->damage == ROWS_EXCHANGED)
+        else if (planted->damage >= SWIZZLED && planted->damage <= PAIRS_EXCHANGED)
             exchange_halves(&c, planted->buffer, planted->damage);
         else if (planted->damage == GUESS && storage != STORAGE_F32)
             spoil_stored(&c, planted->buffer, planted->says);
@@ -519,6 +532,57 @@ static void test_planted(void)
                planted->name, text);
         expect(planted->damage == EVERYWHERE || strstr(verdict->pattern, "lse is right") == NULL,
                planted->name, text);
+        close_case(&c);
+    }
+}
+
+/* A signal of the host's own code; where the device has found something, that is the cause. */
+static void test_signals(void)
+{
+    static const struct {
+        int signal;
+        const char *text, *says;
+    } ENDS[] = {{SIGSEGV, "", "a pointer that is null"},
+                {SIGSEGV, "simt: out-of-bounds: a", ""},
+                {SIGFPE, "", "divided by zero"},
+                {SIGABRT, "", ""}};
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
+        struct judged_case c;
+        open_case(&c, options_lesson("01"), "attention/one");
+        c.item->end = ITEM_CRASHED;
+        c.item->signal = ENDS[i].signal;
+        snprintf(c.item->text, sizeof c.item->text, "%s", ENDS[i].text);
+        const struct verdict *verdict = judge_case(&c);
+        expect(verdict->state == STATE_CRASH, "a signal", verdict->headline);
+        expect(ENDS[i].says[0] == '\0' ? verdict->pattern[0] == '\0'
+                                       : strstr(verdict->pattern, ENDS[i].says) != NULL,
+               "a signal", verdict->pattern);
+        close_case(&c);
+    }
+}
+
+/* A finding of the device may come of a workspace that is smaller than the contract says: that is told of it. */
+static void test_small_workspace(void)
+{
+    static const struct {
+        int missing, finding; /* bytes that the kernel file does not ask for; 1: the device objects */
+        const char *says;
+    } ASKED[] = {
+        {0, 1, ""}, {4, 1, "the workspace is too small"}, {-1, 1, "NULL as its pointer"}, {0, 0, ""}};
+    for (size_t i = 0; i < sizeof ASKED / sizeof ASKED[0]; i++) {
+        struct judged_case c;
+        open_case(&c, options_lesson("11"), "mha/keys_100");
+        struct wire_result *result = &session_case(&c.session, 0)->result;
+        const uint64_t contract = result->workspace_asked;
+        result->workspace_asked = ASKED[i].missing < 0 ? 0 : contract - (uint64_t)ASKED[i].missing;
+        result->findings = (uint32_t)ASKED[i].finding;
+        const struct verdict *verdict = judge_case(&c);
+        expect(contract > 4, "mha/keys_100", "a workspace");
+        expect(verdict->state == (ASKED[i].finding ? STATE_FAIL : STATE_PASS), "mha/keys_100",
+               verdict->headline);
+        expect(strstr(verdict->pattern, ASKED[i].says) != NULL &&
+                   (ASKED[i].missing == 0) == (verdict->pattern[0] == '\0'),
+               "mha/keys_100", verdict->pattern);
         close_case(&c);
     }
 }
@@ -784,6 +848,79 @@ static void test_chosen_guess(int words)
     free(check);
 }
 
+/* Guess 0 fits two cases, guess 5 three; but guess 0 gives what is right there, too. */
+static void test_thorough_guess(int thorough)
+{
+    static const struct ordered all = {"xxxxx", "xxxxx", "", ""};
+    static const uint64_t fits[] = {1 | 1 << 5, 1 << 5, 1 << 5, 1, 0};
+    struct check *check = open_check("12");
+    int index[5], place = 0;
+    fill_ordered(check, &all);
+    for (int i = 0; i < check->case_count; i++)
+        if (check->chosen[i]) index[place++] = i;
+    for (int i = 0; i < 5; i++) {
+        check->verdicts[index[i]].guesses = fits[i];
+        check->verdicts[index[i]].thorough = thorough ? fits[i] & 1 : 0;
+    }
+    snprintf(check->guess_text[0], VERDICT_TEXT, "first");
+    snprintf(check->guess_text[5], VERDICT_TEXT, "sixth");
+    diagnose_parts(check);
+    const char *told = check->verdicts[index[0]].pattern;
+    expect(strcmp(told, thorough ? "first" : "sixth") == 0, "a guess that gives the right elements", told);
+    free(check);
+}
+
+/* Two guesses of lesson 16 give the same for every element of a case. */
+static void test_same_guess(const char *name, const char *one, const char *other)
+{
+    struct judged_case c;
+    struct judged judged;
+    char message[VERDICT_TEXT];
+    size_t different = 0;
+    open_case(&c, options_lesson("16"), name);
+    if (judged_open(&judged, &c.session, 0) != 0) exit(2);
+    const int guess[] = {find_guess(&c, &judged, ATTENTION_OUT, one),
+                         find_guess(&c, &judged, ATTENTION_OUT, other)};
+    for (size_t at = 0; at < lesson_elems(&c.item->buffer[ATTENTION_OUT]); at++) {
+        double value[2] = {0.0, 1.0};
+        for (int i = 0; i < 2; i++)
+            if (c.check->options.lesson->guess(&c.item->settled, judged.inputs, guess[i], ATTENTION_OUT, at,
+                                               &value[i], message, sizeof message) != 1)
+                value[i] = NAN;
+        different += !(value[0] == value[1]);
+    }
+    expect(guess[0] >= 0 && guess[1] >= 0 && guess[0] != guess[1], name, "two guesses");
+    expect(different == 0, name, one);
+    judged_close(&judged);
+    close_case(&c);
+}
+
+/* In one tile of 64 queries and 64 keys no mask of the tile is no causal mask; without a causal mask it is the tail's. */
+static void test_unmasked_tiles(void)
+{
+    test_same_guess("f16/causal_64", "nothing is masked", "without the causal mask");
+    test_same_guess("f16/tail_300_two_consumers", "nothing is masked", "rounded up to a multiple of 64");
+}
+
+/* Where one key too many is seen, the wrong elements are those of no mask at all, too: it is the right ones that tell. */
+static void test_right_elements(void)
+{
+    static const char *const WORDS[] = {"one key too many", "without the causal mask"};
+    struct judged_case c;
+    struct judged judged;
+    open_case(&c, options_lesson("01"), "scores/causal_64");
+    spoil(&c, ATTENTION_MATRIX, GUESS, WORDS[0]);
+    const struct verdict *verdict = judge_case(&c);
+    if (judged_open(&judged, &c.session, 0) != 0) exit(2);
+    for (int i = 0; i < 2; i++) {
+        const int guess = find_guess(&c, &judged, ATTENTION_MATRIX, WORDS[i]);
+        expect(verdict->guesses >> guess & 1, "scores/causal_64: fits", WORDS[i]);
+        expect((verdict->thorough >> guess & 1) == (i == 0), "scores/causal_64: is thorough", WORDS[i]);
+    }
+    judged_close(&judged);
+    close_case(&c);
+}
+
 /* ---- the command line ------------------------------------------------------------------------------------ */
 
 static void test_options(void)
@@ -848,8 +985,14 @@ int main(void)
     for (size_t i = 0; i < sizeof ORDERED / sizeof ORDERED[0]; i++) test_ordered(&ORDERED[i]);
     test_zeros_of_part(2);
     test_zeros_of_part(3);
+    test_signals();
+    test_small_workspace();
     test_chosen_guess(0);
     test_chosen_guess(1);
+    test_thorough_guess(0);
+    test_thorough_guess(1);
+    test_right_elements();
+    test_unmasked_tiles();
     test_in_common(1);
     test_in_common(0);
     test_options();

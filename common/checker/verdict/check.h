@@ -100,8 +100,9 @@ struct verdict {
     char headline[VERDICT_TEXT];
     char pattern[VERDICT_TEXT];
     enum pattern pattern_kind;
-    uint64_t guesses; /**< bit i: the lesson's guess i fits the wrong elements */
-    int all_zero;     /**< 1: values are wrong, and nothing but zeros came out */
+    uint64_t guesses;  /**< bit i: the lesson's guess i fits the wrong elements */
+    uint64_t thorough; /**< of these: it gives the right elements, too, and so all that came out */
+    int all_zero;      /**< 1: values are wrong, and nothing but zeros came out */
     const char *
         finding; /**< what the software device found first (simt/findings.h), "seen-before" where an earlier case
                               has told it, or NULL */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
+
 #define ALL_ZERO "all zero"
 
 enum { LOOKED_AT = 24, ENOUGH = 4 };
@@ -89,6 +91,7 @@ static int constant_factor(const struct symptoms *s, char *text, size_t size)
     size_t used = 0;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
+        if (isinf(wrong->expected)) return 0; /* whatever is divided by it is 0 */
         if (!(fabs(wrong->expected) > 100.0 * wrong->bound) || !isfinite(wrong->got)) continue;
         double ratio = wrong->got / wrong->expected;
         if (used == 0) factor = ratio;
@@ -143,6 +146,28 @@ static double stored_as_zero(enum storage storage)
     return storage == STORAGE_F16 ? 0x1p-25 : 0x1p-126;
 }
 
+/* 1 if guess @p guess, which fits the wrong elements, gives what came out elsewhere, too: where nothing is wrong, a mistake must
+ * have changed nothing. A kernel may make it in some blocks only, so that this is no more than a vote. */
+static int is_thorough(const struct symptoms *s, int guess, double slack, double rounding)
+{
+    enum { ANYWHERE = 64 };
+    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    const size_t elems = lesson_elems(s->shape);
+    double bound = 0.0;
+    for (size_t i = 0; i < s->kept; i++) bound = fmax(bound, s->found->first[i].bound);
+    for (uint64_t i = 0; i < ANYWHERE; i++) {
+        char message[VERDICT_TEXT];
+        const size_t at = (size_t)(rng_mix(elems, i) % elems);
+        double value;
+        if (lesson->guess(&s->judged->item->settled, s->judged->inputs, guess, s->buffer, at, &value, message,
+                          sizeof message) == 1 &&
+            !compare_element((double)s->judged->got[0][s->buffer][at], value,
+                             slack * bound + rounding * fabs(value)))
+            return 0;
+    }
+    return 1;
+}
+
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
  * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
  * and comes of those alone that leave nothing. The first that fits is told, until all cases are known. */
@@ -176,6 +201,7 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         if (fitting++ == 0) snprintf(text, size, "%s", message);
         if (guess >= CHECK_GUESSES) break; /* no bit for it */
         s->verdict->guesses |= UINT64_C(1) << guess;
+        if (is_thorough(s, guess, slack, rounding)) s->verdict->thorough |= UINT64_C(1) << guess;
         snprintf(check->guess_text[guess], sizeof check->guess_text[guess], "%s", message);
     }
     return fitting > 0;
@@ -367,6 +393,9 @@ static const struct permutation {
      ROWS_APART, 8},
     {"columns 8 apart are exchanged: of a fragment of 16 columns, a lane has elements of columns c and c + 8",
      COLUMNS_APART, 8},
+    {"columns 2 apart are exchanged: of four elements that are loaded at once, the second half is taken for "
+     "the first",
+     COLUMNS_APART, 2},
     {"neighbouring rows are exchanged", ROWS_APART, 1},
     {"neighbouring columns are exchanged: which is the lower half of a register?", COLUMNS_APART, 1},
 };
@@ -499,7 +528,7 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     struct symptoms symptoms;
     verdict->pattern[0] = '\0';
     verdict->pattern_kind = PATTERN_NONE;
-    verdict->guesses = 0;
+    verdict->guesses = verdict->thorough = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         if (!patterns[i].fits(&symptoms, verdict->pattern, sizeof verdict->pattern)) continue;
@@ -594,14 +623,18 @@ static uint64_t same_words(const struct check *check, int index)
     return same;
 }
 
-/* In a small case many a guess fits. Of those, that is told which fits the most cases of the part. */
+/* In a small case many a guess fits. Of those, that is told which fits the most cases of the part; a case counts twice where
+ * the guess gives its right elements, too. */
 static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};
     for (int guess = 0; guess < CHECK_GUESSES; guess++) {
         uint64_t same = check->guess_text[guess][0] != '\0' ? same_words(check, guess) : 0;
-        for (int i = 0; i < check->case_count && same != 0; i++)
-            votes[guess] += check->cases[i].part == part && (check->verdicts[i].guesses & same) != 0;
+        for (int i = 0; i < check->case_count && same != 0; i++) {
+            const struct verdict *verdict = &check->verdicts[i];
+            if (check->cases[i].part == part)
+                votes[guess] += ((verdict->guesses & same) != 0) + ((verdict->thorough & same) != 0);
+        }
     }
     for (int i = 0; i < check->case_count; i++) {
         struct verdict *verdict = &check->verdicts[i];
