@@ -6,6 +6,7 @@
 #   BUILD folder   WARPWISE program   LESSONS "03;07" (optional: all)   MOST mistakes of a lesson (optional: all)
 #   KNOWN (optional): 1 counts what has been judged before, and judges nothing
 #   ONLY name (optional): this mutant of the lessons alone, and its screen is shown
+#   INPUTS number (optional): of the hundred and more random inputs of a property, the first so many, which is quicker
 # Screens are kept in BUILD/diagnosis: given again, it goes on where it was. A screen is made anew when the kernel file
 # changes; after a change of the checker, remove that folder.
 cmake_minimum_required(VERSION 3.25)
@@ -13,6 +14,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/apply_mutant.cmake)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 set(ENV{WARPWISE_SIMT_OPTIMISE} -Og) # a mistake is one at every level
 set(screen_lines 24)
+set(fewer_inputs "")
+if(INPUTS)
+    set(fewer_inputs --most-inputs ${INPUTS})
+endif()
 
 # The first screen of the check of one mutant.
 function(screen_of lesson mutant out)
@@ -23,7 +28,7 @@ function(screen_of lesson mutant out)
     file(MAKE_DIRECTORY ${folder})
     apply_mutant(${mutant} ${source}/solutions/${lesson}/${topic}.cu ${folder}/${topic}.cu)
     if(NOT EXISTS ${folder}/screen.txt OR ${folder}/${topic}.cu IS_NEWER_THAN ${folder}/screen.txt)
-        execute_process(COMMAND ${WARPWISE} check ${number} --kernel ${folder}/${topic}.cu --device simt
+        execute_process(COMMAND ${WARPWISE} check ${number} --kernel ${folder}/${topic}.cu --device simt ${fewer_inputs}
                         OUTPUT_VARIABLE text ERROR_VARIABLE text)
         set(screen "")
         foreach(line RANGE 1 ${screen_lines})
