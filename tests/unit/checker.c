@@ -431,6 +431,7 @@ static const struct planted {
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "the first K tile (of 32)"},
     {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "divided by l of one lane"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "as if every score were 0"},
+    {"19", "ring/one_rank", ATTENTION_OUT, GUESS, STATE_FAIL, "all 12 keys have the same weight"},
     /* Zeros are near the small values of many a mistake, where a bound of halves is wide. */
     {"12", "f16/square_64", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},
     {"12", "f16/scale_tiny", ATTENTION_OUT, ALL_ZERO, STATE_FAIL, "all zero"},

@@ -247,6 +247,10 @@ static const struct forgotten {
      "to the common maximum",
      {.o = 1, .l = 1, .merged_o = 1}},
 };
+/** Sums of one key each, added as they are: what scores that are all 0 come to as well. */
+static const char ALIKE[] =
+    "all %d keys have the same weight: is every score 0 (is K's place right? And the scale, where 0 stands "
+    "for 1/sqrt(head_dim)?), or are sums of one key each added without being rescaled to the common maximum?";
 static const int PIECE_KEYS[] = {1, 2, 4, 8, 16, 32, 64, 128};
 static const int PIECE_WORKERS[] = {1, 2, 4, 8, 16, 32, GUESS_WORKERS};
 
@@ -497,8 +501,9 @@ int guess_in_pieces(int index, const double *score, const double *value, int cou
     if ((pieces.divided || last_first) && pieces.workers > 1) return 0;
     if (count <= (merging ? pieces.keys : pieces.keys * pieces.workers)) return 0;
     if (merging) {
-        int pieces_of_all = (count + pieces.keys - 1) / pieces.keys;
-        snprintf(message, size, forgotten->message,
+        const int pieces_of_all = (count + pieces.keys - 1) / pieces.keys;
+        const int alike = !pieces.merged_o && !pieces.merged_l && pieces.keys == 1 && count <= pieces.workers;
+        snprintf(message, size, alike ? ALIKE : forgotten->message,
                  pieces_of_all < pieces.workers ? pieces_of_all : pieces.workers);
     } else {
         char piece[32] = "key";
