@@ -63,6 +63,11 @@ void entry_point_is_given_also(cudaStream_t stream)
     hold_to(promises);
 }
 
+void entry_point_failed(void)
+{
+    if (simt_promise_broken_off != NULL) simt_promise_broken_off();
+}
+
 /* A graded runner of the software device has the host code in another process, see boundary/boundary.h. */
 extern uint64_t boundary_host_bytes(void) __attribute__((weak));
 

@@ -14,6 +14,7 @@ extern void simt_trust_allocations(void) __attribute__((weak));
 extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
 extern void simt_promise_also(void *stream) __attribute__((weak));
+extern void simt_promise_broken_off(void) __attribute__((weak));
 extern void simt_collective_bytes(int device, unsigned long long *sent, unsigned long long *received)
     __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));

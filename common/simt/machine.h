@@ -489,6 +489,9 @@ enum simt_promise {
 void simt_promise(unsigned promises, void *stream);
 /** @brief After simt_promise(): @p stream, of another device, is given as well. */
 void simt_promise_also(void *stream);
+/** @brief Before the next simt_promise(): the entry point has returned an error. Streams that it had no more occasion to join are no
+ *         finding: the error is what is to be told. */
+void simt_promise_broken_off(void);
 /** @brief How many streams, events and graphs, plain and executable, the program has made so far. */
 unsigned long simt_objects_made(void);
 /** @brief A finding for each kind of them that was made after the first @p mark ones and is still there. */

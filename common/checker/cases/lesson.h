@@ -223,6 +223,7 @@ struct lesson {
     int least_architecture; /**< 80: a GPU older than sm_80 has not what the lesson needs, and is no device for it */
     int last_architecture; /**< 90: nor has one later than sm_90; 0: all later ones have it */
     int network;           /**< 1: its runner opens sockets on a GPU, for NCCL */
+    const char *refused;   /**< what KERNEL_CUDA_ERROR usually comes of; NULL: of what a launch asks for */
     int distributions;     /**< a case's distribution is less than this; 0: the lesson has but one */
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */

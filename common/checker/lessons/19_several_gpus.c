@@ -670,6 +670,9 @@ const struct lesson lesson_19_several_gpus = {
     .number = 19,
     .topic = "several_gpus",
     .network = 1,
+    .refused =
+        "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
+        "launches? A launch in the stream of another device is refused",
     .title = "a layer and a sequence on several GPUs",
     .part_count = 2,
     .part = {{"tensor_parallel", 50}, {"ring", 50}},

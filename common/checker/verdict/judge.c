@@ -115,7 +115,10 @@ static int device_content(const struct session *session, int index, struct verdi
     const struct wire_result *result = &session_case(session, index)->result;
     char text[VERDICT_TEXT];
     if (item->finding || result->findings > 0) {
-        say(verdict, STATE_FAIL, "the software device found a mistake");
+        say(verdict, STATE_FAIL,
+            item->text[0] != '\0'
+                ? "the software device found a mistake"
+                : "the software device found a mistake; checked alone, the case shows where");
         snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
         tell_of_workspace(session, index, verdict);
         return 0;
@@ -159,11 +162,15 @@ static int status_right(const struct session *session, int index, struct verdict
                      (unsigned long long)result->workspace_asked, given);
         say(verdict, STATE_FAIL, text);
         if (status == KERNEL_CUDA_ERROR && item->settled.expected == KERNEL_OK) {
+            const char *refused = session->check->options.lesson->refused;
             snprintf(
                 verdict->pattern, sizeof verdict->pattern, "%s",
-                "the runtime refused a call: a launch of no block, of too many (did a product or sum "
-                "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that were "
-                "not asked for; or, while capturing, a wait or an allocation");
+                refused != NULL
+                    ? refused
+                    : "the runtime refused a call: a launch of no block, of too many (did a product or sum "
+                      "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that "
+                      "were "
+                      "not asked for; or, while capturing, a wait or an allocation");
             verdict->pattern_kind = PATTERN_CAUSE;
         }
         return 0;

@@ -140,7 +140,9 @@ static const char *name_of(cudaStream_t stream)
     if (stream == cudaStreamPerThread)
         return "the default stream of the thread, not on the one that was given";
     if (stream_behind(stream) == NULL) return "the legacy default stream, not on the one that was given";
-    return "a stream that neither was given nor waits for the one that was";
+    return "a stream that does not wait for the one that was given: record an event there, and let this "
+           "stream "
+           "wait for it";
 }
 
 void promises_see(const struct operation *o)
@@ -178,9 +180,16 @@ void promises_lose_stream(struct CUstream_st *stream)
     }
 }
 
+static int broken_off; /* it returned an error */
+
+void simt_promise_broken_off(void)
+{
+    broken_off = 1;
+}
+
 static void check_joined(void)
 {
-    for (int i = given; i < PROMISE_STREAMS; i++)
+    for (int i = given; i < PROMISE_STREAMS && !broken_off; i++)
         if (parties[i].used && !is_joined(i))
             tell_stream(&parties[i].last, parties[i].kernel,
                         "a stream that the given one does not wait for before the entry point returns");
@@ -208,6 +217,7 @@ void simt_promise(unsigned promises, void *stream)
     if (promised & SIMT_ONE_STREAM) check_joined();
     if (promised & SIMT_ONE_STREAM) check_group_closed();
     promised = promises;
+    broken_off = 0;
     waited_at = NULL;
     call++;
     given = 1;
