@@ -118,6 +118,7 @@ static const struct ring_row {
     {"equal_scores",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_EQUAL},
     {"nan_value",           GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_NAN_V},
     {"nan_behind_mask",     GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
+    {"nan_hidden_in_part",  GROUP_NUMERICS,   ON_ANY,   1,   1,   12,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
 
     {"property_random",     GROUP_PROPERTIES, ON_ANY,   2,   1,    2,    8, 0,     0,   0,              DIST_NORMAL},
 
