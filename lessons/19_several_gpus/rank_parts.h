@@ -108,7 +108,7 @@ struct seen {
     float4 o; /**< four columns of the sum of exp(score - m) * value */
 };
 
-/** @brief What both have seen. */
+/** @brief What both have seen; NaN if neither has seen a key. */
 __device__ inline struct seen joined(struct seen x, struct seen y)
 {
     const float m = fmaxf(x.m, y.m), a = expf(x.m - m), b = expf(y.m - m);

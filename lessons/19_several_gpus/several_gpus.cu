@@ -10,9 +10,9 @@
 // [/student]
 #include "several_gpus.h"
 
-#include "kernel_launch.h"
-#include "rank_parts.h" // checks, buffers, what a product is told
-#include "warp_reduce.h"
+#include "kernel_launch.h" // divide_up(), launch_status()
+#include "rank_parts.h"    // checks, buffers, struct product
+#include "warp_reduce.h"   // warp_sum()
 
 enum {
     WARP = 32,
@@ -99,10 +99,11 @@ static enum kernel_status launch_attention(const struct gpu_rank *rank, int rank
                                            const struct layer_sizes *sizes, const struct layer_shard *shard)
 {
     // [student: half_attention]
-    /* TODO: make the rank's device current; q, k, v of its heads; decode_kernel; W_o with its columns. */
-    (void)rank, (void)ranks, (void)sizes, (void)shard;
+    /* TODO: make the rank's device current; q, k, v of its heads; decode_kernel; W_o with its columns. Until then attention adds 0. */
     (void)launch_product<TO_QKV>, (void)launch_product<TO_PARTIAL>;
-    return KERNEL_OK;
+    const size_t bytes = (size_t)sizes->rows * (size_t)sizes->width * sizeof(float);
+    return cuda_status(
+        cudaMemsetAsync(place_buffers(sizes, ranks, shard->workspace).partial, 0, bytes, rank->stream));
     // [/student]
 }
 
@@ -169,7 +170,8 @@ __global__ void __launch_bounds__(KEY_WARPS *WARP)
     // [/student]
 }
 
-/** A warp: up to KEYS more keys, by the online softmax of lesson 03. Their loads, and their shuffles, wait together. */
+/** A warp: `count` more keys, no more than KEYS, which begin at `keys` and `values`, by the online softmax of lesson 03. Their loads, and
+ *  their shuffles, wait together. */
 __device__ inline void see_keys(struct seen *seen, float4 q, const float *keys, const float *values,
                                 int count, int dim, float scale)
 {
@@ -220,7 +222,7 @@ static enum kernel_status launch_mlp(const struct gpu_rank *rank, int ranks, con
                                      const struct layer_shard *shard)
 {
     // [student: half_mlp]
-    /* TODO: gate and up of the rank's units, as one product; W_down with their columns. */
+    /* TODO: make the rank's device current; gate and up of its units, as one product; W_down with their columns. */
     (void)rank, (void)ranks, (void)sizes, (void)shard;
     (void)launch_product<TO_GATED>;
     return KERNEL_OK;
@@ -277,13 +279,13 @@ static enum kernel_status attend(const struct gpu_rank *rank, int ranks, const s
                                  const struct ring_part *part, int step)
 {
     // [student: attend]
-    /* TODO: whose keys are these? Launch ring_kernel, unless the mask hides all of them; record `used` either way. */
+    /* TODO: whose keys are these? Launch ring_kernel, unless the mask hides all of them; then record `used`. */
     (void)rank, (void)ranks, (void)sizes, (void)part, (void)step;
     return KERNEL_OK;
     // [/student]
 }
 
-/** Warp (head, QUERIES queries): attention to the keys of one part, merged with what out and lse hold of others. */
+/** Warp (head, QUERIES queries of this rank): attention to the keys of one part, merged with what out and lse hold of others. */
 __global__ void __launch_bounds__(THREADS) ring_kernel(struct ring_step s)
 {
     // [student: ring_kernel]

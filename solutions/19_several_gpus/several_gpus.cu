@@ -14,9 +14,9 @@
 // [/student]
 #include "several_gpus.h"
 
-#include "kernel_launch.h"
-#include "rank_parts.h" // checks, buffers, what a product is told
-#include "warp_reduce.h"
+#include "kernel_launch.h" // divide_up(), launch_status()
+#include "rank_parts.h"    // checks, buffers, struct product
+#include "warp_reduce.h"   // warp_sum()
 
 enum {
     WARP = 32,
@@ -240,7 +240,8 @@ __global__ void __launch_bounds__(KEY_WARPS *WARP)
     // [/student]
 }
 
-/** A warp: up to KEYS more keys, by the online softmax of lesson 03. Their loads, and their shuffles, wait together. */
+/** A warp: `count` more keys, no more than KEYS, which begin at `keys` and `values`, by the online softmax of lesson 03. Their loads, and
+ *  their shuffles, wait together. */
 __device__ inline void see_keys(struct seen *seen, float4 q, const float *keys, const float *values,
                                 int count, int dim, float scale)
 {
@@ -426,7 +427,7 @@ static enum kernel_status attend(const struct gpu_rank *rank, int ranks, const s
     // [/student]
 }
 
-/** Warp (head, QUERIES queries): attention to the keys of one part, merged with what out and lse hold of others. */
+/** Warp (head, QUERIES queries of this rank): attention to the keys of one part, merged with what out and lse hold of others. */
 __global__ void __launch_bounds__(THREADS) ring_kernel(struct ring_step s)
 {
     // [student: ring_kernel]

@@ -41,6 +41,7 @@ static const struct layer_row {
     /* clang-format off */
     /* name                 group             devices ranks rows width heads  dim inner  pos. room manner          data */
     {"one_rank",            GROUP_BASIC,      ON_ANY,   1,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NORMAL},
+    {"one_rank_no_attention",GROUP_BASIC,     ON_ANY,   1,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NO_ATTENTION},
     {"two_ranks",           GROUP_BASIC,      ON_ANY,   2,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NORMAL},
     {"no_mlp",              GROUP_BASIC,      ON_ANY,   2,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NO_MLP},
     {"no_attention",        GROUP_BASIC,      ON_ANY,   2,   2,   64,    4,   16,   96,   5,    8, 0,              LAYER_NO_ATTENTION},
@@ -346,7 +347,7 @@ static size_t sent_columns(const struct lesson_case *item)
 static struct lesson_buffer sent_buffer(const struct lesson_case *item)
 {
     return (struct lesson_buffer){
-        "sent",     WIRE_OUT, 2, {V(item, AT_RANKS), sent_columns(item)}, {"floats", "x_unlike_rank_0"},
+        "sent_by_rank", WIRE_OUT, 2, {V(item, AT_RANKS), sent_columns(item)}, {"floats", "x_unlike_rank_0"},
         STORAGE_I32};
 }
 
@@ -595,7 +596,9 @@ static int trait(const struct lesson_case *item, int index, const char **message
         "attention is right, the MLP is not: where W_down is 0 the case passes",
         "only several ranks with several rows fail: is every row added up over the ranks?",
         "only heads of more than 64 elements fail: is all of head_dim looked at?",
-        "only causal cases of several ranks fail: which key is the first of the part that came?"};
+        "only causal cases of several ranks fail: which key is the first of the part that came?",
+        "only causal cases of more than two ranks fail: whose keys came in this step? Rank r gets them from "
+        "rank r - 1"};
     enum { OWN = sizeof messages / sizeof messages[0] };
     const int right = item->expected == KERNEL_OK, layer = item->part == PART_LAYER && right;
     const int has[] = {(item->value[AT_MANNER] & RANKS_REVERSED) != 0,
@@ -605,7 +608,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
                        layer && item->distribution != LAYER_NO_MLP,
                        layer && item->value[AT_RANKS] > 1 && item->value[AT_ROWS] > 1,
                        layer && item->value[AT_LAYER_DIM] > 64,
-                       item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0};
+                       item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0,
+                       item->part == PART_RING && item->value[AT_RANKS] > 2 && item->value[AT_CAUSAL] != 0};
     if (index >= OWN) return item->part == PART_RING ? attention_trait(item, index - OWN, message) : -1;
     *message = messages[index];
     return has[index] && right;
@@ -615,7 +619,9 @@ static const char *purpose(const struct lesson_case *item)
 {
     static const char *const of_layers[] = {
         [LAYER_NO_MLP] = "W_down is 0, so the MLP adds nothing: attention and its sum are what is tried",
-        [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried",
+        [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried. "
+                               "Keys and values go to the cache all the same; where nobody has appended any "
+                               "it holds NaN",
         [LAYER_SHARP] = "a few keys have nearly all the weight",
         [LAYER_LARGE] = "x is a thousand times as large as usual",
         [LAYER_SMALL] = "x is a millionth of what is usual",
@@ -655,16 +661,18 @@ static size_t workspace_bytes(const struct lesson_case *item)
 
 static void describe(const struct lesson_case *item, char *text, size_t size)
 {
-    const int used = snprintf(text, size, "%lld ranks, ", (long long)item->value[AT_RANKS]);
+    const int used = snprintf(text, size, "%lld rank%s, ", (long long)item->value[AT_RANKS],
+                              item->value[AT_RANKS] == 1 ? "" : "s");
     if (item->part == PART_RING) {
         attention_describe(item, text + used, size - (size_t)used);
         return;
     }
     snprintf(text + used, size - (size_t)used,
-             "%lld rows, width %lld, heads %lld of %lld, inner %lld, position %lld",
-             (long long)item->value[AT_ROWS], (long long)item->value[AT_WIDTH],
-             (long long)item->value[AT_LAYER_HEADS], (long long)item->value[AT_LAYER_DIM],
-             (long long)item->value[AT_INNER], (long long)item->value[AT_POSITION]);
+             "%lld row%s, width %lld, heads %lld of %lld, inner %lld, position %lld",
+             (long long)item->value[AT_ROWS], item->value[AT_ROWS] == 1 ? "" : "s",
+             (long long)item->value[AT_WIDTH], (long long)item->value[AT_LAYER_HEADS],
+             (long long)item->value[AT_LAYER_DIM], (long long)item->value[AT_INNER],
+             (long long)item->value[AT_POSITION]);
 }
 
 const struct lesson lesson_19_several_gpus = {
