@@ -13,10 +13,11 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
-#include "engine_few.h"   // attention of few rows
-#include "engine_many.h"  // products of many rows
-#include "engine_merge.h" // parts of attention become one
-#include "engine_parts.h" // sizes, buffers, what a product and an attention are told
+#include "engine_few.h"    // attention of few rows
+#include "engine_many.h"   // products of many rows
+#include "engine_merge.h"  // parts of attention become one
+#include "engine_parts.h"  // sizes, buffers, what a product and an attention are told
+#include "engine_prompt.h" // attention of many rows
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 #include "warp_reduce.h"

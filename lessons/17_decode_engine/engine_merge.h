@@ -13,10 +13,16 @@
 #include "warp_reduce.h"
 
 /** @brief A warp takes OF_WARP keys of the tile from @p first on: where number lane % OF_WARP of them lies in the cache, in positions. */
-__device__ inline int find_key(const struct layer_attention &a, int first, int keys)
+__device__ inline int find_key_of(const struct layer_attention &a, int row, int first, int keys)
 {
     const int warp = (int)threadIdx.x / WARP, key = first + warp * OF_WARP + (int)threadIdx.x % OF_WARP;
-    return cache_row(a, (int)blockIdx.y, min(key, keys - 1)); // a key that is not there: the last one again
+    return cache_row(a, row, min(key, keys - 1)); // a key that is not there: the last one again
+}
+
+/** @brief find_key_of() in a block that has a row of its own. */
+__device__ inline int find_key(const struct layer_attention &a, int first, int keys)
+{
+    return find_key_of(a, (int)blockIdx.y, first, keys);
 }
 
 /**
@@ -60,12 +66,13 @@ __device__ inline float merged_sum(const float *parts, int count, int pitch, int
     return sum;
 }
 
-/** @brief The block's groups become one part: those of a warp by shuffles, then warps from the first to the last. */
-template <int LANES> __device__ inline void merge_groups(float *part, float m, float l, const float sums[8])
+/**
+ * @brief The groups of a warp become one part, by shuffles, which goes to @p found: maximum, sum of weights, sums of values. These lie in
+ *        the order of e, then lane, so that the lanes of a store are in banks of their own.
+ */
+template <int LANES> __device__ inline void merge_lanes(float *found, float m, float l, const float sums[8])
 {
-    enum { DIM = LANES * 8 };
-    __shared__ float found[WARPS][DIM + 2];
-    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    const int lane = (int)threadIdx.x % WARP;
     float most[1] = {m}, sum[9] = {l};
     warp_max<1>(most);
     const float factor = most[0] == -INFINITY ? 0.0f : __expf(m - most[0]);
@@ -74,9 +81,17 @@ template <int LANES> __device__ inline void merge_groups(float *part, float m, f
 #pragma unroll
     for (int distance = LANES; distance < WARP; distance *= 2)
         for (int e = 0; e < 9; e++) sum[e] += __shfl_xor_sync(0xffffffffu, sum[e], distance);
-    if (lane == 0) found[warp][0] = most[0], found[warp][1] = sum[0];
+    if (lane == 0) found[0] = most[0], found[1] = sum[0];
     if (lane < LANES)
-        for (int e = 0; e < 8; e++) found[warp][2 + lane * 8 + e] = sum[1 + e];
+        for (int e = 0; e < 8; e++) found[2 + e * LANES + lane] = sum[1 + e];
+}
+
+/** @brief The block's groups become one part: those of a warp by shuffles, then warps from the first to the last. */
+template <int LANES> __device__ inline void merge_groups(float *part, float m, float l, const float sums[8])
+{
+    enum { DIM = LANES * 8 };
+    __shared__ float found[WARPS][DIM + 2];
+    merge_lanes<LANES>(found[threadIdx.x / WARP], m, l, sums);
     __syncthreads(); // what every warp found is there
     const float base = merged_max(found[0], WARPS, DIM + 2);
     for (int at = (int)threadIdx.x; at < DIM + 2; at += THREADS)
@@ -96,15 +111,21 @@ __device__ inline bool is_last(unsigned int *arrived, int walkers)
     return before == (unsigned int)walkers - 1;
 }
 
+/** @brief Which element of a head lies at place @p at of a part's sums: see merge_lanes(). */
+template <int LANES> __device__ inline int element_at(int at)
+{
+    return at % LANES * 8 + at / LANES;
+}
+
 /** @brief Merges the walkers' parts and divides by the sum of weights; 0 where there are none. */
 template <int LANES> __device__ inline void merge_parts(__half *to, const float *parts, int walkers)
 {
     enum { DIM = LANES * 8, PART = DIM + 2 };
     const float most = merged_max(parts, walkers, PART);
     for (int d = (int)threadIdx.x; d < DIM; d += THREADS)
-        to[d] = __float2half(walkers == 0 ? 0.0f
-                                          : merged_sum(parts, walkers, PART, 2 + d, most) /
-                                                merged_sum(parts, walkers, PART, 1, most));
+        to[element_at<LANES>(d)] = __float2half(walkers == 0 ? 0.0f
+                                                             : merged_sum(parts, walkers, PART, 2 + d, most) /
+                                                                   merged_sum(parts, walkers, PART, 1, most));
 }
 
 #endif

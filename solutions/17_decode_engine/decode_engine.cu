@@ -18,10 +18,11 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
-#include "engine_few.h"   // attention of few rows
-#include "engine_many.h"  // products of many rows
-#include "engine_merge.h" // parts of attention become one
-#include "engine_parts.h" // sizes, buffers, what a product and an attention are told
+#include "engine_few.h"    // attention of few rows
+#include "engine_many.h"   // products of many rows
+#include "engine_merge.h"  // parts of attention become one
+#include "engine_parts.h"  // sizes, buffers, what a product and an attention are told
+#include "engine_prompt.h" // attention of many rows
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 #include "warp_reduce.h"
@@ -137,13 +138,15 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const dim3 of_append(divide_up(heads, WARPS), rows),
         of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
     const bool few = rows <= FEW_ROWS; // then one kernel does both
+    const bool many = rows > BATCH;    // then blocks take several rows
     void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
                                                    : c->head_dim == 64 ? attend_kernel<8>
                                                                        : attend_kernel<16>;
     enum kernel_status status = launch_product<TO_QKV>(qkv, stream);
     if (status == KERNEL_OK && few) status = launch_few(a, stream);
     if (status == KERNEL_OK && !few) status = launch_early(append_kernel, of_append, THREADS, stream, a);
-    if (status == KERNEL_OK && !few) status = launch_early(attend, of_attend, THREADS, stream, a);
+    if (status == KERNEL_OK && !few && !many) status = launch_early(attend, of_attend, THREADS, stream, a);
+    if (status == KERNEL_OK && many) status = launch_prompt(a, stream);
     if (status == KERNEL_OK) status = launch_product<TO_STATE>(o, stream);
     if (status == KERNEL_OK) status = launch_product<TO_GATED>(gate, stream);
     return status == KERNEL_OK ? launch_product<TO_STATE>(down, stream) : status;
