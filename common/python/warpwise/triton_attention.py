@@ -32,7 +32,7 @@ def attention_kernel(
     q = tl.load(q_ + at_q, mask=rows[:, None] < q_len, other=0.0)
     m = tl.full([TILE_Q], float("-inf"), tl.float32)  # largest score so far
     l = tl.zeros([TILE_Q], tl.float32)  # sum of exp2(score - m)
-    o = tl.zeros([TILE_Q, HEAD_DIM], tl.float32)
+    o = tl.zeros([TILE_Q, HEAD_DIM], tl.float32)  # whatever the inputs are: sums in float32
 
     seen = kv_len  # keys that the tile's last row sees
     if CAUSAL:
@@ -61,12 +61,17 @@ def attention_kernel(
     tl.store(out_ + at_q, o.to(q.dtype), mask=rows[:, None] < q_len)
 
 
+def tiles(in_f32, head_dim):
+    """(queries of a tile, keys of a tile, warps): on tensor cores 128 queries, whose output 4 warps hold up to head_dim 64."""
+    return (64, 32, 4) if in_f32 else (128, 64, 4 if head_dim <= 64 else 8)
+
+
 def flash_attention(q, k, v, causal=False, scale=None):
     """As warpwise.flash_attention, without its checks and without gradients."""
     (batch, heads, q_len, head_dim), (_, kv_heads, kv_len, _) = q.shape, k.shape
     scale = (1.0 / math.sqrt(head_dim) if scale is None else scale) * LOG2_E
     in_f32 = q.dtype == torch.float32
-    tile_q, tile_kv, warps = (64, 32, 4) if in_f32 else (128, 64, 4 if head_dim <= 64 else 8)
+    tile_q, tile_kv, warps = tiles(in_f32, head_dim)
     out = torch.empty_like(q)
     grid = (triton.cdiv(q_len, tile_q), batch * heads)
     attention_kernel[grid](
