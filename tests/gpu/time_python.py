@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lesson 18 on a GPU: is what Python gets right, does torch.compile keep its graph, what does a call cost, how fast is Triton?
 
-    python3 tests/gpu/time_python.py [--build BUILD] [--only checks|overhead|times]
+    python3 tests/gpu/time_python.py [--build BUILD] [--only checks|overhead|sweep|times]
 
 Builds libwarpwise in BUILD (build-python) with nvcc, by common/python/CMakeLists.txt alone. Checks at real shapes: an output or
 a gradient may be off from float64 by at most twice what PyTorch's own is off by. Times are printed as docs/results/*.csv have
@@ -177,6 +177,28 @@ def overhead(torch, warpwise):
 # ---- times ---------------------------------------------------------------------------------------------------------------
 
 
+def sweep(torch, warpwise):
+    """Triton at the problems of the chart of attention by length, 16 heads of 64, named as lessons 05 and 12 name them."""
+    from warpwise import triton_attention
+
+    for dtype in (torch.float16, torch.float32):
+        for length in (512, 1024, 2048, 4096, 8192, 16384):
+            q, k, v = (torch.randn(1, 16, length, 64, device="cuda", dtype=dtype) for _ in range(3))
+            if agrees(triton_attention.flash_attention(q, k, v), warpwise.flash_attention(q, k, v), f"length {length}"):
+                name = NAMES[str(dtype)[6:]]
+                (ms,) = medians(torch, {"Triton": lambda: triton_attention.flash_attention(q, k, v)}).values()
+                print_rows(torch, 18, f"Triton {name}", f"{name}/heads_16_len_{length}", 4 * 16 * length * length * 64, ms)
+
+
+def agrees(by_triton, by_ours, case):
+    """Whether Triton's result is ours but for rounding; otherwise that is a failed check."""
+    error = (by_triton - by_ours).abs().max().item()
+    right = error < (1e-4 if by_ours.dtype.itemsize == 4 else 0.05)
+    if not right:
+        report(False, f"Triton and Python differ by {error} at {case}")
+    return right
+
+
 def times(torch, warpwise):
     """Triton's column beside lessons 05 and 12."""
     from warpwise import triton_attention
@@ -192,9 +214,7 @@ def times(torch, warpwise):
                              "Python": lambda: warpwise.flash_attention(q, k, v, causal),
                              "PyTorch from Python": lambda: sdpa(q, k, v, is_causal=causal)}
                     case = f"{NAMES[str(dtype)[6:]]}/heads_{heads}_len_{length}_d{head_dim}{'_causal' if causal else ''}"
-                    error = (calls["Triton"]() - calls["Python"]()).abs().max().item()
-                    if not error < (1e-4 if dtype == torch.float32 else 0.05):
-                        report(False, f"Triton and Python differ by {error} at {case}")
+                    if not agrees(calls["Triton"](), calls["Python"](), case):
                         continue
                     for title, ms in medians(torch, calls).items():
                         print_rows(torch, 18, title, case, 4 * heads * seen_pairs(length, causal) * head_dim, ms)
@@ -203,7 +223,7 @@ def times(torch, warpwise):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build-python"))
-    parser.add_argument("--only", choices=("checks", "overhead", "times"))
+    parser.add_argument("--only", choices=("checks", "overhead", "sweep", "times"))
     options = parser.parse_args()
     import torch
 
@@ -214,7 +234,7 @@ def main():
 
     torch.manual_seed(18)
     torch.backends.cuda.matmul.allow_tf32 = False
-    for name, part in (("overhead", overhead), ("checks", check), ("times", times)):
+    for name, part in (("overhead", overhead), ("sweep", sweep), ("checks", check), ("times", times)):
         if options.only in (None, name):
             part(torch, warpwise)
     sys.exit(failures != 0)
