@@ -23,6 +23,7 @@
 #include "engine_merge.h"  // parts of attention become one
 #include "engine_parts.h"  // sizes, buffers, what a product and an attention are told
 #include "engine_prompt.h" // attention of many rows
+#include "engine_wide.h"   // products of tiles of 128 rows
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 #include "warp_reduce.h"
