@@ -183,7 +183,10 @@ __global__ void __launch_bounds__(THREADS) many_kernel(struct product p)
 template <int KIND, int M, int N, int STAGES>
 inline enum kernel_status launch_tiles(const struct product &p, cudaStream_t stream)
 {
-    enum { WIDE = M == wide::M && N == wide::N, BYTES = WIDE ? wide::BYTES : many<M, N, STAGES>::BYTES };
+    enum {
+        WIDE = M == wide::M && N == wide::N,
+        BYTES = WIDE ? (int)wide::BYTES : (int)many<M, N, STAGES>::BYTES
+    };
     void (*kernel)(struct product);
     if constexpr (WIDE)
         kernel = wide_kernel<KIND>;
