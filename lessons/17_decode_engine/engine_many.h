@@ -56,17 +56,11 @@ template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struc
     }
 }
 
-/** @brief A block of many_kernel(): its tile, and what lies in shared memory. */
-template <int M, int N, int STAGES> struct many {
+/** @brief A block of many_kernel(). */
+template <int M, int N, int STAGES> struct many : tile_of<M, N> {
     enum {
-        STEP = 2,                   /**< spans between two barriers */
-        ROW = 4,                    /**< uint4 of a row of a span */
-        SPAN_AT = (M + N) * ROW,    /**< uint4 of a span */
-        STEP_AT = STEP * SPAN_AT,   /**< of a step */
-        OF_M = M / 32,              /**< instructions of a warp along outputs: 16 each, two warps */
-        OF_N = N / 32,              /**< along rows: 8 each, four warps */
-        COPIES = SPAN_AT / THREADS, /**< 16 bytes each, of a thread and a span */
-        BYTES = STAGES * STEP_AT * 16 + M * N * 4, /**< of dynamic shared memory: steps, and sums */
+        BYTES =
+            STAGES * tile_of<M, N>::STEP_AT * 16 + M * N * 4 /**< of dynamic shared memory: steps, and sums */
     };
 };
 
@@ -179,23 +173,29 @@ __global__ void __launch_bounds__(THREADS) many_kernel(struct product p)
     write_tile<KIND, M, N, SHAPE>(p, tile, first_row, sums);
 }
 
-/** @brief Launches many_kernel() for tiles of M outputs and N rows; wide_kernel() where both are 128. */
+/** @brief Launches @p kernel, whose blocks have tiles of @p m outputs and @p n rows. */
+template <int KIND>
+inline enum kernel_status launch_tiles_with(void (*kernel)(struct product), int m, int n, int bytes,
+                                            const struct product &p, cudaStream_t stream)
+{
+    const int tiles = divide_up(p.outputs, KIND == TO_GATED ? m / 2 : m);
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    return launch_early_with(bytes, kernel, dim3(tiles * divide_up(p.rows, n)), THREADS, stream, p);
+}
+
+/** @brief Launches many_kernel() for tiles of M outputs and N rows. */
 template <int KIND, int M, int N, int STAGES>
 inline enum kernel_status launch_tiles(const struct product &p, cudaStream_t stream)
 {
-    enum {
-        WIDE = M == wide::M && N == wide::N,
-        BYTES = WIDE ? (int)wide::BYTES : (int)many<M, N, STAGES>::BYTES
-    };
-    void (*kernel)(struct product);
-    if constexpr (WIDE)
-        kernel = wide_kernel<KIND>;
-    else
-        kernel = many_kernel<KIND, M, N, STAGES>;
-    const int tiles = divide_up(p.outputs, KIND == TO_GATED ? M / 2 : M);
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES) != cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    return launch_early_with(BYTES, kernel, dim3(tiles * divide_up(p.rows, N)), THREADS, stream, p);
+    return launch_tiles_with<KIND>(many_kernel<KIND, M, N, STAGES>, M, N, many<M, N, STAGES>::BYTES, p,
+                                   stream);
+}
+
+/** @brief Launches wide_kernel(). */
+template <int KIND> inline enum kernel_status launch_wide(const struct product &p, cudaStream_t stream)
+{
+    return launch_tiles_with<KIND>(wide_kernel<KIND>, wide::M, wide::N, wide::BYTES, p, stream);
 }
 
 /**
@@ -216,8 +216,7 @@ template <int KIND> inline enum kernel_status launch_many(const struct product &
             launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, TILE)), THREADS, stream, p);
         if (status != KERNEL_OK) return status;
     }
-    if (fits(wide::M, wide::N, wide::BYTES))
-        return launch_tiles<KIND, wide::M, wide::N, wide::STAGES>(p, stream);
+    if (fits(wide::M, wide::N, wide::BYTES)) return launch_wide<KIND>(p, stream);
     if (fits(64, 64, many<64, 64, 4>::BYTES)) return launch_tiles<KIND, 64, 64, 4>(p, stream);
     return launch_tiles<KIND, 32, 32, 6>(p, stream);
 }

@@ -33,20 +33,26 @@ __device__ inline const __half *many_row(const struct product &p, int tile, int 
     return p.weights + ((size_t)output + (size_t)(row / 8 % 2) * (size_t)p.outputs) * (size_t)p.inputs;
 }
 
-/** @brief A block of wide_kernel(): its tile, and what lies in shared memory. */
-struct wide {
+/** @brief A tile of M outputs and N rows, and a step of it in shared memory. */
+template <int M, int N> struct tile_of {
     enum {
-        M = 128,                       /**< outputs */
-        N = 128,                       /**< rows of the batch */
-        STAGES = 4,                    /**< steps in shared memory */
-        STEP = 2,                      /**< spans between two barriers */
-        ROW = 4,                       /**< uint4 of a row of a span */
-        SPAN_AT = (M + N) * ROW,       /**< uint4 of a span */
-        STEP_AT = STEP * SPAN_AT,      /**< of a step */
-        OF_M = M / 32,                 /**< instructions of a warp along outputs: 16 each, two warps */
-        OF_N = N / 32,                 /**< along rows: 8 each, four warps */
-        COPIES = SPAN_AT / THREADS,    /**< 16 bytes each, of a thread and a span */
-        BYTES = STAGES * STEP_AT * 16, /**< of dynamic shared memory: steps */
+        STEP = 2,                   /**< spans between two barriers */
+        ROW = 4,                    /**< uint4 of a row of a span */
+        SPAN_AT = (M + N) * ROW,    /**< uint4 of a span */
+        STEP_AT = STEP * SPAN_AT,   /**< of a step */
+        OF_M = M / 32,              /**< instructions of a warp along outputs: 16 each, two warps */
+        OF_N = N / 32,              /**< along rows: 8 each, four warps */
+        COPIES = SPAN_AT / THREADS, /**< 16 bytes each, of a thread and a span */
+    };
+};
+
+/** @brief A block of wide_kernel(). */
+struct wide : tile_of<128, 128> {
+    enum {
+        M = 128,                      /**< outputs */
+        N = 128,                      /**< rows of the batch */
+        STAGES = 4,                   /**< steps in shared memory */
+        BYTES = STAGES * STEP_AT * 16 /**< of dynamic shared memory: steps */
     };
 };
 
