@@ -457,7 +457,8 @@ exit 130
 restored
 " build/bin/warpwise watch 01)
 set(ENV{ON_TERMINAL_DEAF} 1) # a signal may be lost: the size is looked at as well
-on_terminal(80x24 "expect saves are checked
+on_terminal(80x24 "expect 5.0 of 10 points
+expect saves are checked
 resize 40x12
 expect more: build/bin/warpwise check 01
 fits
