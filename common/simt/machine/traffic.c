@@ -160,11 +160,23 @@ static bool is_whole_sector(const struct request *from, const struct request *to
     return false;
 }
 
+/* To how many sectors of its line of shared memory lane @p i's piece is copied besides, before the one where lane i puts it. */
+static unsigned earlier_places(const struct request *from, const struct request *to, unsigned i)
+{
+    uint64_t sector[WARP_LANES];
+    unsigned found = 0;
+    for (unsigned k = 0; k < from->count; k++)
+        if (from->address[k] == from->address[i] && to->address[k] / 128 == to->address[i] / 128 &&
+            to->address[k] / 32 < to->address[i] / 32)
+            sector[found++] = to->address[k] / 32;
+    return count_different(sector, found);
+}
+
 /*
  * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes from
- * one line of 128 bytes and goes to one. Whole sectors of a line go together, wherever each of them goes. Halves go
- * with those that are turned by as many sectors, lower ones apart from upper ones, and those that change sides apart from
- * those that stay.
+ * one line of 128 bytes and goes to one. Whole sectors of a line go together, wherever each of them goes, but each to
+ * one place at a time. Halves go with those that are turned by as many sectors, lower ones apart from upper ones, and
+ * those that change sides apart from those that stay.
  */
 static unsigned wavefronts_of_wide_copies(const struct request *from, const struct request *to)
 {
@@ -173,7 +185,8 @@ static unsigned wavefronts_of_wide_copies(const struct request *from, const stru
     for (unsigned i = 0; i < from->count; i++) {
         const uintptr_t source = from->address[i], target = to->address[i];
         const uint64_t turn = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
-        const uint64_t part = is_whole_sector(from, to, i) ? whole : turn << 2 | sides << 1 | source / 16 % 2;
+        const uint64_t part = is_whole_sector(from, to, i) ? whole | earlier_places(from, to, i)
+                                                           : turn << 2 | sides << 1 | source / 16 % 2;
         way[i] = source / 128 << 18 | target / 128 << 5 | part;
     }
     return count_different(way, from->count);

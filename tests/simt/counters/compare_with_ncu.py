@@ -72,6 +72,18 @@ FEWER_LOADS = {
         "nvcc reads four neighbouring numbers of a tile's row by one 128-bit load, and a row's lse and D once for all keys of a "
         "thread; g++ takes each by itself, a row's once a key",
 }
+FEWER_LOADS["17", "product_kernel"] = (
+    "nvcc reads the squares of eight slices by two 128-bit loads, g++ one by one; and which rows are wanted once, g++ for each use")
+for kernel in ("attend_kernel", "attend_few_kernel"):
+    FEWER_LOADS["17", kernel] = (
+        "nvcc keeps a row's position and request in registers, and reads neighbouring numbers by one load; g++ reads each again")
+    DIFFERENT_CODE["17", kernel] = "nvcc stores a pair (m, l) by one 64-bit access, g++ by two of 32 bits"
+# Why hardware may have more wavefronts of stores to shared memory, up to twice as many.
+MORE_STORES = {
+    ("17", "product_kernel"):
+        "nvcc lays the dynamic array of weights right behind the other arrays, for one row 32 bytes into a line, which cuts every other "
+        "row of 64 bytes; ours begins a line. And it stores the square of each of eight rows by itself, each lane one; g++ all at once",
+}
 # Why hardware may have more requests and sectors of loads, up to twice as many: a warp goes through other code in two groups.
 DIFFERENT_TURNS = {
     ("07", "decode_project_kernel"):
@@ -108,6 +120,8 @@ def explanation(program, kernel, figure, theirs, ours, again):
     if figure in ("shared_load_wavefronts", "shared_store_wavefronts") and not more:
         return DIFFERENT_CODE.get((program, kernel), "")
     twice = 2 * int(ours[figure])  # lanes in two groups: each access once for one and once for the other, at most
+    if figure == "shared_store_wavefronts" and more and theirs[figure] <= twice:
+        return MORE_STORES.get((program, kernel), "")
     if figure in ("global_load_requests", "global_load_sectors") and more and theirs[figure] <= twice:
         return DIFFERENT_TURNS.get((program, kernel), "")
     return ""
@@ -135,7 +149,7 @@ Rules for warp matrix operations, read off the machine code that nvcc 13 makes f
 of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. A tile falls into blocks of 8 x 8:
 - half, from shared memory: LDSM, four blocks an instruction (sm_75: two), each of eight 16-byte lines that are served
   together: four wavefronts for 16 x 16 if the lines of each block are in different banks;
-- half, from device memory: a 32-bit load a block, in which four neighbouring lanes read one line; bfloat16 and half
+- half, from device memory: a 32-bit load per block, in which four neighbouring lanes read one line; bfloat16 and half
   accumulators: the same from shared memory, too;
 - float accumulators: a 64-bit access a block where lines run along columns (row-major; of m8n32k16 column-major), two
   32-bit accesses a block where they run across, to or from either memory;
@@ -145,7 +159,8 @@ of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. 
   (8 bytes: for each four lines of a half warp) count as bank conflicts;
 - one of 16 bytes goes past it: sectors are the 32-byte blocks of *shared* memory that each line of 128 bytes fills, and
   there are no bank conflicts. A wavefront moves what comes from one line of 128 bytes and goes to one: whole sectors
-  together, wherever in the line each of them goes and whether or not its halves change places, as a swizzle has it;
+  together, wherever in the line each of them goes and whether or not its halves change places, as a swizzle has it, but
+  each to one place: a sector that goes to two places of a line takes two wavefronts;
   halves of sectors with those that are as many sectors from their places, lower and upper ones, and those that change
   sides and those that stay, each by themselves. So a copy of four whole lines by a warp takes 4 wavefronts, swizzled or
   not, but rows padded by 16 bytes take 10: every other row is cut into halves. Rows of 128 bytes that lie 144 apart on

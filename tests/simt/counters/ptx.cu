@@ -158,6 +158,16 @@ static __global__ void cp_async_16_half_lines_kernel(const uint32_t *in, uint32_
     const int row = (int)threadIdx.x / 4, chunk = (int)threadIdx.x % 4;
     copy_chunk(in, out, row * 8 + chunk, (row * 4 + chunk) ^ row / 2);
 }
+/* The same four chunks for every row: each line of shared memory gets them twice. */
+static __global__ void cp_async_16_half_a_line_for_all_kernel(const uint32_t *in, uint32_t *out)
+{
+    copy_chunk(in, out, (int)threadIdx.x % 4, (int)threadIdx.x);
+}
+/* And a sector earlier, so that every other row lies in two lines. */
+static __global__ void cp_async_16_half_a_line_for_all_earlier_kernel(const uint32_t *in, uint32_t *out)
+{
+    copy_chunk(in, out, (int)threadIdx.x % 4, ((int)threadIdx.x + 30) % 32);
+}
 
 int main(void)
 {
@@ -185,6 +195,12 @@ int main(void)
     download(result, out, LANES);
     for (int i = 0; i < LANES; i++)
         expect_equal("a row's first half", (size_t)i, result[i], i / 16 * 32 + i % 16);
+    cp_async_16_half_a_line_for_all_kernel<<<1, LANES>>>(in, out);
+    cp_async_16_half_a_line_for_all_earlier_kernel<<<1, LANES>>>(in, out);
+    finish_launch("cp_async_16_half_a_line_for_all_earlier_kernel");
+    download(result, out, LANES);
+    for (int i = 0; i < LANES; i++)
+        expect_equal("a row from its middle on", (size_t)i, result[i], (i + 8) % 16);
     release(in);
     release(out);
     return finish("ptx");
