@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(F32_THREADS)
 {
     // [student: f32_kernel]
     typedef struct f32_sizes<HEAD_DIM> size;
-    extern __shared__ __align__(128) unsigned char shared[];
+    extern __shared__ __align__(256) unsigned char shared[];
     struct f32_tiles<HEAD_DIM> *tiles = (struct f32_tiles<HEAD_DIM> *)shared;
     int first = (int)blockIdx.x / (args.batch * args.kv_heads);
     for (int tile = first; tile * F32_TILE_KV < args.kv_len; tile += plan.steps) {

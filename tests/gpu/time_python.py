@@ -178,16 +178,20 @@ def overhead(torch, warpwise):
 
 
 def sweep(torch, warpwise):
-    """Triton at the problems of the chart of attention by length, 16 heads of 64, named as lessons 05 and 12 name them."""
+    """Triton, the package and PyTorch at the problems of the chart of attention by length, 16 heads of 64, as lessons 05 and 12 name them."""
     from warpwise import triton_attention
 
+    sdpa = torch.nn.functional.scaled_dot_product_attention
     for dtype in (torch.float16, torch.float32):
         for length in (512, 1024, 2048, 4096, 8192, 16384):
             q, k, v = (torch.randn(1, 16, length, 64, device="cuda", dtype=dtype) for _ in range(3))
-            if agrees(triton_attention.flash_attention(q, k, v), warpwise.flash_attention(q, k, v), f"length {length}"):
+            calls = {"Triton": lambda: triton_attention.flash_attention(q, k, v),
+                     "Python": lambda: warpwise.flash_attention(q, k, v),
+                     "PyTorch": lambda: sdpa(q, k, v)}
+            if agrees(calls["Triton"](), calls["Python"](), f"length {length}"):
                 name = NAMES[str(dtype)[6:]]
-                (ms,) = medians(torch, {"Triton": lambda: triton_attention.flash_attention(q, k, v)}).values()
-                print_rows(torch, 18, f"Triton {name}", f"{name}/heads_16_len_{length}", 4 * 16 * length * length * 64, ms)
+                for title, ms in medians(torch, calls).items():
+                    print_rows(torch, 18, f"{title} {name}", f"{name}/heads_16_len_{length}", 4 * 16 * length * length * 64, ms)
 
 
 def agrees(by_triton, by_ours, case):
