@@ -17,6 +17,7 @@
 #include <cuda_pipeline.h>
 
 #include "engine_parts.h"
+#include "engine_tensor.h"
 #include "engine_wide.h"
 #include "kernel_launch.h"
 #include "warp_matrix.h"
@@ -199,6 +200,23 @@ template <int KIND> inline enum kernel_status launch_wide(const struct product &
 }
 
 /**
+ * @brief Launches tensor_kernel(), in tiles of 96 outputs where these need less time: a last round of blocks that leaves SMs idle takes
+ *        as long as the others.
+ */
+template <int KIND> inline enum kernel_status launch_tensor(const struct product &p, cudaStream_t stream)
+{
+    typedef struct tensor_tile<128, 128, 4, 1, 1> large;
+    typedef struct tensor_tile<96, 128, 2, 1, 1> small;
+    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1),
+              width = KIND == TO_GATED ? 2 : 1;
+    const auto time = [&](int m) {
+        return divide_up(divide_up(p.outputs, m / width) * divide_up(p.rows, large::N), sms) * m;
+    };
+    if (time(small::M) < time(large::M)) return launch_tensor_with<KIND, small>(p, stream);
+    return launch_tensor_with<KIND, large>(p, stream);
+}
+
+/**
  * @brief A product of many rows: with a norm in a kernel before it, if KIND has one. The largest tiles that keep three quarters of the
  *        GPU busy are taken.
  * @return ::KERNEL_OK, or ::KERNEL_CUDA_ERROR
@@ -216,7 +234,10 @@ template <int KIND> inline enum kernel_status launch_many(const struct product &
             launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, TILE)), THREADS, stream, p);
         if (status != KERNEL_OK) return status;
     }
-    if (fits(wide::M, wide::N, wide::BYTES)) return launch_wide<KIND>(p, stream);
+    if (fits(wide::M, wide::N, wide::BYTES)) {
+        const bool hopper = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+        return hopper ? launch_tensor<KIND>(p, stream) : launch_wide<KIND>(p, stream);
+    }
     if (fits(64, 64, many<64, 64, 4>::BYTES)) return launch_tiles<KIND, 64, 64, 4>(p, stream);
     return launch_tiles<KIND, 32, 32, 6>(p, stream);
 }

@@ -1,6 +1,6 @@
 /**
  * Lesson 17's products of many rows (engine_many.h) against its product_kernel(): each kind of product, in tiles of each size, must
- * give the same bits as eight rows at a time. Rows, outputs and slices end within tiles.
+ * give the same bits as eight rows at a time. Rows, outputs and slices end within tiles; stages of shared memory are used again.
  */
 #include "../../../solutions/17_decode_engine/decode_engine.cu"
 
@@ -8,7 +8,7 @@
 
 #include "../testing.h"
 
-enum { ROWS_OF_X = 75, ROWS_OF_OUT = 72, INPUTS = 288, OF_OUT = 70 };
+enum { ROWS_OF_X = 139, ROWS_OF_OUT = 136, INPUTS = 864, OF_OUT = 70 };
 
 static struct product product;
 static size_t out_bytes;
@@ -58,6 +58,10 @@ template <int KIND> static void compare(const char *kind)
     norm<KIND>();
     begin_anew();
     judge<KIND>(kind, "128", launch_wide<KIND>(product, 0));
+    begin_anew();
+    judge<KIND>(kind, "128 by TMA", launch_tensor_with<KIND, tensor_tile<128, 128, 4, 1, 1>>(product, 0));
+    begin_anew();
+    judge<KIND>(kind, "96 by TMA", launch_tensor_with<KIND, tensor_tile<96, 128, 2, 1, 1>>(product, 0));
     begin_anew();
     judge<KIND>(kind, "64", launch_tiles<KIND, 64, 64, 4>(product, 0));
     begin_anew();
