@@ -231,7 +231,7 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
 }
 
 /** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
-template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
+template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
     /* TODO: position + 1 keys, walked by LANES walkers at most; where several blocks walk, the last one merges. A row

@@ -46,6 +46,49 @@ __device__ inline void load_keys(uint4 *k, uint4 *v, const struct layer_attentio
     }
 }
 
+/**
+ * @brief Sums each of COUNT values over a group of LANES lanes; lane n of the group gets the sum of value n * COUNT / LANES. At each
+ *        distance a lane keeps half of its values and gives the other half to its partner, which keeps that one: of 8 values over 16
+ *        lanes 4 + 2 + 1 + 1 shuffles, where xor-shuffles of all values are 32. A sum has the same bits either way: the same terms
+ *        are added in the same pairs, and a + b is b + a.
+ */
+template <int COUNT, int LANES> __device__ inline float scatter_sums(float value[COUNT])
+{
+    int left = COUNT; // values that a lane has
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        const bool upper = ((int)threadIdx.x & distance) != 0;
+        if (left == 1) {
+            value[0] += __shfl_xor_sync(0xffffffffu, value[0], distance);
+            continue;
+        }
+        left /= 2;
+#pragma unroll
+        for (int i = 0; i < COUNT / 2; i++) {
+            if (i >= left) continue; // known to the compiler
+            const float kept = upper ? value[i + left] : value[i], given = upper ? value[i] : value[i + left];
+            value[i] = kept + __shfl_xor_sync(0xffffffffu, given, distance);
+        }
+    }
+    return value[0];
+}
+
+/** @brief The largest of a group's COUNT values, which lie as scatter_sums() leaves them; NaN only if all are. */
+template <int COUNT, int LANES> __device__ inline float max_of_scattered(float value)
+{
+#pragma unroll
+    for (int distance = LANES / 2; distance >= LANES / COUNT; distance /= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    return value;
+}
+
+/** @brief Gives all of a group's COUNT values, which lie as scatter_sums() leaves them, to each of its lanes. */
+template <int COUNT, int LANES> __device__ inline void gather(float to[COUNT], float value)
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) to[i] = __shfl_sync(0xffffffffu, value, i * (LANES / COUNT), LANES);
+}
+
 /** @brief The largest maximum of @p count parts of @p pitch floats. */
 __device__ inline float merged_max(const float *parts, int count, int pitch)
 {

@@ -461,7 +461,7 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
 }
 
 /** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
-template <int LANES> __global__ void __launch_bounds__(THREADS) attend_kernel(struct layer_attention a)
+template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
     enum { PART = LANES * 8 + 2 };
@@ -513,33 +513,29 @@ __device__ inline void take_keys(float *m, float *l, float sums[8], const float 
     // [student: take_keys]
     enum { GROUPS = WARP / LANES, AT_ONCE = OF_WARP / GROUPS };
     const int lane = (int)threadIdx.x % WARP, mine = (int)threadIdx.x / WARP * OF_WARP + lane / LANES;
-    float scores[AT_ONCE] = {}, most = *m;
+    const int own = lane % LANES * AT_ONCE / LANES; // the score that this lane will have
+    float scores[AT_ONCE] = {};
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
         float of_key[8];
         load_eight(of_key, (const __half *)&k[i]);
         for (int e = 0; e < 8; e++) scores[i] = fmaf(q[e], of_key[e], scores[i]);
     }
-#pragma unroll
-    for (int distance = LANES / 2; distance > 0; distance /= 2) // every lane shuffles, also for no key
-        for (int i = 0; i < AT_ONCE; i++) scores[i] += __shfl_xor_sync(0xffffffffu, scores[i], distance);
-#pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) {
-        scores[i] = mine + i * GROUPS < count ? scores[i] * rsqrtf((float)(LANES * 8)) : -INFINITY;
-        most = fmaxf(most, scores[i]);
-    }
+    float score = scatter_sums<AT_ONCE, LANES>(scores); // every lane shuffles, also for no key
+    score = mine + own * GROUPS < count ? score * rsqrtf((float)(LANES * 8)) : -INFINITY;
+    const float most = fmaxf(*m, max_of_scattered<AT_ONCE, LANES>(score));
     const float base = most == -INFINITY ? 0.0f : most, correction = __expf(*m - base);
+    gather<AT_ONCE, LANES>(scores, __expf(score - base)); // weights now
     *m = most;
     *l *= correction;
     for (int e = 0; e < 8; e++) sums[e] *= correction;
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
         if (mine + i * GROUPS >= count) continue;
-        const float weight = __expf(scores[i] - base);
         float of_value[8];
         load_eight(of_value, (const __half *)&v[i]);
-        *l += weight;
-        for (int e = 0; e < 8; e++) sums[e] = fmaf(weight, of_value[e], sums[e]);
+        *l += scores[i];
+        for (int e = 0; e < 8; e++) sums[e] = fmaf(scores[i], of_value[e], sums[e]);
     }
     // [/student]
 }
