@@ -55,9 +55,9 @@ template <int LANES> __global__ void attend_kernel(struct layer_attention a);
 template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached);
-template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
-                                 const uint4 *v, int count);
+template <int LANES, int ROWS>
+__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
+                                 const uint4 *k, const uint4 *v, const int count[ROWS]);
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
@@ -251,11 +251,11 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** A tile of keys of load_keys(), of which @p count are there (it may be more than KEYS): LANES lanes share a key, eight elements each;
- * each group of lanes has an online softmax of its own, with maximum @p m, sum of weights @p l and weighted values @p sums. */
-template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
-                                 const uint4 *v, int count)
+/** A tile of keys of load_keys(), of which each of ROWS rows has @p count (it may be more than KEYS): LANES lanes share a key, eight elements
+ * each; for a row each group of lanes has an online softmax of its own: maximum @p m, sum of weights @p l, weighted values @p sums. */
+template <int LANES, int ROWS>
+__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
+                                 const uint4 *k, const uint4 *v, const int count[ROWS])
 {
     // [student: take_keys]
     /* TODO: q . k / sqrt(head_dim), added up over the lanes of the group; the new maximum; weights and weighted values. */

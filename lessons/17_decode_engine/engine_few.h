@@ -21,9 +21,9 @@ __device__ inline void find_turn(struct turn *turn, const __half *gain, const st
                                  int position);
 __device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
                                        const struct engine_config &c);
-template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
-                                 const uint4 *v, int count);
+template <int LANES, int ROWS>
+__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
+                                 const uint4 *k, const uint4 *v, const int count[ROWS]);
 
 /** @brief What the rows of a step bring along for a head of a row's request. */
 template <int LANES> struct brought {
@@ -102,18 +102,19 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_few_kerne
     if (walker > 0 && walker >= walkers) return;
     if (keys > 0) {
         uint4 k[AT_ONCE] = {}, v[AT_ONCE] = {};
-        float q[8], sums[8] = {}, m = -INFINITY, l = 0.0f;
+        float q[1][8], sums[1][8] = {}, m = -INFINITY, l = 0.0f;
         int cached = find_brought(a, walker * KEYS, keys);
         load_keys<LANES, true>(k, v, a, cached); // of earlier steps
         bring_keys<LANES>(&brought, a);
-        load_eight(q, brought.q + threadIdx.x % LANES * 8);
+        load_eight(q[0], brought.q + threadIdx.x % LANES * 8);
         for (int begin = walker * KEYS, first = begin; first < keys; first += LANES * KEYS) {
             if (first > begin) load_keys<LANES, true>(k, v, a, cached);
             load_brought<LANES>(k, v, brought, cached);
             if (first + LANES * KEYS < keys) cached = find_brought(a, first + LANES * KEYS, keys);
-            take_keys<LANES>(&m, &l, sums, q, k, v, keys - first);
+            const int left = keys - first;
+            take_keys<LANES, 1>(&m, &l, sums, q, k, v, &left);
         }
-        merge_groups<LANES>(parts + walker * PART, m, l, sums);
+        merge_groups<LANES>(parts + walker * PART, m, l, sums[0]);
     }
     wait_for_kernel_before(); // also where nothing was walked: the kernels behind rely on it
     if (walkers > 1 && !is_last(a.arrived + place, walkers)) return;

@@ -17,9 +17,9 @@
 
 /* What the lesson's kernel file has. */
 template <int LANES> __global__ void attend_kernel(struct layer_attention a);
-template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
-                                 const uint4 *v, int count);
+template <int LANES, int ROWS>
+__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
+                                 const uint4 *k, const uint4 *v, const int count[ROWS]);
 
 /** @brief What a block of attend_prompt_kernel() has in dynamic shared memory; a warp merges the parts of the row of its number. */
 template <int LANES> struct prompt {
@@ -69,9 +69,27 @@ __device__ inline void merge_walkers(__half *to, const float (*parts)[LANES * 8 
         to[element_at<LANES>(d * WARP + lane)] = __float2half(walkers == 0 ? 0.0f : sums[d] / l);
 }
 
+/** @brief Rows @p row[] from @p first_row on take a tile of keys, the only one of a walker: what each warp found goes to shared memory. */
+template <int LANES, int ROWS>
+__device__ inline void take_tile(struct prompt<LANES> *shared, const struct layer_attention &a, int first_row,
+                                 const int *row, const uint4 *k, const uint4 *v, const int *keys, int first)
+{
+    float q[ROWS][8], sums[ROWS][8] = {}, m[ROWS], l[ROWS];
+    int count[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        m[r] = -INFINITY, l[r] = 0.0f, count[r] = keys[row[r]] - first;
+        load_query<LANES>(q[r], a, first_row + row[r]);
+    }
+    take_keys<LANES, ROWS>(m, l, sums, q, k, v, count);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        merge_lanes<LANES>(shared->found[row[r]][threadIdx.x / WARP], m[r], l[r], sums[r]);
+}
+
 /**
  * @brief Rows @p taken, bits from @p first_row on, of one request that have up to LANES tiles of keys: each walker has a single tile, and
- *        all rows take it before the next one is loaded.
+ *        all rows take it, two at a time, before the next one is loaded.
  */
 template <int LANES>
 __device__ inline void walk_short(struct prompt<LANES> *shared, const struct layer_attention &a,
@@ -80,22 +98,25 @@ __device__ inline void walk_short(struct prompt<LANES> *shared, const struct lay
     enum { AT_ONCE = OF_WARP * LANES / WARP };
     const int warp = (int)threadIdx.x / WARP;
     uint4 k[AT_ONCE], v[AT_ONCE];
-    int cached = find_key_of(a, of, 0, most); // no kernel writes tables
+    const int cached = find_key_of(a, of, 0, most); // no kernel writes tables
     wait_for_kernel_before();
     load_keys<LANES>(k, v, a, cached);
     for (int first = 0, walker = 0; first < most; first += KEYS, walker++) {
-        const bool more = first + KEYS < most;
-        if (more) cached = find_key_of(a, of, first + KEYS, most);
+        unsigned int left = 0; // rows that see keys of the tile
+        for (int i = 0; i < WARPS; i++) left |= (taken >> i & 1) != 0 && first < keys[i] ? 1u << i : 0u;
 #pragma unroll 1
-        for (int i = 0; i < WARPS; i++) {
-            if ((taken >> i & 1) == 0 || first >= keys[i]) continue; // the whole block
-            float q[8], sums[8] = {}, m = -INFINITY, l = 0.0f;
-            load_query<LANES>(q, a, first_row + i);
-            take_keys<LANES>(&m, &l, sums, q, k, v, keys[i] - first);
-            merge_lanes<LANES>(shared->found[i][warp], m, l, sums);
+        while (left != 0) { // the whole block
+            int row[2];
+            row[0] = __ffs((int)left) - 1, left &= left - 1;
+            row[1] = __ffs((int)left) - 1, left &= left - 1;
+            if (row[1] >= 0) // two convert keys and values once
+                take_tile<LANES, 2>(shared, a, first_row, row, k, v, keys, first);
+            else
+                take_tile<LANES, 1>(shared, a, first_row, row, k, v, keys, first);
         }
-        if (more) load_keys<LANES>(k, v, a, cached); // meanwhile rows are merged
-        __syncthreads();                             // what every warp found is there
+        if (first + KEYS < most) // the next tile is loaded while rows are merged
+            load_keys<LANES>(k, v, a, find_key_of(a, of, first + KEYS, most));
+        __syncthreads(); // what every warp found is there
         if ((taken >> warp & 1) != 0 && first < keys[warp])
             merge_warps<LANES>(shared->parts[warp][walker], shared->found[warp]);
         __syncthreads(); // and merged, before the next walker's replace it
@@ -127,9 +148,10 @@ __device__ inline void walk_long(struct prompt<LANES> *shared, const struct laye
                 for (int i = 0; i < PAIR; i++) {
                     if ((taken >> (pair + i) & 1) == 0 || first >= keys[pair + i])
                         continue; // the whole block
-                    float q[8];
-                    load_query<LANES>(q, a, first_row + pair + i);
-                    take_keys<LANES>(&m[i], &l[i], sums[i], q, k, v, keys[pair + i] - first);
+                    float q[1][8];
+                    load_query<LANES>(q[0], a, first_row + pair + i);
+                    const int left = keys[pair + i] - first;
+                    take_keys<LANES, 1>(&m[i], &l[i], &sums[i], q, k, v, &left);
                 }
             }
 #pragma unroll

@@ -60,9 +60,9 @@ template <int LANES> __global__ void attend_kernel(struct layer_attention a);
 template <int LANES>
 __device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
                                  int cached);
-template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
-                                 const uint4 *v, int count);
+template <int LANES, int ROWS>
+__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
+                                 const uint4 *k, const uint4 *v, const int count[ROWS]);
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
@@ -491,51 +491,55 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
 {
     // [student: walk_keys]
     const size_t place = (size_t)blockIdx.y * (size_t)a.config.heads + blockIdx.x;
-    float q[8], sums[8] = {0.0f}, m = -INFINITY, l = 0.0f;
-    load_eight(q, a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
+    float q[1][8], sums[1][8] = {{0.0f}}, m = -INFINITY, l = 0.0f;
+    load_eight(q[0], a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
     for (int first = walker * KEYS; first < keys; first += LANES * KEYS) {
-        const int now = cached;
+        const int now = cached, left = keys - first;
         uint4 k[OF_WARP * LANES / WARP], v[OF_WARP * LANES / WARP];
         if (first + LANES * KEYS < keys) cached = find_key(a, first + LANES * KEYS, keys);
         load_keys<LANES>(k, v, a, now);
-        take_keys<LANES>(&m, &l, sums, q, k, v, keys - first);
+        take_keys<LANES, 1>(&m, &l, sums, q, k, v, &left);
     }
-    merge_groups<LANES>(part, m, l, sums);
+    merge_groups<LANES>(part, m, l, sums[0]);
     // [/student]
 }
 
-/** A tile of keys of load_keys(), of which @p count are there (it may be more than KEYS): LANES lanes share a key, eight elements each;
- * each group of lanes has an online softmax of its own, with maximum @p m, sum of weights @p l and weighted values @p sums. */
-template <int LANES>
-__device__ inline void take_keys(float *m, float *l, float sums[8], const float q[8], const uint4 *k,
-                                 const uint4 *v, int count)
+/** A tile of keys of load_keys(), of which each of ROWS rows has @p count (it may be more than KEYS): LANES lanes share a key, eight elements
+ * each; for a row each group of lanes has an online softmax of its own: maximum @p m, sum of weights @p l, weighted values @p sums. */
+template <int LANES, int ROWS>
+__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
+                                 const uint4 *k, const uint4 *v, const int count[ROWS])
 {
     // [student: take_keys]
     enum { GROUPS = WARP / LANES, AT_ONCE = OF_WARP / GROUPS };
     const int lane = (int)threadIdx.x % WARP, mine = (int)threadIdx.x / WARP * OF_WARP + lane / LANES;
-    const int own = lane % LANES * AT_ONCE / LANES; // the score that this lane will have
-    float scores[AT_ONCE] = {};
+    const int own = mine + lane % LANES * AT_ONCE / LANES * GROUPS; // the key whose score it will have
+    float scores[ROWS][AT_ONCE] = {};
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
         float of_key[8];
         load_eight(of_key, (const __half *)&k[i]);
-        for (int e = 0; e < 8; e++) scores[i] = fmaf(q[e], of_key[e], scores[i]);
+        for (int r = 0; r < ROWS; r++)
+            for (int e = 0; e < 8; e++) scores[r][i] = fmaf(q[r][e], of_key[e], scores[r][i]);
     }
-    float score = scatter_sums<AT_ONCE, LANES>(scores); // every lane shuffles, also for no key
-    score = mine + own * GROUPS < count ? score * rsqrtf((float)(LANES * 8)) : -INFINITY;
-    const float most = fmaxf(*m, max_of_scattered<AT_ONCE, LANES>(score));
-    const float base = most == -INFINITY ? 0.0f : most, correction = __expf(*m - base);
-    gather<AT_ONCE, LANES>(scores, __expf(score - base)); // weights now
-    *m = most;
-    *l *= correction;
-    for (int e = 0; e < 8; e++) sums[e] *= correction;
+    for (int r = 0; r < ROWS; r++) {
+        float score = scatter_sums<AT_ONCE, LANES>(scores[r]); // every lane shuffles, also for no key
+        score = own < count[r] ? score * rsqrtf((float)(LANES * 8)) : -INFINITY;
+        const float most = fmaxf(m[r], max_of_scattered<AT_ONCE, LANES>(score));
+        const float base = most == -INFINITY ? 0.0f : most, correction = __expf(m[r] - base);
+        gather<AT_ONCE, LANES>(scores[r], __expf(score - base)); // weights now
+        m[r] = most, l[r] *= correction;
+        for (int e = 0; e < 8; e++) sums[r][e] *= correction;
+    }
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
-        if (mine + i * GROUPS >= count) continue;
         float of_value[8];
         load_eight(of_value, (const __half *)&v[i]);
-        *l += scores[i];
-        for (int e = 0; e < 8; e++) sums[e] = fmaf(scores[i], of_value[e], sums[e]);
+        for (int r = 0; r < ROWS; r++) {
+            if (mine + i * GROUPS >= count[r]) continue;
+            l[r] += scores[r][i];
+            for (int e = 0; e < 8; e++) sums[r][e] = fmaf(scores[r][i], of_value[e], sums[r][e]);
+        }
     }
     // [/student]
 }
