@@ -111,22 +111,37 @@ __device__ inline float merged_sum(const float *parts, int count, int pitch, int
 
 /**
  * @brief The groups of a warp become one part, by shuffles, which goes to @p found: maximum, sum of weights, sums of values. These lie in
- *        the order of e, then lane, so that the lanes of a store are in banks of their own.
+ *        the order of e, then lane, so that the lanes of a store are in banks of their own. All lanes of a group have its maximum and sum
+ *        of weights. Of the sums of values a lane gives every second one away at each distance, and keeps the others: the bits are those of
+ *        xor-shuffles of all of them, see scatter_sums().
  */
 template <int LANES> __device__ inline void merge_lanes(float *found, float m, float l, const float sums[8])
 {
     const int lane = (int)threadIdx.x % WARP;
-    float most[1] = {m}, sum[9] = {l};
-    warp_max<1>(most);
-    const float factor = most[0] == -INFINITY ? 0.0f : __expf(m - most[0]);
-    for (int e = 0; e < 8; e++) sum[1 + e] = sums[e];
-    for (int e = 0; e < 9; e++) sum[e] *= factor;
+    float most = m, sum[8];
 #pragma unroll
     for (int distance = LANES; distance < WARP; distance *= 2)
-        for (int e = 0; e < 9; e++) sum[e] += __shfl_xor_sync(0xffffffffu, sum[e], distance);
-    if (lane == 0) found[0] = most[0], found[1] = sum[0];
-    if (lane < LANES)
-        for (int e = 0; e < 8; e++) found[2 + e * LANES + lane] = sum[1 + e];
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
+    const float factor = most == -INFINITY ? 0.0f : __expf(m - most);
+    for (int e = 0; e < 8; e++) sum[e] = sums[e] * factor;
+    l *= factor;
+    int left = 8; // sums that a lane has
+#pragma unroll
+    for (int distance = LANES; distance < WARP; distance *= 2) {
+        const bool odd = (lane & distance) != 0;
+        left /= 2;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            if (i >= left) continue; // known to the compiler
+            const float even_one = sum[2 * i], odd_one = sum[2 * i + 1];
+            sum[i] =
+                (odd ? odd_one : even_one) + __shfl_xor_sync(0xffffffffu, odd ? even_one : odd_one, distance);
+        }
+        l += __shfl_xor_sync(0xffffffffu, l, distance);
+    }
+    if (lane == 0) found[0] = most, found[1] = l;
+#pragma unroll
+    for (int i = 0; i < LANES / 4; i++) found[2 + i * WARP + lane] = sum[i];
 }
 
 /** @brief The block's groups become one part: those of a warp by shuffles, then warps from the first to the last. */
