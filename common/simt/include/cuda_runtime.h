@@ -80,6 +80,10 @@ SIMT_WRAPPER cudaMallocFromPoolAsync(T **pointer, size_t bytes, cudaMemPool_t po
 {
     return cudaMallocFromPoolAsync((void **)pointer, bytes, pool, stream);
 }
+SIMT_WRAPPER(cudaMallocAsync)(T **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+{
+    return cudaMallocFromPoolAsync((void **)pointer, bytes, pool, stream);
+}
 SIMT_WRAPPER cudaHostGetDevicePointer(T **device, void *host, unsigned int flags)
 {
     return cudaHostGetDevicePointer((void **)device, host, flags);
@@ -179,7 +183,8 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
 }
 
-SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function, int block_threads,
+SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function,
+                                                                    int block_threads,
                                                                     size_t dynamic_shared_bytes,
                                                                     unsigned int flags)
 {

@@ -46,7 +46,7 @@ void simt_name_next_allocation(const char *text, const char *file, int line)
 
 /* ---- allocation ---------------------------------------------------------------------------------------- */
 
-static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
+cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site)
 {
     runtime_makes(site, SIMT_NO_MEMORY);
     if (next_site.file != NULL) site = next_site;
@@ -61,40 +61,52 @@ static cudaError_t allocate(void **pointer, size_t bytes, struct simt_site site)
     return runtime_result(*pointer != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
-/** The pool that a stream's memory comes from is that of its device. */
-static cudaError_t allocate_on(int device, void **pointer, size_t bytes, struct simt_site site)
+static cudaError_t allocate_in_order(int device, void **pointer, size_t bytes, cudaStream_t stream,
+                                     struct simt_site site)
 {
     const int current = simt_current_device();
+    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (capture_check_capturable(stream) != cudaSuccess)
+        return runtime_refuse(site, "an allocation that belongs to a graph is");
     simt_set_current_device(device);
-    const cudaError_t error = allocate(pointer, bytes, site);
+    const cudaError_t error = runtime_allocate(pointer, bytes, site);
     simt_set_current_device(current);
     return error;
 }
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
-    return allocate(pointer, bytes, CALLER_SITE("cudaMalloc"));
+    return runtime_allocate(pointer, bytes, CALLER_SITE("cudaMalloc"));
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
-    if (!pool_is_valid(pool)) return runtime_result(cudaErrorInvalidValue);
-    return cudaMallocAsync(pointer, bytes, stream);
+    const int device = pool_device(pool);
+    if (device < 0) return runtime_result(cudaErrorInvalidValue);
+    return allocate_in_order(device, pointer, bytes, stream, CALLER_SITE("cudaMallocFromPoolAsync"));
 }
 
+/** The pool that memory comes from, unless the call names one, is that of the stream's device. */
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    if (capture_check_capturable(stream) != cudaSuccess)
-        return runtime_refuse(CALLER_SITE("cudaMallocAsync"), "an allocation that belongs to a graph is");
-    return allocate_on(stream_device(stream), pointer, bytes, CALLER_SITE("cudaMallocAsync"));
+    return allocate_in_order(stream_device(stream), pointer, bytes, stream, CALLER_SITE("cudaMallocAsync"));
+}
+
+cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
+                                  struct simt_site site)
+{
+    size_t bytes;
+    if (pitch == NULL) return runtime_result(cudaErrorInvalidValue);
+    if (width > SIZE_MAX - 511) return runtime_result(cudaErrorMemoryAllocation);
+    *pitch = (width + 511) / 512 * 512;
+    if (__builtin_mul_overflow(*pitch, rows, &bytes)) bytes = SIZE_MAX; /* more than there is */
+    return runtime_allocate(pointer, bytes, site);
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
 {
-    if (pitch == NULL) return runtime_result(cudaErrorInvalidValue);
-    *pitch = (width + 511) / 512 * 512;
-    return allocate(pointer, *pitch * height, CALLER_SITE("cudaMallocPitch"));
+    return runtime_allocate_rows(pointer, pitch, width, height, CALLER_SITE("cudaMallocPitch"));
 }
 
 /** Managed memory lies on the device, and simt_host_may() says that the host may touch it. */
@@ -105,7 +117,7 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
         return runtime_result(cudaErrorInvalidValue);
     next_name[0] = '\0'; /* the machine knows such memory by the name of the call */
     next_site.file = NULL;
-    return allocate(pointer, bytes, site);
+    return runtime_allocate(pointer, bytes, site);
 }
 
 static cudaError_t release(void *pointer, struct simt_site site)
@@ -284,6 +296,22 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
     return cudaSuccess;
 }
 
+/* The linker's names for the ends of the sections that simtcc puts these variables in; NULL without any. */
+extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+extern const char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
+extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
+
+static int is_between(const void *pointer, const char *start, const char *stop)
+{
+    return (uintptr_t)pointer >= (uintptr_t)start && (uintptr_t)pointer < (uintptr_t)stop;
+}
+
+/** Managed memory, be it allocated or a variable. */
+static int is_managed(const void *pointer)
+{
+    return simt_host_may(pointer) || is_between(pointer, __start_simt_managed, __stop_simt_managed);
+}
+
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer)
 {
     RETURN_IF_LOST();
@@ -291,9 +319,10 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     memset(attributes, 0, sizeof(*attributes));
     attributes->device = -2; /* what CUDA says of memory it does not know */
     struct registered entry = find_pinned(pointer);
-    if (entry.start != NULL || simt_host_may(pointer)) {
+    if (entry.start != NULL || is_managed(pointer)) {
+        const int whose = entry.is_own ? -1 : simt_device_of(pointer);
         attributes->type = entry.start != NULL ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
-        attributes->device = entry.is_own ? simt_current_device() : simt_device_of(pointer);
+        attributes->device = whose < 0 ? simt_current_device() : whose;
         attributes->devicePointer = entry.is_own ? NULL : (void *)pointer;
         attributes->hostPointer = (void *)pointer;
     } else if (simt_device_contains(pointer, 1)) {
@@ -349,7 +378,7 @@ static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct si
     return mistaken ? infer_kind(c->to, c->from) : c->kind;
 }
 
-static cudaError_t copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
+cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
 {
     RETURN_IF_LOST();
     if ((unsigned)c.kind > cudaMemcpyDefault) return runtime_result(cudaErrorInvalidMemcpyDirection);
@@ -381,7 +410,7 @@ static struct copy_operation one_row(void *to, const void *from, size_t bytes, e
 /** A copy in the default stream that the host waits for. */
 static cudaError_t copy_and_wait(struct copy_operation c, struct simt_site site)
 {
-    const cudaError_t error = copy(c, NULL, site);
+    const cudaError_t error = runtime_copy(c, NULL, site);
     order_host_waits(NULL, simt_current_device());
     return error;
 }
@@ -395,7 +424,7 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    return copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
+    return runtime_copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
 }
 
 /** 1 if @p pointer is memory of @p device, as the call says; else a finding. */
@@ -404,7 +433,7 @@ static int is_memory_of(struct simt_site site, int device, const void *pointer, 
     char what[256];
     const int whose = simt_device_of(pointer);
     if (whose < 0 || whose == device || simt_host_may(pointer))
-        return 1; /* copy() has a word for no memory */
+        return 1; /* runtime_copy() has a word for no memory */
     simt_device_describe(pointer, 1, what, sizeof(what));
     simt_finding("wrong-device", &site, "%s %s memory of device %d and calls it that of device %d: %s",
                  site.what, role, whose, device, what);
@@ -419,7 +448,7 @@ static cudaError_t copy_peer(struct copy_operation c, int to_device, int from_de
         return runtime_result(cudaErrorInvalidDevice);
     if (!is_memory_of(site, to_device, c.to, "writes") || !is_memory_of(site, from_device, c.from, "reads"))
         return runtime_result(cudaErrorInvalidValue);
-    return copy(c, stream, site);
+    return runtime_copy(c, stream, site);
 }
 
 cudaError_t cudaMemcpyPeer(void *to, int device, const void *from, int from_device, size_t bytes)
@@ -447,20 +476,10 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
-    return copy(c, stream, CALLER_SITE("cudaMemcpy2DAsync"));
+    return runtime_copy(c, stream, CALLER_SITE("cudaMemcpy2DAsync"));
 }
 
 /* ---- variables ----------------------------------------------------------------------------------------- */
-
-/* The linker's names for the ends of the sections that simtcc puts these variables in; NULL without any. */
-extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
-extern const char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
-extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
-
-static int is_between(const void *pointer, const char *start, const char *stop)
-{
-    return (uintptr_t)pointer >= (uintptr_t)start && (uintptr_t)pointer < (uintptr_t)stop;
-}
 
 /** 1 if @p symbol is a `__device__` or `__constant__` variable; else says that it is not. */
 static int is_symbol(struct simt_site site, const void *symbol)
@@ -503,7 +522,7 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
         return runtime_result(cudaErrorInvalidValue);
     }
     const struct copy_operation c = one_row((char *)symbol + offset, from, bytes, kind);
-    return waits(call) ? copy_and_wait(c, site) : copy(c, stream, site);
+    return waits(call) ? copy_and_wait(c, site) : runtime_copy(c, stream, site);
 }
 
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
@@ -521,10 +540,10 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
         return runtime_result(cudaErrorInvalidValue);
     }
     const struct copy_operation c = one_row(to, (const char *)symbol + offset, bytes, kind);
-    return waits(call) ? copy_and_wait(c, site) : copy(c, stream, site);
+    return waits(call) ? copy_and_wait(c, site) : runtime_copy(c, stream, site);
 }
 
-/* From C the size of the variable is not known; the device's own bounds are checked by copy(). */
+/* From C the size of the variable is not known; the device's own bounds are checked by runtime_copy(). */
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind)
@@ -543,7 +562,7 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
 
 /* ---- fills --------------------------------------------------------------------------------------------- */
 
-static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_site site)
+cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt_site site)
 {
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
@@ -558,24 +577,25 @@ static cudaError_t set(struct set_operation s, cudaStream_t stream, struct simt_
 
 cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
 {
-    return set((struct set_operation){pointer, value, bytes, bytes, 1}, NULL, CALLER_SITE("cudaMemset"));
+    return runtime_set((struct set_operation){pointer, value, bytes, bytes, 1}, NULL,
+                       CALLER_SITE("cudaMemset"));
 }
 
 cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
 {
-    return set((struct set_operation){pointer, value, bytes, bytes, 1}, stream,
-               CALLER_SITE("cudaMemsetAsync"));
+    return runtime_set((struct set_operation){pointer, value, bytes, bytes, 1}, stream,
+                       CALLER_SITE("cudaMemsetAsync"));
 }
 
 cudaError_t cudaMemset2D(void *pointer, size_t pitch, int value, size_t width, size_t height)
 {
-    return set((struct set_operation){pointer, value, pitch, width, height}, NULL,
-               CALLER_SITE("cudaMemset2D"));
+    return runtime_set((struct set_operation){pointer, value, pitch, width, height}, NULL,
+                       CALLER_SITE("cudaMemset2D"));
 }
 
 cudaError_t cudaMemset2DAsync(void *pointer, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream)
 {
     struct set_operation s = {pointer, value, pitch, width, height};
-    return set(s, stream, CALLER_SITE("cudaMemset2DAsync"));
+    return runtime_set(s, stream, CALLER_SITE("cudaMemset2DAsync"));
 }

@@ -6,16 +6,17 @@
 
 /* ---- the pool ------------------------------------------------------------------------------------------ */
 
-/* Never looked into: its address is the handle. */
-static char default_pool[SIMT_MOST_DEVICES];
-static unsigned long long release_threshold;
-static int may_reuse[3] = {1, 1, 1};
+/** What the attributes of a device's pool say; its address is the handle. */
+static struct pool {
+    unsigned long long release_threshold;
+    int may_not_reuse[3];
+} default_pool[SIMT_MOST_DEVICES];
 
-int pool_is_valid(cudaMemPool_t pool)
+int pool_device(cudaMemPool_t pool)
 {
     for (int device = 0; device < simt_device_count(); device++)
-        if ((const char *)pool == &default_pool[device]) return 1;
-    return 0;
+        if ((const struct pool *)(const void *)pool == &default_pool[device]) return device;
+    return -1;
 }
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
@@ -36,82 +37,132 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     RETURN_IF_LOST();
     if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
-    return runtime_result(pool_is_valid(pool) ? cudaSuccess : cudaErrorInvalidValue);
+    return runtime_result(pool_device(pool) == device ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
+    const int device = pool_device(pool);
     RETURN_IF_LOST();
-    if (!pool_is_valid(pool) || value == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (attribute >= cudaMemPoolReuseFollowEventDependencies &&
-        attribute <= cudaMemPoolReuseAllowInternalDependencies)
-        may_reuse[attribute - cudaMemPoolReuseFollowEventDependencies] = *(const int *)value;
-    else if (attribute == cudaMemPoolAttrReleaseThreshold)
-        release_threshold = *(const unsigned long long *)value;
-    else if (attribute != cudaMemPoolAttrReservedMemHigh && attribute != cudaMemPoolAttrUsedMemHigh)
-        return runtime_result(
-            cudaErrorInvalidValue); /* the others are only to be read; these two are set to 0 */
-    return cudaSuccess;
+    if (device < 0 || value == NULL) return runtime_result(cudaErrorInvalidValue);
+    switch (attribute) {
+    case cudaMemPoolReuseFollowEventDependencies:
+    case cudaMemPoolReuseAllowOpportunistic:
+    case cudaMemPoolReuseAllowInternalDependencies:
+        default_pool[device].may_not_reuse[attribute - cudaMemPoolReuseFollowEventDependencies] =
+            *(const int *)value == 0;
+        return cudaSuccess;
+    case cudaMemPoolAttrReleaseThreshold:
+        default_pool[device].release_threshold = *(const unsigned long long *)value;
+        return cudaSuccess;
+    case cudaMemPoolAttrReservedMemHigh: /* the highest so far is begun anew, from 0 */
+    case cudaMemPoolAttrUsedMemHigh:
+        return runtime_result(*(const unsigned long long *)value == 0 ? cudaSuccess : cudaErrorInvalidValue);
+    default: /* the others can only be read */
+        return runtime_result(cudaErrorInvalidValue);
+    }
 }
 
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
 {
     size_t free_bytes, total_bytes;
+    const int device = pool_device(pool);
     RETURN_IF_LOST();
-    if (!pool_is_valid(pool) || value == NULL) return runtime_result(cudaErrorInvalidValue);
-    simt_device_memory(&free_bytes, &total_bytes);
-    if (attribute < cudaMemPoolReuseFollowEventDependencies || attribute > cudaMemPoolAttrUsedMemHigh)
-        return runtime_result(cudaErrorInvalidValue);
-    if (attribute <= cudaMemPoolReuseAllowInternalDependencies)
-        *(int *)value = may_reuse[attribute - cudaMemPoolReuseFollowEventDependencies];
-    else if (attribute == cudaMemPoolAttrReleaseThreshold)
-        *(unsigned long long *)value = release_threshold;
-    else
+    if (device < 0 || value == NULL) return runtime_result(cudaErrorInvalidValue);
+    switch (attribute) {
+    case cudaMemPoolReuseFollowEventDependencies:
+    case cudaMemPoolReuseAllowOpportunistic:
+    case cudaMemPoolReuseAllowInternalDependencies:
+        *(int *)value =
+            !default_pool[device].may_not_reuse[attribute - cudaMemPoolReuseFollowEventDependencies];
+        return cudaSuccess;
+    case cudaMemPoolAttrReleaseThreshold:
+        *(unsigned long long *)value = default_pool[device].release_threshold;
+        return cudaSuccess;
+    case cudaMemPoolAttrReservedMemCurrent: /* all that is not free is said to be the pool's */
+    case cudaMemPoolAttrReservedMemHigh:
+    case cudaMemPoolAttrUsedMemCurrent:
+    case cudaMemPoolAttrUsedMemHigh:
+        simt_device_memory(&free_bytes, &total_bytes);
         *(unsigned long long *)value = total_bytes - free_bytes;
-    return cudaSuccess;
+        return cudaSuccess;
+    }
+    return runtime_result(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes_to_keep)
 {
     (void)bytes_to_keep;
     RETURN_IF_LOST();
-    return runtime_result(pool_is_valid(pool) ? cudaSuccess : cudaErrorInvalidValue);
+    return runtime_result(pool_device(pool) >= 0 ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 /* ---- where managed memory should lie ------------------------------------------------------------------- */
 
-static cudaError_t check_managed(const void *pointer, size_t bytes, struct cudaMemLocation location)
+/** 1 if @p bytes bytes from @p pointer on are managed memory: pinned memory, which the host may touch, too, is not. */
+static int is_managed(const void *pointer, size_t bytes)
 {
-    RETURN_IF_LOST();
-    if (pointer == NULL || bytes == 0 || !simt_host_may(pointer) || !simt_device_contains(pointer, bytes))
-        return runtime_result(cudaErrorInvalidValue);
-    if (location.type == cudaMemLocationTypeDevice && !device_is_valid(location.id))
-        return runtime_result(cudaErrorInvalidDevice);
-    return cudaSuccess;
+    struct cudaPointerAttributes attributes;
+    return pointer != NULL && simt_device_contains(pointer, bytes) &&
+           cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeManaged;
+}
+
+/** A device, the host, or one of the host's nodes where @p nodes says that they will do. */
+static cudaError_t check_location(struct cudaMemLocation location, int nodes)
+{
+    switch (location.type) {
+    case cudaMemLocationTypeDevice:
+        return device_is_valid(location.id) ? cudaSuccess : cudaErrorInvalidDevice;
+    case cudaMemLocationTypeHost:
+        return cudaSuccess;
+    case cudaMemLocationTypeHostNuma:
+    case cudaMemLocationTypeHostNumaCurrent:
+        return nodes ? cudaSuccess : cudaErrorInvalidValue;
+    case cudaMemLocationTypeInvalid:
+        break;
+    }
+    return cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
                                  unsigned int flags, cudaStream_t stream)
 {
-    if (flags != 0) return runtime_result(cudaErrorInvalidValue);
+    RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    return check_managed(pointer, bytes, location);
+    if (flags != 0 || bytes == 0 || !is_managed(pointer, bytes)) return runtime_result(cudaErrorInvalidValue);
+    return runtime_result(check_location(location, 1));
 }
 
 cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
                           struct cudaMemLocation location)
 {
-    if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
-        return runtime_result(cudaErrorInvalidValue);
-    return check_managed(pointer, bytes, location);
+    RETURN_IF_LOST();
+    if (bytes == 0 || !is_managed(pointer, bytes)) return runtime_result(cudaErrorInvalidValue);
+    switch (advice) {
+    case cudaMemAdviseSetReadMostly:
+    case cudaMemAdviseUnsetReadMostly:
+    case cudaMemAdviseUnsetPreferredLocation:
+        return cudaSuccess; /* the location does not matter */
+    case cudaMemAdviseSetPreferredLocation:
+        return runtime_result(check_location(location, 1));
+    case cudaMemAdviseSetAccessedBy:
+    case cudaMemAdviseUnsetAccessedBy:
+        return runtime_result(check_location(location, 0));
+    }
+    return runtime_result(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes, unsigned int flags)
 {
     RETURN_IF_LOST();
-    (void)bytes;
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
         return runtime_result(cudaErrorInvalidValue);
-    return runtime_result(simt_host_may(pointer) ? cudaSuccess : cudaErrorInvalidValue);
+    if (flags == cudaMemAttachSingle && (stream == NULL || stream == cudaStreamLegacy))
+        return runtime_result(cudaErrorInvalidValue); /* the default stream is no single one */
+    if (!is_managed(pointer, bytes > 0 ? bytes : 1) ||
+        (bytes > 0 && simt_is_device_pointer(pointer) && simt_device_contains(pointer, bytes + 1)))
+        return runtime_result(cudaErrorInvalidValue); /* a part of an allocation cannot be attached */
+    return cudaSuccess;
 }

@@ -124,8 +124,8 @@ void runtime_settled(void);
 
 /** @brief 1 if there is a device of that number. */
 int device_is_valid(int device);
-/** @brief 1 if @p pool is a device's. */
-int pool_is_valid(cudaMemPool_t pool);
+/** @brief The device whose pool @p pool is; -1: it is none. */
+int pool_device(cudaMemPool_t pool);
 /** @brief 1 if @p stream is the default stream or one that exists. */
 int stream_is_valid(cudaStream_t stream);
 /** @brief The device of a valid stream; default streams are the current device's. */
@@ -138,6 +138,15 @@ size_t bytes_of_rows(size_t rows, size_t pitch, size_t width);
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
 /** @brief The same for all device memory of a copy or a fill. */
 int operation_ranges_are_valid(const struct operation *operation);
+
+/* ---- what calls of the interface are made of; @p site is that of the call ------------------------------ */
+
+cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site);
+/** @brief @p rows rows of @p width bytes, *@p pitch bytes apart. */
+cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
+                                  struct simt_site site);
+cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct simt_site site);
+cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt_site site);
 
 /* ---- what an entry point promises (promises.c): findings where simt_promise() says so ------------------ */
 
