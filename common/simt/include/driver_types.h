@@ -55,6 +55,7 @@ enum {
 };
 enum { cudaMemAttachGlobal = 0x01, cudaMemAttachHost = 0x02, cudaMemAttachSingle = 0x04 };
 enum { cudaPeerAccessDefault = 0x00 };
+#define cudaInitDeviceFlagsAreValid 0x01
 enum {
     cudaDeviceScheduleAuto = 0x00,
     cudaDeviceScheduleSpin = 0x01,
@@ -207,11 +208,11 @@ enum cudaFuncAttribute {
 };
 
 struct cudaFuncAttributes {
-    size_t sharedSizeBytes;        /**< bytes of `__shared__` variables */
-    size_t constSizeBytes;         /**< 0: not known */
-    size_t localSizeBytes;         /**< 0: not known */
+    size_t sharedSizeBytes; /**< bytes of `__shared__` variables */
+    size_t constSizeBytes;  /**< 0: not known */
+    size_t localSizeBytes;  /**< 0: not known */
     int maxThreadsPerBlock;
-    int numRegs;                   /**< 0: there are no registers to count on this device */
+    int numRegs; /**< 0: there are no registers to count on this device */
     int ptxVersion;
     int binaryVersion;
     int cacheModeCA;
@@ -338,7 +339,9 @@ typedef struct cudaLaunchConfig_st {
     unsigned int numAttrs;
 } cudaLaunchConfig_t;
 
-typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;
+typedef struct CUuuid_st {
+    char bytes[16];
+} cudaUUID_t;
 
 /** @brief The fields that both CUDA 12 and CUDA 13 have, so that what compiles here compiles there. */
 struct cudaDeviceProp {

@@ -73,18 +73,18 @@ cudaError_t cudaSetDevice(int device)
     return runtime_lost();
 }
 
+static unsigned int device_flags[SIMT_MOST_DEVICES];
+
 cudaError_t cudaInitDevice(int device, unsigned int scheduling, unsigned int flags)
 {
-    (void)scheduling;
-    (void)flags;
-    return device_is_valid(device) ? runtime_device_lost(device) : runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
+    if (flags & cudaInitDeviceFlagsAreValid) device_flags[device] = scheduling;
+    return runtime_device_lost(device);
 }
-
-static unsigned int device_flags;
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
-    device_flags = flags;
+    device_flags[simt_current_device()] = flags;
     return runtime_lost();
 }
 
@@ -305,7 +305,22 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribu
 }
 
 static const char bus_id[] = "0000:00:00.0"; /* of device 0; the others count up the middle number */
-enum { BUS_NUMBER = 6 };
+
+/** The number of a bus in a name as CUDA takes it: DOMAIN:BUS:DEVICE.FUNCTION, the first or the last part left out; -1. */
+static int bus_of(const char *text)
+{
+    unsigned number[3] = {0};
+    int end = 0, function_end = 0;
+    unsigned function = 0;
+    if (sscanf(text, "%x:%x:%x%n.%x%n", &number[0], &number[1], &number[2], &end, &function, &function_end) <
+        3) {
+        memset(number, 0, sizeof(number));
+        end = 0; /* without a domain the function must be there */
+        if (sscanf(text, "%x:%x.%x%n", &number[1], &number[2], &function, &function_end) != 3) return -1;
+    }
+    if (text[function_end > 0 ? function_end : end] != '\0') return -1;
+    return number[0] == 0 && number[2] == 0 && function == 0 ? (int)(number[1] & 0xff) : -1;
+}
 
 cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
 {
@@ -313,7 +328,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
     if (text == NULL || bytes < (int)sizeof(bus_id)) return runtime_result(cudaErrorInvalidValue);
     if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
     memcpy(text, bus_id, sizeof(bus_id));
-    text[BUS_NUMBER] = "0123456789abcdef"[device];
+    text[strlen("0000:0")] = "0123456789abcdef"[device];
     return cudaSuccess;
 }
 
@@ -321,14 +336,10 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
 {
     RETURN_IF_LOST();
     if (device == NULL || text == NULL) return runtime_result(cudaErrorInvalidValue);
-    for (int i = 0; i < simt_device_count(); i++) {
-        char id[sizeof(bus_id)];
-        (void)cudaDeviceGetPCIBusId(id, sizeof(id), i);
-        if (strcmp(text, id) != 0) continue;
-        *device = i;
-        return cudaSuccess;
-    }
-    return runtime_result(cudaErrorInvalidDevice);
+    const int bus = bus_of(text);
+    if (!device_is_valid(bus)) return runtime_result(cudaErrorInvalidDevice);
+    *device = bus;
+    return cudaSuccess;
 }
 
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
@@ -350,7 +361,8 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
 {
     RETURN_IF_LOST();
     if (flags == NULL) return runtime_result(cudaErrorInvalidValue);
-    *flags = device_flags | cudaDeviceMapHost; /* with unified addressing it is always set */
+    *flags = device_flags[simt_current_device()] |
+             cudaDeviceMapHost; /* with unified addressing it is always set */
     return cudaSuccess;
 }
 

@@ -158,6 +158,7 @@ static void check_pinned(void)
 {
     int *pinned, *plain = host_array<int>(THREADS), *device = device_array<int>(THREADS),
                  *other = device_array<int>(THREADS);
+    unsigned flags = 0;
     cudaPointerAttributes about;
     require(cudaMallocHost(&pinned, THREADS * sizeof *pinned), "cudaMallocHost");
     for (int i = 0; i < THREADS; i++) pinned[i] = i * i;
@@ -179,8 +180,16 @@ static void check_pinned(void)
     require(cudaHostUnregister(plain), "cudaHostUnregister");
     expect_code("unregistered twice", cudaHostUnregister(plain), cudaErrorHostMemoryNotRegistered);
     require(cudaFreeHost(pinned), "cudaFreeHost");
-    require(cudaHostAlloc(&pinned, 64, cudaHostAllocPortable), "cudaHostAlloc");
+    require(cudaHostAlloc(&pinned, 64, cudaHostAllocPortable | cudaHostAllocWriteCombined), "cudaHostAlloc");
+    require(cudaHostGetFlags(&flags, pinned), "cudaHostGetFlags");
+    expect_equal("flags of pinned memory", 0, flags & (cudaHostAllocPortable | cudaHostAllocWriteCombined),
+                 cudaHostAllocPortable | cudaHostAllocWriteCombined);
     require(cudaFreeHost(pinned), "cudaFreeHost");
+    require(cudaHostAlloc(&pinned, 64, cudaHostAllocDefault), "cudaHostAlloc");
+    require(cudaHostGetFlags(&flags, pinned), "cudaHostGetFlags");
+    expect_equal("flags of pinned memory", 1, flags & cudaHostAllocWriteCombined, 0);
+    require(cudaFreeHost(pinned), "cudaFreeHost");
+    expect_code("flags of plain memory", cudaHostGetFlags(&flags, plain), cudaErrorInvalidValue);
     expect_code("cudaFreeHost(NULL)", cudaFreeHost(NULL), cudaSuccess);
     (void)cudaGetLastError();
     free(plain);

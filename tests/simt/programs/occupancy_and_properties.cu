@@ -60,6 +60,7 @@ static void check_properties(const cudaDeviceProp *properties)
 static void check_occupancy(const cudaDeviceProp *properties)
 {
     int blocks = 0, min_grid = 0, block_size = 0;
+    size_t bytes = 0;
     const int warps = properties->maxThreadsPerMultiProcessor / 32,
               reserved = (int)properties->reservedSharedMemPerBlock;
     require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, small_kernel, 256, 0), "occupancy");
@@ -73,6 +74,18 @@ static void check_occupancy(const cudaDeviceProp *properties)
     expect_equal("blocks with 40 KB", 0, blocks,
                  least((int)properties->sharedMemPerMultiprocessor / (40 * 1024 + reserved),
                        properties->maxBlocksPerMultiProcessor));
+    /* what is said to be left for 8 blocks is enough for 8, and 2 KB more are too much */
+    require(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, dynamic_shared_kernel, 8, 128), "occupancy");
+    expect_equal("8 blocks share the memory", 0,
+                 bytes >= 1024 && bytes <= properties->sharedMemPerMultiprocessor / 8, 1);
+    require(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, dynamic_shared_kernel, 128, bytes,
+                                                                   cudaOccupancyDefault),
+            "occupancy");
+    expect_equal("blocks that share the memory", 0, blocks >= 8, 1);
+    require(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                &blocks, dynamic_shared_kernel, 128, bytes + 2048, cudaOccupancyDisableCachingOverride),
+            "occupancy");
+    expect_equal("blocks of 2 KB more", 0, blocks < 8, 1);
     require(cudaOccupancyMaxPotentialBlockSize(&min_grid, &block_size, small_kernel, 0, 0), "occupancy");
     expect_equal("block size", 0, block_size > 0 && block_size <= 1024 && block_size % 32 == 0, 1);
     expect_equal("grid size", 0, min_grid % properties->multiProcessorCount, 0);

@@ -90,6 +90,23 @@ static CUresult encode(CUtensorMap *map, const struct tensor *t, void *memory)
                                 t->fill);
 }
 
+/** A function of the driver, without linking with it. */
+static void *driver_function(const char *name)
+{
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult found;
+    require(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found), name);
+    expect_equal("found in the driver", 0, found, cudaDriverEntryPointSuccess);
+    return function;
+}
+
+typedef CUresult replace_function(CUtensorMap *, void *);
+
+static CUresult replace_address(CUtensorMap *map, void *memory)
+{
+    return ((replace_function *)driver_function("cuTensorMapReplaceAddress"))(map, memory);
+}
+
 static unsigned taken(const struct tensor *t, int axis)
 {
     return axis == 0 ? t->box[0] : (t->box[axis] + t->step[axis] - 1) / t->step[axis];
@@ -163,7 +180,12 @@ static void check_load(const char *name, const struct tensor *t)
     for (size_t i = 0; i < whole; i++) host[i] = (unsigned char)(1 + (i * 37 + i / 251) % 120);
     unsigned char *device = upload(host, whole), *out = device_array<unsigned char>(BOX_BYTES);
     CUtensorMap map;
-    expect_equal("encode", 0, encode(&map, t, device), CUDA_SUCCESS);
+    if (t->axes % 2 == 0) {
+        expect_equal("encode", 0, encode(&map, t, device), CUDA_SUCCESS);
+    } else { /* of other memory first */
+        expect_equal("encode", 1, encode(&map, t, out), CUDA_SUCCESS);
+        expect_equal("replace", 0, replace_address(&map, device), CUDA_SUCCESS);
+    }
     launch(t, &map, (uint32_t)bytes, out);
     require(cudaMemcpy(got, out, bytes, cudaMemcpyDeviceToHost), "download");
     for (size_t i = 0; i < elements; i++) {
@@ -366,6 +388,8 @@ static void check_arguments(void)
                                       CU_TENSOR_MAP_INTERLEAVE_16B, CU_TENSOR_MAP_SWIZZLE_NONE,
                                       CU_TENSOR_MAP_L2_PROMOTION_NONE, good.fill),
                  CUDA_ERROR_INVALID_VALUE);
+    expect_equal("encode", 2, encode(&map, &good, memory), CUDA_SUCCESS);
+    expect_equal("address", 0, replace_address(&map, (char *)memory + 8), CUDA_ERROR_INVALID_VALUE);
     void *function = &map;
     enum cudaDriverEntryPointQueryResult found;
     require(cudaGetDriverEntryPointByVersion("cuNoSuchFunction", &function, 12000, cudaEnableDefault, &found),
@@ -375,8 +399,33 @@ static void check_arguments(void)
     release(memory);
 }
 
+typedef CUresult init_function(unsigned);
+typedef CUresult version_function(int *);
+typedef CUresult text_function(CUresult, const char **);
+
+static void check_driver(void)
+{
+    text_function *const name = (text_function *)driver_function("cuGetErrorName"),
+                         *const text = (text_function *)driver_function("cuGetErrorString");
+    const char *got = NULL;
+    int version = 0;
+    expect_equal("cuInit", 0, ((init_function *)driver_function("cuInit"))(0), CUDA_SUCCESS);
+    expect_equal("cuInit with flags", 0, ((init_function *)driver_function("cuInit"))(1),
+                 CUDA_ERROR_INVALID_VALUE);
+    expect_equal("cuDriverGetVersion", 0,
+                 ((version_function *)driver_function("cuDriverGetVersion"))(&version), CUDA_SUCCESS);
+    expect_equal("version", 0, version >= 12000, 1);
+    expect_equal("cuGetErrorName", 0, name(CUDA_ERROR_OUT_OF_MEMORY, &got), CUDA_SUCCESS);
+    expect_equal("name", 0, got != NULL && strcmp(got, "CUDA_ERROR_OUT_OF_MEMORY") == 0, 1);
+    expect_equal("cuGetErrorString", 0, text(CUDA_ERROR_INVALID_VALUE, &got), CUDA_SUCCESS);
+    expect_equal("text", 0, got != NULL && strcmp(got, "invalid argument") == 0, 1);
+    expect_equal("name of no error", 0, name((CUresult)12345, &got), CUDA_ERROR_INVALID_VALUE);
+    expect_equal("name of no error", 1, got == NULL, 1);
+}
+
 int main(void)
 {
+    check_driver();
     check_loads();
     for (unsigned columns = 70; columns <= 76; columns += 3) check_stores(columns);
     check_arguments();

@@ -7,6 +7,7 @@
 #include "../testing.h"
 
 #include <pthread.h>
+#include <string.h>
 
 enum { THREADS = 128, COUNT = 1000, BLOCKS = (COUNT + THREADS - 1) / THREADS, MOST = 4 };
 
@@ -90,6 +91,59 @@ static void check_rank(const struct rank *rank)
     expect_equal("a device's own variable", (size_t)rank->device, counted, 101 + rank->device);
 }
 
+/** A device is found by each form of its name on the bus. */
+static void check_bus_ids(void)
+{
+    char id[32], *function;
+    int found = -1;
+    for (int device = 0; device < g_devices; device++) {
+        require(cudaDeviceGetPCIBusId(id, sizeof id, device), "cudaDeviceGetPCIBusId");
+        require(cudaDeviceGetByPCIBusId(&found, id), "cudaDeviceGetByPCIBusId");
+        expect_equal("by domain, bus, device and function", (size_t)device, found, device);
+        found = -1;
+        if (strncmp(id, "0000:", 5) == 0)
+            require(cudaDeviceGetByPCIBusId(&found, id + 5), "cudaDeviceGetByPCIBusId");
+        if (strncmp(id, "0000:", 5) == 0)
+            expect_equal("by bus, device and function", (size_t)device, found, device);
+        function = strrchr(id, '.');
+        expect_equal("has a function", (size_t)device, function != NULL, 1);
+        if (function != NULL) *function = '\0';
+        found = -1;
+        require(cudaDeviceGetByPCIBusId(&found, id), "cudaDeviceGetByPCIBusId");
+        expect_equal("by domain, bus and device", (size_t)device, found, device);
+    }
+    expect_code("the name of no device", cudaDeviceGetPCIBusId(id, sizeof id, g_devices),
+                cudaErrorInvalidDevice);
+    expect_code("a bus without a device", cudaDeviceGetByPCIBusId(&found, "0000:fe:1e.0"),
+                cudaErrorInvalidDevice);
+}
+
+static unsigned scheduling_of(int device)
+{
+    unsigned flags = 0;
+    require(cudaSetDevice(device), "cudaSetDevice");
+    require(cudaGetDeviceFlags(&flags), "cudaGetDeviceFlags");
+    return flags & cudaDeviceScheduleMask;
+}
+
+static void check_flags(void)
+{
+    static const unsigned flags[] = {cudaDeviceScheduleBlockingSync, cudaDeviceScheduleSpin,
+                                     cudaDeviceScheduleYield};
+    for (int device = 0; device < g_devices; device++) {
+        require(cudaSetDevice(device), "cudaSetDevice");
+        require(cudaSetDeviceFlags(flags[device % 3]), "cudaSetDeviceFlags");
+    }
+    for (int device = 0; device < g_devices; device++)
+        expect_equal("flags", (size_t)device, scheduling_of(device), flags[device % 3]);
+    require(cudaInitDevice(0, cudaDeviceScheduleYield, cudaInitDeviceFlagsAreValid), "cudaInitDevice");
+    expect_equal("flags with which it begins", 0, scheduling_of(0), cudaDeviceScheduleYield);
+    require(cudaInitDevice(0, cudaDeviceScheduleSpin, 0), "cudaInitDevice");
+    expect_equal("flags that do not count", 0, scheduling_of(0), cudaDeviceScheduleYield);
+    expect_code("no device begun", cudaInitDevice(g_devices, 0, 0), cudaErrorInvalidDevice);
+    require(cudaSetDeviceFlags(cudaDeviceScheduleAuto), "cudaSetDeviceFlags");
+}
+
 /* ---- from one device to another ------------------------------------------------------------------------ */
 
 static void check_copies(const struct rank *from, const struct rank *to)
@@ -115,9 +169,18 @@ static void check_copies(const struct rank *from, const struct rank *to)
 static void check_peers(const struct rank *mine, const struct rank *other)
 {
     static int host[COUNT];
-    int can = 0;
+    int can = 0, linked = -1;
     require(cudaSetDevice(mine->device), "cudaSetDevice");
     require(cudaDeviceCanAccessPeer(&can, mine->device, other->device), "cudaDeviceCanAccessPeer");
+    require(cudaDeviceGetP2PAttribute(&linked, cudaDevP2PAttrAccessSupported, mine->device, other->device),
+            "cudaDeviceGetP2PAttribute");
+    expect_equal("access by the link", 0, linked, can);
+    expect_code("a link to itself",
+                cudaDeviceGetP2PAttribute(&linked, cudaDevP2PAttrAccessSupported, mine->device, mine->device),
+                cudaErrorInvalidDevice);
+    expect_code("attribute 99 of a link",
+                cudaDeviceGetP2PAttribute(&linked, (cudaDeviceP2PAttr)99, mine->device, other->device),
+                cudaErrorInvalidValue);
     if (!can) return;
     expect_code("a peer that was not enabled", cudaDeviceDisablePeerAccess(other->device),
                 cudaErrorPeerAccessNotEnabled);
@@ -138,13 +201,17 @@ static void check_events(const struct rank *first, const struct rank *second)
     cudaStream_t of_first, of_second;
     cudaEvent_t event, other;
     float milliseconds;
-    int *wrong;
+    int *wrong, whose = -1;
     require(cudaSetDevice(second->device), "cudaSetDevice");
     require(cudaStreamCreate(&of_second), "cudaStreamCreate");
     require(cudaEventCreate(&other), "cudaEventCreate");
     require(cudaEventRecord(other, of_second), "cudaEventRecord");
     require(cudaSetDevice(first->device), "cudaSetDevice");
     require(cudaStreamCreate(&of_first), "cudaStreamCreate");
+    require(cudaStreamGetDevice(of_second, &whose), "cudaStreamGetDevice");
+    expect_equal("device of another's stream", 0, whose, second->device);
+    require(cudaStreamGetDevice(NULL, &whose), "cudaStreamGetDevice");
+    expect_equal("device of the default stream", 0, whose, first->device);
     require(cudaEventCreate(&event), "cudaEventCreate");
     fill_kernel<<<BLOCKS, THREADS, 0, of_first>>>(first->data, 7);
     require(cudaEventRecord(event, of_first), "cudaEventRecord");
@@ -188,6 +255,9 @@ int main(void)
     if (getenv("SIMT_DEVICES") != NULL) expect_equal("devices", 0, g_devices, atoi(getenv("SIMT_DEVICES")));
     expect_code("a device that is not there", cudaSetDevice(g_devices), cudaErrorInvalidDevice);
     if (g_devices > MOST) g_devices = MOST;
+    check_bus_ids();
+    check_flags();
+    require(cudaSetDevice(0), "cudaSetDevice");
     for (int i = 0; i < g_devices; i++) {
         rank[i].device = i;
         pthread_create(&thread[i], NULL, fill_on_own_device, &rank[i]);
