@@ -38,9 +38,15 @@ static void check_gemm(cublasOperation_t op_a, cublasOperation_t op_b, float bet
     fill(b, at_b * COUNT, 2);
     fill(c, at_c * COUNT, 3);
     float *da = upload(a, sizeof a / 4), *db = upload(b, sizeof b / 4), *dc = upload(c, sizeof c / 4);
-    ok("cublasSgemmStridedBatched",
-       cublasSgemmStridedBatched(blas, op_a, op_b, M, N, K, &alpha, da, LDA, at_a, db, LDB, at_b, &beta, dc,
-                                 LDC, at_c, COUNT));
+    if (beta == 0)
+        ok("cublasSgemmStridedBatched",
+           cublasSgemmStridedBatched(blas, op_a, op_b, M, N, K, &alpha, da, LDA, at_a, db, LDB, at_b, &beta,
+                                     dc, LDC, at_c, COUNT));
+    else
+        ok("cublasGemmStridedBatchedEx",
+           cublasGemmStridedBatchedEx(blas, op_a, op_b, M, N, K, &alpha, da, CUDA_R_32F, LDA, at_a, db,
+                                      CUDA_R_32F, LDB, at_b, &beta, dc, CUDA_R_32F, LDC, at_c, COUNT,
+                                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     download(got, dc, sizeof c / 4);
     for (int i = 0; i < COUNT; i++)
         for (int column = 0; column < N; column++)
@@ -152,10 +158,39 @@ static void check_vectors(void)
     ok("cublasSetVector", cublasSetVector(COUNT_X, sizeof(float), x, 2, dz, 1));
     ok("cublasGetMatrix", cublasGetMatrix(4, 5, sizeof(float), dz, 4, got, 6));
     for (int i = 0; i < 20; i++) expect_close("moved", (size_t)i, got[i / 4 * 6 + i % 4], x[2 * i], 0);
+    ok("cublasSetMatrix", cublasSetMatrix(4, 5, sizeof(float), x, 6, dz, 4));
+    ok("cublasGetVector", cublasGetVector(20, sizeof(float), dz, 1, got, 2));
+    for (int i = 0; i < 20; i++) expect_close("moved", (size_t)i, got[2 * i], x[i / 4 * 6 + i % 4], 0);
     release(dx);
     release(dy);
     release(dz);
     release(dr);
+}
+
+/* What a handle is told it says, and what it was told of one thing does not change another. */
+static void check_handle(void)
+{
+    cudaStream_t stream, got = NULL;
+    cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_DEVICE;
+    cublasMath_t math = CUBLAS_PEDANTIC_MATH;
+    ok("cublasGetPointerMode", cublasGetPointerMode(blas, &pointers));
+    expect_equal("pointers at first", 0, pointers, CUBLAS_POINTER_MODE_HOST);
+    ok("cublasGetMathMode", cublasGetMathMode(blas, &math));
+    expect_equal("math at first", 0, math, CUBLAS_DEFAULT_MATH);
+    require(cudaStreamCreate(&stream), "cudaStreamCreate");
+    ok("cublasSetStream", cublasSetStream(blas, stream));
+    ok("cublasSetMathMode", cublasSetMathMode(blas, CUBLAS_TF32_TENSOR_OP_MATH));
+    ok("cublasSetPointerMode", cublasSetPointerMode(blas, CUBLAS_POINTER_MODE_DEVICE));
+    ok("cublasGetStream", cublasGetStream(blas, &got));
+    expect_equal("stream", 0, got == stream, 1);
+    ok("cublasGetMathMode", cublasGetMathMode(blas, &math));
+    expect_equal("math", 0, math, CUBLAS_TF32_TENSOR_OP_MATH);
+    ok("cublasGetPointerMode", cublasGetPointerMode(blas, &pointers));
+    expect_equal("pointers", 0, pointers, CUBLAS_POINTER_MODE_DEVICE);
+    ok("cublasSetPointerMode", cublasSetPointerMode(blas, CUBLAS_POINTER_MODE_HOST));
+    ok("cublasSetMathMode", cublasSetMathMode(blas, CUBLAS_DEFAULT_MATH));
+    ok("cublasSetStream", cublasSetStream(blas, NULL));
+    require(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
 /* uninitialized-read: 1, out-of-bounds: 1 */
@@ -198,6 +233,7 @@ int main(int argc, char **argv)
     check_types<__nv_bfloat16, __nv_bfloat16, float>("bfloat16", CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F,
                                                      make_bfloat16);
     check_types<signed char, int, int>("bytes", CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, make_char);
+    check_handle();
     check_vectors();
     ok("cublasDestroy", cublasDestroy(blas));
     return finish("simt_blas");

@@ -1,4 +1,5 @@
-# Builds simt_refused.cu, runs it on one worker and on two, and counts its findings by kind.
+# Builds simt_refused.cu, runs it on one worker and on two, and counts its findings by kind. Then it is run with settings
+# that do not exist: it must end before its main, with the setting's name and what it may be.
 #
 #   cmake -DSIMTCC=build/bin/simtcc -DSOURCE=tests/unit/simt_refused.cu -DWORKDIR=DIR -P simt_refused.cmake
 cmake_minimum_required(VERSION 3.20)
@@ -28,3 +29,17 @@ endforeach()
 if(NOT report_1 STREQUAL report_2)
     message(SEND_ERROR "the report depends on the number of workers:\n${report_1}\n---\n${report_2}")
 endif()
+
+foreach(setting "SIMT_WORKERS=0" "SIMT_WORKERS=257" "SIMT_WORKERS=two" "SIMT_WORKERS=2x" "SIMT_WORKERS=-1" "SIMT_WORKERS=" "SIMT_DEVICES=0"
+        "SIMT_DEVICES=1000" "SIMT_ORDER=backward" "SIMT_ORDER=random" "SIMT_ORDER=random:" "SIMT_ORDER=random:x" "SIMT_DEVICE=sm_70"
+        "SIMT_DEVICE=90" "SIMT_CHECK=yes" "SIMT_CHECK=sample:0" "SIMT_CHECK=sample:few" "SIMT_REPORT=some" "SIMT_ASYNC=soon"
+        "SIMT_TRAFFIC=none")
+    string(REGEX MATCH "^([A-Z_]+)=(.*)$" unused "${setting}")
+    set(expected "simt: ${CMAKE_MATCH_1} is \"${CMAKE_MATCH_2}\"; it must be ")
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env "${setting}" "${WORKDIR}/refused"
+                    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE report TIMEOUT 60)
+    string(FIND "${report}" "${expected}" at)
+    if(NOT code STREQUAL "2" OR NOT output STREQUAL "" OR NOT at EQUAL 0)
+        message(SEND_ERROR "${setting} ends with ${code}:\n${output}${report}")
+    endif()
+endforeach()

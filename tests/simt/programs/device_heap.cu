@@ -45,6 +45,35 @@ static __global__ void greedy_kernel(int *out)
     out[threadIdx.x] = malloc(1 << 20) != nullptr;
 }
 
+/** The same objects and arrays in a kernel and in host code. */
+struct pair {
+    int first, second;
+    __host__ __device__ pair(int value) : first(value), second(3 * value) {}
+    __host__ __device__ ~pair() { first = second = 0; }
+};
+
+static __host__ __device__ int sum_of_new_things(int base)
+{
+    pair *const object = new pair(base);
+    pair *const objects = new pair[2]{pair(base + 1), pair(base + 2)};
+    char *const bytes = new char[5];
+    int *const word = (int *)malloc(sizeof(int));
+    *word = object->first + object->second + objects[1].second;
+    for (int i = 0; i < 5; i++) bytes[i] = (char)i;
+    const int sum = *word + bytes[4];
+    delete object;
+    delete[] objects;
+    delete[] bytes;
+    free(word);
+    delete (pair *)nullptr;
+    return sum;
+}
+
+static __global__ void sum_kernel(int *out)
+{
+    out[threadIdx.x] = sum_of_new_things((int)threadIdx.x);
+}
+
 int main(void)
 {
     int **rows = device_array<int *>(THREADS), *out = device_array<int>(THREADS), host[THREADS];
@@ -60,6 +89,14 @@ int main(void)
     download(area, areas, THREADS);
     for (int i = 0; i < THREADS; i++)
         expect_close("area", (size_t)i, (double)area[i], (i + 3.0) * (i + 3.0), 0);
+
+    sum_kernel<<<1, THREADS>>>(out);
+    finish_launch("sum_kernel");
+    download(host, out, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        expect_equal("sum in a kernel", (size_t)i, host[i], 7 * i + 10);
+        expect_equal("sum on the host", (size_t)i, sum_of_new_things(i), 7 * i + 10);
+    }
 
     require(cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)4 << 20), "cudaDeviceSetLimit");
     greedy_kernel<<<1, THREADS>>>(out);

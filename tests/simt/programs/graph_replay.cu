@@ -76,7 +76,12 @@ static void one_stream(float *x, float *y, float *factor)
 {
     float value = 1.0f, two = 2.0f, three = 3.0f;
     int calls = 0;
+    unsigned long long id = 0;
+    size_t count = 0;
     cudaStreamCaptureStatus status;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaGraph_t captured = NULL;
+    const cudaGraphNode_t *last = NULL;
     require(cudaMemset(x, 0, COUNT * sizeof *x), "cudaMemset");
     require(cudaMemcpy(factor, &two, sizeof two, cudaMemcpyHostToDevice), "cudaMemcpy");
     begin();
@@ -86,7 +91,21 @@ static void one_stream(float *x, float *y, float *factor)
     require(cudaLaunchHostFunc(stream, count_call, &calls), "cudaLaunchHostFunc");
     require(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
     expect_equal("status", 0, status, cudaStreamCaptureStatusActive);
+    require(cudaStreamGetCaptureInfo(stream, &status, &id, &captured, &last, NULL, &count),
+            "cudaStreamGetCaptureInfo");
+    expect_equal("status", 2, status, cudaStreamCaptureStatusActive);
+    expect_equal("number of the capture", 0, id != 0, 1);
+    expect_equal("the next node waits for one", 0, (long long)count, 1);
+    expect_equal("which is there", 0, last != NULL && last[0] != NULL, 1);
+    require(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    expect_equal("mode before", 0, mode, cudaStreamCaptureModeGlobal);
+    release(device_array<float>(1)); /* a relaxed thread may do that while it captures */
+    require(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    expect_equal("mode between", 0, mode, cudaStreamCaptureModeRelaxed);
     cudaGraph_t graph = end(3, 1);
+    expect_equal("graph of the capture", 0, captured == graph, 1);
+    require(cudaStreamGetCaptureInfo(stream, &status), "cudaStreamGetCaptureInfo");
+    expect_equal("status", 3, status, cudaStreamCaptureStatusNone);
     require(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
     expect_equal("status", 1, status, cudaStreamCaptureStatusNone);
     expect_array("x before any launch", x, 0.0f);
