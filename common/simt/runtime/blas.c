@@ -676,48 +676,57 @@ MATRICES(D, double, CUDA_R_64F)
 
 /* ---- to the device and back ---------------------------------------------------------------------------- */
 
-static cublasStatus_t status_of(cudaError_t error)
+static cublasStatus_t move(struct copy_operation c, struct simt_site site)
 {
-    return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+    runtime_waits(site);
+    return runtime_copy_and_wait(c, site) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+                                                         : CUBLAS_STATUS_MAPPING_ERROR;
 }
 
 /** Rows of one element: that is a vector with an increment. */
 static cublasStatus_t move_vector(int n, int element_bytes, const void *x, int incx, void *y, int incy,
-                                  enum cudaMemcpyKind kind)
+                                  enum cudaMemcpyKind kind, struct simt_site site)
 {
     if (n < 0 || element_bytes <= 0 || incx <= 0 || incy <= 0) return CUBLAS_STATUS_INVALID_VALUE;
     const size_t bytes = (size_t)element_bytes;
-    return status_of(cudaMemcpy2D(y, bytes * (size_t)incy, x, bytes * (size_t)incx, bytes, (size_t)n, kind));
+    return move(
+        (struct copy_operation){y, x, bytes * (size_t)incy, bytes * (size_t)incx, bytes, (size_t)n, kind},
+        site);
 }
 
 static cublasStatus_t move_matrix(int rows, int columns, int element_bytes, const void *a, int lda, void *b,
-                                  int ldb, enum cudaMemcpyKind kind)
+                                  int ldb, enum cudaMemcpyKind kind, struct simt_site site)
 {
     if (rows < 0 || columns < 0 || element_bytes <= 0 || lda < rows || ldb < rows)
         return CUBLAS_STATUS_INVALID_VALUE;
     const size_t bytes = (size_t)element_bytes;
-    return status_of(cudaMemcpy2D(b, bytes * (size_t)ldb, a, bytes * (size_t)lda, bytes * (size_t)rows,
-                                  (size_t)columns, kind));
+    return move((struct copy_operation){b, a, bytes * (size_t)ldb, bytes * (size_t)lda, bytes * (size_t)rows,
+                                        (size_t)columns, kind},
+                site);
 }
 
 cublasStatus_t cublasSetVector(int n, int element_bytes, const void *x, int incx, void *y, int incy)
 {
-    return move_vector(n, element_bytes, x, incx, y, incy, cudaMemcpyHostToDevice);
+    return move_vector(n, element_bytes, x, incx, y, incy, cudaMemcpyHostToDevice,
+                       CALLER_SITE("cublasSetVector"));
 }
 
 cublasStatus_t cublasGetVector(int n, int element_bytes, const void *x, int incx, void *y, int incy)
 {
-    return move_vector(n, element_bytes, x, incx, y, incy, cudaMemcpyDeviceToHost);
+    return move_vector(n, element_bytes, x, incx, y, incy, cudaMemcpyDeviceToHost,
+                       CALLER_SITE("cublasGetVector"));
 }
 
 cublasStatus_t cublasSetMatrix(int rows, int columns, int element_bytes, const void *a, int lda, void *b,
                                int ldb)
 {
-    return move_matrix(rows, columns, element_bytes, a, lda, b, ldb, cudaMemcpyHostToDevice);
+    return move_matrix(rows, columns, element_bytes, a, lda, b, ldb, cudaMemcpyHostToDevice,
+                       CALLER_SITE("cublasSetMatrix"));
 }
 
 cublasStatus_t cublasGetMatrix(int rows, int columns, int element_bytes, const void *a, int lda, void *b,
                                int ldb)
 {
-    return move_matrix(rows, columns, element_bytes, a, lda, b, ldb, cudaMemcpyDeviceToHost);
+    return move_matrix(rows, columns, element_bytes, a, lda, b, ldb, cudaMemcpyDeviceToHost,
+                       CALLER_SITE("cublasGetMatrix"));
 }

@@ -407,8 +407,7 @@ static struct copy_operation one_row(void *to, const void *from, size_t bytes, e
     return (struct copy_operation){to, from, bytes, bytes, bytes, 1, kind};
 }
 
-/** A copy in the default stream that the host waits for. */
-static cudaError_t copy_and_wait(struct copy_operation c, struct simt_site site)
+cudaError_t runtime_copy_and_wait(struct copy_operation c, struct simt_site site)
 {
     const cudaError_t error = runtime_copy(c, NULL, site);
     order_host_waits(NULL, simt_current_device());
@@ -418,7 +417,7 @@ static cudaError_t copy_and_wait(struct copy_operation c, struct simt_site site)
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     runtime_waits(CALLER_SITE("cudaMemcpy"));
-    return copy_and_wait(one_row(to, from, bytes, kind), CALLER_SITE("cudaMemcpy"));
+    return runtime_copy_and_wait(one_row(to, from, bytes, kind), CALLER_SITE("cudaMemcpy"));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -469,7 +468,7 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 {
     struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
     runtime_waits(CALLER_SITE("cudaMemcpy2D"));
-    return copy_and_wait(c, CALLER_SITE("cudaMemcpy2D"));
+    return runtime_copy_and_wait(c, CALLER_SITE("cudaMemcpy2D"));
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -522,7 +521,7 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
         return runtime_result(cudaErrorInvalidValue);
     }
     const struct copy_operation c = one_row((char *)symbol + offset, from, bytes, kind);
-    return waits(call) ? copy_and_wait(c, site) : runtime_copy(c, stream, site);
+    return waits(call) ? runtime_copy_and_wait(c, site) : runtime_copy(c, stream, site);
 }
 
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
@@ -540,7 +539,7 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
         return runtime_result(cudaErrorInvalidValue);
     }
     const struct copy_operation c = one_row(to, (const char *)symbol + offset, bytes, kind);
-    return waits(call) ? copy_and_wait(c, site) : runtime_copy(c, stream, site);
+    return waits(call) ? runtime_copy_and_wait(c, site) : runtime_copy(c, stream, site);
 }
 
 /* From C the size of the variable is not known; the device's own bounds are checked by runtime_copy(). */
@@ -548,16 +547,16 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind)
 {
-    return copy_and_wait(one_row((char *)symbol + offset, from, bytes, kind),
-                         CALLER_SITE("cudaMemcpyToSymbol"));
+    return runtime_copy_and_wait(one_row((char *)symbol + offset, from, bytes, kind),
+                                 CALLER_SITE("cudaMemcpyToSymbol"));
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
                                  enum cudaMemcpyKind kind)
 {
     runtime_waits(CALLER_SITE("cudaMemcpyFromSymbol"));
-    return copy_and_wait(one_row(to, (const char *)symbol + offset, bytes, kind),
-                         CALLER_SITE("cudaMemcpyFromSymbol"));
+    return runtime_copy_and_wait(one_row(to, (const char *)symbol + offset, bytes, kind),
+                                 CALLER_SITE("cudaMemcpyFromSymbol"));
 }
 
 /* ---- fills --------------------------------------------------------------------------------------------- */

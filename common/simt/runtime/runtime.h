@@ -146,6 +146,8 @@ cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site
 cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
                                   struct simt_site site);
 cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct simt_site site);
+/** @brief A copy in the default stream that the host waits for. */
+cudaError_t runtime_copy_and_wait(struct copy_operation c, struct simt_site site);
 cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt_site site);
 
 /* ---- what an entry point promises (promises.c): findings where simt_promise() says so ------------------ */
