@@ -1,10 +1,8 @@
 /**
  * @file pools.c
- * @brief A device's one memory pool, where cudaMallocAsync takes memory; and advice on memory, which changes nothing here.
+ * @brief A device's one memory pool, where cudaMallocAsync takes memory.
  */
 #include "graph.h"
-
-/* ---- the pool ------------------------------------------------------------------------------------------ */
 
 /** What the attributes of a device's pool say; its address is the handle. */
 static struct pool {
@@ -95,74 +93,4 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes_to_keep)
     (void)bytes_to_keep;
     RETURN_IF_LOST();
     return runtime_result(pool_device(pool) >= 0 ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-/* ---- where managed memory should lie ------------------------------------------------------------------- */
-
-/** 1 if @p bytes bytes from @p pointer on are managed memory: pinned memory, which the host may touch, too, is not. */
-static int is_managed(const void *pointer, size_t bytes)
-{
-    struct cudaPointerAttributes attributes;
-    return pointer != NULL && simt_device_contains(pointer, bytes) &&
-           cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess &&
-           attributes.type == cudaMemoryTypeManaged;
-}
-
-/** A device, the host, or one of the host's nodes where @p nodes says that they will do. */
-static cudaError_t check_location(struct cudaMemLocation location, int nodes)
-{
-    switch (location.type) {
-    case cudaMemLocationTypeDevice:
-        return device_is_valid(location.id) ? cudaSuccess : cudaErrorInvalidDevice;
-    case cudaMemLocationTypeHost:
-        return cudaSuccess;
-    case cudaMemLocationTypeHostNuma:
-    case cudaMemLocationTypeHostNumaCurrent:
-        return nodes ? cudaSuccess : cudaErrorInvalidValue;
-    case cudaMemLocationTypeInvalid:
-        break;
-    }
-    return cudaErrorInvalidValue;
-}
-
-cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
-                                 unsigned int flags, cudaStream_t stream)
-{
-    RETURN_IF_LOST();
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    if (flags != 0 || bytes == 0 || !is_managed(pointer, bytes)) return runtime_result(cudaErrorInvalidValue);
-    return runtime_result(check_location(location, 1));
-}
-
-cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
-                          struct cudaMemLocation location)
-{
-    RETURN_IF_LOST();
-    if (bytes == 0 || !is_managed(pointer, bytes)) return runtime_result(cudaErrorInvalidValue);
-    switch (advice) {
-    case cudaMemAdviseSetReadMostly:
-    case cudaMemAdviseUnsetReadMostly:
-    case cudaMemAdviseUnsetPreferredLocation:
-        return cudaSuccess; /* the location does not matter */
-    case cudaMemAdviseSetPreferredLocation:
-        return runtime_result(check_location(location, 1));
-    case cudaMemAdviseSetAccessedBy:
-    case cudaMemAdviseUnsetAccessedBy:
-        return runtime_result(check_location(location, 0));
-    }
-    return runtime_result(cudaErrorInvalidValue);
-}
-
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes, unsigned int flags)
-{
-    RETURN_IF_LOST();
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
-        return runtime_result(cudaErrorInvalidValue);
-    if (flags == cudaMemAttachSingle && (stream == NULL || stream == cudaStreamLegacy))
-        return runtime_result(cudaErrorInvalidValue); /* the default stream is no single one */
-    if (!is_managed(pointer, bytes > 0 ? bytes : 1) ||
-        (bytes > 0 && simt_is_device_pointer(pointer) && simt_device_contains(pointer, bytes + 1)))
-        return runtime_result(cudaErrorInvalidValue); /* a part of an allocation cannot be attached */
-    return cudaSuccess;
 }
