@@ -44,6 +44,13 @@ void simt_name_next_allocation(const char *text, const char *file, int line)
     next_site = (struct simt_site){file, line, "cudaMalloc", NULL};
 }
 
+/** The allocation that was named is not made: the name is not the next one's. */
+static void forget_name(void)
+{
+    next_name[0] = '\0';
+    next_site.file = NULL;
+}
+
 /* ---- allocation ---------------------------------------------------------------------------------------- */
 
 cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site)
@@ -65,9 +72,12 @@ static cudaError_t allocate_in_order(int device, void **pointer, size_t bytes, c
                                      struct simt_site site)
 {
     const int current = simt_current_device();
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    if (capture_check_capturable(stream) != cudaSuccess)
-        return runtime_refuse(site, "an allocation that belongs to a graph is");
+    const int is_valid = stream_is_valid(stream);
+    if (!is_valid || capture_check_capturable(stream) != cudaSuccess) {
+        forget_name();
+        return is_valid ? runtime_refuse(site, "an allocation that belongs to a graph is")
+                        : runtime_result(cudaErrorInvalidResourceHandle);
+    }
     simt_set_current_device(device);
     const cudaError_t error = runtime_allocate(pointer, bytes, site);
     simt_set_current_device(current);
@@ -89,8 +99,8 @@ cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t 
 /** The pool that memory comes from, unless the call names one, is that of the stream's device. */
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    return allocate_in_order(stream_device(stream), pointer, bytes, stream, CALLER_SITE("cudaMallocAsync"));
+    const int device = stream_is_valid(stream) ? stream_device(stream) : simt_current_device();
+    return allocate_in_order(device, pointer, bytes, stream, CALLER_SITE("cudaMallocAsync"));
 }
 
 cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
@@ -115,8 +125,7 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
     struct simt_site site = CALLER_SITE("cudaMallocManaged");
     if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return runtime_result(cudaErrorInvalidValue);
-    next_name[0] = '\0'; /* the machine knows such memory by the name of the call */
-    next_site.file = NULL;
+    forget_name(); /* the machine knows such memory by the name of the call */
     return runtime_allocate(pointer, bytes, site);
 }
 
