@@ -183,8 +183,7 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
 }
 
-SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function,
-                                                                    int block_threads,
+SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function, int block_threads,
                                                                     size_t dynamic_shared_bytes,
                                                                     unsigned int flags)
 {
