@@ -26,15 +26,18 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
     return cudaSuccess;
 }
 
+/* For no device hardware answers otherwise than for the default pool. */
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
 {
+    RETURN_IF_LOST();
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidValue);
     return cudaDeviceGetDefaultMemPool(pool, device);
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     RETURN_IF_LOST();
-    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidDevice);
+    if (!device_is_valid(device)) return runtime_result(cudaErrorInvalidValue);
     return runtime_result(pool_device(pool) == device ? cudaSuccess : cudaErrorInvalidValue);
 }
 

@@ -76,6 +76,8 @@ static __global__ void sum_kernel(int *out)
 
 int main(void)
 {
+    /* before the first kernel that allocates: then it is too late */
+    require(cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)4 << 20), "cudaDeviceSetLimit");
     int **rows = device_array<int *>(THREADS), *out = device_array<int>(THREADS), host[THREADS];
     take_kernel<<<1, THREADS>>>(rows);
     give_kernel<<<1, THREADS>>>(rows, out);
@@ -98,7 +100,6 @@ int main(void)
         expect_equal("sum on the host", (size_t)i, sum_of_new_things(i), 7 * i + 10);
     }
 
-    require(cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)4 << 20), "cudaDeviceSetLimit");
     greedy_kernel<<<1, THREADS>>>(out);
     finish_launch("greedy_kernel");
     download(host, out, THREADS);

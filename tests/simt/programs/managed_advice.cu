@@ -163,7 +163,6 @@ static void check_attachment(void)
                 cudaErrorInvalidValue);
     expect_code("a part attached", cudaStreamAttachMemAsync(stream, values, BYTES / 2),
                 cudaErrorInvalidValue);
-    expect_code("NULL attached", cudaStreamAttachMemAsync(stream, NULL), cudaErrorInvalidValue);
     require(cudaStreamDestroy(stream), "cudaStreamDestroy");
     release(values);
 }
@@ -188,7 +187,6 @@ static void check_memory_refused(void)
     require(cudaMallocHost(&pinned, 64), "cudaMallocHost");
     expect_not_managed("device memory", device_memory);
     expect_not_managed("pinned memory", pinned);
-    expect_not_managed("NULL", NULL);
     if (attribute(cudaDevAttrPageableMemoryAccess) == 0) expect_not_managed("the host's memory", plain);
     expect_code("prefetch past the end", cudaMemPrefetchAsync(values, (size_t)1 << 40, device(0), 0),
                 cudaErrorInvalidValue);

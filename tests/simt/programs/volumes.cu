@@ -274,8 +274,6 @@ static void check_refused(void)
     p = parameters(&to, &from, &beyond_slice, cudaMemcpyHostToDevice);
     expect_refused("beyond the slice", cudaMemcpy3D(&p), cudaErrorInvalidValue, cudaErrorInvalidValue);
     compare("refused", &to);
-    expect_refused("2^80 rows", cudaMalloc3D(&volume, make_cudaExtent(1, huge, huge)),
-                   cudaErrorMemoryAllocation, cudaErrorInvalidValue);
     expect_refused("rows of 2^64 - 1 bytes", cudaMalloc3D(&volume, make_cudaExtent((size_t)-1, 1, 1)),
                    cudaErrorMemoryAllocation, cudaErrorInvalidValue);
     release_volume(&to);
