@@ -1,5 +1,6 @@
 # Draws again and compares with what is committed: pictures and the page beside them.
 #   -DPROGRAM=  run as PROGRAM BEFORE... WORK AFTER  -DCOMMITTED= the folder to compare with  -DWORK= an empty place
+#   -DONLY=  the picture to compare, if not all
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${PROGRAM} ${BEFORE} ${WORK} ${AFTER} RESULT_VARIABLE status)
@@ -8,6 +9,10 @@ if(NOT status EQUAL 0)
 endif()
 file(GLOB drawn RELATIVE ${WORK} ${WORK}/*)
 file(GLOB committed RELATIVE ${COMMITTED} ${COMMITTED}/*.svg)
+if(ONLY)
+    set(drawn ${ONLY})
+    set(committed "")
+endif()
 foreach(name IN LISTS drawn committed)
     execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/${name} ${COMMITTED}/${name} RESULT_VARIABLE differs
                     OUTPUT_QUIET ERROR_QUIET)

@@ -63,6 +63,11 @@ DIFFERENT_CODE = {
         "at the edge of the mask nvcc reads a weight once for all columns of a lane, g++ once a column",
     ("06", "v1_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
     ("06", "partition_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
+    ("11", "all_scores_kernel"): "nvcc reads four pairs of the query by one 128-bit load: as many loads as with 16 bytes of a key",
+    ("11", "tiles_kernel"): "nvcc reads four pairs of the query by one 128-bit load: as many loads as with 16 bytes of a key",
+    ("11", "mha_kernel"): "nvcc reads the warps' maxima and sums, which lie side by side, by 128-bit loads",
+    ("11", "split_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
+    ("11", "merge_kernel"): "nvcc reads the groups' sums of weights by two 128-bit loads",
 }
 ZERO_FILLING = ("how many of 16 bytes to copy is known only when the kernel runs: nvcc makes LDGSTS.ZFILL of it, which takes two "
                 "wavefronts for one")
@@ -130,7 +135,7 @@ def explanation(program, kernel, figure, theirs, ours, again):
 INTRODUCTION = """# Counters of the device in software, beside hardware's
 
 Written by `tests/simt/counters/compare_with_ncu.py`; the kernels are in `tests/simt/counters/counters.cu` and
-in the lessons, and their names say what they do. *H200* is what Nsight Compute reports for the program that
+in the lessons, and their names say what they do. *H200* is what Nsight Compute reports, on an H200 or an H100, for the program that
 nvcc built, *ours* is what `SIMT_COUNTERS` reports for the one that `simtcc` built. Figures that are zero on
 both sides are left out.
 
