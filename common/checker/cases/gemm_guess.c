@@ -311,6 +311,11 @@ const char *gemm_purpose(const struct lesson_case *item)
                "looked at";
     if (item->value[GEMM_UNUSED] != 0)
         return "the workspace, which has no meaning here, is given: it is not to be looked at";
+    for (int b = GEMM_A; b <= GEMM_C; b++)
+        if (item->apart[b] != 0)
+            return "rows lie so far apart that the last ones begin beyond 2^31 elements: is every product of "
+                   "an "
+                   "offset computed in 64 bits (size_t)?";
     if (item->distribution == GEMM_NORMAL && item->group == GROUP_EDGES)
         for (int b = GEMM_A; b <= GEMM_C; b++)
             if (ends_within_a_vector(item, b))

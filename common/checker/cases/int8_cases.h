@@ -51,6 +51,7 @@ int int8_identity(const struct lesson_case *item, const float *const *data, cons
                   const double *allowed, uint64_t seed, char *reason, size_t size);
 int int8_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                double *value, char *message, size_t size);
+int int8_trait(const struct lesson_case *item, int index, const char **message);
 const char *int8_purpose(const struct lesson_case *item);
 void int8_cost(const struct lesson_case *item, struct lesson_cost *cost);
 void int8_describe(const struct lesson_case *item, char *text, size_t size);
@@ -59,7 +60,7 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size);
 #define INT8_CALLBACKS                                                                                       \
     .vary = int8_vary, .buffers = int8_buffers, .fill = int8_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
-    .trait = gemm_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
     .describe = int8_describe, .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS
 
 #endif

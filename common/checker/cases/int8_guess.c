@@ -14,6 +14,17 @@ struct mistake {
     int unsigned_a, unsigned_b;
     int sixteen_bits; /* 1: the sum wraps around at 16 bits; 2: it saturates there */
     int no_row, no_column, no_bias, exchanged, bias_first, row_of_column;
+    int unsigned_row, unsigned_column; /* 1: only the magnitude of a scale counts */
+    int as_float;                      /* 1: only where sums are not scaled */
+    enum {
+        IN_PLACE,
+        NEXT_TO,
+        EVEN_TWICE,
+        EIGHT_APART,
+        INTERLEAVED,
+        IN_HALVES
+    } rows,
+        columns; /* whose sum is stored */
 };
 
 static const struct mistake MISTAKES[] = {
@@ -29,6 +40,48 @@ static const struct mistake MISTAKES[] = {
     {.message = "row_scales is read by column and column_scales by row", .scaled = 1, .exchanged = 1},
     {.message = "the bias is added before the scales are applied", .scaled = 1, .bias_first = 1},
     {.message = "row_scales is read by column", .scaled = 1, .row_of_column = 1},
+    {.message = "the sign of a row's scale is lost: where row_scales is negative, its magnitude is taken",
+     .scaled = 1,
+     .unsigned_row = 1},
+    {.message =
+         "the sign of a column's scale is lost: where column_scales is negative, its magnitude is taken",
+     .scaled = 1,
+     .unsigned_column = 1},
+    {.message = "the signs of both scales are lost: the magnitudes are taken",
+     .scaled = 1,
+     .unsigned_row = 1,
+     .unsigned_column = 1},
+    {.message = "the sum is rounded to a float, which holds every whole number only up to 2^24",
+     .as_float = 1},
+    {.message = "every odd row holds the sums of the even row before it", .rows = EVEN_TWICE},
+    {.message = "every odd column holds the sums of the even column before it", .columns = EVEN_TWICE},
+    {.message = "neighbouring rows are exchanged: the sums of row i are stored in row i ^ 1",
+     .rows = NEXT_TO},
+    {.message = "neighbouring columns are exchanged: the sums of column j are stored in column j ^ 1",
+     .columns = NEXT_TO},
+    {.message = "rows 8 apart are exchanged: a lane has sums of rows g and g + 8 of a fragment",
+     .rows = EIGHT_APART},
+    {.message =
+         "of every 16 rows the first 8 are stored in the even rows, the last 8 in the odd ones: are rows "
+         "loaded into a fragment in the order in which its sums are stored?",
+     .rows = INTERLEAVED},
+    {.message =
+         "of every 16 columns the first 8 are stored in the even columns, the last 8 in the odd ones: are "
+         "columns loaded into a fragment in the order in which its sums are stored?",
+     .columns = INTERLEAVED},
+    {.message =
+         "of every 16 rows and columns the first 8 are stored in the even ones, the last 8 in the odd ones: "
+         "are rows and columns loaded into a fragment in the order in which its sums are stored?",
+     .rows = INTERLEAVED,
+     .columns = INTERLEAVED},
+    {.message =
+         "of every 16 rows the even ones are stored in the first 8, the odd ones in the last 8: are rows "
+         "loaded into a fragment in the order in which its sums are stored?",
+     .rows = IN_HALVES},
+    {.message =
+         "of every 16 columns the even ones are stored in the first 8, the odd ones in the last 8: are "
+         "columns loaded into a fragment in the order in which its sums are stored?",
+     .columns = IN_HALVES},
 };
 
 enum { OWN = sizeof MISTAKES / sizeof MISTAKES[0] };
@@ -55,7 +108,33 @@ static double sum_with(const struct lesson_case *item, const float *const *data,
         float b = data[GEMM_B][extent[GEMM_TRANS_B] ? j * ldb + p : p * ldb + j];
         sum += byte_of(a, mistake->unsigned_a) * byte_of(b, mistake->unsigned_b);
     }
-    return narrowed(sum, mistake->sixteen_bits);
+    return mistake->as_float ? (double)(float)sum : narrowed(sum, mistake->sixteen_bits);
+}
+
+static double scale_of(float scale, int ignored, int magnitude_only)
+{
+    return ignored ? 1.0 : magnitude_only ? fabs((double)scale) : (double)scale;
+}
+
+/* Whose sum is stored in row or column @p at. */
+static size_t taken_from(int order, size_t at)
+{
+    enum { FRAGMENT = 16 };
+    size_t within = at % FRAGMENT, first = at - within;
+    switch (order) {
+    case NEXT_TO:
+        return at ^ 1;
+    case EVEN_TWICE:
+        return at - at % 2;
+    case EIGHT_APART:
+        return at ^ (FRAGMENT / 2);
+    case INTERLEAVED:
+        return first + within / 2 + within % 2 * (FRAGMENT / 2);
+    case IN_HALVES:
+        return first + within % (FRAGMENT / 2) * 2 + within / (FRAGMENT / 2);
+    default:
+        return at;
+    }
 }
 
 /* What becomes of @p sum. */
@@ -64,8 +143,9 @@ static double scaled(const struct lesson_case *item, const float *const *data, c
 {
     if (!(item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED)) return sum;
     size_t row = mistake->exchanged || mistake->row_of_column ? j : i, column = mistake->exchanged ? i : j;
-    double of_row = mistake->no_row ? 1.0 : (double)data[INT8_ROW_SCALES][row];
-    double of_column = mistake->no_column ? 1.0 : (double)data[INT8_COLUMN_SCALES][column];
+    double of_row = scale_of(data[INT8_ROW_SCALES][row], mistake->no_row, mistake->unsigned_row);
+    double of_column =
+        scale_of(data[INT8_COLUMN_SCALES][column], mistake->no_column, mistake->unsigned_column);
     double bias = item->extent[INT8_EX_BIAS] && !mistake->no_bias ? (double)data[INT8_BIAS][j] : 0.0;
     return mistake->bias_first ? (sum + bias) * of_row * of_column : sum * of_row * of_column + bias;
 }
@@ -73,7 +153,11 @@ static double scaled(const struct lesson_case *item, const float *const *data, c
 /* 1 if the mistake can be made at row @p i and column @p j, and changes anything. */
 static int applies(const struct lesson_case *item, const struct mistake *mistake, size_t i, size_t j)
 {
-    if (mistake->scaled && !(item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED)) return 0;
+    const int is_scaled = (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED) != 0;
+    if ((mistake->scaled && !is_scaled) || (mistake->as_float && is_scaled)) return 0;
+    /* Nobody knows what is stored there of rows and columns past the end. */
+    if (taken_from((int)mistake->rows, i) >= (size_t)item->extent[GEMM_M]) return 0;
+    if (taken_from((int)mistake->columns, j) >= (size_t)item->extent[GEMM_N]) return 0;
     if ((mistake->no_bias || mistake->bias_first) && !item->extent[INT8_EX_BIAS]) return 0;
     if ((mistake->exchanged || mistake->row_of_column) && j >= (size_t)item->extent[GEMM_M]) return 0;
     return !mistake->exchanged || i < (size_t)item->extent[GEMM_N];
@@ -92,6 +176,27 @@ int int8_guess(const struct lesson_case *item, const float *const *data, int ind
     const struct mistake *mistake = &MISTAKES[index];
     if (buffer != GEMM_C || !applies(item, mistake, i, j)) return 0;
     snprintf(message, size, "%s", mistake->message);
-    *value = scaled(item, data, mistake, i, j, sum_with(item, data, mistake, i, j));
+    double sum = sum_with(item, data, mistake, taken_from((int)mistake->rows, i),
+                          taken_from((int)mistake->columns, j));
+    *value = scaled(item, data, mistake, i, j, sum);
     return 1;
+}
+
+int int8_trait(const struct lesson_case *item, int index, const char **message)
+{
+    static const char *const messages[] = {
+        "only cases fail in which A and B are both transposed or neither is, so that the elements of one "
+        "follow "
+        "one another along k, and those of the other do not: is the layout of A taken from trans_a and that "
+        "of "
+        "B from trans_b, and do both come in the same order of k?",
+        "only cases fail in which A is transposed or B is not, so that the bytes of a line of it lie apart: "
+        "are "
+        "they in the right order of k, and each in its own line, once they are in registers?",
+    };
+    enum { TRAITS = sizeof messages / sizeof messages[0] };
+    const int of_a = item->extent[GEMM_TRANS_A] != 0, of_b = item->extent[GEMM_TRANS_B] != 0;
+    if (index >= TRAITS) return gemm_trait(item, index - TRAITS, message);
+    *message = messages[index];
+    return index == 0 ? of_a == of_b : of_a || !of_b;
 }

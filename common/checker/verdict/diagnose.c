@@ -323,6 +323,36 @@ static int tails_of_four(const struct symptoms *s, char *text, size_t size)
     return 0;
 }
 
+/* Which of two neighbours are wrong, on an axis: 0 the even ones, 1 the odd ones, -1 neither. */
+static int wrong_neighbours(const struct symptoms *s, int axis)
+{
+    enum { DIFFERENT = 6 }; /* as many different places */
+    size_t places[DIFFERENT], different = 0;
+    if (!all_known(s, axis)) return -1;
+    const size_t first = index_on(s->shape, s->found->first[0].at, axis);
+    for (size_t i = 0; i < s->kept; i++) {
+        size_t place = index_on(s->shape, s->found->first[i].at, axis), seen = 0;
+        if (place % 2 != first % 2) return -1;
+        while (seen < different && places[seen] != place) seen++;
+        if (seen == different && different < DIFFERENT) places[different++] = place;
+    }
+    return different < DIFFERENT ? -1 : (int)(first % 2);
+}
+
+static int every_second(const struct symptoms *s, char *text, size_t size)
+{
+    if ((s->shape->rank != 2 && s->shape->rank != 4) || s->shape->column[0] != NULL || own_axes(s)[0] != NULL)
+        return 0;
+    for (int axis = s->shape->rank - 2; axis < s->shape->rank; axis++) {
+        const int odd = wrong_neighbours(s, axis);
+        if (odd < 0) continue;
+        snprintf(text, size, "every wrong element is in an %s %s: the %s ones are right",
+                 odd ? "odd" : "even", axis == s->shape->rank - 1 ? "column" : "row", odd ? "even" : "odd");
+        return 1;
+    }
+    return 0;
+}
+
 static int tails(const struct symptoms *s, char *text, size_t size)
 {
     if (s->shape->rank == 4) return tails_of_four(s, text, size);
@@ -498,6 +528,13 @@ int diagnose_all_zero(const struct judged *judged, int buffer)
     return find_symptoms(&symptoms, judged, buffer, NULL) && only_zeros(&symptoms) && is_empty(&symptoms);
 }
 
+static void add_pattern(struct verdict *verdict, const char *text)
+{
+    size_t used = strlen(verdict->pattern);
+    snprintf(verdict->pattern + used, sizeof verdict->pattern - used, "%s%s", used > 0 ? "; " : "", text);
+    if (verdict->pattern_kind == PATTERN_NONE) verdict->pattern_kind = PATTERN_PLACE;
+}
+
 /* What is right tells how far a kernel came. */
 static void add_stage(const struct judged *judged, struct verdict *verdict)
 {
@@ -508,10 +545,15 @@ static void add_stage(const struct judged *judged, struct verdict *verdict)
         wrong |= (unsigned)(judged->buffer[b].wrong > 0) << b;
     }
     const char *stage = lesson->stage != NULL ? lesson->stage(&judged->item->settled, compared, wrong) : NULL;
-    size_t used = strlen(verdict->pattern);
-    if (stage == NULL) return;
-    snprintf(verdict->pattern + used, sizeof verdict->pattern - used, "%s%s", used > 0 ? "; " : "", stage);
-    if (verdict->pattern_kind == PATTERN_NONE) verdict->pattern_kind = PATTERN_PLACE;
+    if (stage != NULL) add_pattern(verdict, stage);
+}
+
+/* Infinities, zeros and a factor come of many a mistake: their places tell more. */
+static void add_places(const struct symptoms *symptoms, struct verdict *verdict)
+{
+    char places[VERDICT_TEXT];
+    if (verdict->pattern_kind == PATTERN_CAUSE && every_second(symptoms, places, sizeof places))
+        add_pattern(verdict, places);
 }
 
 void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict)
@@ -523,8 +565,8 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         {rounding, PATTERN_ROUNDING},   {guessed, PATTERN_CAUSE},         {not_finite, PATTERN_CAUSE},
         {all_zero, PATTERN_CAUSE},      {constant_factor, PATTERN_CAUSE}, {other_sixteen_bits, PATTERN_CAUSE},
         {copy_of_input, PATTERN_CAUSE}, {transposed, PATTERN_CAUSE},      {permuted, PATTERN_CAUSE},
-        {mask_seen, PATTERN_CAUSE},     {tails, PATTERN_PLACE},           {growing, PATTERN_PLACE},
-        {lse_right, PATTERN_PLACE}};
+        {mask_seen, PATTERN_CAUSE},     {every_second, PATTERN_PLACE},    {tails, PATTERN_PLACE},
+        {growing, PATTERN_PLACE},       {lse_right, PATTERN_PLACE}};
     struct symptoms symptoms;
     verdict->pattern[0] = '\0';
     verdict->pattern_kind = PATTERN_NONE;
@@ -535,6 +577,7 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         verdict->pattern_kind = patterns[i].kind;
         break;
     }
+    if (verdict->guesses == 0 && strcmp(verdict->pattern, ALL_ZERO) != 0) add_places(&symptoms, verdict);
     if (verdict->guesses == 0 && verdict->pattern_kind != PATTERN_ROUNDING &&
         strcmp(verdict->pattern, ALL_ZERO) != 0)
         add_stage(judged, verdict);

@@ -140,6 +140,25 @@ static size_t workspace_given(const struct session *session, const struct item *
     return contract;
 }
 
+/* What to look at where an entry point refuses what it should take; NULL if @p status does not tell of that. */
+static const char *refusal(enum kernel_status status)
+{
+    switch (status) {
+    case KERNEL_INVALID_CONFIG:
+        return "does a check ask for a pointer that may be NULL here, or for another option?";
+    case KERNEL_INVALID_DIMENSION:
+        return "does a check ask more of an extent, or of a leading dimension, than the contract does?";
+    case KERNEL_UNSUPPORTED_DTYPE:
+        return "does a check leave out a storage type, or look at one that has no meaning here?";
+    case KERNEL_ALIGNMENT_ERROR:
+        return "does a check ask for a larger alignment than the contract does, or look at a pointer that "
+               "has "
+               "no meaning here?";
+    default:
+        return NULL;
+    }
+}
+
 static int status_right(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
@@ -171,6 +190,10 @@ static int status_right(const struct session *session, int index, struct verdict
                       "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that "
                       "were "
                       "not asked for; or, while capturing, a wait or an allocation");
+            verdict->pattern_kind = PATTERN_CAUSE;
+        } else if (item->settled.expected == KERNEL_OK && refusal(status) != NULL) {
+            snprintf(verdict->pattern, sizeof verdict->pattern, "valid arguments are refused: %s",
+                     refusal(status));
             verdict->pattern_kind = PATTERN_CAUSE;
         }
         return 0;
