@@ -21,6 +21,7 @@ struct mistake {
     enum storage as_other; /* q, k and v are of this type, and taken for the other one of 16 bits */
     int out_as_other;      /* so is out */
     int dims;              /* head_dim rounded down to a multiple of this, in a score */
+    int dims_missing;      /* so many elements, the last ones, are missing in a score */
     int mask_shift;        /* the row sees this many keys more */
     enum { MASK_RIGHT, MASK_NONE, MASK_TOP_LEFT } mask;
     enum { HEAD_RIGHT, HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1 } head;
@@ -33,9 +34,10 @@ struct mistake {
         FIRST_TILE_ONLY,
         LAST_V_MISSING,
         FIRST_V_MISSING,
-        NOT_MASKED
+        NOT_MASKED,
+        TILES_OF_FIRST_QUERY
     } keys;
-    int tile_q;     /* queries of a tile, for NOT_MASKED */
+    int tile_q;     /* queries of a tile, for the last two of `keys` */
     int rows_apart; /* weights are those of the row this far away, of 16 */
     int tile;       /* keys of a tile, for all of `keys` but the first two */
     enum {
@@ -220,6 +222,39 @@ static const struct mistake MISTAKES[] = {
      .lse = LSE_OF_MEAN},
 };
 
+#define OF_FIRST_QUERY(queries, size)                                                                        \
+    {                                                                                                        \
+        .message = "the loop over K/V tiles ends with the keys that the first query of a Q tile sees: the "  \
+                   "last one sees the most",                                                                 \
+        .kinds = W, .only_causal = 1, .keys = TILES_OF_FIRST_QUERY, .tile_q = (queries), .tile = (size)      \
+    }
+#define STEP_MISSING(elements)                                                                               \
+    {                                                                                                        \
+        .message = "the last " #elements " elements of q and k are missing in every score: does the loop "   \
+                   "over head_dim take its last step?",                                                      \
+        .kinds = S | W, .dims_missing = (elements)                                                           \
+    }
+#define CUT(below)                                                                                           \
+    {                                                                                                        \
+        .message = "small weights, below exp(-" #below "), are taken as 0", .kinds = M | W, .cut = (below)   \
+    }
+
+/** More of them, which are tried where none of the others fits: the cases of a part do not vote on these. */
+static const struct mistake MORE[] = {
+    OF_FIRST_QUERY(64, 32),
+    OF_FIRST_QUERY(64, 64),
+    OF_FIRST_QUERY(64, 128),
+    OF_FIRST_QUERY(128, 32),
+    OF_FIRST_QUERY(128, 64),
+    OF_FIRST_QUERY(128, 128),
+    STEP_MISSING(8),
+    STEP_MISSING(16),
+    STEP_MISSING(32),
+    CUT(8),
+    CUT(10),
+    CUT(14),
+};
+
 /** What may be forgotten from one tile of keys to the next, or when workers' sums are merged: each is tried with tiles of
  * several sizes, dealt out to several numbers of workers. */
 static const struct forgotten {
@@ -278,12 +313,13 @@ static int keys_seen(const struct lesson_case *item, size_t i)
     return item->value[AT_CAUSAL] == 1 ? (int)i + 1 + kv_len - item->extent[AT_Q_LEN] : kv_len;
 }
 
-/* The end of the last K/V tile that the Q tile of query @p i looks at: its last query sees the most. */
+/* The end of the last K/V tile that the Q tile of query @p i looks at: its last query sees the most, its first one the
+ * fewest. */
 static int end_of_tiles(const struct lesson_case *item, const struct mistake *mistake, size_t i)
 {
     const size_t rows = (size_t)mistake->tile_q, after = (i / rows + 1) * rows,
-                 q_len = (size_t)item->extent[AT_Q_LEN];
-    const int most = keys_seen(item, (after < q_len ? after : q_len) - 1);
+                 q_len = (size_t)item->extent[AT_Q_LEN], last = (after < q_len ? after : q_len) - 1;
+    const int most = keys_seen(item, mistake->keys == TILES_OF_FIRST_QUERY ? after - rows : last);
     return most > 0 ? (most + mistake->tile - 1) / mistake->tile * mistake->tile : 0;
 }
 
@@ -297,6 +333,10 @@ static int keys_counted(const struct lesson_case *item, const struct mistake *mi
         seen += mistake->mask_shift;
     }
     if (mistake->keys == NOT_MASKED) seen = end_of_tiles(item, mistake, i);
+    if (mistake->keys == TILES_OF_FIRST_QUERY) {
+        const int end = end_of_tiles(item, mistake, i);
+        seen = seen < end ? seen : end;
+    }
     seen = seen < 0 ? 0 : seen > kv_len ? kv_len : seen;
     *first = 0;
     if (mistake->keys == TAIL_MISSING && seen > kv_len / tile * tile) seen = kv_len / tile * tile;
@@ -347,6 +387,7 @@ static double score_of(const struct lesson_case *item, const float *const *data,
     double scale = item->real[AT_SCALE] != 0.0 ? item->real[AT_SCALE] : 1.0 / sqrt((double)head_dim),
            sum = 0.0;
     size_t counted = mistake->dims > 0 ? head_dim / (size_t)mistake->dims * (size_t)mistake->dims : head_dim;
+    counted -= (size_t)mistake->dims_missing;
     for (size_t d = 0; d < counted; d++) sum += taken(mistake, q[d]) * taken(mistake, k[d]);
     if (mistake->scale == NO_SCALE) return sum;
     if (mistake->scale == SCALE_OF_0) return 0.0;
@@ -551,6 +592,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
     if (mistake->head >= HEAD_NO_BATCH && item->extent[AT_BATCH] == 1) return 0;
     int head_dim = item->extent[AT_HEAD_DIM];
     if (mistake->dims > 0 && (head_dim < mistake->dims || head_dim % mistake->dims == 0)) return 0;
+    if (mistake->dims_missing > 0 && mistake->dims_missing >= head_dim) return 0;
     /* Of a small head_dim nothing may be left for another reason: then all zero is all that can be said. */
     if (mistake->scale == SCALE_OF_0 && head_dim < 32) return 0;
     if (mistake->keys == ONE_MORE_AS_ZERO) return item->value[AT_CAUSAL] != 1;
@@ -558,6 +600,7 @@ static int applies(const struct lesson_case *item, const struct mistake *mistake
         return filled_keys(item, mistake, 0) > 0 && item->value[AT_CAUSAL] != 1;
     if (mistake->keys == TAIL_MISSING) return kv_len > mistake->tile && kv_len % mistake->tile != 0;
     if (mistake->keys == NOT_MASKED) return item->value[AT_CAUSAL] == 1 || kv_len % mistake->tile != 0;
+    if (mistake->keys == TILES_OF_FIRST_QUERY) return 1;
     return mistake->keys == ALL_KEYS || kv_len > mistake->tile;
 }
 
@@ -604,14 +647,19 @@ static int definition_guess(const struct lesson_case *item, const float *const *
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, double *value, char *message, size_t size)
 {
-    enum { KNOWN = sizeof MISTAKES / sizeof MISTAKES[0], VOTED_ON = 64 }; /* CHECK_GUESSES */
-    _Static_assert(KNOWN <= VOTED_ON, "the cases of a part vote on no more");
+    enum {
+        VOTED = sizeof MISTAKES / sizeof MISTAKES[0],
+        KNOWN = VOTED + sizeof MORE / sizeof MORE[0],
+        MOST_VOTED = 64 /* CHECK_GUESSES */
+    };
+    _Static_assert(VOTED == MOST_VOTED, "the cases of a part vote on no more, and on none of the others");
     int kind = item->extent[EX_KIND], matrix = buffer == ATTENTION_MATRIX;
     size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[matrix ? AT_KV_LEN : AT_HEAD_DIM];
     struct place place = place_of(item, at, columns);
     if (index < KNOWN) {
-        snprintf(message, size, "%s", MISTAKES[index].message);
-        return definition_guess(item, data, &MISTAKES[index], buffer, &place, value);
+        const struct mistake *mistake = index < VOTED ? &MISTAKES[index] : &MORE[index - VOTED];
+        snprintf(message, size, "%s", mistake->message);
+        return definition_guess(item, data, mistake, buffer, &place, value);
     }
     if (kind != ATTENTION_WHOLE || buffer != ATTENTION_OUT) return -1;
     return pieces_guess(item, data, index - KNOWN, &place, value, message, size);
@@ -693,8 +741,27 @@ static const char *group_purpose(const struct lesson_case *item)
     return "how many heads share a K/V head is no power of two here, or more than 8";
 }
 
+/* 1 if a lesson with kernels for few head_dims has none for this one. */
+static int has_no_kernel(const struct lesson_case *item)
+{
+    const long long head_dim = item->value[AT_HEAD_DIM];
+    switch (item->extent[EX_TILED]) {
+    case ATTENTION_TILES:
+        return !attention_tiled_head_dim(head_dim);
+    case ATTENTION_TENSOR_TILES:
+        return head_dim != 64 && head_dim != 128 && head_dim != 256;
+    case ATTENTION_HOPPER_TILES:
+        return head_dim != 64 && head_dim != 128;
+    default:
+        return 0;
+    }
+}
+
 const char *attention_purpose(const struct lesson_case *item)
 {
+    if (item->expected == KERNEL_INVALID_DIMENSION && has_no_kernel(item))
+        return "there is no kernel for this head_dim: the entry point has to refuse it before it launches "
+               "anything";
     switch (item->distribution) {
     case DIST_LARGE:
         return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
