@@ -54,7 +54,9 @@ static const char *usual_reason(const char *finding)
 {
     if (strncmp(finding, "simt: out-of-bounds: ", 21) != 0) return NULL;
     if (strncmp(finding + 21, "nccl", 4) == 0)
-        return "NCCL's counts are in elements of the type, not in bytes; and is the buffer as large as that?";
+        return "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or "
+               "is "
+               "there one transfer too many?";
     const char *line = strchr(finding, '\n'), *place = strstr(finding, "across the end of");
     return place != NULL && (line == NULL || place < line) ? "a vector begins inside of a buffer and reaches "
                                                              "past its end: leave the tail to single elements"

@@ -258,7 +258,7 @@ static void meet(struct taking *now, struct meeting *m, unsigned mask)
 /* ---- launches that overlap ---------------------------------------------------------------------------- */
 
 static const char *const NOT_OVER =
-    "that kernel may still be running: it is over after cudaGridDependencySynchronize()";
+    "that kernel may still be running: wait for it by cudaGridDependencySynchronize()";
 static const char *const NOT_WAITED =
     "that kernel may still be running: the one between did not wait for it (cudaGridDependencySynchronize)";
 
