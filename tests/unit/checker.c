@@ -183,6 +183,8 @@ enum damage {
     ONE_INFINITE,
     LAST_ROWS,
     LAST_COLUMNS,
+    ODD_COLUMNS,
+    EVEN_ROWS,
     TRANSPOSED,
     SWAPPED_AXES,
     SECOND_BATCH,
@@ -224,6 +226,12 @@ static void damage_element(struct judged_case *c, const struct lesson_buffer *bu
         break;
     case LAST_COLUMNS:
         *value += column >= columns / 16 * 16 ? 0.1f * (float)(1 + at % 7) : 0.0f;
+        break;
+    case ODD_COLUMNS:
+        *value += column % 2 == 1 ? 0.1f * (float)(1 + at % 7) : 0.0f;
+        break;
+    case EVEN_ROWS:
+        *value += row % 2 == 0 ? 0.1f * (float)(1 + at % 7) : 0.0f;
         break;
     case TRANSPOSED:
         *value = before[((batch * heads + head) * rows + column) * columns + row];
@@ -375,6 +383,10 @@ static const struct planted {
     {"01", "attention/causal_tail", ATTENTION_OUT, LAST_ROWS, STATE_FAIL, "only the rows of the last tile"},
     {"01", "attention/head_dim_33", ATTENTION_OUT, LAST_COLUMNS, STATE_FAIL,
      "only the columns of the last tile"},
+    {"01", "attention/square_64", ATTENTION_OUT, ODD_COLUMNS, STATE_FAIL,
+     "every wrong element is in an odd column: the even ones are right"},
+    {"01", "scores/square_64", ATTENTION_MATRIX, EVEN_ROWS, STATE_FAIL,
+     "every wrong element is in an even row: the odd ones are right"},
     {"01", "scores/square_64", ATTENTION_MATRIX, TRANSPOSED, STATE_FAIL, "transposed: axes 2 and 3"},
     {"01", "attention/tail_31x33", ATTENTION_OUT, SWAPPED_AXES, STATE_FAIL, "transposed: axes 1 and 2"},
     {"01", "attention/batch_3", ATTENTION_OUT, SECOND_BATCH, STATE_FAIL,
@@ -430,6 +442,10 @@ static const struct planted {
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "reaches every 3 steps"},
     {"09", "product/deep_512", 2, GUESS, STATE_FAIL, "the first K tile (of 32)"},
     {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "divided by l of one lane"},
+    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "the last 8 elements of q and k are missing"},
+    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "the last 16 elements of q and k are missing"},
+    {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "the last 32 elements of q and k are missing"},
+    {"12", "f16/causal_129", ATTENTION_OUT, GUESS, STATE_FAIL, "that the first query of a Q tile sees"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "as if every score were 0"},
     {"19", "ring/one_rank", ATTENTION_OUT, GUESS, STATE_FAIL, "all 12 keys have the same weight"},
     /* Zeros are near the small values of many a mistake, where a bound of halves is wide. */
@@ -451,6 +467,20 @@ static const struct planted {
     {"12", "f16/square_64", ATTENTION_OUT, SWIZZLED, STATE_FAIL, "rows of 128 bytes, as a swizzle does"},
     {"12", "f16/square_64", ATTENTION_OUT, ROWS_EXCHANGED, STATE_FAIL, "rows 8 apart are exchanged"},
     {"12", "f16/square_64", ATTENTION_OUT, PAIRS_EXCHANGED, STATE_FAIL, "columns 2 apart are exchanged"},
+    {"13", "dequantised/scales_negative", 2, GUESS, STATE_FAIL, "sign of a row's scale is lost"},
+    {"13", "dequantised/scales_negative", 2, GUESS, STATE_FAIL, "sign of a column's scale is lost"},
+    {"13", "dequantised/scales_negative", 2, GUESS, STATE_FAIL, "signs of both scales are lost"},
+    {"13", "s32/beyond_24_bits", 2, GUESS, STATE_FAIL, "rounded to a float"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "neighbouring rows are exchanged: the sums"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "neighbouring columns are exchanged: the sums"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "sums of the even row before it"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "sums of the even column before it"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "a lane has sums of rows g and g + 8"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "first 8 are stored in the even rows"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "first 8 are stored in the even columns"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "first 8 are stored in the even ones"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "of every 16 rows the even ones are stored"},
+    {"13", "s32/square_64", 2, GUESS, STATE_FAIL, "of every 16 columns the even ones are stored"},
     {"15", "bf16/square_64", 2, GUESS, STATE_FAIL, "multiplied as if they were f16"},
     {"16", "f16/tail_300_two_consumers", ATTENTION_OUT, GUESS, STATE_FAIL,
      "values of the first K/V tile, the last"},
@@ -584,6 +614,31 @@ static void test_small_workspace(void)
         expect(strstr(verdict->pattern, ASKED[i].says) != NULL &&
                    (ASKED[i].missing == 0) == (verdict->pattern[0] == '\0'),
                "mha/keys_100", verdict->pattern);
+        close_case(&c);
+    }
+}
+
+/* What is valid and refused is no mistake of a size or a sum: a check asks for too much. */
+static void test_refused(void)
+{
+    static const struct {
+        enum kernel_status status;
+        const char *says;
+    } REFUSED[] = {{KERNEL_INVALID_CONFIG, "a pointer that may be NULL"},
+                   {KERNEL_INVALID_DIMENSION, "of a leading dimension"},
+                   {KERNEL_UNSUPPORTED_DTYPE, "leave out a storage type"},
+                   {KERNEL_ALIGNMENT_ERROR, "a larger alignment"},
+                   {KERNEL_OUT_OF_MEMORY, ""}};
+    for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++) {
+        struct judged_case c;
+        open_case(&c, options_lesson("13"), "s32/square_64");
+        struct wire_result *result = &session_case(&c.session, 0)->result;
+        result->status[0] = result->status[1] = REFUSED[i].status;
+        const struct verdict *verdict = judge_case(&c);
+        expect(verdict->state == STATE_FAIL, "refused", verdict->headline);
+        expect(REFUSED[i].says[0] == '\0' ? verdict->pattern[0] == '\0'
+                                          : strstr(verdict->pattern, REFUSED[i].says) != NULL,
+               "refused", verdict->pattern);
         close_case(&c);
     }
 }
@@ -827,6 +882,46 @@ static void test_zeros_of_part(int saying)
     free(check);
 }
 
+static const struct lesson_case *find_case(const struct check *check, const char *name)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (strcmp(check->cases[i].name, name) == 0) return &check->cases[i];
+    expect(0, name, "no such case");
+    exit(2);
+}
+
+/* What a case is about, and what it has in common with others. */
+static void test_told_of_cases(void)
+{
+    static const struct {
+        const char *lesson, *name, *says;
+    } ABOUT[] = {{"13", "s32/far_tiles_of_a_odd", "beyond 2^31 elements"},
+                 {"13", "dequantised/far_rows_of_c", "beyond 2^31 elements"},
+                 {"12", "f16/head_dim_96", "no kernel for this head_dim"},
+                 {"16", "f16/head_dim_256", "no kernel for this head_dim"}};
+    static const struct {
+        const char *name;
+        int has[2]; /* both or neither of A and B transposed; A transposed, or B not */
+    } LAYOUTS[] = {{"s32/transposed_nt", {0, 0}},
+                   {"s32/transposed_tt", {1, 1}},
+                   {"s32/k_129_nn", {1, 1}},
+                   {"s32/k_640_tn", {0, 1}}};
+    for (size_t i = 0; i < sizeof ABOUT / sizeof ABOUT[0]; i++) {
+        struct check *check = open_check(ABOUT[i].lesson);
+        const char *about = check->options.lesson->purpose(find_case(check, ABOUT[i].name));
+        expect(about != NULL && strstr(about, ABOUT[i].says) != NULL, ABOUT[i].name, about ? about : "");
+        free(check);
+    }
+    struct check *check = open_check("13");
+    for (size_t i = 0; i < sizeof LAYOUTS / sizeof LAYOUTS[0]; i++)
+        for (int trait = 0; trait < 2; trait++) {
+            const char *message = "";
+            const int has = check->options.lesson->trait(find_case(check, LAYOUTS[i].name), trait, &message);
+            expect(has == LAYOUTS[i].has[trait], LAYOUTS[i].name, message);
+        }
+    free(check);
+}
+
 /* Guess 0 fits the first case alone, guess 5 the first two: it is told of both. One with the same words counts for it. */
 static void test_chosen_guess(int words)
 {
@@ -988,6 +1083,8 @@ int main(void)
     test_zeros_of_part(3);
     test_signals();
     test_small_workspace();
+    test_refused();
+    test_told_of_cases();
     test_chosen_guess(0);
     test_chosen_guess(1);
     test_thorough_guess(0);
