@@ -446,6 +446,7 @@ static const struct planted {
     {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "the last 16 elements of q and k are missing"},
     {"12", "f16/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "the last 32 elements of q and k are missing"},
     {"12", "f16/causal_129", ATTENTION_OUT, GUESS, STATE_FAIL, "that the first query of a Q tile sees"},
+    {"12", "f16/queries_300", ATTENTION_OUT, GUESS, STATE_FAIL, "below exp(-8), are taken as 0"},
     {"01", "attention/square_64", ATTENTION_OUT, GUESS, STATE_FAIL, "as if every score were 0"},
     {"19", "ring/one_rank", ATTENTION_OUT, GUESS, STATE_FAIL, "all 12 keys have the same weight"},
     /* Zeros are near the small values of many a mistake, where a bound of halves is wide. */
