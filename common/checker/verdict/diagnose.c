@@ -151,6 +151,7 @@ static double stored_as_zero(enum storage storage)
 static int is_thorough(const struct symptoms *s, int guess, double slack, double rounding)
 {
     enum { ANYWHERE = 64 };
+    const double as_float = 0x1p-24; /* whole numbers, too, are at hand as floats */
     const struct lesson *lesson = s->judged->session->check->options.lesson;
     const size_t elems = lesson_elems(s->shape);
     double bound = 0.0;
@@ -162,7 +163,7 @@ static int is_thorough(const struct symptoms *s, int guess, double slack, double
         if (lesson->guess(&s->judged->item->settled, s->judged->inputs, guess, s->buffer, at, &value, message,
                           sizeof message) == 1 &&
             !compare_element((double)s->judged->got[0][s->buffer][at], value,
-                             slack * bound + rounding * fabs(value)))
+                             slack * bound + fmax(rounding, as_float) * fabs(value)))
             return 0;
     }
     return 1;
@@ -214,7 +215,10 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
     }; /* of these mistakes each changes whole rows: one element of many is none of them */
     if (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW) return 0;
     /* Of a wrong value, which may be a large one. */
-    double share = s->shape->storage == STORAGE_BF16 ? 4e-3 : s->shape->storage == STORAGE_F16 ? 5e-4 : 1e-5;
+    double share = s->shape->storage == STORAGE_BF16  ? 4e-3
+                   : s->shape->storage == STORAGE_F16 ? 5e-4
+                   : s->shape->storage == STORAGE_I32 ? 0.0
+                                                      : 1e-5;
     return guessed_within(s, 4.0, share, text, size);
 }
 
