@@ -205,8 +205,8 @@ template <int KIND> inline enum kernel_status launch_wide(const struct product &
  */
 template <int KIND> inline enum kernel_status launch_tensor(const struct product &p, cudaStream_t stream)
 {
-    typedef struct tensor_tile<128, 128, 4, 1, 1> large;
-    typedef struct tensor_tile<96, 128, 2, 1, 1> small;
+    typedef struct tensor_tile<128, 128, 4> large;
+    typedef struct tensor_tile<96, 128, 2> small;
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1),
               width = KIND == TO_GATED ? 2 : 1;
     const auto time = [&](int m) {

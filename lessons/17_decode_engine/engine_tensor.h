@@ -26,18 +26,12 @@ template <int KIND>
 __device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
                                     float before);
 
-/**
- * @brief A block of tensor_kernel(): M outputs and N rows of the batch, ACROSS warps beside each other along outputs. A cluster is SAME_M
- *        blocks with the same outputs and SAME_N with the same rows, each of which loads its part of what they share, for all of them.
- */
-template <int M_, int N_, int ACROSS_, int SAME_M_, int SAME_N_> struct tensor_tile {
+/** @brief A block of tensor_kernel(): M outputs and N rows of the batch, ACROSS warps beside each other along outputs. */
+template <int M_, int N_, int ACROSS_> struct tensor_tile {
     enum {
         M = M_,                                   /**< outputs */
         N = N_,                                   /**< rows of the batch */
         ACROSS = ACROSS_,                         /**< warps along outputs; the others along rows */
-        SAME_M = SAME_M_,                         /**< blocks of a cluster with the same weights */
-        SAME_N = SAME_N_,                         /**< with the same inputs */
-        CLUSTER = SAME_M * SAME_N,                /**< blocks of a cluster */
         STEP = 2,                                 /**< spans of a step */
         STAGES = 6,                               /**< steps in shared memory */
         ROW = STEP * 4,                           /**< uint4 of a row of a step */
@@ -46,23 +40,12 @@ template <int M_, int N_, int ACROSS_, int SAME_M_, int SAME_N_> struct tensor_t
         OF_N = N / 8 * ACROSS / WARPS,            /**< along rows: 8 each */
         SOON = OF_N - OF_M < 2 ? OF_N - OF_M : 2, /**< along rows: where the next span's weights are loaded */
         BOX = M / 2,                              /**< rows of a box of weights: of gate, and of up */
-        X_BOX = N / SAME_N,                       /**< rows of a box of inputs */
         AT_ONCE = OF_N < 4 ? OF_N : 4,            /**< instructions along rows that are written at once */
         BYTES = STAGES * STEP_AT * 16             /**< of dynamic shared memory: steps */
     };
-    static_assert(SAME_M <= 2 && SAME_N <= 2, "two boxes of weights");
     static_assert(SOON >= 0 && BOX % 8 == 0,
                   "weights of a span are loaded in the one before; boxes begin at 1024 bytes");
 };
-
-/** @brief The block's tile. Blocks of a cluster with the same weights are beside each other. */
-template <typename SHAPE> __device__ inline void find_tile(int *tile, int *first_row, const struct product &p)
-{
-    const int of_rows = divide_up(p.rows, SHAPE::N) / SHAPE::SAME_M;
-    const int cluster = (int)blockIdx.x / SHAPE::CLUSTER, rank = (int)blockIdx.x % SHAPE::CLUSTER;
-    *tile = cluster / of_rows * SHAPE::SAME_N + rank / SHAPE::SAME_M;
-    *first_row = (cluster % of_rows * SHAPE::SAME_M + rank % SHAPE::SAME_M) * SHAPE::N;
-}
 
 /** @brief What TMA is told. */
 struct tensor_maps {
@@ -166,30 +149,17 @@ __device__ inline void write_tensor(const struct product &p, int tile, int first
     }
 }
 
-/** @brief One thread: asks for a box of a step, for itself or also for other blocks of the cluster that share it. */
-__device__ inline void ask_box(uint4 *to, const CUtensorMap *map, int column, int row, uint64_t *full,
-                               int blocks)
-{
-    if ((blocks & (blocks - 1)) == 0)
-        tensor_load(to, map, column, row, full);
-    else
-        tensor_multicast(to, map, column, row, full, blocks);
-}
-
 /** @brief One thread: asks for the weights of step @p step, in @p stage. All bytes of the step are announced here. */
 template <int KIND, typename SHAPE>
 __device__ inline void ask_tensor_weights(const struct tensor_maps &maps, const struct product &p,
                                           uint4 *stage, uint64_t *full, int tile, int step)
 {
-    const int rank = (int)blockIdx.x % SHAPE::CLUSTER;
-    const int sharing = ((1 << SHAPE::SAME_M) - 1) << rank / SHAPE::SAME_M * SHAPE::SAME_M;
     mbarrier_arrive_expect(full, SHAPE::STEP_AT * 16);
     for (int box = 0; box < 2; box++) {
         const int row =
             KIND == TO_GATED ? tile * SHAPE::BOX + box * p.outputs : tile * SHAPE::M + box * SHAPE::BOX;
-        if (SHAPE::SAME_M == 1 || rank % SHAPE::SAME_M == box)
-            ask_box(stage + box * (SHAPE::BOX * SHAPE::ROW), &maps.weights, step * SHAPE::STEP * SPAN, row,
-                    full, sharing);
+        tensor_load(stage + box * (SHAPE::BOX * SHAPE::ROW), &maps.weights, step * SHAPE::STEP * SPAN, row,
+                    full);
     }
 }
 
@@ -198,22 +168,15 @@ template <typename SHAPE>
 __device__ inline void ask_tensor_inputs(const struct tensor_maps &maps, uint4 *stage, uint64_t *full,
                                          int first_row, int step)
 {
-    const int rank = (int)blockIdx.x % SHAPE::CLUSTER, box = rank / SHAPE::SAME_M; // of SAME_N
-    const int sharing = (SHAPE::SAME_N == 1 ? 1 : 1 | 1 << SHAPE::SAME_M) << rank % SHAPE::SAME_M;
-    ask_box(stage + (SHAPE::M + box * SHAPE::X_BOX) * SHAPE::ROW, &maps.x, step * SHAPE::STEP * SPAN,
-            first_row + box * SHAPE::X_BOX, full, sharing);
+    tensor_load(stage + SHAPE::M * SHAPE::ROW, &maps.x, step * SHAPE::STEP * SPAN, first_row, full);
 }
 
-/** @brief A warp is done with a stage: it arrives at the mbarriers of all blocks that load into it. */
-template <typename SHAPE> __device__ inline void give_back(uint64_t *empty)
+/** @brief A warp is done with a stage. */
+__device__ inline void give_back(uint64_t *empty)
 {
-    const int lane = (int)threadIdx.x % WARP, rank = (int)blockIdx.x % SHAPE::CLUSTER;
-    const bool loads =
-        lane / SHAPE::SAME_M == rank / SHAPE::SAME_M || lane % SHAPE::SAME_M == rank % SHAPE::SAME_M;
     async_proxy_fence(); // this lane's loads come before what TMA writes there next
     __syncwarp();        // and those of all lanes
-    if (SHAPE::CLUSTER == 1 && lane == 0) mbarrier_arrive(empty);
-    if (SHAPE::CLUSTER > 1 && lane < SHAPE::CLUSTER && loads) mbarrier_arrive_at(empty, lane);
+    if (threadIdx.x % WARP == 0) mbarrier_arrive(empty);
 }
 
 /**
@@ -234,9 +197,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) uint4 stages[];
     __shared__ uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    const int row = lane / 8 + lane / 4 % 2 * 4; // of eight
-    int tile, first_row;
-    find_tile<SHAPE>(&tile, &first_row, p);
+    const int row = lane / 8 + lane / 4 % 2 * 4;     // of eight
+    const int of_rows = divide_up(p.rows, SHAPE::N); // tiles that share weights are beside each other
+    const int tile = (int)blockIdx.x / of_rows, first_row = (int)blockIdx.x % of_rows * SHAPE::N;
     const unsigned zero = (unsigned)p.rows >> 31;
     const int spans = p.inputs / SPAN, steps = divide_up(spans, SHAPE::STEP);
     const int piece = row * SHAPE::ROW + (lane % 4 ^ row),
@@ -246,11 +209,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) {
         for (int i = 0; i < SHAPE::STAGES; i++) {
             mbarrier_init(&full[i], 1);
-            mbarrier_init(&empty[i], WARPS * (SHAPE::SAME_M + SHAPE::SAME_N - 1));
+            mbarrier_init(&empty[i], WARPS);
         }
         mbarrier_init_fence();
     }
-    if (SHAPE::CLUSTER > 1) cluster_sync(); // the mbarriers of all blocks are there
     __syncthreads();
     let_next_start();
     if (threadIdx.x == 0) // nobody writes weights: they need not wait
@@ -317,24 +279,16 @@ __global__ void __launch_bounds__(THREADS, 1)
                 while (end <= span + 1 && slice < WARPS) end = ++slice * spans / WARPS;
             }
         }
-        give_back<SHAPE>(&empty[next.stage > 0 ? next.stage - 1 : SHAPE::STAGES - 1]);
+        give_back(&empty[next.stage > 0 ? next.stage - 1 : SHAPE::STAGES - 1]);
         at = at_next;
         advance<SHAPE::STAGES>(&next);
         advance<SHAPE::STAGES>(&free);
     }
     write_tensor<KIND, SHAPE>(p, tile, first_row, sums);
-    if (SHAPE::CLUSTER > 1) cluster_sync(); // nobody copies to, or arrives at, a block that has ended
 #endif
 }
 
-/** @brief True if the product's tiles make whole clusters. */
-template <int KIND, typename SHAPE> inline bool makes_clusters(const struct product &p)
-{
-    return divide_up(p.rows, SHAPE::N) % SHAPE::SAME_M == 0 &&
-           divide_up(p.outputs, KIND == TO_GATED ? SHAPE::BOX : SHAPE::M) % SHAPE::SAME_N == 0;
-}
-
-/** @brief Launches tensor_kernel(), for a product of which makes_clusters() is true. */
+/** @brief Launches tensor_kernel(): the tensor maps tell TMA of rows of weights and rows of inputs. */
 template <int KIND, typename SHAPE>
 inline enum kernel_status launch_tensor_with(const struct product &p, cudaStream_t stream)
 {
@@ -345,25 +299,13 @@ inline enum kernel_status launch_tensor_with(const struct product &p, cudaStream
     if (!tensor_map(&maps.weights, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, p.weights, rows, p.inputs, p.inputs,
                     SHAPE::BOX) ||
         !tensor_map(&maps.x, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, KIND == TO_STATE ? p.x : p.normed, p.rows,
-                    p.inputs, p.inputs, SHAPE::X_BOX))
+                    p.inputs, p.inputs, SHAPE::N))
         return KERNEL_CUDA_ERROR;
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHAPE::BYTES) !=
         cudaSuccess)
         return KERNEL_CUDA_ERROR;
-    cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[0].val.programmaticStreamSerializationAllowed = 1;
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim.x = SHAPE::CLUSTER;
-    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(tiles * divide_up(p.rows, SHAPE::N)));
-    config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = SHAPE::BYTES;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = SHAPE::CLUSTER > 1 ? 2 : 1;
-    return cudaLaunchKernelEx(&config, kernel, maps, p) == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
+    return launch_early_with(SHAPE::BYTES, kernel, dim3((unsigned)(tiles * divide_up(p.rows, SHAPE::N))),
+                             THREADS, stream, maps, p);
 }
 
 #endif

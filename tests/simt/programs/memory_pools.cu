@@ -64,8 +64,7 @@ static void check_which(void)
                 cudaErrorInvalidDevice);
     expect_code("current pool of no device", cudaDeviceGetMemPool(&current, g_devices),
                 cudaErrorInvalidValue);
-    expect_code("pool set for no device", cudaDeviceSetMemPool(g_devices, pool_of(0)),
-                cudaErrorInvalidValue);
+    expect_code("pool set for no device", cudaDeviceSetMemPool(g_devices, pool_of(0)), cudaErrorInvalidValue);
 }
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */

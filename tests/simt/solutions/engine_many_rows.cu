@@ -59,9 +59,9 @@ template <int KIND> static void compare(const char *kind)
     begin_anew();
     judge<KIND>(kind, "128", launch_wide<KIND>(product, 0));
     begin_anew();
-    judge<KIND>(kind, "128 by TMA", launch_tensor_with<KIND, tensor_tile<128, 128, 4, 1, 1>>(product, 0));
+    judge<KIND>(kind, "128 by TMA", launch_tensor_with<KIND, tensor_tile<128, 128, 4>>(product, 0));
     begin_anew();
-    judge<KIND>(kind, "96 by TMA", launch_tensor_with<KIND, tensor_tile<96, 128, 2, 1, 1>>(product, 0));
+    judge<KIND>(kind, "96 by TMA", launch_tensor_with<KIND, tensor_tile<96, 128, 2>>(product, 0));
     begin_anew();
     judge<KIND>(kind, "64", launch_tiles<KIND, 64, 64, 4>(product, 0));
     begin_anew();
