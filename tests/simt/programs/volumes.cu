@@ -249,7 +249,6 @@ static void expect_refused(const char *what, cudaError_t got, cudaError_t expect
 
 static void check_refused(void)
 {
-    const size_t huge = (size_t)1 << 40;
     const struct part plain = {make_cudaPos(1, 1, 1), make_cudaPos(2, 0, 1), make_cudaExtent(10, 2, 2)},
                       wide = {make_cudaPos(0, 0, 0), make_cudaPos(0, 0, 0), make_cudaExtent(50, 2, 1)},
                       beyond_row = {make_cudaPos(60, 0, 0), make_cudaPos(0, 0, 0), make_cudaExtent(10, 2, 1)},
