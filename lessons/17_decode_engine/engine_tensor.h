@@ -17,14 +17,10 @@
 #include <cuda_fp16.h>
 
 #include "engine_parts.h"
+#include "engine_wide.h"
 #include "hopper.h"
 #include "kernel_launch.h"
 #include "warp_matrix.h"
-
-/* What the lesson's kernel file has. */
-template <int KIND>
-__device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
-                                    float before);
 
 /** @brief A block of tensor_kernel(): M outputs and N rows of the batch, ACROSS warps beside each other along outputs. */
 template <int M_, int N_, int ACROSS_> struct tensor_tile {
@@ -87,31 +83,12 @@ __device__ inline struct tensor_fragment as_fragment(const uint4 &low, const uin
             {low.z | zero, high.z | zero, low.w | zero, high.w | zero}};
 }
 
-/** @brief Adds a slice to the sums, and begins the next one at 0. */
-template <typename SHAPE>
-__device__ inline void add_tensor_slice(float (*sums)[SHAPE::OF_N][4],
-                                        float (*c)[SHAPE::OF_M][SHAPE::OF_N][4])
-{
-#pragma unroll
-    for (int i = 0; i < SHAPE::OF_M; i++)
-#pragma unroll
-        for (int j = 0; j < SHAPE::OF_N; j++)
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-                sums[i][j][e] += c[0][i][j][e] + c[1][i][j][e];
-                c[0][i][j][e] = c[1][i][j][e] = 0.0f;
-            }
-}
-
-/**
- * @brief Hands a lane's sums to write_output(). What TO_STATE adds to is loaded for up to 8 rows of the batch at a time before any of them is
- *        written, or each load would wait for the store in front of it.
- */
+/** @brief Hands a lane's sums to write_output(), of up to 8 rows of the batch at a time. */
 template <int KIND, typename SHAPE>
 __device__ inline void write_tensor(const struct product &p, int tile, int first_row,
                                     const float (*sums)[SHAPE::OF_N][4])
 {
-    enum { OUTPUTS_OF = KIND == TO_GATED ? 1 : 2, ROWS = SHAPE::AT_ONCE * 2 };
+    enum { ROWS = SHAPE::AT_ONCE * 2 };
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, g = lane / 4;
 #pragma unroll
     for (int first = 0; first < SHAPE::OF_N; first += SHAPE::AT_ONCE) {
@@ -129,22 +106,7 @@ __device__ inline void write_tensor(const struct product &p, int tile, int first
             const int output =
                 (KIND == TO_GATED ? tile * SHAPE::BOX + tall * 8 : tile * SHAPE::M + tall * 16) + g / 2 +
                 g % 2 * 4;
-            float before[ROWS][OUTPUTS_OF] = {};
-#pragma unroll
-            for (int j = 0; j < ROWS; j++)
-                for (int half = 0; half < OUTPUTS_OF; half++)
-                    if (KIND == TO_STATE && there[j] && output + half * 8 < p.outputs)
-                        before[j][half] =
-                            ((const float *)
-                                 p.out)[(size_t)row[j] * (size_t)p.outputs + (size_t)(output + half * 8)];
-#pragma unroll
-            for (int j = 0; j < ROWS; j++)
-                for (int half = 0; half < OUTPUTS_OF; half++) {
-                    const float low = sums[i][first + j / 2][j % 2], high = sums[i][first + j / 2][j % 2 + 2];
-                    const float pair[2] = {half ? high : low, high};
-                    if (there[j] && output + half * 8 < p.outputs)
-                        write_output<KIND>(p, row[j], output + half * 8, pair, before[j][half]);
-                }
+            write_rows<KIND, ROWS>(p, output, row, there, sums[i] + first);
         }
     }
 }
@@ -275,7 +237,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
             for (int i = 0; i < SHAPE::OF_M; i++) now[i] = as_fragment(low[i], high[i], zero);
             if (span + 1 == end) {
-                add_tensor_slice<SHAPE>(sums, c);
+                add_slice<SHAPE::OF_M, SHAPE::OF_N>(sums, c);
                 while (end <= span + 1 && slice < WARPS) end = ++slice * spans / WARPS;
             }
         }

@@ -80,13 +80,14 @@ __device__ inline void multiply(float (*c)[wide::OF_M][wide::OF_N][4], const str
     multiply_add<__half>(c[1][i][j], a_next, f.x[j].z, f.x[j].w);
 }
 
-/** @brief Adds a slice to the sums, and begins the next one at 0. */
-__device__ inline void add_slice(float (*sums)[wide::OF_N][4], float (*c)[wide::OF_M][wide::OF_N][4])
+/** @brief Adds a slice to the sums of OF_M x OF_N instructions, and begins the next one at 0. */
+template <int OF_M, int OF_N>
+__device__ inline void add_slice(float (*sums)[OF_N][4], float (*c)[OF_M][OF_N][4])
 {
 #pragma unroll
-    for (int i = 0; i < wide::OF_M; i++)
+    for (int i = 0; i < OF_M; i++)
 #pragma unroll
-        for (int j = 0; j < wide::OF_N; j++)
+        for (int j = 0; j < OF_N; j++)
 #pragma unroll
             for (int e = 0; e < 4; e++) {
                 sums[i][j][e] += c[0][i][j][e] + c[1][i][j][e];
@@ -95,14 +96,37 @@ __device__ inline void add_slice(float (*sums)[wide::OF_N][4], float (*c)[wide::
 }
 
 /**
- * @brief Hands a lane's sums to write_output(): rows g and g + 8 of 16 outputs are two, or gate and up of one. What TO_STATE adds to is
- *        loaded for 16 outputs at a time before any of them is written, or each load would wait for the store in front of it.
+ * @brief Hands sums of ROWS rows of the batch, those with @p there, to write_output(): of outputs @p output and @p output + 8, or gate and up
+ *        of one. What TO_STATE adds to is loaded for all of them before any is written, or each load would wait for the store in front of it.
  */
+template <int KIND, int ROWS>
+__device__ inline void write_rows(const struct product &p, int output, const int row[ROWS],
+                                  const bool there[ROWS], const float (*sums)[4])
+{
+    enum { OUTPUTS_OF = KIND == TO_GATED ? 1 : 2 };
+    float before[ROWS][OUTPUTS_OF] = {};
+#pragma unroll
+    for (int j = 0; j < ROWS; j++)
+        for (int half = 0; half < OUTPUTS_OF; half++)
+            if (KIND == TO_STATE && there[j] && output + half * 8 < p.outputs)
+                before[j][half] =
+                    ((const float *)p.out)[(size_t)row[j] * (size_t)p.outputs + (size_t)(output + half * 8)];
+#pragma unroll
+    for (int j = 0; j < ROWS; j++)
+        for (int half = 0; half < OUTPUTS_OF; half++) {
+            const float low = sums[j / 2][j % 2], high = sums[j / 2][j % 2 + 2];
+            const float pair[2] = {half ? high : low, high};
+            if (there[j] && output + half * 8 < p.outputs)
+                write_output<KIND>(p, row[j], output + half * 8, pair, before[j][half]);
+        }
+}
+
+/** @brief Hands a lane's sums to write_output(), rows g and g + 8 of 16 outputs at a time. */
 template <int KIND>
 __device__ inline void write_wide(const struct product &p, int tile, int first_row,
                                   const float (*sums)[wide::OF_N][4])
 {
-    enum { OUTPUTS_OF = KIND == TO_GATED ? 1 : 2, ROWS = wide::OF_N * 2 };
+    enum { ROWS = wide::OF_N * 2 };
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
     bool there[ROWS];
     int row[ROWS];
@@ -116,22 +140,7 @@ __device__ inline void write_wide(const struct product &p, int tile, int first_r
         const int tall = warp % 2 * wide::OF_M + i;
         const int output =
             (KIND == TO_GATED ? tile * (wide::M / 2) + tall * 8 : tile * wide::M + tall * 16) + lane / 4;
-        float before[ROWS][OUTPUTS_OF] = {};
-#pragma unroll
-        for (int j = 0; j < ROWS; j++)
-            for (int half = 0; half < OUTPUTS_OF; half++)
-                if (KIND == TO_STATE && there[j] && output + half * 8 < p.outputs)
-                    before[j][half] =
-                        ((const float *)
-                             p.out)[(size_t)row[j] * (size_t)p.outputs + (size_t)(output + half * 8)];
-#pragma unroll
-        for (int j = 0; j < ROWS; j++)
-            for (int half = 0; half < OUTPUTS_OF; half++) {
-                const float low = sums[i][j / 2][j % 2], high = sums[i][j / 2][j % 2 + 2];
-                const float pair[2] = {half ? high : low, high};
-                if (there[j] && output + half * 8 < p.outputs)
-                    write_output<KIND>(p, row[j], output + half * 8, pair, before[j][half]);
-            }
+        write_rows<KIND, ROWS>(p, output, row, there, sums[i]);
     }
 }
 
@@ -212,7 +221,7 @@ template <int KIND> __global__ void __launch_bounds__(THREADS) wide_kernel(struc
                 now.low = soon.low, now.high = soon.high;
             }
             while (last < span) last = (++slice + 1) * spans / WARPS - 1;
-            if (last == span) add_slice(sums, c);
+            if (last == span) add_slice<wide::OF_M, wide::OF_N>(sums, c);
         }
         at = at_next;
     }

@@ -68,21 +68,22 @@ DIFFERENT_CODE = {
     ("11", "mha_kernel"): "nvcc reads the warps' maxima and sums, which lie side by side, by 128-bit loads",
     ("11", "split_kernel"): "g++ reads m of each warp's pair a second time, nvcc keeps it",
     ("11", "merge_kernel"): "nvcc reads the groups' sums of weights by two 128-bit loads",
+    ("17", "attend_kernel"): "nvcc stores a pair (m, l) by one 64-bit access, g++ by two of 32 bits",
+    ("17", "attend_few_kernel"): "nvcc stores a pair (m, l) by one 64-bit access, g++ by two of 32 bits",
 }
 ZERO_FILLING = ("how many of 16 bytes to copy is known only when the kernel runs: nvcc makes LDGSTS.ZFILL of it, which takes two "
                 "wavefronts for one")
+KEPT = "nvcc keeps a row's position and request in registers, and reads neighbouring numbers by one load; g++ reads each again"
 # Why hardware may have fewer loads of every kind, and so fewer conflicts.
 FEWER_LOADS = {
     ("14", "f32_kernel"):
         "nvcc reads four neighbouring numbers of a tile's row by one 128-bit load, and a row's lse and D once for all keys of a "
         "thread; g++ takes each by itself, a row's once a key",
+    ("17", "product_kernel"):
+        "nvcc reads the squares of eight slices by two 128-bit loads, g++ one by one; and which rows are wanted once, g++ for each use",
+    ("17", "attend_kernel"): KEPT,
+    ("17", "attend_few_kernel"): KEPT,
 }
-FEWER_LOADS["17", "product_kernel"] = (
-    "nvcc reads the squares of eight slices by two 128-bit loads, g++ one by one; and which rows are wanted once, g++ for each use")
-for kernel in ("attend_kernel", "attend_few_kernel"):
-    FEWER_LOADS["17", kernel] = (
-        "nvcc keeps a row's position and request in registers, and reads neighbouring numbers by one load; g++ reads each again")
-    DIFFERENT_CODE["17", kernel] = "nvcc stores a pair (m, l) by one 64-bit access, g++ by two of 32 bits"
 # Why hardware may have more wavefronts of stores to shared memory, up to twice as many.
 MORE_STORES = {
     ("17", "product_kernel"):
