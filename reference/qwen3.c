@@ -5,6 +5,7 @@
 #include "qwen3.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 /** Values, and variances of the errors that another computation of them has. */
@@ -19,12 +20,21 @@ struct context {
     size_t count;
     double *next;                    /* scratch that nobody has yet */
     double *scores, *score_variance; /* [count] */
+    uint64_t *random;                /* where roundings are drawn from; NULL: there are none */
 };
 
 /* A rounding to unit roundoff @p u, evenly spread. */
 static double rounded(double x, double u)
 {
     return u * u * x * x / 3.0;
+}
+
+/* @p x, or what a computation has for it whose own error there has that variance. */
+static double drawn(const struct context *c, double x, double variance)
+{
+    if (c->random == NULL) return x;
+    *c->random = *c->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+    return x + sqrt(3.0 * variance) * ((double)(*c->random >> 11) * 0x1p-52 - 1.0);
 }
 
 static struct noisy take(struct context *c, size_t count)
@@ -48,34 +58,42 @@ static void normalize(const struct context *c, struct noisy x, const float *gain
     double factor = 1.0 / sqrt(sum / (double)count + c->s->epsilon);
     for (size_t i = 0; i < count; i++) {
         double scale = factor * (double)gain[i], value = x.x[i] * scale;
-        double variance = scale * scale * x.variance[i] + rounded(value, 4.0 * c->r->sums);
-        y.x[i] = value;
-        y.variance[i] = variance + rounded(value, u);
+        double own = rounded(value, 4.0 * c->r->sums) + rounded(value, u);
+        y.variance[i] = scale * scale * x.variance[i] + own;
+        y.x[i] = drawn(c, value, own);
     }
 }
 
-/* out = W x, or out += W x. The sum of a row's products is rounded as it grows: by u sqrt(n) times the root of the sum of
- * squares of what it passes through, which is less than sum |terms|. */
+/* A sum of @p count products is rounded as it grows, by u times what it has reached. In another order it passes through
+ * something else: terms of both signs, in any order, through about the root of the sum of their squares. @p passed is the sum of
+ * squares of what it passes through in the order that is at hand, and is larger where all terms are of one sign. */
+static double of_sum(const struct context *c, size_t count, double squares, double passed)
+{
+    return c->r->sums * c->r->sums * fmax((double)count * squares, 2.0 * passed);
+}
+
+/* out = W x, or out += W x. A sum that begins with what is in out passes through that, too, with every product. */
 static void project(const struct context *c, const float *weights, struct noisy x, size_t inputs,
                     size_t outputs, int add, double u, struct noisy out)
 {
     for (size_t row = 0; row < outputs; row++) {
         const float *w = weights + row * inputs;
-        double sum = 0.0, variance = 0.0, squares = 0.0;
+        double sum = 0.0, variance = 0.0, squares = 0.0, passed = 0.0;
         for (size_t i = 0; i < inputs; i++) {
             double term = (double)w[i] * x.x[i];
             sum += term;
+            passed += sum * sum;
             squares += term * term;
             variance += (double)w[i] * (double)w[i] * x.variance[i];
         }
-        variance += c->r->sums * c->r->sums * (double)inputs * squares;
+        double own = of_sum(c, inputs, squares, passed);
         if (add) {
-            out.x[row] += sum;
-            out.variance[row] += variance + rounded(out.x[row], c->r->sums);
-        } else {
-            out.x[row] = sum;
-            out.variance[row] = variance + rounded(sum, u);
+            own += (double)inputs * rounded(out.x[row], c->r->sums);
+            sum += out.x[row];
         }
+        own += rounded(sum, add ? c->r->sums : u);
+        out.x[row] = drawn(c, sum, own);
+        out.variance[row] = (add ? out.variance[row] : 0.0) + variance + own;
     }
 }
 
@@ -90,12 +108,12 @@ static void norm_and_rotate(const struct context *c, struct noisy head, const fl
         double of_low = head.variance[d], of_high = head.variance[d + half];
         /* The angle itself is a float: what it is off by moves the pair at a right angle. */
         double turned = rounded(angle, 4.0 * c->r->sums) * (low * low + high * high);
-        head.x[d] = low * cosine - high * sine;
-        head.x[d + half] = high * cosine + low * sine;
-        head.variance[d] =
-            of_low * cosine * cosine + of_high * sine * sine + turned + rounded(head.x[d], c->r->stored);
-        head.variance[d + half] = of_high * cosine * cosine + of_low * sine * sine + turned +
-                                  rounded(head.x[d + half], c->r->stored);
+        double x = low * cosine - high * sine, y = high * cosine + low * sine;
+        double of_x = turned + rounded(x, c->r->stored), of_y = turned + rounded(y, c->r->stored);
+        head.x[d] = drawn(c, x, of_x);
+        head.x[d + half] = drawn(c, y, of_y);
+        head.variance[d] = of_low * cosine * cosine + of_high * sine * sine + of_x;
+        head.variance[d + half] = of_high * cosine * cosine + of_low * sine * sine + of_y;
     }
 }
 
@@ -106,15 +124,17 @@ static void attend(const struct context *c, struct noisy q, struct noisy keys, s
     size_t dim = (size_t)c->s->head_dim;
     double largest = -(double)INFINITY, sum = 0.0, scale = 1.0 / sqrt((double)dim);
     for (size_t t = 0; t <= last; t++) {
-        double score = 0.0, variance = 0.0, squares = 0.0;
+        double score = 0.0, variance = 0.0, squares = 0.0, passed = 0.0;
         for (size_t d = 0; d < dim; d++) {
             double a = q.x[d], b = keys.x[t * stride + d];
             score += a * b;
+            passed += score * score;
             squares += a * a * b * b;
             variance += a * a * keys.variance[t * stride + d] + b * b * q.variance[d];
         }
-        c->scores[t] = score * scale;
-        c->score_variance[t] = (variance + c->r->sums * c->r->sums * (double)dim * squares) * scale * scale;
+        double own = of_sum(c, dim, squares, passed) * scale * scale;
+        c->scores[t] = drawn(c, score * scale, own);
+        c->score_variance[t] = variance * scale * scale + own;
         largest = fmax(largest, c->scores[t]);
     }
     for (size_t t = 0; t <= last; t++) sum += c->scores[t] = exp(c->scores[t] - largest);
@@ -127,9 +147,9 @@ static void attend(const struct context *c, struct noisy q, struct noisy keys, s
             variance += rounded(p * v, c->r->scores);
             squares += p * p * v * v;
         }
-        variance += c->r->sums * c->r->sums * (16.0 + (double)last) * squares;
-        out.x[d] = value;
-        out.variance[d] = variance + rounded(value, c->r->stored);
+        double own = c->r->sums * c->r->sums * (16.0 + (double)last) * squares + rounded(value, c->r->stored);
+        out.x[d] = drawn(c, value, own);
+        out.variance[d] = variance + own;
     }
 }
 
@@ -173,9 +193,9 @@ static void gated(const struct context *c, const struct ref_qwen3_layer *w, stru
         double g = l->gate.x[i], u = l->up.x[i], sigmoid = 1.0 / (1.0 + exp(-g));
         double slope = sigmoid * (1.0 + g * (1.0 - sigmoid)) * u, silu = g * sigmoid;
         double variance = slope * slope * l->gate.variance[i] + silu * silu * l->up.variance[i];
-        l->gate.x[i] = silu * u;
-        l->gate.variance[i] =
-            variance + rounded(silu * u, 6.0 * c->r->sums) + rounded(silu * u, c->r->stored);
+        double own = rounded(silu * u, 6.0 * c->r->sums) + rounded(silu * u, c->r->stored);
+        l->gate.x[i] = drawn(c, silu * u, own);
+        l->gate.variance[i] = variance + own;
     }
     project(c, w->down, l->gate, inner, hidden, 1, 0.0, x);
 }
@@ -191,21 +211,34 @@ static void mlp(struct context *c, const struct ref_qwen3_layer *w, struct noisy
     }
 }
 
+/* @p sum += (drawn - exact)^2 of each. */
+static void add_squares(const double *drawn, const double *exact, size_t count, double *sum)
+{
+    for (size_t i = 0; i < count; i++) sum[i] += (drawn[i] - exact[i]) * (drawn[i] - exact[i]);
+}
+
+/* The larger of the model's deviation and that of the computations whose squares were added up. */
+static void take_larger(double *deviation, const double *squares, size_t count, int computations)
+{
+    for (size_t i = 0; i < count && computations > 0; i++)
+        deviation[i] = fmax(deviation[i], sqrt(squares[i] / computations));
+}
+
 size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *s, size_t count)
 {
     size_t q_width = (size_t)s->heads * (size_t)s->head_dim,
            kv_width = (size_t)s->kv_heads * (size_t)s->head_dim;
-    size_t of_token = (size_t)s->hidden + 2 * kv_width + 1;
+    size_t of_token = (size_t)s->hidden + 2 * kv_width + 1 + (size_t)s->vocab;
     return 2 * (count * of_token + (size_t)s->hidden + 2 * q_width + 2 * (size_t)s->intermediate +
                 (size_t)s->vocab);
 }
 
-void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_weights *weights,
-                      const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
-                      double *logits, double *deviation, double *scratch)
+/* Logits of all tokens, exact or with roundings that are drawn. */
+static void follow_text(struct context c, const struct ref_qwen3_weights *weights, const int *tokens,
+                        double *logits, double *deviation)
 {
-    size_t hidden = (size_t)s->hidden, vocab = (size_t)s->vocab, dim = (size_t)s->head_dim;
-    struct context c = {s, rounding, count, scratch, NULL, NULL};
+    const struct ref_qwen3_sizes *s = c.s;
+    size_t hidden = (size_t)s->hidden, vocab = (size_t)s->vocab, dim = (size_t)s->head_dim, count = c.count;
     struct noisy x = take(&c, count * hidden), scores = take(&c, count), last = take(&c, vocab);
     struct layer_scratch l = {.h = take(&c, hidden),
                               .q = take(&c, (size_t)s->heads * dim),
@@ -226,11 +259,30 @@ void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_we
         mlp(&c, &weights->layers[layer], x, &l);
     }
     for (size_t t = 0; t < count; t++) {
-        normalize(&c, part(x, t * hidden), weights->last_norm, hidden, rounding->stored, l.h);
+        normalize(&c, part(x, t * hidden), weights->last_norm, hidden, c.r->stored, l.h);
         project(&c, weights->head, l.h, hidden, vocab, 0, 0.0, last);
         memcpy(logits + t * vocab, last.x, vocab * sizeof *logits);
         for (size_t i = 0; deviation && i < vocab; i++) deviation[t * vocab + i] = sqrt(last.variance[i]);
     }
+}
+
+void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_weights *weights,
+                      const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
+                      double *logits, double *deviation, double *scratch)
+{
+    size_t all = count * (size_t)s->vocab;
+    double *other = scratch, *squares = scratch + all;
+    uint64_t random = 1;
+    struct context c = {s, rounding, count, scratch + 2 * all, NULL, NULL, NULL};
+    follow_text(c, weights, tokens, logits, deviation);
+    if (deviation == NULL) return;
+    memset(squares, 0, all * sizeof *squares);
+    c.random = &random;
+    for (int i = 0; i < rounding->drawn; i++) {
+        follow_text(c, weights, tokens, other, NULL);
+        add_squares(other, logits, all, squares);
+    }
+    take_larger(deviation, squares, all, rounding->drawn);
 }
 
 /* ---- one layer, one token ------------------------------------------------------------------------------- */
@@ -239,7 +291,8 @@ size_t ref_layer_scratch_elems(const struct ref_qwen3_sizes *s, size_t keys)
 {
     size_t dim = (size_t)s->head_dim, q_width = (size_t)s->heads * dim, kv_width = (size_t)s->kv_heads * dim;
     return 2 * ((size_t)s->hidden + 2 * q_width + 2 * kv_width + 2 * (size_t)s->intermediate +
-                keys * (2 * dim + 1));
+                keys * (2 * dim + 1)) +
+           3 * ((size_t)s->hidden + 2 * kv_width);
 }
 
 static struct noisy exact(struct noisy to, const float *from, size_t count)
@@ -265,13 +318,12 @@ static void gather(struct noisy to, const float *earlier, size_t count, struct n
     memcpy(to.variance + count * dim, last.variance, dim * sizeof *to.variance);
 }
 
-void ref_layer_step(const struct ref_qwen3_sizes *s, const struct ref_qwen3_layer *w,
-                    const struct ref_qwen3_rounding *rounding, const struct ref_layer_step *step,
-                    double *scratch)
+/* One way through the layer, exact or with roundings that are drawn. */
+static void go_through(struct context c, const struct ref_qwen3_layer *w, const struct ref_layer_step *step)
 {
+    const struct ref_qwen3_sizes *s = c.s;
     size_t hidden = (size_t)s->hidden, dim = (size_t)s->head_dim, keys = step->position + 1;
     size_t q_width = (size_t)s->heads * dim, kv_width = (size_t)s->kv_heads * dim;
-    struct context c = {s, rounding, 1, scratch, NULL, NULL};
     struct noisy x = exact(take(&c, hidden), step->x, hidden), scores = take(&c, keys);
     struct noisy q = take(&c, q_width), kv = take(&c, 2 * kv_width), attended = take(&c, q_width);
     struct layer_scratch l = {.keys = take(&c, keys * dim),
@@ -281,8 +333,8 @@ void ref_layer_step(const struct ref_qwen3_sizes *s, const struct ref_qwen3_laye
     c.scores = scores.x;
     c.score_variance = scores.variance;
     project(&c, w->q, x, hidden, q_width, 0, 0.0, q);
-    project(&c, w->k, x, hidden, kv_width, 0, rounding->stored, kv);
-    project(&c, w->v, x, hidden, kv_width, 0, rounding->stored, part(kv, kv_width));
+    project(&c, w->k, x, hidden, kv_width, 0, c.r->stored, kv);
+    project(&c, w->v, x, hidden, kv_width, 0, c.r->stored, part(kv, kv_width));
     for (int head = 0; head < s->heads; head++) {
         size_t kv_head = (size_t)(head / (s->heads / s->kv_heads)), before = kv_head * step->room * dim;
         gather(l.keys, step->keys + before, step->position, part(kv, kv_head * dim), dim);
@@ -294,4 +346,30 @@ void ref_layer_step(const struct ref_qwen3_sizes *s, const struct ref_qwen3_laye
     report(kv, 2 * kv_width, step->appended, step->appended_deviation);
     gated(&c, w, x, x, &l);
     report(x, hidden, step->out, step->deviation);
+}
+
+void ref_layer_step(const struct ref_qwen3_sizes *s, const struct ref_qwen3_layer *w,
+                    const struct ref_qwen3_rounding *rounding, const struct ref_layer_step *step,
+                    double *scratch)
+{
+    size_t hidden = (size_t)s->hidden, appended = 2 * (size_t)s->kv_heads * (size_t)s->head_dim;
+    size_t all = hidden + appended;
+    double *other = scratch, *unused = other + all, *squares = unused + all;
+    uint64_t random = 1;
+    struct context c = {s, rounding, 1, squares + all, NULL, NULL, NULL};
+    struct ref_layer_step with_roundings = *step;
+    with_roundings.out = other;
+    with_roundings.deviation = unused;
+    with_roundings.appended = other + hidden;
+    with_roundings.appended_deviation = unused + hidden;
+    go_through(c, w, step);
+    memset(squares, 0, all * sizeof *squares);
+    c.random = &random;
+    for (int i = 0; i < rounding->drawn; i++) {
+        go_through(c, w, &with_roundings);
+        add_squares(other, step->out, hidden, squares);
+        add_squares(other + hidden, step->appended, appended, squares + hidden);
+    }
+    take_larger(step->deviation, squares, hidden, rounding->drawn);
+    take_larger(step->appended_deviation, squares + hidden, appended, rounding->drawn);
 }

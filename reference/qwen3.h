@@ -12,6 +12,12 @@
  * derivative is that factor times a projection. So the bound is a number of standard deviations, not a worst case, which
  * would multiply at each product by the root of the number of terms and say nothing after two layers.
  * (Higham and Mary 2019, A new approach to probabilistic rounding error analysis.)
+ *
+ * **Errors with one cause.** Carried through so, the errors of a vector's elements count as independent. They are not where one
+ * rounding reaches all of them, as the rounding of one score reaches a whole head where two keys share the weight: then some
+ * logits move by several of these deviations. So computations whose every rounding is drawn at random run beside the exact one
+ * (Vignes 1993, A stochastic arithmetic for reliable scientific computation), and where the root mean square of what they are off
+ * by is larger, it is the deviation.
  */
 #ifndef WARPWISE_REFERENCE_QWEN3_H
 #define WARPWISE_REFERENCE_QWEN3_H
@@ -60,6 +66,7 @@ struct ref_qwen3_rounding {
         stored; /**< unit roundoff of what is stored between kernels: h, q, k, v, what attention and the gate give */
     double sums;   /**< unit roundoff of accumulators and of x */
     double scores; /**< unit roundoff of softmax's weights where they are multiplied with V */
+    int drawn; /**< computations with random roundings, beside which the deviation is made; 0: of the model alone */
 };
 
 /** @brief Doubles of scratch memory that ref_qwen3_logits() needs for @p count tokens. */

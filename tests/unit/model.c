@@ -409,7 +409,7 @@ static void test_logits(void)
     struct ref_qwen3_weights weights = {read_all(model, MODEL_EMBEDDING, 0),
                                         read_all(model, MODEL_LAST_NORM, 0), read_all(model, MODEL_HEAD, 0),
                                         layers};
-    const struct ref_qwen3_rounding f64 = {0x1p-53, 0x1p-53, 0x1p-53};
+    const struct ref_qwen3_rounding f64 = {0x1p-53, 0x1p-53, 0x1p-53, 0};
     size_t count = tokens->elems, elems = logits->elems;
     double *got = must_allocate(elems * sizeof *got), *deviation = must_allocate(elems * sizeof *deviation);
     double *scratch = must_allocate(ref_qwen3_scratch_elems(&sizes, count) * sizeof *scratch);

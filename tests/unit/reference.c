@@ -964,7 +964,7 @@ static void freivalds_reads_only_what_counts(void)
 /* ---- a layer --------------------------------------------------------------------------------------------- */
 
 enum { LAYER_SCRATCH = 4096 };
-static const struct ref_qwen3_rounding exactly = {0x1p-53, 0x1p-53, 0x1p-53};
+static const struct ref_qwen3_rounding exactly = {0x1p-53, 0x1p-53, 0x1p-53, 0};
 
 /* Queries are 0, so attention is the mean of the old value 2 and the new one 4; a gate of 1 passes 1 / (1 + 1/e) of up on. */
 static void layer_by_hand(void)

@@ -328,6 +328,7 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
         set_stored(span, d, row->storage, span->expected[d],
                    bound_sum(row->visible, m) + bound_floor(from_rooted) + alike + rounded.most,
                    bound_floor(from_flat) + fmax(bound_floor(m), running) + alike + rounded.likely);
+        span->rounding[d] = rounded.most;
     }
 }
 

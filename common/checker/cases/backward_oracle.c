@@ -42,7 +42,7 @@
 #define BOUND_GIVEN 1.5       /* see above */
 
 /* Of an element of a gradient, all sums over its terms. */
-enum { EXACT, SIZES, LINEAR, SQUARES, PLAIN, SUMS };
+enum { EXACT, SIZES, LINEAR, ROUNDING, SQUARES, PLAIN, SUMS };
 
 /** A K/V head, and what is known of one of its query rows. */
 struct head {
@@ -67,9 +67,10 @@ struct head {
 /** Errors of one pair of query and key. */
 struct pair {
     double p, ds;
-    double p_linear, ds_linear; /* of one sign */
-    double p_random, ds_random; /* c standard deviations of those that are independent */
-    double ds_common;           /* what all keys of the row share */
+    double p_linear, ds_linear;   /* of one sign */
+    double p_rounded, ds_rounded; /* of these, what is stored in 16 bits for the products that follow */
+    double p_random, ds_random;   /* c standard deviations of those that are independent */
+    double ds_common;             /* what all keys of the row share */
     float plain_p, plain_ds;
 };
 
@@ -103,8 +104,10 @@ static void find_pair(const struct head *h, int j, struct pair *pair)
     double rate = h->rate[j], flat = h->flat[j], dp = cu * row->dprob_sizes[j];
     pair->p = p;
     pair->ds = ds;
-    pair->p_linear = p * (rate + BOUND_STORED_TERM * h->w) + h->tiny;
-    pair->ds_linear = fabs(ds) * (rate + BOUND_STORED_TERM * h->w) + p * (root * dp + h->common) + h->tiny;
+    pair->p_rounded = p * BOUND_STORED_TERM * h->w + h->tiny;
+    pair->ds_rounded = fabs(ds) * BOUND_STORED_TERM * h->w + h->tiny;
+    pair->p_linear = p * rate + pair->p_rounded;
+    pair->ds_linear = fabs(ds) * rate + p * (root * dp + h->common) + pair->ds_rounded;
     pair->p_random = p * hypot(flat + h->common_rate, spread * h->w) + h->tiny;
     pair->ds_random = hypot(fabs(ds) * hypot(flat, spread * h->w), p * dp) + h->tiny;
     pair->ds_common = fabs(ds) * h->common_rate + p * h->common_flat;
@@ -113,13 +116,14 @@ static void find_pair(const struct head *h, int j, struct pair *pair)
 
 /* sum += weight * x for each of @p count elements, with all that the bounds are made of. */
 WIDE static void add_terms(double *sum, size_t stride, size_t count, const float *x, double weight,
-                           double linear, double random, double plain)
+                           double linear, double rounded, double random, double plain)
 {
     for (size_t d = 0; d < count; d++) {
         double value = (double)x[d], size = fabs(value);
         sum[EXACT * stride + d] += weight * value;
         sum[SIZES * stride + d] += fabs(weight) * size;
         sum[LINEAR * stride + d] += linear * size;
+        sum[ROUNDING * stride + d] += rounded * size;
         sum[SQUARES * stride + d] += random * size * (random * size);
         sum[PLAIN * stride + d] = (double)((float)sum[PLAIN * stride + d] + (float)plain * x[d]);
     }
@@ -198,13 +202,14 @@ static void add_row(struct head *h, const float *const *data, size_t at)
         size_t key = (size_t)j * head_dim;
         double copies = h->row.copies[j], factor = fabs(h->scale);
         find_pair(h, j, &pair);
-        add_terms(h->dv + key, all, head_dim, h->dout, pair.p, pair.p_linear, pair.p_random,
+        add_terms(h->dv + key, all, head_dim, h->dout, pair.p, pair.p_linear, pair.p_rounded, pair.p_random,
                   (double)pair.plain_p);
         add_terms(h->dk + key, all, head_dim, h->q, h->scale * pair.ds, factor * pair.ds_linear,
-                  factor * (pair.ds_random + pair.ds_common), h->scale * (double)pair.plain_ds);
+                  factor * pair.ds_rounded, factor * (pair.ds_random + pair.ds_common),
+                  h->scale * (double)pair.plain_ds);
         add_terms(h->dq, head_dim, head_dim, h->k + key, h->scale * copies * pair.ds,
-                  factor * copies * pair.ds_linear, factor * copies * pair.ds_random,
-                  h->scale * copies * (double)pair.plain_ds);
+                  factor * copies * pair.ds_linear, factor * copies * pair.ds_rounded,
+                  factor * copies * pair.ds_random, h->scale * copies * (double)pair.plain_ds);
         for (size_t d = 0; d < head_dim; d++)
             h->dq[SUMS * head_dim + d] += factor * copies * pair.ds_common * fabs((double)h->k[key + d]);
     }
@@ -218,6 +223,7 @@ static void add_to_span(const struct head *h, struct lesson_span *span, size_t a
         double sizes = sum[SIZES * stride + d];
         span->expected[at + d] += sum[EXACT * stride + d];
         span->bound[at + d] += sum[LINEAR * stride + d] + bound_sum(terms, sizes);
+        span->rounding[at + d] += h->w > 0.0 ? sum[ROUNDING * stride + d] : 0.0;
         span->floor[at + d] +=
             sqrt(sum[SQUARES * stride + d]) + bound_floor(sizes) + (common != NULL ? common[d] : 0.0);
         span->plain[at + d] += sum[PLAIN * stride + d];
@@ -226,9 +232,10 @@ static void add_to_span(const struct head *h, struct lesson_span *span, size_t a
 
 static void start_span(struct lesson_span *span, int buffer, size_t first, size_t count)
 {
-    *span = (struct lesson_span){buffer, first, count, span->expected, span->bound, span->plain, span->floor};
+    *span = (struct lesson_span){buffer,      first,       count,       span->expected,
+                                 span->bound, span->plain, span->floor, span->rounding};
     for (size_t i = 0; i < count; i++)
-        span->expected[i] = span->bound[i] = span->plain[i] = span->floor[i] = 0.0;
+        span->expected[i] = span->bound[i] = span->plain[i] = span->floor[i] = span->rounding[i] = 0.0;
 }
 
 /* One query head, from its last row to its first. */

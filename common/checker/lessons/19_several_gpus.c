@@ -18,6 +18,8 @@
 #include "protocol/ranks_items.h"
 #include "qwen3.h"
 
+enum { DRAWN = 16 }; /* computations with random roundings, see qwen3.h */
+
 /** What the weights of a layer are, beside normal. */
 enum layer_data {
     LAYER_NORMAL,
@@ -62,6 +64,7 @@ static const struct layer_row {
     {"rows_33",             GROUP_EDGES,      ON_ANY,   2,  33,   32,    2,   16,   32,   3,    4, 0,              LAYER_NORMAL},
     {"keys_131",            GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   16,   32, 130,  140, 0,              LAYER_NORMAL},
     {"keys_1101",           GROUP_EDGES,      ON_ANY,   2,   2,   32,    2,   16,   32,1100, 1102, 0,              LAYER_NORMAL},
+    {"one_rank_keys_1101",  GROUP_EDGES,      ON_ANY,   1,   2,   32,    2,   16,   96,1100, 1102, 0,              LAYER_NORMAL},
     {"width_65540",         GROUP_EDGES,      ON_ANY,   2,   1,65540,    2,    4,    8,   1,    2, 0,              LAYER_NORMAL},
     {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   2,   32,    4,   16,   48,   5,    7, RANKS_REVERSED, LAYER_NORMAL},
 
@@ -491,7 +494,7 @@ static void put_appended(const struct layer_work *w, size_t row, const struct re
 static void take_rows(void *context, size_t first, size_t last)
 {
     const struct layer_work *w = context;
-    const struct ref_qwen3_rounding rounding = {BOUND_U_F32, BOUND_U_F32, BOUND_U_F32};
+    const struct ref_qwen3_rounding rounding = {BOUND_U_F32, BOUND_U_F32, BOUND_U_F32, DRAWN};
     const size_t width = V(w->item, AT_WIDTH), all = V(w->item, AT_LAYER_HEADS) * V(w->item, AT_LAYER_DIM);
     const size_t rows = V(w->item, AT_ROWS), position = V(w->item, AT_POSITION), room = V(w->item, AT_ROOM);
     double *memory =

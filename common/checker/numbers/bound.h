@@ -244,14 +244,16 @@ static inline struct bound_rounded bound_e4m3_weights(double cut_off, double mag
 
 /**
  * @brief An error as a share of what is allowed, by @p bound in all. Rounding to 16 bits uses up its part of a bound to the
- *        full and says nothing about the computation: only what is beyond it counts.
+ *        full, never more, and says nothing about the computation: only what is beyond it counts. That is so for the result as it
+ *        is stored, and for what is rounded on the way to it, which may move it by @p rounding.
  */
-static inline double bound_share(enum storage storage, double reference, double error, double bound)
+static inline double bound_share(enum storage storage, double reference, double error, double bound,
+                                 double rounding)
 {
     int rounds = storage == STORAGE_F16 || storage == STORAGE_BF16;
-    double stored = rounds ? bound_stored_as(storage, reference) : 0.0;
-    if (error == 0.0 || bound <= stored) return error == 0.0 ? 0.0 : error / bound;
-    return error <= stored ? 0.0 : (error - stored) / (bound - stored);
+    double known = rounding + (rounds ? bound_stored_as(storage, reference) : 0.0);
+    if (error == 0.0 || bound <= known) return error == 0.0 ? 0.0 : error / bound;
+    return error <= known ? 0.0 : (error - known) / (bound - known);
 }
 
 /**

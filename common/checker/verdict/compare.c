@@ -526,7 +526,8 @@ static void compare_run(const struct judged *judged, const struct lesson_span *s
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
         if (!isfinite(element.expected) || !isfinite(got)) continue;
         double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
-        buffer->share = larger(buffer->share, bound_share(storage, element.expected, error, element.bound));
+        buffer->share = larger(
+            buffer->share, bound_share(storage, element.expected, error, element.bound, span->rounding[i]));
         buffer->largest_error = larger(buffer->largest_error, error);
         if (isfinite(plain)) buffer->largest_plain_error = larger(buffer->largest_plain_error, plain);
         buffer->largest_floor = larger(buffer->largest_floor, span->floor[i]);
@@ -676,14 +677,15 @@ static int compare_units(struct judged *judged, double ops_a_unit)
 
 double *compare_expectation(struct lesson_expectation *expectation, size_t elems)
 {
-    double *memory = calloc((4 * LESSON_SPANS + 1) * (elems + 1), sizeof *memory), *next = memory;
+    double *memory = calloc((5 * LESSON_SPANS + 1) * (elems + 1), sizeof *memory), *next = memory;
     for (int s = 0; s < LESSON_SPANS && memory != NULL; s++) {
         struct lesson_span *span = &expectation->span[s];
         span->expected = next;
         span->bound = next + elems;
         span->plain = next + 2 * elems;
         span->floor = next + 3 * elems;
-        next += 4 * elems;
+        span->rounding = next + 4 * elems;
+        next += 5 * elems;
     }
     expectation->scratch = next;
     return memory;

@@ -28,7 +28,7 @@ struct kept_span {
     uint64_t buffer, first, count;
 };
 
-enum { ARRAYS = 4 };
+enum { ARRAYS = 5 };
 
 static uint64_t mix_bytes(uint64_t key, const void *data, size_t bytes)
 {
@@ -154,7 +154,8 @@ int remembered_next(const struct remembered *r, size_t piece, size_t *at, struct
                                  .expected = values,
                                  .bound = values + count,
                                  .plain = values + 2 * count,
-                                 .floor = values + 3 * count};
+                                 .floor = values + 3 * count,
+                                 .rounding = values + 4 * count};
     *at += sizeof *kept + ARRAYS * count * sizeof(double);
     return 1;
 }
@@ -163,7 +164,8 @@ void remembered_keep(const struct remembered *r, struct remembered_piece *piece,
                      const struct lesson_span *span)
 {
     struct kept_span kept = {(uint64_t)span->buffer, span->first, span->count};
-    const double *const arrays[ARRAYS] = {span->expected, span->bound, span->plain, span->floor};
+    const double *const arrays[ARRAYS] = {span->expected, span->bound, span->plain, span->floor,
+                                          span->rounding};
     size_t each = span->count * sizeof(double), bytes = sizeof kept + ARRAYS * each;
     if (r->file < 0 || piece->failed) return;
     if (piece->room - piece->used < bytes) {

@@ -156,8 +156,10 @@ static void check_attachment(void)
     expect_values("attached to all", values, 4);
     expect_code("attached to the default stream alone",
                 cudaStreamAttachMemAsync(NULL, values, 0, cudaMemAttachSingle), cudaErrorInvalidValue);
+#ifdef __SIMT__ /* NVIDIA's driver crashes there: seen on an H100 and an H200, CUDA 13 */
     expect_code("attached with no flag", cudaStreamAttachMemAsync(stream, values, 0, 0),
                 cudaErrorInvalidValue);
+#endif
     expect_code("attached with two flags",
                 cudaStreamAttachMemAsync(stream, values, 0, cudaMemAttachGlobal | cudaMemAttachHost),
                 cudaErrorInvalidValue);
