@@ -1014,6 +1014,60 @@ static void layer_without_an_mlp_is_attention(void)
     for (int i = 0; i < 2 * WIDTH; i++) expect_near("appended", i, appended[i], (double)x[i % WIDTH], 0.0);
 }
 
+/*
+ * Two keys share the weight, and the newer one is rounded: both elements of the head move together, by half of half a score. The
+ * first new x adds them up, so it moves twice as far as one of them; carried on as if they were independent, their errors
+ * would make sqrt(2). The second takes one from the other: it does not move at all, and the model's deviation stays.
+ */
+static void errors_with_one_cause_add_up(void)
+{
+    const float wq[4] = {10.0f}, wk[4] = {10.0f}, none[4] = {0.0f}, wo[4] = {1.0f, 1.0f, 1.0f, -1.0f};
+    const float x[2] = {1.0f}, key[2] = {10.0f}, value[2] = {1.0f, 1.0f};
+    const struct ref_qwen3_sizes sizes = {1, 2, 1, 1, 2, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_layer weights = {
+        .q = wq, .k = wk, .v = none, .o = wo, .gate = none, .up = none, .down = none};
+    const double u = 1e-4, one = 0.25 * 10.0 / sqrt(2.0) * 10.0 * u / sqrt(3.0);
+    double out[2], appended[4], appended_deviation[4], scratch[LAYER_SCRATCH], deviation[2][2];
+    for (int i = 0; i < 2; i++) {
+        const struct ref_qwen3_rounding rounding = {u, 0.0, 0.0, i == 0 ? 0 : 1000};
+        const struct ref_layer_step step = {
+            x, key, value, 2, 1, out, deviation[i], appended, appended_deviation};
+        ref_layer_step(&sizes, &weights, &rounding, &step, scratch);
+        expect_near("x", i, out[0], 2.0, 1e-12);
+        expect_near("the new key's deviation", i, appended_deviation[0], 10.0 * u / sqrt(3.0),
+                    i == 0 ? 1e-12 : 0.05 * 10.0 * u);
+    }
+    expect_near("of the model", 0, deviation[0][0], sqrt(2.0) * one, 0.01 * one);
+    expect_near("of 1,000 computations", 0, deviation[1][0], 2.0 * one, 0.1 * one);
+    expect_near("the other way round", 0, deviation[1][1], deviation[0][1], 0.0);
+}
+
+/* A sum of one sign passes through more than the root of the sum of its terms' squares; so does one that begins with a large x. */
+static void sums_of_one_sign_lose_more(void)
+{
+    enum { WIDTH = 64 };
+    static float none[WIDTH * WIDTH], down[2 * WIDTH], x[WIDTH];
+    const float key[1] = {0.0f}, value[1] = {0.0f};
+    double out[WIDTH], deviation[2][WIDTH], appended[2], appended_deviation[2], scratch[LAYER_SCRATCH];
+    const struct ref_qwen3_sizes sizes = {1, WIDTH, 1, 1, 1, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_rounding rounding = {0.0, 0x1p-24, 0.0, 0};
+    for (int i = 0; i < WIDTH; i++) x[i] = 1.0f;
+    for (int sign = 0; sign < 2; sign++) { /* v = sum of x, or of x with alternating signs */
+        for (int i = 0; i < WIDTH; i++) down[i] = sign == 1 && i % 2 == 1 ? -1.0f : 1.0f;
+        const struct ref_qwen3_layer weights = {
+            .q = none, .k = down, .v = none, .o = none, .gate = none, .up = none, .down = none};
+        const struct ref_layer_step step = {
+            x, key, value, 1, 0, out, deviation[sign], appended, appended_deviation};
+        ref_layer_step(&sizes, &weights, &rounding, &step, scratch);
+        /* u * max(sqrt(n * n), sqrt(2 * (1 + 4 + ... + n^2))), or u * n where signs alternate */
+        double passed = WIDTH * (WIDTH + 1.0) * (2.0 * WIDTH + 1.0) / 6.0;
+        expect_near("deviation of a sum", sign, appended_deviation[0] * 0x1p24,
+                    sign == 0 ? sqrt(2.0 * passed) : WIDTH, 1e-3 * WIDTH);
+        /* x itself, where nothing is added to it by 1 product of o and 1 of down: 1 + 1 + 1 + 1 roundings of 1 */
+        expect_near("deviation of x", sign, deviation[sign][0] * 0x1p24, sqrt(4.0 / 3.0), 1e-3);
+    }
+}
+
 static const struct {
     void (*function)(void);
     const char *name;
@@ -1057,6 +1111,8 @@ static const struct {
     {freivalds_reads_only_what_counts, "freivalds_reads_only_what_counts"},
     {layer_by_hand, "layer_by_hand"},
     {layer_without_an_mlp_is_attention, "layer_without_an_mlp_is_attention"},
+    {errors_with_one_cause_add_up, "errors_with_one_cause_add_up"},
+    {sums_of_one_sign_lose_more, "sums_of_one_sign_lose_more"},
 };
 
 int main(int argc, char **argv)
