@@ -7,6 +7,7 @@
 # BUILD/selftest, and made anew when anything changes that it was made from.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
+cmake_path(ABSOLUTE_PATH BUILD BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE) # ctest starts elsewhere
 if(NOT JOBS)
     set(JOBS $ENV{CTEST_PARALLEL_LEVEL})
 endif()
