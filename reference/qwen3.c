@@ -64,12 +64,12 @@ static void normalize(const struct context *c, struct noisy x, const float *gain
     }
 }
 
-/* A sum of @p count products is rounded as it grows, by u times what it has reached. In another order it passes through
- * something else: terms of both signs, in any order, through about the root of the sum of their squares. @p passed is the sum of
- * squares of what it passes through in the order that is at hand, and is larger where all terms are of one sign. */
+/* A sum of @p count products is rounded as it grows, by u times what it has reached, evenly spread. @p passed is the sum of
+ * squares of what it reaches in the order at hand. In another order it reaches something else: terms of both signs, in any
+ * order, about the root of the sum of their squares. The larger of the two counts. */
 static double of_sum(const struct context *c, size_t count, double squares, double passed)
 {
-    return c->r->sums * c->r->sums * fmax((double)count * squares, 2.0 * passed);
+    return c->r->sums * c->r->sums * fmax((double)count * squares, passed / 3.0);
 }
 
 /* out = W x, or out += W x. A sum that begins with what is in out passes through that, too, with every product. */

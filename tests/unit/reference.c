@@ -1059,10 +1059,10 @@ static void sums_of_one_sign_lose_more(void)
         const struct ref_layer_step step = {
             x, key, value, 1, 0, out, deviation[sign], appended, appended_deviation};
         ref_layer_step(&sizes, &weights, &rounding, &step, scratch);
-        /* u * max(sqrt(n * n), sqrt(2 * (1 + 4 + ... + n^2))), or u * n where signs alternate */
+        /* u * max(sqrt(n * n), sqrt((1 + 4 + ... + n^2) / 3)), or u * n where signs alternate */
         double passed = WIDTH * (WIDTH + 1.0) * (2.0 * WIDTH + 1.0) / 6.0;
         expect_near("deviation of a sum", sign, appended_deviation[0] * 0x1p24,
-                    sign == 0 ? sqrt(2.0 * passed) : WIDTH, 1e-3 * WIDTH);
+                    sign == 0 ? sqrt(passed / 3.0) : WIDTH, 1e-3 * WIDTH);
         /* x itself, where nothing is added to it by 1 product of o and 1 of down: 1 + 1 + 1 + 1 roundings of 1 */
         expect_near("deviation of x", sign, deviation[sign][0] * 0x1p24, sqrt(4.0 / 3.0), 1e-3);
     }

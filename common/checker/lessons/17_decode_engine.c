@@ -25,8 +25,9 @@ enum distribution {
     NO_ATTENTION, /* W_o is 0 */
     NO_MLP,       /* W_down is 0 */
     SHARP,        /* q_norm is eight times as large: a few keys have all the weight */
-    FAINT,        /* states are as small as the root of epsilon */
+    FAINT,        /* states are as small as the root of epsilon, and so are q and k */
     FAR,          /* q_norm and k_norm are a thousand times as large: scores of a million */
+    STEEP,        /* gates are forty times as large: exp of some is infinite */
     LARGE,        /* the embedding is a thousand times as large */
     UNEVEN,       /* some elements of the embedding and of gains are much larger than others */
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
@@ -38,25 +39,27 @@ enum { DRAWN = 16, MOST_DRAWN = 40000000 }; /* multiplications of one of them */
 /** A decoder. */
 struct sizes {
     int layers, hidden, heads, kv_heads, head_dim, intermediate, vocab, tied;
+    double epsilon, rope_base; /* 0: 1e-6, and 1e6 with heads of 128, else 1e4 */
 };
 
 /* clang-format off */
 /*                                    layers hidden heads kv_h  dim  inter. vocab  tied */
-static const struct sizes NO_LAYERS =    {0,    64,    1,   1,  32,    32,    37,    1};
-static const struct sizes SMALL =        {1,    32,    2,   1,  32,    32,    21,    1};
-static const struct sizes TWO_LAYERS =   {2,    64,    2,   1,  32,    64,    19,    0};
-static const struct sizes THREE_GROUPS = {1,    32,    6,   3,  32,    32,    16,    0};
-static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1};
-static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1};
-static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1};
-static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1};
+static const struct sizes NO_LAYERS =    {0,    64,    1,   1,  32,    32,    37,    1, 0, 0};
+static const struct sizes SMALL =        {1,    32,    2,   1,  32,    32,    21,    1, 0, 0};
+static const struct sizes TWO_LAYERS =   {2,    64,    2,   1,  32,    64,    19,    0, 0, 0};
+static const struct sizes THREE_GROUPS = {1,    32,    6,   3,  32,    32,    16,    0, 1e-2, 100};
+static const struct sizes FOUR_GROUPS =  {1,    32,   12,   4,  32,    32,    16,    0, 0, 0};
+static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0};
+static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1, 1e-3, 10};
+static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
+static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1, 0, 0};
 /* What the software device has in no other case: warps with several chunks of inputs, and blocks with several tiles of outputs. */
-static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0};
-static const struct sizes MANY_WORDS =   {1,    32,    2,   1,  32,    32, 65601,    0};
-static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1};
+static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0, 0, 0};
+static const struct sizes MANY_WORDS =   {1,    32,    2,   1,  32,    32, 65601,    0, 0, 0};
+static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1, 0, 0};
 /* Layers as those models have them, but fewer, and fewer words. */
-static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024,    1};
-static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0};
+static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024,    1, 0, 0};
+static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0, 0, 0};
 /* clang-format on */
 
 enum { A = ENGINE_ALONE, G = ENGINE_GRAPH, R = ENGINE_REVERSED, F = ENGINE_FEW, L = ENGINE_LAST };
@@ -96,6 +99,7 @@ static const struct table_row {
     {"step/replayed_in_2_rows",     GROUP_EDGES,      ON_ANY,  &SMALL,         1,       4,  0,     0,    1,    0,     2,   A | G,     NORMAL},
     {"step/replayed_in_12_rows",    GROUP_EDGES,      ON_ANY,  &SMALL,         3,       7,  1,     2,    5,    2,     4,   A | G | F, NORMAL},
     {"step/three_groups",           GROUP_EDGES,      ON_ANY,  &THREE_GROUPS,  2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
+    {"step/four_groups",            GROUP_EDGES,      ON_ANY,  &FOUR_GROUPS,   2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
     {"step/no_groups",              GROUP_EDGES,      ON_ANY,  &NO_GROUPS,     2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
     {"step/heads_of_128",           GROUP_EDGES,      ON_ANY,  &HEADS_OF_128,  1,      19,  0,     0,   18,    1,     8,   0,         NORMAL},
     {"step/uneven_spans",           GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  2,       5,  1,     0,    5,    1,     4,   A,         NORMAL},
@@ -111,6 +115,7 @@ static const struct table_row {
     {"step/far_below_zero",         GROUP_NUMERICS,   ON_ANY,  &SMALL,        12,       1,  0,     0,    1,    0,     4,   0,         FAR},
     {"step/faint",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         FAINT},
     {"step/large",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         LARGE},
+    {"step/steep",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         STEEP},
     {"step/uneven",                 GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         UNEVEN},
     {"step/nan_token",              GROUP_NUMERICS,   ON_ANY,  &SMALL,         3,       6,  0,     0,    4,    1,     4,   A,         NAN_TOKEN},
 
@@ -219,8 +224,8 @@ static void set_sizes(struct engine_config *c, const struct sizes *s)
     c->intermediate = s->intermediate;
     c->vocab = s->vocab;
     c->tied = s->tied;
-    c->epsilon = 1e-6f;
-    c->rope_base = s->head_dim == 128 ? 1e6f : 1e4f;
+    c->epsilon = s->epsilon > 0.0 ? (float)s->epsilon : 1e-6f;
+    c->rope_base = s->rope_base > 0.0 ? (float)s->rope_base : s->head_dim == 128 ? 1e6f : 1e4f;
 }
 
 static struct lesson_case case_of(const struct table_row *row)
@@ -368,6 +373,9 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
     fill_part(rng, data + at->mlp_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->gate_up, at->down - at->gate_up, 0.0, 1.0 / root);
     fill_part(rng, data + at->down, at->end - at->down, 0.0, down / sqrt((double)inner));
+    const size_t of_q_and_k = (engine_q_width(c) + engine_kv_width(c)) * hidden;
+    for (size_t i = 0; i < inner * hidden && distribution == STEEP; i++) data[at->gate_up + i] *= 40.0f;
+    for (size_t i = 0; i < of_q_and_k && distribution == FAINT; i++) data[at->qkv + i] *= 1e-3f;
 }
 
 enum { STRANGE = 1 }; /* the token whose embedding is NaN */
@@ -674,7 +682,8 @@ static const char *purpose(const struct lesson_case *item)
         [NO_ATTENTION] = "W_o is 0, so attention adds nothing: embedding, MLP and logits are what is tried",
         [NO_MLP] = "W_down is 0, so the MLP adds nothing: embedding, attention and logits are what is tried",
         [SHARP] = "a few keys have nearly all the weight",
-        [FAINT] = "states are as small as the root of epsilon",
+        [FAINT] = "states are as small as the root of epsilon, and so are q and k before their norms",
+        [STEEP] = "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
         [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",

@@ -26,6 +26,7 @@ enum layer_data {
     LAYER_NO_MLP,       /* W_down is 0 */
     LAYER_NO_ATTENTION, /* W_o is 0 */
     LAYER_SHARP,        /* queries eight times as large: a few keys have all the weight */
+    LAYER_STEEP,        /* gates are forty times as large: exp of some is infinite */
     LAYER_LARGE,        /* x a thousand times as large */
     LAYER_SMALL,        /* x a millionth of that */
     LAYER_FAR_BELOW     /* every score is about -15,000 */
@@ -65,6 +66,7 @@ static const struct layer_row {
     {"keys_131",            GROUP_EDGES,      ON_ANY,   2,   1,   32,    2,   16,   32, 130,  140, 0,              LAYER_NORMAL},
     {"keys_1101",           GROUP_EDGES,      ON_ANY,   2,   2,   32,    2,   16,   32,1100, 1102, 0,              LAYER_NORMAL},
     {"one_rank_keys_1101",  GROUP_EDGES,      ON_ANY,   1,   2,   32,    2,   16,   96,1100, 1102, 0,              LAYER_NORMAL},
+    {"one_rank_keys_1601",  GROUP_EDGES,      ON_ANY,   1,   1,   32,    2,   16,   96,1600, 1602, 0,              LAYER_NORMAL},
     {"width_65540",         GROUP_EDGES,      ON_ANY,   2,   1,65540,    2,    4,    8,   1,    2, 0,              LAYER_NORMAL},
     {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   2,   32,    4,   16,   48,   5,    7, RANKS_REVERSED, LAYER_NORMAL},
 
@@ -72,6 +74,7 @@ static const struct layer_row {
     {"large",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_LARGE},
     {"small",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SMALL},
 
+    {"steep",               GROUP_NUMERICS,   ON_ANY,   2,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_STEEP},
     {"scores_below",        GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_FAR_BELOW},
     {"scores_below_1101",   GROUP_NUMERICS,   ON_ANY,   2,   1,   32,    2,   16,   32,1100, 1102, 0,              LAYER_FAR_BELOW},
 
@@ -427,6 +430,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
     const double size = of == LAYER_LARGE ? 1e3 : of == LAYER_SMALL ? 1e-6 : 1.0;
     if (index == LAYER_CACHE) fill_cache(item, elems, rng, data);
     if (index == LAYER_QKV || index == LAYER_GATE_UP) fill_part(rng, data, elems, 1.0 / (size * sqrt(width)));
+    for (size_t i = 0; i < elems / 2 && index == LAYER_GATE_UP && of == LAYER_STEEP; i++) data[i] *= 40.0f;
     if (index == LAYER_O) fill_part(rng, data, elems, of == LAYER_NO_ATTENTION ? 0.0 : size / sqrt(all));
     if (index == LAYER_DOWN) fill_part(rng, data, elems, of == LAYER_NO_MLP ? 0.0 : size / sqrt(inner));
     if (index == LAYER_X) fill_part(rng, data, elems, size);
@@ -626,6 +630,8 @@ static const char *purpose(const struct lesson_case *item)
                                "Keys and values go to the cache all the same; where nobody has appended any "
                                "it holds NaN",
         [LAYER_SHARP] = "a few keys have nearly all the weight",
+        [LAYER_STEEP] =
+            "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
         [LAYER_LARGE] = "x is a thousand times as large as usual",
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
