@@ -165,8 +165,7 @@ struct lesson_span {
     double *bound;    /**< [count] largest error allowed */
     double *plain;    /**< [count] what a plain same-precision computation gives */
     double *floor;    /**< [count] what may be lost where the plain one is lucky */
-    double *
-        rounding; /**< [count] of bound: what rounding to 16 or 8 bits on the way may do; 0 where nothing is set */
+    double *rounding; /**< [count] what rounding to 16 or 8 bits on the way may do; 0: none */
 };
 
 enum { LESSON_SPANS = 3 };
