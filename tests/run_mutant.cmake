@@ -16,6 +16,12 @@ if(only AND DEVICE STREQUAL gpu)
     return()
 endif()
 
+# "on-gpu: CASES": on a GPU these see it in place of the others.
+file(STRINGS ${MUTANT} on_gpu REGEX "^on-gpu: ")
+if(on_gpu AND DEVICE STREQUAL gpu)
+    string(REPLACE "on-gpu: " "" mutant_killed_by "${on_gpu}")
+endif()
+
 # "simt CASE": only the device's own checks are sure to see it, so on a GPU there is nothing to show.
 set(cases "${mutant_killed_by}")
 if(cases MATCHES "^simt( |$)")

@@ -18,7 +18,7 @@ selftest_kernels() {
         echo "skeleton $number $lesson skeleton lessons/$lesson/${lesson#*_}.cu"
         for file in tests/variants/"$lesson"/*.cu; do echo "variant $number $lesson $(basename "$file" .cu) $file"; done
         for file in tests/mutants/"$lesson"/*.mutant; do
-            if [ "$device" = gpu ] && grep -qE '^(killed-by|device): simt\b' "$file"; then
+            if [ "$device" = gpu ] && grep -qE '^(killed-by|device): simt\b' "$file" && ! grep -q '^on-gpu: ' "$file"; then
                 echo "unseen $number $lesson $(basename "$file" .mutant) $file"
             else
                 echo "mutant $number $lesson $(basename "$file" .mutant) $file"

@@ -66,6 +66,9 @@ static const struct int8_row ROWS[] = {
     {"few_sms_tt",             GROUP_EDGES,    SUMS,   ANY,    257, 129,    130, TT,    3, 2, 3, 1,  GEMM_NORMAL},
     {"few_sms_by_bytes",       GROUP_EDGES,    BOTH,   ANY,    131, 259,     67, NN,    1, 3, 1, 1,  GEMM_NORMAL},
     {"few_sms_positive",       GROUP_NUMERICS, SUMS,   ANY,    130, 258,   2100, NT,   12,12, 2, 1,  INT8_POSITIVE},
+    /* A GPU has more SMs: rims of large tiles there. */
+    {"gpu_large_rim_nt",       GROUP_EDGES,    BOTH,   ON_GPU,1500,2908,    328, NT,    0, 4, 0, 0,  GEMM_NORMAL},
+    {"gpu_large_rim_tt",       GROUP_EDGES,    SUMS,   ON_GPU,1501,2909,    201, TT,    3, 2, 3, 0,  GEMM_NORMAL},
 
     {"scales_negative",        GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NT,    0, 0, 0, 0,  INT8_SCALES_NEGATIVE},
     {"scales_zero",            GROUP_NUMERICS, SCALED, ANY,     33,  40,     50, NN,    0, 0, 0, 0,  INT8_SCALES_ZERO},

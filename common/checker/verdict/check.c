@@ -92,10 +92,11 @@ static void run_session(struct check *check, struct session *session)
     session_close(session);
 }
 
-/* Buffers of gigabytes, nearly all of them never touched: several such cases in turn would cut the device's memory to
- * pieces. */
-static int is_vast(const struct item *item)
+/* Buffers of gigabytes, nearly all of them never touched: several such cases in turn would cut the software device's memory
+ * to pieces. */
+static int is_vast(const struct check *check, const struct item *item)
 {
+    if (check->options.device == DEVICE_GPU) return 0;
     for (int b = 0; b < LESSON_STARTS; b++)
         if (item->settled.apart[b] != 0) return 1;
     return 0;
@@ -122,7 +123,7 @@ static int fits(const struct check *check, const struct session *session, uint64
 {
     if (session->count == 0) return 1;
     if (check->options.bench || session->count >= most) return 0;
-    if (is_vast(item) || is_vast(&session->item[session->count - 1])) return 0;
+    if (is_vast(check, item) || is_vast(check, &session->item[session->count - 1])) return 0;
     return bytes + session_item_bytes(session, item) <= session_bytes_most(check);
 }
 
