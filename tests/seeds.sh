@@ -87,7 +87,7 @@ share_gpu() {
     CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
     CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
     export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
-    nvidia-cuda-mps-control -d && trap 'echo quit | nvidia-cuda-mps-control' EXIT
+    nvidia-cuda-mps-control -d && trap 'echo quit -t 5 | nvidia-cuda-mps-control' EXIT # five seconds for whoever uses it
 }
 
 # What was remembered of a lesson and a seed goes once all of its kernels are judged.

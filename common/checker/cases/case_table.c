@@ -144,6 +144,12 @@ int case_table_add_refused(struct lesson_case *cases, int count, int capacity, c
 
 /* ---- where buffers begin ---------------------------------------------------------------------------------- */
 
+void case_table_shorten(int *tokens, int row, struct rng *rng)
+{
+    const int most = (1 << 19) / row;
+    if (rng_between(rng, 0, 9) > 0 && *tokens > most) *tokens = most;
+}
+
 enum { WIDEST_ACCESS = 16 }; /* bytes that one instruction loads or stores */
 
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count)

@@ -28,6 +28,10 @@ struct lesson_case *case_table_find(struct lesson_case *cases, int count, const 
 int case_table_add_refused(struct lesson_case *cases, int count, int capacity, const struct lesson_case *like,
                            const char *name);
 
+/** @brief Shortens a cache of @p tokens with @p row elements a token to half a million elements, in nine of ten random
+ *         problems: hundreds of long ones would take a GPU's checker minutes. */
+void case_table_shorten(int *tokens, int row, struct rng *rng);
+
 /** @brief Item @p index of a property that shows which alignment a kernel relies on: one buffer after another begins at
  *         an odd multiple of what the contract asks, of twice that, ... of 16 bytes; all others begin at their best. */
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count);

@@ -411,6 +411,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->extent[PA_HEAD_DIM] = head_dims[rng_between(&shape, 0, 2)];
     item->extent[PA_BLOCK_SIZE] = rng_between(&shape, 0, 1) ? 16 : 32;
     item->extent[PA_MAX_CONTEXT_LEN] = rng_between(&shape, 1, large ? 3000 : 90);
+    int row = item->extent[PA_BATCH] * item->extent[PA_KV_HEADS] * item->extent[PA_HEAD_DIM];
+    if (large) case_table_shorten(&item->extent[PA_MAX_CONTEXT_LEN], row, &shape);
     item->extent[EX_LENGTHS] = rng_between(&shape, 0, 2) == 0 ? SOME_EMPTY : MIXED;
     item->extent[EX_PAGES] = rng_between(&shape, 0, 2);
     if (pairs) item->extent[EX_PAGES] = index % 2 ? SHUFFLED_AGAIN : SHUFFLED;

@@ -502,6 +502,8 @@ static void vary_shape(struct lesson_case *item, struct rng *shape)
         free_dim ? 8 * rng_between(shape, 1, large ? 32 : 10) : 64 * rng_between(shape, 1, 2);
     item->extent[DC_Q_LEN] = q_len;
     item->extent[EX_POSITION] = rng_between(shape, 0, large ? 3000 : 60);
+    int row = item->extent[DC_BATCH] * item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM];
+    if (large) case_table_shorten(&item->extent[EX_POSITION], row, shape);
     item->extent[DC_MAX_LEN] = item->extent[EX_POSITION] + q_len + room;
     item->extent[DC_KV_STRIDE] =
         item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM] + 8 * rng_between(shape, 0, 2);
