@@ -9,10 +9,10 @@ file(MAKE_DIRECTORY ${WORKDIR})
 apply_mutant(${MUTANT} ${SOURCE} ${WORKDIR}/${file})
 message("why: ${mutant_why}\nkilled by: ${mutant_killed_by}")
 
-# "device: simt": the cases that see it, or what they look at, are only there on the software device.
-file(STRINGS ${MUTANT} only REGEX "^device: simt$")
-if(only AND DEVICE STREQUAL gpu)
-    message("mutant skipped: only the software device has what its cases look at")
+# "device: simt", "device: gpu": the cases that see it, or what they look at, are there on that device alone.
+file(STRINGS ${MUTANT} only REGEX "^device: ")
+if(only AND NOT only STREQUAL "device: ${DEVICE}")
+    message("mutant skipped: only another device has what its cases look at")
     return()
 endif()
 

@@ -31,6 +31,11 @@ enum distribution {
     LARGE,        /* the embedding is a thousand times as large */
     UNEVEN,       /* some elements of the embedding and of gains are much larger than others */
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
+    BROAD,        /* weights of q and k are 50,000 times as large: before their norms a half does not hold all of them */
+    GATES_OF_5,   /* gates are about 5 */
+    ONE_KEY,      /* the last token's own key has a score 7.3 above all others, which are of one token and count together */
+    ONE_KEY_FAR,  /* 10.3 above them */
+    ALIKE,        /* layers with the same weights, and an embedding 4,000 times as large */
     DISTRIBUTIONS
 };
 
@@ -52,6 +57,8 @@ static const struct sizes FOUR_GROUPS =  {1,    32,   12,   4,  32,    32,    16
 static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0};
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1, 1e-3, 10};
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
+static const struct sizes SLOW_PAIRS =   {1,    32,    2,   1,  32,    32,    21,    1, 0, 1e9};
+static const struct sizes LAYERS_32 =    {32,   32,    2,   1,  32,    32,    21,    1, 0, 0};
 static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1, 0, 0};
 /* What the software device has in no other case: warps with several chunks of inputs, and blocks with several tiles of outputs. */
 static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0, 0, 0};
@@ -91,6 +98,7 @@ static const struct table_row {
     {"step/pages_of_1",             GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  1,     0,    2,    1,     1,   0,         NORMAL},
     {"step/keys_233_to_290",        GROUP_EDGES,      ON_ANY,  &SMALL,         1,     290,  0,     0,   58,    0,    16,   L,         SHARP},
     {"step/keys_to_600",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,     600,  0,     0,  199,    3,    16,   0,         NORMAL},
+    {"step/keys_to_2100",           GROUP_EDGES,      ON_GPU,  &SMALL,         1,    2100,  0,     0,  699,    3,    16,   0,         SHARP},
     {"step/join_and_leave",         GROUP_EDGES,      ON_ANY,  &SMALL,         5,       3,  1,     2,    2,    2,     2,   A,         NORMAL},
     {"step/rows_reversed",          GROUP_EDGES,      ON_ANY,  &SMALL,         3,       5,  1,     1,    4,    1,     4,   A | R,     NORMAL},
     {"step/few_wanted",             GROUP_EDGES,      ON_ANY,  &SMALL,         3,       6,  1,     1,    4,    1,     4,   A | F,     NORMAL},
@@ -118,6 +126,12 @@ static const struct table_row {
     {"step/steep",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         STEEP},
     {"step/uneven",                 GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         UNEVEN},
     {"step/nan_token",              GROUP_NUMERICS,   ON_ANY,  &SMALL,         3,       6,  0,     0,    4,    1,     4,   A,         NAN_TOKEN},
+
+    {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         BROAD},
+    {"step/gates_of_5",             GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         GATES_OF_5},
+    {"step/one_key_beside_289",     GROUP_NUMERICS,   ON_ANY,  &SLOW_PAIRS,    1,     290,  0,     0,   97,    1,    16,   L,         ONE_KEY},
+    {"step/one_key_far_above_289",  GROUP_NUMERICS,   ON_ANY,  &SLOW_PAIRS,    1,     290,  0,     0,   97,    1,    16,   L,         ONE_KEY_FAR},
+    {"step/layers_alike",           GROUP_NUMERICS,   ON_ANY,  &LAYERS_32,     1,       4,  0,     0,    3,    1,     4,   0,         ALIKE},
 
     {"step/property_random",        GROUP_PROPERTIES, ON_ANY,  &SMALL,         2,       3,  1,     0,    2,    1,     4,   A,         NORMAL},
 
@@ -358,13 +372,36 @@ static void fill_part(struct rng *rng, float *to, size_t count, double middle, d
     for (size_t i = 0; i < count; i++) to[i] = (float)(middle + deviation * (double)to[i]);
 }
 
+static int is_one_key(enum distribution distribution)
+{
+    return distribution == ONE_KEY || distribution == ONE_KEY_FAR;
+}
+
+/* A token's query is its key, and the other token's is the opposite of it, for half of a state is, see fill_weights(): the last
+ * token's score is @p apart / 2 for its like and -@p apart / 2 for all others, wherever they are, for pairs that turn by more
+ * than a little have no weights. Their values, of the other half of a state, are several times as large, and attention is most
+ * of what comes of it. One kv head. */
+static void put_one_key(const struct engine_config *c, const struct engine_layer *at, double apart, struct rng *rng,
+                        float *data)
+{
+    const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, row = dim * hidden;
+    const size_t q = engine_q_width(c) * hidden, fast = 3 * dim / 16 * hidden;
+    float *keys = data + at->qkv + q;
+    for (size_t i = 0; i < row; i++)
+        if (i % (row / 2) < fast || i % hidden >= hidden / 2) keys[i] = 0.0f;
+    for (size_t i = 0; i < q; i++) data[at->qkv + i] = keys[i % row];
+    fill_part(rng, data + at->q_norm, 2 * dim, sqrt(0.5 * apart / sqrt((double)dim)), 0.0);
+    for (size_t i = at->o; i < at->mlp_norm; i++) data[i] *= 16.0f;
+    for (size_t i = at->down; i < at->end; i++) data[i] = 0.0f;
+}
+
 static void fill_layer(const struct engine_config *c, const struct engine_layer *at,
                        enum distribution distribution, struct rng *rng, float *data)
 {
     const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, inner = (size_t)c->intermediate;
     const double root = sqrt((double)hidden), far = distribution == FAR ? 1e3 : 1.0;
     const double sharp = distribution == SHARP ? 8.0 : far;
-    const double o = distribution == NO_ATTENTION ? 0.0 : 1.0, down = distribution == NO_MLP ? 0.0 : 1.0;
+    const double o = distribution == NO_ATTENTION || distribution == GATES_OF_5 ? 0.0 : 1.0, down = distribution == NO_MLP ? 0.0 : 1.0;
     fill_part(rng, data + at->input_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->qkv, at->q_norm - at->qkv, 0.0, 1.0 / root);
     fill_part(rng, data + at->q_norm, dim, sharp, 0.2 * sharp);
@@ -373,9 +410,18 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
     fill_part(rng, data + at->mlp_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->gate_up, at->down - at->gate_up, 0.0, 1.0 / root);
     fill_part(rng, data + at->down, at->end - at->down, 0.0, down / sqrt((double)inner));
-    const size_t of_q_and_k = (engine_q_width(c) + engine_kv_width(c)) * hidden;
+    const size_t of_q = engine_q_width(c) * hidden, of_k = engine_kv_width(c) * hidden;
+    const size_t of_q_and_k = of_q + of_k;
     for (size_t i = 0; i < inner * hidden && distribution == STEEP; i++) data[at->gate_up + i] *= 40.0f;
     for (size_t i = 0; i < of_q_and_k && distribution == FAINT; i++) data[at->qkv + i] *= 1e-3f;
+    for (size_t i = 0; i < of_q_and_k && distribution == BROAD; i++) data[at->qkv + i] *= 5e4f;
+    for (size_t i = 0; i < inner * hidden && distribution == GATES_OF_5; i++) {
+        float *gate = data + at->gate_up + i, *up = gate + inner * hidden, *of_row = data + at->down + i / inner * inner;
+        *gate = 0.1f * *gate + 5.3f / (float)hidden;
+        *up = 0.1f * *up + 1.0f / (float)hidden;
+        data[at->down + i] = i % inner > 0 ? *of_row : *of_row / (float)(5.0 * sqrt((double)inner));
+    }
+    if (is_one_key(distribution)) put_one_key(c, at, distribution == ONE_KEY ? 7.3 : 10.3, rng, data);
 }
 
 enum { STRANGE = 1 }; /* the token whose embedding is NaN */
@@ -386,15 +432,27 @@ static void fill_weights(const struct lesson_case *item, size_t elems, struct rn
     const struct engine_config *c = &p.config;
     const enum distribution distribution = (enum distribution)item->distribution;
     const size_t hidden = (size_t)c->hidden, vocab = (size_t)c->vocab, embedding = vocab * hidden;
-    const double size = distribution == FAINT ? 1e-3 : distribution == LARGE ? 1e3 : 1.0;
+    const double size = distribution == FAINT   ? 1e-3
+                        : distribution == LARGE ? 1e3
+                        : distribution == ALIKE ? 4e3
+                                                : 1.0;
     for (size_t i = 0; i < elems; i++) data[i] = 0.0f; /* gaps that keep what follows aligned */
-    fill_part(rng, data, embedding, 0.0, size);
+    if (distribution == GATES_OF_5)
+        fill_part(rng, data, embedding, 1.0, 0.2);
+    else
+        fill_part(rng, data, embedding, 0.0, size);
+    const struct rng of_first = *rng;
     for (int i = 0; i < c->layers; i++) {
         const struct engine_layer at = engine_layer_at(c, i);
+        if (distribution == ALIKE) *rng = of_first;
         fill_layer(c, &at, distribution, rng, data);
     }
     fill_part(rng, data + engine_last_norm_at(c), hidden, 1.0, 0.2);
     if (!c->tied) fill_part(rng, data + engine_head_at(c), embedding, 0.0, 1.0 / sqrt((double)hidden));
+    for (size_t i = 0; i < hidden / 2 && is_one_key(distribution); i++) {
+        data[i] = -data[hidden + i];
+        data[3 * hidden / 2 + i] *= 0.125f;
+    }
     for (size_t i = 0; i < embedding && distribution == UNEVEN; i += 7) data[i] *= 30.0f;
     for (size_t i = 0; i < hidden && distribution == NAN_TOKEN; i++) data[STRANGE * hidden + i] = NAN;
 }
@@ -404,6 +462,7 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
 {
     const uint64_t hash = rng_mix(item->seed + 977, (uint64_t)j * 100003u + (uint64_t)position);
     int token = (int)(hash % (uint64_t)p->config.vocab);
+    if (is_one_key((enum distribution)item->distribution)) return position == 0 || position == engine_text(p, j) - 1;
     if (item->distribution != NAN_TOKEN) return token;
     if (j == 0 && position == 2) return STRANGE;
     return token == STRANGE ? token + 1 : token;
@@ -687,6 +746,12 @@ static const char *purpose(const struct lesson_case *item)
         [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",
+        [BROAD] = "q and k before their norms are beyond 65,504, which is as far as a half goes",
+        [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
+        [ONE_KEY] = "one key has most of the weight; each of the others has exp(-7.3) of it, all of them together a sixth",
+        [ONE_KEY_FAR] = "one key has nearly all the weight; each of the others has exp(-10.3) of it, all of them together "
+                        "a hundredth",
+        [ALIKE] = "a state is thousands of times as large as what a layer adds, and 32 layers add the same",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
     if (item->flags & CASE_LITTLE_SHARED)
