@@ -33,8 +33,7 @@ enum distribution {
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
     BROAD,        /* weights of q and k are 50,000 times as large: before their norms a half does not hold all of them */
     GATES_OF_5,   /* gates are about 5 */
-    ONE_KEY,      /* the last token's own key has a score 7.3 above all others, which are of one token and count together */
-    ONE_KEY_FAR,  /* 10.3 above them */
+    ONE_KEY,      /* keys whose values are 0 have nearly all the weight: what others have, about exp(-10) each, is all there is */
     ALIKE,        /* layers with the same weights, and an embedding 4,000 times as large */
     DISTRIBUTIONS
 };
@@ -129,8 +128,7 @@ static const struct table_row {
 
     {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         BROAD},
     {"step/gates_of_5",             GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         GATES_OF_5},
-    {"step/one_key_beside_289",     GROUP_NUMERICS,   ON_ANY,  &SLOW_PAIRS,    1,     290,  0,     0,   97,    1,    16,   L,         ONE_KEY},
-    {"step/one_key_far_above_289",  GROUP_NUMERICS,   ON_ANY,  &SLOW_PAIRS,    1,     290,  0,     0,   97,    1,    16,   L,         ONE_KEY_FAR},
+    {"step/faint_weights",          GROUP_NUMERICS,   ON_ANY,  &SLOW_PAIRS,    1,     290,  0,     0,   97,    1,    16,   L,         ONE_KEY},
     {"step/layers_alike",           GROUP_NUMERICS,   ON_ANY,  &LAYERS_32,     1,       4,  0,     0,    3,    1,     4,   0,         ALIKE},
 
     {"step/property_random",        GROUP_PROPERTIES, ON_ANY,  &SMALL,         2,       3,  1,     0,    2,    1,     4,   A,         NORMAL},
@@ -372,17 +370,10 @@ static void fill_part(struct rng *rng, float *to, size_t count, double middle, d
     for (size_t i = 0; i < count; i++) to[i] = (float)(middle + deviation * (double)to[i]);
 }
 
-static int is_one_key(enum distribution distribution)
-{
-    return distribution == ONE_KEY || distribution == ONE_KEY_FAR;
-}
-
 /* A token's query is its key, and the other token's is the opposite of it, for half of a state is, see fill_weights(): the last
- * token's score is @p apart / 2 for its like and -@p apart / 2 for all others, wherever they are, for pairs that turn by more
- * than a little have no weights. Their values, of the other half of a state, are several times as large, and attention is most
- * of what comes of it. One kv head. */
-static void put_one_key(const struct engine_config *c, const struct engine_layer *at, double apart, struct rng *rng,
-                        float *data)
+ * token's score is 5.15 for its like and -5.15 for all others, wherever they are, for pairs that turn by more than a little have
+ * no weights. Values come of the other half, which in its like is 0. One kv head. */
+static void put_one_key(const struct engine_config *c, const struct engine_layer *at, struct rng *rng, float *data)
 {
     const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, row = dim * hidden;
     const size_t q = engine_q_width(c) * hidden, fast = 3 * dim / 16 * hidden;
@@ -390,8 +381,10 @@ static void put_one_key(const struct engine_config *c, const struct engine_layer
     for (size_t i = 0; i < row; i++)
         if (i % (row / 2) < fast || i % hidden >= hidden / 2) keys[i] = 0.0f;
     for (size_t i = 0; i < q; i++) data[at->qkv + i] = keys[i % row];
-    fill_part(rng, data + at->q_norm, 2 * dim, sqrt(0.5 * apart / sqrt((double)dim)), 0.0);
-    for (size_t i = at->o; i < at->mlp_norm; i++) data[i] *= 16.0f;
+    fill_part(rng, data + at->q_norm, 2 * dim, sqrt(5.15 / sqrt((double)dim)), 0.0);
+    for (size_t i = 0; i < row; i++)
+        if (i % hidden < hidden / 2) keys[row + i] = 0.0f;
+    for (size_t i = at->o; i < at->mlp_norm; i++) data[i] *= 1000.0f;
     for (size_t i = at->down; i < at->end; i++) data[i] = 0.0f;
 }
 
@@ -421,7 +414,7 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
         *up = 0.1f * *up + 1.0f / (float)hidden;
         data[at->down + i] = i % inner > 0 ? *of_row : *of_row / (float)(5.0 * sqrt((double)inner));
     }
-    if (is_one_key(distribution)) put_one_key(c, at, distribution == ONE_KEY ? 7.3 : 10.3, rng, data);
+    if (distribution == ONE_KEY) put_one_key(c, at, rng, data);
 }
 
 enum { STRANGE = 1 }; /* the token whose embedding is NaN */
@@ -449,9 +442,9 @@ static void fill_weights(const struct lesson_case *item, size_t elems, struct rn
     }
     fill_part(rng, data + engine_last_norm_at(c), hidden, 1.0, 0.2);
     if (!c->tied) fill_part(rng, data + engine_head_at(c), embedding, 0.0, 1.0 / sqrt((double)hidden));
-    for (size_t i = 0; i < hidden / 2 && is_one_key(distribution); i++) {
+    for (size_t i = 0; i < hidden / 2 && distribution == ONE_KEY; i++) {
         data[i] = -data[hidden + i];
-        data[3 * hidden / 2 + i] *= 0.125f;
+        data[3 * hidden / 2 + i] = 0.0f;
     }
     for (size_t i = 0; i < embedding && distribution == UNEVEN; i += 7) data[i] *= 30.0f;
     for (size_t i = 0; i < hidden && distribution == NAN_TOKEN; i++) data[STRANGE * hidden + i] = NAN;
@@ -462,7 +455,7 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
 {
     const uint64_t hash = rng_mix(item->seed + 977, (uint64_t)j * 100003u + (uint64_t)position);
     int token = (int)(hash % (uint64_t)p->config.vocab);
-    if (is_one_key((enum distribution)item->distribution)) return position == 0 || position == engine_text(p, j) - 1;
+    if (item->distribution == ONE_KEY) return position == 0 || position == engine_text(p, j) - 1;
     if (item->distribution != NAN_TOKEN) return token;
     if (j == 0 && position == 2) return STRANGE;
     return token == STRANGE ? token + 1 : token;
@@ -748,9 +741,8 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] = "q and k before their norms are beyond 65,504, which is as far as a half goes",
         [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
-        [ONE_KEY] = "one key has most of the weight; each of the others has exp(-7.3) of it, all of them together a sixth",
-        [ONE_KEY_FAR] = "one key has nearly all the weight; each of the others has exp(-10.3) of it, all of them together "
-                        "a hundredth",
+        [ONE_KEY] = "keys whose values are 0 have nearly all the weight: what 288 others have, exp(-10.3) each, is all there "
+                    "is",
         [ALIKE] = "a state is thousands of times as large as what a layer adds, and 32 layers add the same",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
