@@ -29,7 +29,9 @@ enum layer_data {
     LAYER_STEEP,        /* gates are forty times as large: exp of some is infinite */
     LAYER_LARGE,        /* x a thousand times as large */
     LAYER_SMALL,        /* x a millionth of that */
-    LAYER_FAR_BELOW     /* every score is about -15,000 */
+    LAYER_FAR_BELOW,    /* every score is about -15,000 */
+    LAYER_FAINT,        /* one key, whose values are 0, takes nearly all the weight: weights of 1e-11 are all there is */
+    LAYER_DATA
 };
 
 /** A case of part "tensor_parallel". */
@@ -77,6 +79,8 @@ static const struct layer_row {
     {"steep",               GROUP_NUMERICS,   ON_ANY,   2,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_STEEP},
     {"scores_below",        GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_FAR_BELOW},
     {"scores_below_1101",   GROUP_NUMERICS,   ON_ANY,   2,   1,   32,    2,   16,   32,1100, 1102, 0,              LAYER_FAR_BELOW},
+    {"faint_weights",       GROUP_NUMERICS,   ON_ANY,   2,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_FAINT},
+    {"faint_weights_1101",  GROUP_NUMERICS,   ON_ANY,   1,   1,   32,    2,   16,   32,1100, 1102, 0,              LAYER_FAINT},
 
     {"property_random",     GROUP_PROPERTIES, ON_ANY,   2,   1,   32,    2,    8,   32,   1,    2, 0,              LAYER_NORMAL},
 
@@ -109,7 +113,7 @@ static const struct ring_row {
     {"a_token_per_rank",    GROUP_EDGES,      ON_ANY,   8,   1,    1,    4, 1,     0,   0,              DIST_NORMAL},
     {"part_31",             GROUP_EDGES,      ON_ANY,   2,   1,   31,   32, 1,     0,   0,              DIST_NORMAL},
     {"part_33",             GROUP_EDGES,      ON_ANY,   2,   1,   33,   32, 0,     0,   0,              DIST_NORMAL},
-    {"part_67",             GROUP_EDGES,      ON_ANY,   2,   1,   67,   16, 1,     0,   0,              DIST_NORMAL},
+    {"part_67",             GROUP_EDGES,      ON_ANY,   2,   2,   67,   16, 1,     0,   0,              DIST_NORMAL},
     {"heads_5",             GROUP_EDGES,      ON_ANY,   4,   5,    3,    8, 1,     0,   0,              DIST_NORMAL},
     {"heads_of_128",        GROUP_EDGES,      ON_ANY,   4,   1,    6,  128, 0,     0,   0,              DIST_NORMAL},
     {"heads_of_36",         GROUP_EDGES,      ON_ANY,   4,   1,    6,   36, 1,     0,   0,              DIST_NORMAL},
@@ -123,6 +127,8 @@ static const struct ring_row {
     {"low_logits",          GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_LOW},
     {"dominant_key",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_DOMINANT},
     {"equal_scores",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_EQUAL},
+    {"faint_weights",       GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_FAINT},
+    {"faint_weights_70",    GROUP_NUMERICS,   ON_ANY,   1,   1,   70,   16, 1,     0,   0,              DIST_FAINT},
     {"nan_value",           GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_NAN_V},
     {"nan_behind_mask",     GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
     {"nan_hidden_in_part",  GROUP_NUMERICS,   ON_ANY,   1,   1,   12,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
@@ -418,6 +424,23 @@ static void put_scores_below(const struct lesson_case *item, int index, size_t e
         data[i] = (float)((i < elems / 3 ? of_weight : -of_weight) * (1.0 + 1e-3 * (double)data[i]));
 }
 
+/* A score is about 12.5 for the second key, -12.5 for all others; what attention gives of theirs, W_o makes as large as x. */
+static void put_faint(const struct lesson_case *item, int index, size_t elems, float *data)
+{
+    const size_t dim = V(item, AT_LAYER_DIM), room = V(item, AT_ROOM);
+    const double size = sqrt(12.5 / sqrt((double)dim)), of_weight = size / (double)item->value[AT_WIDTH];
+    if (index == LAYER_X)
+        for (size_t i = 0; i < elems; i++) data[i] = 1.0f + 1e-3f * data[i];
+    for (size_t i = 0; i < elems / 3 * 2 && index == LAYER_QKV; i++)
+        data[i] = (float)((i < elems / 3 ? of_weight : -of_weight) * (1.0 + 1e-3 * (double)data[i]));
+    for (size_t i = 0; i < elems && index == LAYER_CACHE; i++) {
+        const int strong = i / dim % room == 1;
+        if (i >= elems / 2 && strong) data[i] = 0.0f;
+        if (i < elems / 2) data[i] = (float)((strong ? size : -size) * (1.0 + 1e-3 * (double)data[i])); /* NaN stays */
+    }
+    for (size_t i = 0; i < elems && index == LAYER_O; i++) data[i] *= (float)exp(25.0);
+}
+
 static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
     if (item->part == PART_RING) {
@@ -436,6 +459,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
     if (index == LAYER_X) fill_part(rng, data, elems, size);
     for (size_t i = 0; i < elems / 3 && index == LAYER_QKV && of == LAYER_SHARP; i++) data[i] *= 8.0f;
     if (of == LAYER_FAR_BELOW) put_scores_below(item, index, elems, data);
+    if (of == LAYER_FAINT) put_faint(item, index, elems, data);
 }
 
 /* ---- the oracles --------------------------------------------------------------------------------------- */
@@ -624,7 +648,7 @@ static int trait(const struct lesson_case *item, int index, const char **message
 
 static const char *purpose(const struct lesson_case *item)
 {
-    static const char *const of_layers[] = {
+    static const char *const of_layers[LAYER_DATA] = {
         [LAYER_NO_MLP] = "W_down is 0, so the MLP adds nothing: attention and its sum are what is tried",
         [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried. "
                                "Keys and values go to the cache all the same; where nobody has appended any "
@@ -635,7 +659,9 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_LARGE] = "x is a thousand times as large as usual",
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
-            "every score is about -15,000: a maximum that begins at a number is above all of them"};
+            "every score is about -15,000: a maximum that begins at a number is above all of them",
+        [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-11, "
+                        "which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";
