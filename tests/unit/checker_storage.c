@@ -188,6 +188,22 @@ static void test_bounds(void)
                "bound_stored_as", "tighter than rounding to nearest");
 }
 
+/* What is stored as a float knows of no rounding but that on the way; half's own comes on top of it. */
+static void test_share(void)
+{
+    const double stored = bound_stored_as(STORAGE_F16, 1.0);
+    expect(bound_share(STORAGE_F32, 1.0, 0.0, 0.0, 0.0) == 0.0, "bound_share", "no error of no bound");
+    expect(bound_share(STORAGE_F32, 1.0, 0.5, 2.0, 0.0) == 0.25, "bound_share", "nothing is known");
+    expect(bound_share(STORAGE_F32, 1.0, 1.5, 2.0, 1.0) == 0.5, "bound_share", "rounding on the way counts");
+    expect(bound_share(STORAGE_F32, 1.0, 1.0, 2.0, 1.0) == 0.0, "bound_share", "rounding on the way used up");
+    expect(bound_share(STORAGE_F32, 1.0, 4.0, 2.0, 1.0) == 3.0, "bound_share", "an excess is called too small");
+    expect(bound_share(STORAGE_F16, 1.0, stored, 3.0 * stored, 0.0) == 0.0, "bound_share", "half");
+    expect(fabs(bound_share(STORAGE_F16, 1.0, 2.5 * stored, 3.0 * stored, stored) - 0.5) < 1e-12,
+           "bound_share", "both roundings of a half");
+    expect(bound_share(STORAGE_F16, 1.0, 0.5 * stored, 0.25 * stored, 0.0) == 2.0, "bound_share",
+           "a bound below the rounding that is known");
+}
+
 /* ---- whole numbers --------------------------------------------------------------------------------------- */
 
 /* A lesson that adds 1 to a table; output 1 is to be left alone. */
@@ -314,6 +330,7 @@ int main(void)
     test_bfloat16();
     test_poison();
     test_bounds();
+    test_share();
     test_whole_lesson();
     printf("checker_storage: %d failures\n", failures);
     return failures == 0 ? 0 : 1;
