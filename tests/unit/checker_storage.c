@@ -196,7 +196,8 @@ static void test_share(void)
     expect(bound_share(STORAGE_F32, 1.0, 0.5, 2.0, 0.0) == 0.25, "bound_share", "nothing is known");
     expect(bound_share(STORAGE_F32, 1.0, 1.5, 2.0, 1.0) == 0.5, "bound_share", "rounding on the way counts");
     expect(bound_share(STORAGE_F32, 1.0, 1.0, 2.0, 1.0) == 0.0, "bound_share", "rounding on the way used up");
-    expect(bound_share(STORAGE_F32, 1.0, 4.0, 2.0, 1.0) == 3.0, "bound_share", "an excess is called too small");
+    expect(bound_share(STORAGE_F32, 1.0, 4.0, 2.0, 1.0) == 3.0, "bound_share",
+           "an excess is called too small");
     expect(bound_share(STORAGE_F16, 1.0, stored, 3.0 * stored, 0.0) == 0.0, "bound_share", "half");
     expect(fabs(bound_share(STORAGE_F16, 1.0, 2.5 * stored, 3.0 * stored, stored) - 0.5) < 1e-12,
            "bound_share", "both roundings of a half");

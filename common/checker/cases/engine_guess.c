@@ -377,7 +377,8 @@ static int applies(const struct engine_plan *p, enum twist twist)
 {
     const struct engine_config *c = &p->config;
     if (twist == TIED_HEAD) return !c->tied;
-    if (twist >= NO_ROPE && twist <= ROPE_BY_ROW) return c->rope_base < 1e8f; /* others hardly turn, however wrongly */
+    /* With a larger base pairs hardly turn, however wrongly. */
+    if (twist >= NO_ROPE && twist <= ROPE_BY_ROW) return c->rope_base < 1e8f;
     if (twist == WANTED_IGNORED) return (p->manner & ENGINE_FEW) != 0;
     if (twist == ONE_CACHE) return c->layers > 1 && p->steps > 1;
     if (twist == KV_HEAD_MODULO) return c->kv_heads > 1 && c->heads > c->kv_heads;

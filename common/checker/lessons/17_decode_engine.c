@@ -31,9 +31,9 @@ enum distribution {
     LARGE,        /* the embedding is a thousand times as large */
     UNEVEN,       /* some elements of the embedding and of gains are much larger than others */
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
-    BROAD,        /* weights of q and k are 50,000 times as large: before their norms a half does not hold all of them */
+    BROAD,        /* weights of q and k are 50,000 times as large */
     GATES_OF_5,   /* gates are about 5 */
-    ONE_KEY,      /* keys whose values are 0 have nearly all the weight: what others have, about exp(-10) each, is all there is */
+    ONE_KEY,      /* keys whose values are 0 have nearly all the weight */
     ALIKE,        /* layers with the same weights, and an embedding 4,000 times as large */
     DISTRIBUTIONS
 };
@@ -370,10 +370,25 @@ static void fill_part(struct rng *rng, float *to, size_t count, double middle, d
     for (size_t i = 0; i < count; i++) to[i] = (float)(middle + deviation * (double)to[i]);
 }
 
+/* With states of about 1, as fill_weights() makes them. Ups are about 1, and all of them go into an output with the same weight: what
+ * is lost of each gate adds up. */
+static void put_gates_of_5(const struct engine_config *c, const struct engine_layer *at, float *data)
+{
+    const size_t hidden = (size_t)c->hidden, inner = (size_t)c->intermediate;
+    float *gate = data + at->gate_up, *up = gate + inner * hidden, *down = data + at->down;
+    for (size_t i = 0; i < inner * hidden; i++) {
+        gate[i] = 0.1f * gate[i] + 5.3f / (float)hidden;
+        up[i] = 0.1f * up[i] + 1.0f / (float)hidden;
+    }
+    for (size_t i = 0; i < hidden * inner; i++)
+        down[i] = i % inner > 0 ? down[i - 1] : down[i] / (float)(5.0 * sqrt((double)inner));
+}
+
 /* A token's query is its key, and the other token's is the opposite of it, for half of a state is, see fill_weights(): the last
  * token's score is 5.15 for its like and -5.15 for all others, wherever they are, for pairs that turn by more than a little have
  * no weights. Values come of the other half, which in its like is 0. One kv head. */
-static void put_one_key(const struct engine_config *c, const struct engine_layer *at, struct rng *rng, float *data)
+static void put_one_key(const struct engine_config *c, const struct engine_layer *at, struct rng *rng,
+                        float *data)
 {
     const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, row = dim * hidden;
     const size_t q = engine_q_width(c) * hidden, fast = 3 * dim / 16 * hidden;
@@ -394,7 +409,8 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
     const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, inner = (size_t)c->intermediate;
     const double root = sqrt((double)hidden), far = distribution == FAR ? 1e3 : 1.0;
     const double sharp = distribution == SHARP ? 8.0 : far;
-    const double o = distribution == NO_ATTENTION || distribution == GATES_OF_5 ? 0.0 : 1.0, down = distribution == NO_MLP ? 0.0 : 1.0;
+    const double o = distribution == NO_ATTENTION || distribution == GATES_OF_5 ? 0.0 : 1.0;
+    const double down = distribution == NO_MLP ? 0.0 : 1.0;
     fill_part(rng, data + at->input_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->qkv, at->q_norm - at->qkv, 0.0, 1.0 / root);
     fill_part(rng, data + at->q_norm, dim, sharp, 0.2 * sharp);
@@ -403,17 +419,11 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
     fill_part(rng, data + at->mlp_norm, hidden, 1.0, 0.2);
     fill_part(rng, data + at->gate_up, at->down - at->gate_up, 0.0, 1.0 / root);
     fill_part(rng, data + at->down, at->end - at->down, 0.0, down / sqrt((double)inner));
-    const size_t of_q = engine_q_width(c) * hidden, of_k = engine_kv_width(c) * hidden;
-    const size_t of_q_and_k = of_q + of_k;
+    const size_t of_q_and_k = (engine_q_width(c) + engine_kv_width(c)) * hidden;
     for (size_t i = 0; i < inner * hidden && distribution == STEEP; i++) data[at->gate_up + i] *= 40.0f;
     for (size_t i = 0; i < of_q_and_k && distribution == FAINT; i++) data[at->qkv + i] *= 1e-3f;
     for (size_t i = 0; i < of_q_and_k && distribution == BROAD; i++) data[at->qkv + i] *= 5e4f;
-    for (size_t i = 0; i < inner * hidden && distribution == GATES_OF_5; i++) {
-        float *gate = data + at->gate_up + i, *up = gate + inner * hidden, *of_row = data + at->down + i / inner * inner;
-        *gate = 0.1f * *gate + 5.3f / (float)hidden;
-        *up = 0.1f * *up + 1.0f / (float)hidden;
-        data[at->down + i] = i % inner > 0 ? *of_row : *of_row / (float)(5.0 * sqrt((double)inner));
-    }
+    if (distribution == GATES_OF_5) put_gates_of_5(c, at, data);
     if (distribution == ONE_KEY) put_one_key(c, at, rng, data);
 }
 
@@ -741,8 +751,9 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] = "q and k before their norms are beyond 65,504, which is as far as a half goes",
         [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
-        [ONE_KEY] = "keys whose values are 0 have nearly all the weight: what 288 others have, exp(-10.3) each, is all there "
-                    "is",
+        [ONE_KEY] =
+            "keys with nearly all the weight have values of 0: what is left comes from 288 weights of "
+            "exp(-10.3), which are small and not 0",
         [ALIKE] = "a state is thousands of times as large as what a layer adds, and 32 layers add the same",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);

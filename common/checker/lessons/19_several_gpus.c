@@ -30,7 +30,7 @@ enum layer_data {
     LAYER_LARGE,        /* x a thousand times as large */
     LAYER_SMALL,        /* x a millionth of that */
     LAYER_FAR_BELOW,    /* every score is about -15,000 */
-    LAYER_FAINT,        /* one key, whose values are 0, takes nearly all the weight: weights of 1e-11 are all there is */
+    LAYER_FAINT,        /* one key, whose values are 0, takes nearly all the weight */
     LAYER_DATA
 };
 
@@ -435,8 +435,9 @@ static void put_faint(const struct lesson_case *item, int index, size_t elems, f
         data[i] = (float)((i < elems / 3 ? of_weight : -of_weight) * (1.0 + 1e-3 * (double)data[i]));
     for (size_t i = 0; i < elems && index == LAYER_CACHE; i++) {
         const int strong = i / dim % room == 1;
+        const double key = (strong ? size : -size) * (1.0 + 1e-3 * (double)data[i]); /* NaN stays */
+        if (i < elems / 2) data[i] = (float)key;
         if (i >= elems / 2 && strong) data[i] = 0.0f;
-        if (i < elems / 2) data[i] = (float)((strong ? size : -size) * (1.0 + 1e-3 * (double)data[i])); /* NaN stays */
     }
     for (size_t i = 0; i < elems && index == LAYER_O; i++) data[i] *= (float)exp(25.0);
 }
@@ -660,8 +661,9 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
             "every score is about -15,000: a maximum that begins at a number is above all of them",
-        [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-11, "
-                        "which are small and not 0"};
+        [LAYER_FAINT] =
+            "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-11, "
+            "which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";
