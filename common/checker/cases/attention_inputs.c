@@ -245,6 +245,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_UNEVEN:
         return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 + row / 640 * 4 -
                                       (index == ATTENTION_V ? 6 * head : 0));
+    case DIST_UNEVEN_ROWS:
+        return row % 128 / 16 == 7 - head % 8 ? 8.0 * noise : noise;
     case DIST_ZEROS:
         return index == ATTENTION_V ? noise : 0.0;
     case DIST_BEYOND_HALF:

@@ -33,6 +33,7 @@ enum attention_distribution {
     DIST_OCTAVES, /* scores of each query row half as large as those of the row before it, the first enormous by the scale */
     DIST_OUTLIERS,      /* two columns of q and k have a mean of 8, as keys of language models have columns */
     DIST_UNEVEN,        /* queries, keys and values of each 128 rows have a size of their own */
+    DIST_UNEVEN_ROWS,   /* 16 of each 128 rows are larger than the others, which ones depends on the head */
     DIST_ZEROS,         /* queries and keys are 0 */
     DIST_BEYOND_HALF,   /* sizes that bf16 has and half has not: large, small, or one times the other */
     DIST_SMALL_COLUMNS, /* every fourth column of v is small beside the largest value: 448, or no such number */

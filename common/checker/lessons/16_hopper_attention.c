@@ -106,6 +106,8 @@ static const struct own_case OF_FP8[] = {
     {"nan_behind_mask_150",       GROUP_NUMERICS,   ON_ANY,   1,      1,    1,   130,    150, 128, 1,    0, DIST_NAN_HIDDEN},
     {"uneven_queries_390",        GROUP_EDGES,      ON_ANY,   1,      1,    1,   390,     20, 128, 0,  0.2, DIST_UNEVEN},
     {"uneven_keys_700",           GROUP_EDGES,      ON_ANY,   1,      2,    2,     3,    700, 128, 0, 0.02, DIST_UNEVEN},
+    {"uneven_rows_of_queries",    GROUP_EDGES,      ON_ANY,   1,      8,    8,   128,     20, 128, 0, 0.02, DIST_UNEVEN_ROWS},
+    {"uneven_rows_of_keys",       GROUP_EDGES,      ON_ANY,   1,      8,    8,     3,    128, 128, 0, 0.02, DIST_UNEVEN_ROWS},
     {"scale_subnormal",           GROUP_EDGES,      ON_ANY,   1,      1,    1,     3,     40, 128, 0,1e-44, DIST_NORMAL},
     {"tiles_of_a_block_400",      GROUP_EDGES,      ON_ANY,   1,      5,    1,     3,    400, 128, 0,    0, DIST_NORMAL},
     {"zeros_tail",                GROUP_NUMERICS,   ON_ANY,   1,      1,    1,     3,     40, 128, 0,    0, DIST_ZEROS},
