@@ -41,6 +41,7 @@ static const struct own_case {
     {"infinite_causal",           GROUP_NUMERICS, ON_ANY,   2,      4,    2,    13,     40, 128, 1,  0, DIST_INFINITE},
     {"nan_behind_mask_128",       GROUP_NUMERICS, ON_ANY,   1,      2,    1,    70,     70, 128, 1,  0, DIST_NAN_HIDDEN},
     {"nan_behind_mask_256",       GROUP_NUMERICS, ON_ANY,   1,      1,    1,    20,     40, 256, 1,  0, DIST_NAN_HIDDEN},
+    {"last_value_hidden_400",     GROUP_NUMERICS, ON_ANY,   1,      8,    8,     2,    400,  64, 1,  0, DIST_NAN_HIDDEN},
     {"nan_v_causal",              GROUP_NUMERICS, ON_ANY,   1,      2,    2,    20,     24,  64, 1,  0, DIST_NAN_V},
     {"prefill_8192_d64",          GROUP_SPEED,    ON_GPU,   2,     16,   16,  8192,   8192,  64, 0,  0, DIST_NORMAL},
     {"prefill_8192_d64_causal",   GROUP_SPEED,    ON_GPU,   2,     16,   16,  8192,   8192,  64, 1,  0, DIST_NORMAL},
