@@ -810,9 +810,7 @@ const char *attention_purpose(const struct lesson_case *item)
     case DIST_UNEVEN:
         return "each block of 128 rows has data of another size, and so another scale";
     case DIST_UNEVEN_ROWS:
-        return "16 rows of 128, other ones in each head, are eight times as large as the others: their "
-               "block's scale is "
-               "theirs";
+        return "16 of 128 rows are eight times as large as the others: the block's scale is theirs";
     case DIST_ZEROS:
         return "all scores are 0: so small a scale is not 0, and what the mask hides is still nothing";
     case DIST_BEYOND_HALF:

@@ -142,13 +142,13 @@ int case_table_add_refused(struct lesson_case *cases, int count, int capacity, c
     return count + 1;
 }
 
-/* ---- where buffers begin ---------------------------------------------------------------------------------- */
-
 void case_table_shorten(int *tokens, int row, struct rng *rng)
 {
     const int most = (1 << 19) / row;
     if (rng_between(rng, 0, 9) > 0 && *tokens > most) *tokens = most;
 }
+
+/* ---- where buffers begin ---------------------------------------------------------------------------------- */
 
 enum { WIDEST_ACCESS = 16 }; /* bytes that one instruction loads or stores */
 
