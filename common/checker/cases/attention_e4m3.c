@@ -159,7 +159,7 @@ double e4m3_score_cut_off(const struct e4m3_rows *rounded, size_t key)
     double unit = ldexp(BOUND_SUM_E4M3, ilogb(reached));
     for (int c = 0; c < E4M3_COLUMNS; c++) {
         double term = fabs(term_of_score(rounded, key, c));
-        if (fmod(term, unit) != 0.0) lost += fmin(term, unit);
+        if (term / unit != trunc(term / unit)) lost += fmin(term, unit);
     }
     return lost + 2.0 * unit * E4M3_COLUMNS / TERMS; /* what was there, and the sum */
 }

@@ -308,11 +308,12 @@ static void multiply_here(const float *a, const float (*b)[MOST_COLUMNS], float 
     multiply(a, b, sum, depth, columns);
 }
 
-/* The power of two in a number; those below @p least, which are subnormal, have its exponent. */
+/* The power of two in a number; those below @p least, which are subnormal, have its exponent. Without a branch, as all of what
+ * follows: compilers make vectors of it. */
 static inline __attribute__((always_inline)) float power_of(float x, float least)
 {
-    const float power = ptx_float_of_bits(ptx_bits_of_float(x) & 0x7f800000u);
-    return power == 0.0f || power >= least ? power : least;
+    const uint32_t power = ptx_bits_of_float(x) & 0x7f800000u, lowest = ptx_bits_of_float(least);
+    return ptx_float_of_bits(power - 1 < lowest - 1 ? lowest : power); /* 0 stays */
 }
 
 /* E4M3 and E5M2. A tensor core of an sm_90 brings the products of an element and what was there before to the largest exponent
@@ -324,27 +325,30 @@ static inline __attribute__((always_inline)) void add_cut_off(const float *a, co
                                                               float least)
 {
     const uint32_t kept = UINT32_MAX << (FRACTION_F32 - FRACTION_8);
-    for (unsigned at = 0; at < columns; at += CORE) {
-        float most[CORE], inverse[CORE], total[CORE];
-        for (unsigned i = 0; i < CORE; i++) most[i] = fabsf(sum[at + i]);
-        for (unsigned k = 0; k < depth; k++)
-            for (unsigned i = 0; i < CORE; i++) {
-                const float size = power_of(a[k], least) * power_of(b[k][at + i], least);
-                most[i] = size <= most[i] ? most[i] : size; /* NaN stays */
-            }
-        for (unsigned i = 0; i < CORE; i++) {
-            const uint32_t exponent = ptx_bits_of_float(most[i]) >> 23;
-            const bool usual = exponent > 27 && exponent < 255;
-            inverse[i] = usual ? ptx_float_of_bits((254 + FRACTION_8 - exponent) << 23) : 1.0f;
-            total[i] = usual ? truncf(sum[at + i] * inverse[i]) : sum[at + i];
+    uint32_t most[MOST_COLUMNS];
+    float inverse[MOST_COLUMNS], total[MOST_COLUMNS];
+    for (unsigned i = 0; i < columns; i++) most[i] = ptx_bits_of_float(fabsf(sum[i]));
+    for (unsigned k = 0; k < depth; k++) {
+        const float of_a = power_of(a[k], least);
+        for (unsigned i = 0; i < columns; i++) {
+            const uint32_t size = ptx_bits_of_float(of_a * power_of(b[k][i], least));
+            most[i] = size > most[i] ? size : most[i]; /* as bits, of which NaN has the largest */
         }
-        for (unsigned k = 0; k < depth; k++)
-            for (unsigned i = 0; i < CORE; i++) total[i] += truncf(a[k] * b[k][at + i] * inverse[i]);
-        for (unsigned i = 0; i < CORE; i++) {
-            const float exact = total[i] / inverse[i];
-            const float cut = ptx_float_of_bits(ptx_bits_of_float(exact) & kept);
-            sum[at + i] = exact == exact ? cut : exact;
-        }
+    }
+    for (unsigned i = 0; i < columns; i++) {
+        const uint32_t exponent = most[i] >> 23;
+        const uint32_t usual = exponent - 28 < 255 - 28 ? UINT32_MAX : 0, one = ptx_bits_of_float(1.0f);
+        const uint32_t scale = ((254 + FRACTION_8 - exponent) << 23 & usual) | (one & ~usual);
+        inverse[i] = ptx_float_of_bits(scale);
+        const uint32_t cut = ptx_bits_of_float(truncf(sum[i] * inverse[i])) & usual;
+        total[i] = ptx_float_of_bits(cut | (ptx_bits_of_float(sum[i]) & ~usual));
+    }
+    for (unsigned k = 0; k < depth; k++)
+        for (unsigned i = 0; i < columns; i++) total[i] += truncf(a[k] * b[k][i] * inverse[i]);
+    for (unsigned i = 0; i < columns; i++) {
+        const float exact = total[i] / inverse[i];
+        const float cut = ptx_float_of_bits(ptx_bits_of_float(exact) & kept);
+        sum[i] = exact == exact ? cut : exact;
     }
 }
 
