@@ -422,7 +422,7 @@ file(WRITE ${build}/bin/compiled.log "")
 on_terminal(pipe "${saves}plain\nsignal INT\nexit 130\n" build/bin/warpwise watch 01)
 # What must be quick is built quickly, and the whole check as it is timed.
 file(STRINGS ${build}/bin/compiled.log quick REGEX "^-Og -fno-var-tracking -I.*alpha.cu")
-file(STRINGS ${build}/bin/compiled.log full REGEX "^-I.*alpha.cu")
+file(STRINGS ${build}/bin/compiled.log full REGEX "^-fno-var-tracking -I.*alpha.cu")
 list(LENGTH quick quick)
 list(LENGTH full full)
 if(NOT "${quick} ${full}" STREQUAL "5 3")
