@@ -99,11 +99,7 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
     const char *flag = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
     if (!flag && level == BUILD_QUICK) flag = "-Og";
     argument_add(list, recipe->compiler);
-    if (recipe->device == DEVICE_SIMT) {
-        if (flag && strncmp(flag, "-O", 2) == 0) argument_add(list, flag);
-        argument_add(list,
-                     "-fno-var-tracking"); /* what only a debugger would ask for, and a third of the time */
-    }
+    if (recipe->device == DEVICE_SIMT && flag && strncmp(flag, "-O", 2) == 0) argument_add(list, flag);
     if (recipe->device == DEVICE_GPU) {
         const char *less = getenv("WARPWISE_GPU_OPTIMISE"); /* likewise: nvcc's flags instead of these */
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */

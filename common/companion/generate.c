@@ -27,8 +27,7 @@ enum { COMPILER_SECONDS = 300 };
 static int add_compiler(struct argument_list *words, enum device device)
 {
     argument_add(words, device == DEVICE_SIMT ? in_build("bin/simtcc") : places.nvcc);
-    argument_add_words(words,
-                       device == DEVICE_SIMT ? "-Og -fno-var-tracking" : "-std=c++17 -O3 -arch=native");
+    argument_add_words(words, device == DEVICE_SIMT ? "-Og" : "-std=c++17 -O3 -arch=native");
     if (device == DEVICE_GPU && *places.cuda_host) {
         argument_add(words, "-ccbin");
         argument_add(words, places.cuda_host);

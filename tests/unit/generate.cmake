@@ -30,7 +30,7 @@ endif()
 expect(2 "config.json" ${PROGRAM} --model ${WORKDIR}/nowhere --prompt a)
 expect(2 "longer than|context" ${PROGRAM} --model tiny --prompt "a long text" --tokens 90 --context 20)
 
-execute_process(COMMAND ${SIMTCC} -Og -fno-var-tracking "-DTINY_MODEL=\"${tiny}\"" -I ${SOURCE}/common -I ${SOURCE}/reference
+execute_process(COMMAND ${SIMTCC} -Og "-DTINY_MODEL=\"${tiny}\"" -I ${SOURCE}/common -I ${SOURCE}/reference
                         -I ${SOURCE}/common/contracts -I ${SOURCE}/common/decode -I ${SOURCE}/lessons/17_decode_engine
                         ${SOURCE}/tests/unit/tiny_model.cu ${SOURCE}/solutions/17_decode_engine/decode_engine.cu
                         ${LIBRARIES} -o ${WORKDIR}/tiny_model
