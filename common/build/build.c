@@ -152,6 +152,7 @@ void recipe_name(const struct recipe *recipe, const char *way, char digits[65])
         add_stamp(&hash, places.cxx);
         add_stamp(&hash, in_build("lib/libsimt.a"));
         add_files(&hash, in_source("common/simt/include"), "*.h", add_stamp);
+        add_files(&hash, in_source("common/simt/include/simt"), "*.h", add_stamp);
     }
     sha256_end(&hash, digits);
     free(contract);

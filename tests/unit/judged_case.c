@@ -72,6 +72,7 @@ static void answer_right(struct judged_case *c)
                                 e.span[s].first + i, (float)e.span[s].expected[i]);
     }
     judged_close(&judged);
+    free(e.kept);
     free(memory);
     struct wire_result *result = &session_case(&c->session, 0)->result;
     size_t workspace = lesson->workspace_bytes(&c->item->settled);

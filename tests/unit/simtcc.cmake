@@ -299,6 +299,17 @@ if(NOT "$ENV{CXX}" MATCHES "clang")
     expect("and they are" 0 "-O2 -g -gdwarf-4" -v -g -c guarded.cu)
     expect("no form of them for this level" 0 "-include cuda_runtime.h" -v -O1 -c guarded.cu)
 endif()
+# The special functions of C++17 are in <cmath>, and a file that does not include it need not instantiate their hundred templates.
+file(WRITE "${WORKDIR}/special.cu" [=[
+#ifdef __STDCPP_MATH_SPEC_FUNCS__
+#error
+#endif
+#include <cmath>
+#include <complex>
+int main() { printf("%.4f %.0f\n", std::cyl_bessel_j(0.0, 1.0), std::hypot(2.0, 3.0, 6.0)); }
+]=])
+expect("special functions" 0 "" special.cu -o special)
+expect_run("of J0 and a 3-D hypot" 0 "^0.7652 7\n$" ./special)
 file(WRITE "${WORKDIR}/initialised.cu" "__global__ void k()\n{\n    __shared__ int a = 3;\n}\n")
 expect("initialised shared variable" 1 "initialised.cu:3:.*cannot have an initializer" -c initialised.cu)
 # What the device does not have is one sentence, and nothing else.

@@ -6,18 +6,25 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../numbers/bound.h"
 #include "contracts/e4m3_blocks.h"
 
 double e4m3_nearest(double x)
 {
-    double size = fabs(x);
-    if (isnan(x) || size == 0.0) return x;
-    if (size >= E4M3_LARGEST) return copysign(E4M3_LARGEST, x);
-    int exponent = ilogb(size);
-    double unit = ldexp(1.0, (exponent < -6 ? -6 : exponent) - 3);
-    return copysign(nearbyint(size / unit) * unit, x);
+    enum { MANTISSA = 3, LEAST_EXPONENT = -6, DOUBLES_MANTISSA = 52, DOUBLES_BIAS = 1023 };
+    double size = fabs(x), adds;
+    if (!(size < E4M3_LARGEST)) return isnan(x) ? x : copysign(E4M3_LARGEST, x);
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof bits);
+    uint64_t exponent = bits >> DOUBLES_MANTISSA;
+    if (exponent < DOUBLES_BIAS + LEAST_EXPONENT) exponent = DOUBLES_BIAS + LEAST_EXPONENT;
+    /* The last bit of 1.5 times this power of two is worth what that of an E4M3 number of this size is: the sum is rounded so. */
+    bits = (exponent + DOUBLES_MANTISSA - MANTISSA) << DOUBLES_MANTISSA | (uint64_t)1
+                                                                              << (DOUBLES_MANTISSA - 1);
+    memcpy(&adds, &bits, sizeof adds);
+    return copysign((size + adds) - adds, x);
 }
 
 /* How far the rotation of this row in f32 may be off, whatever adds it up: see bound.h, "A rotation in f32". */
@@ -66,8 +73,8 @@ static void round_one(double x, double error, const double scale[2], float *valu
     *slack = (float)most;
 }
 
-/* A block of rows; if `only` is not negative, only that row of it is kept. */
-static void round_block(const float *rows, int count, int only, uint32_t seed, double *memory, float *values,
+/* A block of rows. */
+static void round_block(const float *rows, int count, uint32_t seed, double *memory, float *values,
                         float *slack)
 {
     double error[E4M3_ROWS], largest = 0.0, off = 0.0;
@@ -81,7 +88,7 @@ static void round_block(const float *rows, int count, int only, uint32_t seed, d
     }
     double scale[2] = {(double)e4m3_scale((float)largest), (double)e4m3_scale((float)(largest + off))};
     if (scale[1] == scale[0]) scale[1] = (double)e4m3_scale((float)fmax(largest - off, 0.0));
-    for (int r = only < 0 ? 0 : only; r < (only < 0 ? count : only + 1); r++)
+    for (int r = 0; r < count; r++)
         for (int c = 0; c < E4M3_COLUMNS; c++)
             round_one(memory[(size_t)r * E4M3_COLUMNS + (size_t)c], error[r], scale, values++, slack++);
 }
@@ -91,40 +98,53 @@ static int block_rows(int rows, int first)
     return rows - first < E4M3_ROWS ? rows - first : E4M3_ROWS;
 }
 
-int e4m3_rows_open(struct e4m3_rows *rounded, const float *q, int q_len, int query, const float *k,
-                   const float *v, int kv_len, uint32_t seed)
+static struct e4m3_rows *allocate(int kv_len)
 {
-    size_t elems = (size_t)kv_len * E4M3_COLUMNS;
-    double *memory = malloc((size_t)E4M3_ROWS * E4M3_COLUMNS * sizeof *memory), largest = 0.0;
-    float *values = malloc((2 * E4M3_COLUMNS + 3 * elems) * sizeof *values);
-    *rounded = (struct e4m3_rows){.q = values};
-    if (memory == NULL || values == NULL) {
-        free(memory);
-        free(values);
-        return -1;
-    }
-    rounded->q_slack = values + E4M3_COLUMNS;
-    rounded->k = rounded->q_slack + E4M3_COLUMNS;
+    size_t elems = (size_t)kv_len * E4M3_COLUMNS, of_block = (size_t)E4M3_ROWS * E4M3_COLUMNS;
+    struct e4m3_rows *rounded =
+        malloc(sizeof *rounded + of_block * sizeof(double) + (2 * of_block + 3 * elems) * sizeof(float));
+    if (rounded == NULL) return NULL;
+    rounded->memory = (double *)(void *)(rounded + 1);
+    rounded->queries = (float *)(void *)(rounded->memory + of_block);
+    rounded->queries_slack = rounded->queries + of_block;
+    rounded->k = rounded->queries_slack + of_block;
     rounded->k_slack = rounded->k + elems;
     rounded->v = rounded->k_slack + elems;
-    int first = query / E4M3_ROWS * E4M3_ROWS;
-    round_block(q + (size_t)first * E4M3_COLUMNS, block_rows(q_len, first), query - first, seed, memory,
-                rounded->q, rounded->q_slack);
-    for (first = 0; first < kv_len; first += E4M3_ROWS) {
+    rounded->of_queries = rounded->of_k = NULL;
+    return rounded;
+}
+
+static void round_keys(struct e4m3_rows *rounded, const float *k, const float *v, int kv_len, uint32_t seed)
+{
+    size_t elems = (size_t)kv_len * E4M3_COLUMNS;
+    double largest = 0.0;
+    for (int first = 0; first < kv_len; first += E4M3_ROWS) {
         size_t at = (size_t)first * E4M3_COLUMNS;
-        round_block(k + at, block_rows(kv_len, first), -1, seed, memory, rounded->k + at,
+        round_block(k + at, block_rows(kv_len, first), seed, rounded->memory, rounded->k + at,
                     rounded->k_slack + at);
     }
     for (size_t i = 0; i < elems; i++) largest = larger_finite(largest, (double)v[i]);
     double scale = (double)e4m3_scale((float)largest);
     for (size_t i = 0; i < elems; i++) rounded->v[i] = (float)(e4m3_nearest((double)v[i] / scale) * scale);
-    free(memory);
-    return 0;
+    rounded->of_k = k;
 }
 
-void e4m3_rows_close(struct e4m3_rows *rounded)
+const struct e4m3_rows *e4m3_rows(void **kept, const float *q, int q_len, int query, const float *k,
+                                  const float *v, int kv_len, uint32_t seed)
 {
-    free(rounded->q); /* the others are in the same piece of memory */
+    struct e4m3_rows *rounded = *kept != NULL ? *kept : allocate(kv_len);
+    if (rounded == NULL) return NULL;
+    *kept = rounded;
+    int first = query / E4M3_ROWS * E4M3_ROWS;
+    const float *block = q + (size_t)first * E4M3_COLUMNS;
+    if (rounded->of_k != k) round_keys(rounded, k, v, kv_len, seed);
+    if (rounded->of_queries != block)
+        round_block(block, block_rows(q_len, first), seed, rounded->memory, rounded->queries,
+                    rounded->queries_slack);
+    rounded->of_queries = block;
+    rounded->q = rounded->queries + (size_t)(query - first) * E4M3_COLUMNS;
+    rounded->q_slack = rounded->queries_slack + (size_t)(query - first) * E4M3_COLUMNS;
+    return rounded;
 }
 
 double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key)

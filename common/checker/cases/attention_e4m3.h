@@ -10,11 +10,17 @@
 
 /** @brief A query row and the keys and values it is multiplied with, as floats. */
 struct e4m3_rows {
-    float *q, *k, *v;
+    const float *q;
+    float *k, *v;
     /** For each number of q and of k: 0, or the distance to the other number that it may have become. A rotation sums up in f32, in
      *  any order, on tensor cores or not; where the exact sum is that near to the middle between two neighbours, either is right. The
      *  same where a block's largest is that near to where its scale doubles. */
-    float *q_slack, *k_slack;
+    const float *q_slack;
+    float *k_slack;
+    /** For the next row: the block that q is a row of, and where it and k came from. */
+    float *queries, *queries_slack;
+    const float *of_queries, *of_k;
+    double *memory; /**< [E4M3_ROWS, 128] of a block that is rotated */
 };
 
 /** @brief The E4M3 number nearest to @p x, ties to even, at most 448 in size; NaN stays NaN. */
@@ -22,18 +28,16 @@ double e4m3_nearest(double x);
 
 /**
  * @brief Rounds a row of queries with the block it belongs to, and all keys and values of a head.
- * @param[out] rounded its arrays are allocated here
+ * @param[in,out] kept NULL at first; from then on what was rounded last, for the next row of the same q, k and v or of others of
+ *                the same sizes. The caller frees it, with all that is returned
  * @param q      [q_len, 128] of a head
  * @param query  which row of it
  * @param k, v   [kv_len, 128]
  * @param seed   of the rotation, 0: none
- * @return 0, or -1 for want of memory
+ * @return what they became, until the next call; NULL for want of memory
  */
-int e4m3_rows_open(struct e4m3_rows *rounded, const float *q, int q_len, int query, const float *k,
-                   const float *v, int kv_len, uint32_t seed);
-
-/** @brief Frees the arrays. */
-void e4m3_rows_close(struct e4m3_rows *rounded);
+const struct e4m3_rows *e4m3_rows(void **kept, const float *q, int q_len, int query, const float *k,
+                                  const float *v, int kv_len, uint32_t seed);
 
 /** @brief How far a score may be off because of the slack of @p q and of row @p key of k, before it is scaled. */
 double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key);

@@ -460,6 +460,8 @@ static int lanes_of(const struct mistake *mistake, int j)
     }
 }
 
+enum { SCORES_KEPT = 2048 }; /* of more keys than that, the others' scores are computed twice */
+
 /* An element of the output, or lse of its row. */
 static double whole_of(const struct lesson_case *item, const float *const *data,
                        const struct mistake *mistake, const struct place *place, int lse)
@@ -468,14 +470,16 @@ static double whole_of(const struct lesson_case *item, const float *const *data,
                filled = filled_keys(item, mistake, place->i);
     const double begin = filled > 0 || mistake->max_from_zero ? 0.0 : (double)-INFINITY;
     double of_lanes[LANES] = {begin, begin, begin, begin}, max = begin, sum = 0.0, weights = 0.0;
+    double score[SCORES_KEPT];
     for (int j = first; j < last; j++) {
-        double *of_these = &of_lanes[lanes_of(mistake, j)];
-        *of_these = fmax(*of_these, score_of(item, data, mistake, place, j));
+        double *of_these = &of_lanes[lanes_of(mistake, j)], of_j = score_of(item, data, mistake, place, j);
+        if (j - first < SCORES_KEPT) score[j - first] = of_j;
+        *of_these = fmax(*of_these, of_j);
         max = fmax(max, *of_these);
     }
     for (int j = first; j < last; j++) {
-        double weight =
-            weight_of(mistake, score_of(item, data, mistake, place, j), of_lanes[lanes_of(mistake, j)]);
+        double of_j = j - first < SCORES_KEPT ? score[j - first] : score_of(item, data, mistake, place, j);
+        double weight = weight_of(mistake, of_j, of_lanes[lanes_of(mistake, j)]);
         if (mistake->normalise != DIVIDE_BY_LANE || (size_t)j % 8 / 2 == place->column % 8 / 2)
             weights += weight;
         if (!value_missing(mistake, j, last)) sum += weight * value_of(item, data, mistake, place, j);

@@ -370,18 +370,16 @@ static void expect_whole(const struct row *row, size_t unit, struct lesson_expec
 static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t unit,
                         struct lesson_expectation *e)
 {
-    struct e4m3_rows rounded;
     uint32_t seed = (uint32_t)item->value[AT_SEED];
     const float *q = row->q - row->i * E4M3_COLUMNS;
-    if (e4m3_rows_open(&rounded, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len, seed) !=
-        0)
+    row->rounded =
+        e4m3_rows(&e->kept, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len, seed);
+    if (row->rounded == NULL)
         abort(); /* as for want of any other memory of that size: the checker can go no further */
-    row->q = rounded.q, row->k = rounded.k, row->v = rounded.v;
-    row->rounded = &rounded;
+    row->q = row->rounded->q, row->k = row->rounded->k, row->v = row->rounded->v;
     row->of_p = STORAGE_F32;
     if (seed != 0) row->scale /= E4M3_COLUMNS;
     expect_whole(row, unit, e);
-    e4m3_rows_close(&rounded);
 }
 
 void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,

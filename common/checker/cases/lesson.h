@@ -175,6 +175,8 @@ struct lesson_expectation {
     int span_count;
     struct lesson_span span[LESSON_SPANS];
     double *scratch; /**< [scratch_elems] */
+    /** What expect() keeps from unit to unit of the same item, one piece of memory from malloc(); NULL at first. The caller frees it. */
+    void *kept;
 };
 
 /** @brief What a call costs, by definition of the problem rather than of the kernel. */

@@ -629,6 +629,7 @@ static void ask_piece(void *context, size_t first, size_t last)
         }
     }
     remembered_put(asking->remembered, piece, &kept);
+    free(expectation.kept);
     free(memory);
 }
 

@@ -80,6 +80,7 @@ static void ask_oracle(const struct judged *judged, struct answers *answers)
             lesson->intermediate(settled, judged->inputs, unit, e.scratch, &e.span[0]))
             keep_span(judged, answers, &e.span[0]);
     }
+    free(e.kept);
     free(memory);
 }
 

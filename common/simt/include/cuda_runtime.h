@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 
 /* nvcc includes these, in one version or another, and programs rely on it. */
+#define SIMT_BEFORE_KERNEL_FILE /* cmath beside this file: what is left out until the kernel file asks for it */
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
@@ -25,6 +26,7 @@
 #include <functional>
 #include <new>
 #include <utility>
+#undef SIMT_BEFORE_KERNEL_FILE
 
 #include "simt/language.h"
 #include "simt/atomics.h"
@@ -183,7 +185,8 @@ SIMT_WRAPPER cudaOccupancyMaxPotentialBlockSize(int *grid_blocks, int *block_thr
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid_blocks, block_threads, function, same, limit);
 }
 
-SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function, int block_threads,
+SIMT_WRAPPER cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, T *function,
+                                                                    int block_threads,
                                                                     size_t dynamic_shared_bytes,
                                                                     unsigned int flags)
 {

@@ -62,14 +62,14 @@ static int made_for(const char *prelude, const char *include)
 /* The compiler believes a precompiled form even if the headers have changed since. */
 const char *prelude_find(const char *library, const char *include, const char *level)
 {
-    static const char *const folders[] = {"", "/simt", "/.."}; /* the last is where machine.h lies */
+    static const char *const headers[] = {"*.h", "cmath", "simt/*.h", "../*.h"}; /* the last: machine.h */
     struct stat form;
     if (library == NULL) return "cuda_runtime.h";
     const char *prelude = path_of(library, level);
     if (stat(format_string("%s.gch", prelude), &form) != 0 || !made_for(prelude, include))
         return "cuda_runtime.h";
-    for (size_t f = 0; f < sizeof folders / sizeof folders[0]; f++)
-        if (any_newer(format_string("%s%s/*.h", include, folders[f]), &form.st_mtim)) return "cuda_runtime.h";
+    for (size_t h = 0; h < sizeof headers / sizeof headers[0]; h++)
+        if (any_newer(format_string("%s/%s", include, headers[h]), &form.st_mtim)) return "cuda_runtime.h";
     return prelude;
 }
 

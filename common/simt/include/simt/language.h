@@ -16,7 +16,7 @@
 /* Helpers that only compute become part of the caller. Helpers that touch memory for the student stay out of
  * line and uninstrumented: they call the machine by name, and their return address is the student's line. */
 #define SIMT_INLINE static inline __attribute__((always_inline))
-#define SIMT_OUTLINE static __attribute__((noinline, no_sanitize("thread"), unused))
+#define SIMT_OUTLINE static inline __attribute__((noinline, no_sanitize("thread"), unused))
 #define SIMT_CALLER __builtin_return_address(0)
 
 /** @brief Has the compiler list where a function begins, less @p before instructions, in a section of the object file, for who

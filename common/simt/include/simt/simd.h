@@ -9,51 +9,65 @@
 
 #include "language.h"
 
-/** @brief Each part of the words @p a, @p b and @p c as a T, through @p f; what comes back is cut to the part's bits. */
-template <typename T, typename F>
-SIMT_INLINE unsigned int simt_parts(unsigned int a, unsigned int b, unsigned int c, F f)
-{
-    constexpr int bits = 8 * (int)sizeof(T);
-    constexpr unsigned int mask = (1u << bits) - 1;
-    unsigned int result = 0;
-    for (int at = 0; at < 32; at += bits)
-        result |= ((unsigned int)f((int)(T)(a >> at), (int)(T)(b >> at), (int)(T)(c >> at)) & mask) << at;
-    return result;
-}
-template <typename T> SIMT_INLINE int simt_clamped(int x)
+template <typename T> SIMT_INLINE constexpr int simt_clamped(int x)
 {
     constexpr int bits = 8 * (int)sizeof(T);
     constexpr int lowest = (T)-1 < (T)0 ? -(1 << (bits - 1)) : 0, highest = lowest + (1 << bits) - 1;
     return x < lowest ? lowest : x > highest ? highest : x;
 }
 
+/* Loops and no templates: what a header leaves to be instantiated, each file that includes it pays for. */
+#define SIMT_EACH_PART(T, at) for (int at = 0; at < 32; at += 8 * (int)sizeof(T))
+#define SIMT_PART(T, word, at) ((int)(T)((word) >> (at)))
+#define SIMT_PLACED(T, value, at)                                                                            \
+    (((unsigned int)(value) & ((1u << 8 * sizeof(T)) - 1)) << (at)) /* cut to the part's bits */
+
 #define SIMT_PARTS_1(name, T, value)                                                                         \
     SIMT_INLINE unsigned int name(unsigned int x)                                                            \
     {                                                                                                        \
-        return simt_parts<T>(x, 0, 0, [](int a, int, int) { return value; });                                \
+        unsigned int result = 0;                                                                             \
+        SIMT_EACH_PART(T, at)                                                                                \
+        {                                                                                                    \
+            const int a = SIMT_PART(T, x, at);                                                               \
+            result |= SIMT_PLACED(T, value, at);                                                             \
+        }                                                                                                    \
+        return result;                                                                                       \
     }
 #define SIMT_PARTS_2(name, T, value)                                                                         \
     SIMT_INLINE unsigned int name(unsigned int x, unsigned int y)                                            \
     {                                                                                                        \
-        return simt_parts<T>(x, y, 0, [](int a, int b, int) { return value; });                              \
+        unsigned int result = 0;                                                                             \
+        SIMT_EACH_PART(T, at)                                                                                \
+        {                                                                                                    \
+            const int a = SIMT_PART(T, x, at), b = SIMT_PART(T, y, at);                                      \
+            result |= SIMT_PLACED(T, value, at);                                                             \
+        }                                                                                                    \
+        return result;                                                                                       \
     }
 #define SIMT_PARTS_3(name, T, value)                                                                         \
     SIMT_INLINE unsigned int name(unsigned int x, unsigned int y, unsigned int z)                            \
     {                                                                                                        \
-        return simt_parts<T>(x, y, z, [](int a, int b, int c) { return value; });                            \
+        unsigned int result = 0;                                                                             \
+        SIMT_EACH_PART(T, at)                                                                                \
+        {                                                                                                    \
+            const int a = SIMT_PART(T, x, at), b = SIMT_PART(T, y, at), c = SIMT_PART(T, z, at);             \
+            result |= SIMT_PLACED(T, value, at);                                                             \
+        }                                                                                                    \
+        return result;                                                                                       \
     }
 /* All bits of a part or none; 1 or 0. */
-#define SIMT_PARTS_COMPARED(count, name, T, operator)                                                  \
+#define SIMT_PARTS_COMPARED(count, name, T, operator)                                                        \
     SIMT_PARTS_2(__vcmp##name##count, T, a operator b ? -1 : 0)                                              \
     SIMT_PARTS_2(__vset##name##count, T, a operator b ? 1 : 0)
 #define SIMT_SUM_OF_DIFFERENCES(name, T)                                                                     \
     SIMT_INLINE unsigned int name(unsigned int x, unsigned int y)                                            \
     {                                                                                                        \
         unsigned int sum = 0;                                                                                \
-        (void)simt_parts<T>(x, y, 0, [&sum](int a, int b, int) {                                             \
+        SIMT_EACH_PART(T, at)                                                                                \
+        {                                                                                                    \
+            const int a = SIMT_PART(T, x, at), b = SIMT_PART(T, y, at);                                      \
             sum += (unsigned int)(a > b ? a - b : b - a);                                                    \
-            return 0;                                                                                        \
-        });                                                                                                  \
+        }                                                                                                    \
         return sum;                                                                                          \
     }
 #define SIMT_PARTS(count, S, U)                                                                              \
@@ -77,31 +91,31 @@ template <typename T> SIMT_INLINE int simt_clamped(int x)
     SIMT_PARTS_2(__vminu##count, U, a < b ? a : b)                                                           \
     SIMT_SUM_OF_DIFFERENCES(__vsads##count, S)                                                               \
     SIMT_SUM_OF_DIFFERENCES(__vsadu##count, U)                                                               \
-    SIMT_PARTS_COMPARED(count, eq, U, ==)                                                              \
-    SIMT_PARTS_COMPARED(count, ne, U, !=)                                                              \
-    SIMT_PARTS_COMPARED(count, ges, S, >=)                                                             \
-    SIMT_PARTS_COMPARED(count, geu, U, >=)                                                             \
-    SIMT_PARTS_COMPARED(count, gts, S, >)                                                              \
-    SIMT_PARTS_COMPARED(count, gtu, U, >)                                                              \
-    SIMT_PARTS_COMPARED(count, les, S, <=)                                                             \
-    SIMT_PARTS_COMPARED(count, leu, U, <=)                                                             \
-    SIMT_PARTS_COMPARED(count, lts, S, <)                                                              \
+    SIMT_PARTS_COMPARED(count, eq, U, ==)                                                                    \
+    SIMT_PARTS_COMPARED(count, ne, U, !=)                                                                    \
+    SIMT_PARTS_COMPARED(count, ges, S, >=)                                                                   \
+    SIMT_PARTS_COMPARED(count, geu, U, >=)                                                                   \
+    SIMT_PARTS_COMPARED(count, gts, S, >)                                                                    \
+    SIMT_PARTS_COMPARED(count, gtu, U, >)                                                                    \
+    SIMT_PARTS_COMPARED(count, les, S, <=)                                                                   \
+    SIMT_PARTS_COMPARED(count, leu, U, <=)                                                                   \
+    SIMT_PARTS_COMPARED(count, lts, S, <)                                                                    \
     SIMT_PARTS_COMPARED(count, ltu, U, <)
 SIMT_PARTS(2, short, unsigned short)
 SIMT_PARTS(4, signed char, unsigned char)
 
 /* ---- DPX: a sum, and the larger or smaller of it and others; relu: not below 0 --------------------------- */
 
-template <typename T> SIMT_INLINE T simt_larger(T a, T b)
+template <typename T> SIMT_INLINE constexpr T simt_larger(T a, T b)
 {
     return a > b ? a : b;
 }
-template <typename T> SIMT_INLINE T simt_smaller(T a, T b)
+template <typename T> SIMT_INLINE constexpr T simt_smaller(T a, T b)
 {
     return a < b ? a : b;
 }
 /** @brief The sum wraps around. */
-template <typename T> SIMT_INLINE T simt_wrapped_sum(T a, T b)
+template <typename T> SIMT_INLINE constexpr T simt_wrapped_sum(T a, T b)
 {
     return (T)((unsigned int)a + (unsigned int)b);
 }
@@ -172,6 +186,9 @@ SIMT_DPX_HALVES(s16x2_relu, short, SIMT_RELU)
 SIMT_PARTS_2(__vimax_s16x2_relu, short, SIMT_RELU(simt_larger(a, b)))
 SIMT_PARTS_2(__vimin_s16x2_relu, short, SIMT_RELU(simt_smaller(a, b)))
 
+#undef SIMT_EACH_PART
+#undef SIMT_PART
+#undef SIMT_PLACED
 #undef SIMT_PARTS_1
 #undef SIMT_PARTS_2
 #undef SIMT_PARTS_3
