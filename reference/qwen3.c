@@ -138,11 +138,12 @@ static void attend(const struct context *c, struct noisy q, struct noisy keys, s
         largest = fmax(largest, c->scores[t]);
     }
     for (size_t t = 0; t <= last; t++) sum += c->scores[t] = exp(c->scores[t] - largest);
+    for (size_t t = 0; t <= last; t++) c->scores[t] /= sum;
     for (size_t d = 0; d < dim; d++) {
         double value = 0.0, variance = 0.0, squares = 0.0;
-        for (size_t t = 0; t <= last; t++) value += c->scores[t] / sum * values.x[t * stride + d];
+        for (size_t t = 0; t <= last; t++) value += c->scores[t] * values.x[t * stride + d];
         for (size_t t = 0; t <= last; t++) {
-            double p = c->scores[t] / sum, v = values.x[t * stride + d], moved = p * (v - value);
+            double p = c->scores[t], v = values.x[t * stride + d], moved = p * (v - value);
             variance += moved * moved * c->score_variance[t] + p * p * values.variance[t * stride + d];
             variance += rounded(p * v, c->r->scores);
             squares += p * p * v * v;

@@ -33,6 +33,13 @@ const char *state_name(enum state state)
     return names[state];
 }
 
+/* Numerics try other data in code that the basic cases, edges and properties have called twice. On a GPU each call shows more. */
+static int is_called_once(const struct check *check, const struct lesson_case *from)
+{
+    return check->options.device == DEVICE_SIMT && !(from->flags & CASE_TWO_STREAMS) &&
+           (from->group == GROUP_NUMERICS || (from->flags & CASE_ONE_CALL) != 0);
+}
+
 static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
 {
     const struct lesson *lesson = check->options.lesson;
@@ -41,7 +48,7 @@ static void make_item(const struct check *check, int case_index, int item_index,
         (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
     item->settled.seed = rng_mix_text(rng_mix(check->seed, (uint64_t)lesson->number), from->name);
     item->settled.devices = 1u << check->options.device;
-    item->one_call = check->options.device == DEVICE_SIMT && (from->flags & CASE_ONE_CALL) != 0;
+    item->one_call = is_called_once(check, from);
     if (from->repeat > 1) {
         struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
         lesson->vary(&item->settled, item_index, &rng);
