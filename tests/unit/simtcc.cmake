@@ -299,17 +299,31 @@ if(NOT "$ENV{CXX}" MATCHES "clang")
     expect("and they are" 0 "-O2 -g -gdwarf-4" -v -g -c guarded.cu)
     expect("no form of them for this level" 0 "-include cuda_runtime.h" -v -O1 -c guarded.cu)
 endif()
-# The special functions of C++17 are in <cmath>, and a file that does not include it need not instantiate their hundred templates.
+# The prelude is without C++17's special functions; a file that uses one, whatever it includes and defines, need not know.
 file(WRITE "${WORKDIR}/special.cu" [=[
-#ifdef __STDCPP_MATH_SPEC_FUNCS__
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define epsilon 1e-5f
+#include <math.h>
+extern "C" {
+#include <cmath>
+}
+#ifndef __cpp_lib_math_special_functions
 #error
 #endif
-#include <cmath>
-#include <complex>
-int main() { printf("%.4f %.0f\n", std::cyl_bessel_j(0.0, 1.0), std::hypot(2.0, 3.0, 6.0)); }
+int main()
+{
+    printf("%.4f %.4f %.0f %g\n", std::cyl_bessel_j(0.0, 1.0), (double)std::betaf(2.0f, 3.0f), std::hypot(2.0, 3.0, 6.0),
+           std::numeric_limits<float>::infinity());
+}
 ]=])
-expect("special functions" 0 "" special.cu -o special)
-expect_run("of J0 and a 3-D hypot" 0 "^0.7652 7\n$" ./special)
+expect("special functions" 0 "^$" special.cu -o special)
+expect_run("they are right" 0 "^0.7652 0.0833 7 inf\n$" ./special)
+expect("special functions at -O1" 0 "^$" -O1 special.cu -o special)
+expect("special functions that -E wrote" 0 "^$" -E special.cu -o special.ii)
+expect("and are compiled later" 0 "^$" special.ii -o special)
+expect_run("as right" 0 "^0.7652 0.0833 7 inf\n$" ./special)
+file(WRITE "${WORKDIR}/beta.cu" "float f(float alpha)\n{\n    return alpha * beta;\n}\n")
+expect("another error beside the name of one" 1 "^beta.cu: In function[^\n]*\nbeta.cu:3:20: error: [^\n]*beta[^\n]*\n" -c beta.cu)
 file(WRITE "${WORKDIR}/initialised.cu" "__global__ void k()\n{\n    __shared__ int a = 3;\n}\n")
 expect("initialised shared variable" 1 "initialised.cu:3:.*cannot have an initializer" -c initialised.cu)
 # What the device does not have is one sentence, and nothing else.

@@ -13,8 +13,22 @@
 
 #ifdef __cplusplus
 
+#include <limits>
+
+/*
+ * The special functions of C++17 (std::beta, std::cyl_bessel_j) leave some hundred templates to each file that includes them: half of
+ * what it takes to compile a small kernel. The precompiled prelude is without; simtcc compiles a file that uses one with the whole of
+ * this header (prelude_lacks). Whoever asks for the feature is told that it is there.
+ */
+#if defined(SIMT_WITHOUT_SPECIAL_FUNCTIONS) && defined(_GLIBCXX_USE_STD_SPEC_FUNCS) &&                       \
+    !defined(_GLIBCXX_CMATH) && !defined(__STDCPP_WANT_MATH_SPEC_FUNCS__) && __cplusplus >= 201703L
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#define _GLIBCXX_USE_STD_SPEC_FUNCS 0
+#define __STDCPP_MATH_SPEC_FUNCS__ 201003L
+#define __cpp_lib_math_special_functions 201603L
+#endif
+
 /* nvcc includes these, in one version or another, and programs rely on it. */
-#define SIMT_BEFORE_KERNEL_FILE /* cmath beside this file: what is left out until the kernel file asks for it */
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
@@ -26,7 +40,6 @@
 #include <functional>
 #include <new>
 #include <utility>
-#undef SIMT_BEFORE_KERNEL_FILE
 
 #include "simt/language.h"
 #include "simt/atomics.h"

@@ -318,13 +318,28 @@ static void move_toolkit_back(void)
     text_drop(&last);
 }
 
+static int has_prelude(const struct string_list *command)
+{
+    for (size_t i = 1; i < command->count; i++)
+        if (strcmp(command->items[i - 1], "-include") == 0 &&
+            strstr(command->items[i], "/simt_prelude-") != NULL)
+            return 1;
+    return 0;
+}
+
+enum {
+    WITHOUT_PRELUDE = -1
+}; /* the file uses what the prelude leaves out: once more, with all of cuda_runtime.h */
+
 /** Runs the compiler on a source. What it says is told at its end: of a thing that this device does not have, in one sentence. */
 static int run_compiler(struct string_list *command, int verbose)
 {
+    const int short_headers = has_prelude(command);
     char *messages = format_string("%s/messages", folder);
     if (isatty(STDERR_FILENO)) list_add(command, "-fdiagnostics-color=always");
     list_add(&temporary_files, messages);
     int status = run_into(command, verbose, messages);
+    if (status != 0 && short_headers && prelude_lacks(messages, "")) return WITHOUT_PRELUDE;
     refusals_tell(messages);
     return status;
 }
@@ -521,35 +536,51 @@ static int compile_preprocessed_file(const struct job *job, const char *source, 
     return status;
 }
 
+/* A kernel file with its include files, rewritten, and where the compiler's dependencies go until they are translated. */
+struct kernel_source {
+    const char *source, *copy, *depfile;
+};
+
+static int compile_copy(const struct job *job, const struct kernel_source *from, const char *headers,
+                        const char *object)
+{
+    const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
+    const int preprocess = job->options->preprocess_only;
+    struct string_list command = {0};
+    add_kernel_flags(job, &command, level);
+    list_add(&command, "-include");
+    list_add(&command, headers);
+    list_add(&command, format_string("-fdebug-prefix-map=%s=%s", from->copy,
+                                     from->source)); /* else findings name the copy */
+    if (from->depfile != NULL) add_dependencies(job, &command, object, from->depfile);
+    if (preprocess && !job->compiler->is_clang) list_add(&command, "-fpch-preprocess");
+    const char *const last[] = {preprocess ? "-E" : "-c", from->copy, "-o", object};
+    const int prelude = has_prelude(&command);
+    for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
+    if (!preprocess) return run_device_compiler(&command, job->compiler, job->options->verbose, object);
+    int status = run_compiler(&command, job->options->verbose);
+    return status == 0 && prelude && prelude_lacks(object, "std::") ? WITHOUT_PRELUDE : status;
+}
+
 static int compile_kernel_file(const struct job *job, const char *source, const char *object,
                                const char *depfile)
 {
     const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
-    struct string_list command = {0};
     struct project project = {.folder = folder,
                               .include_folders = job->options->include_folders.items,
                               .include_folder_count = job->options->include_folders.count};
     char *own_depfile = format_string("%s/depfile", folder);
-    const char *copy = project_rewrite(&project, source);
+    const struct kernel_source from = {source, project_rewrite(&project, source),
+                                       depfile != NULL ? own_depfile : NULL};
     for (size_t i = 0; i < project.count; i++)
         if (project.files[i]->copy != NULL)
             list_add(&temporary_files, format_string("%s", project.files[i]->copy));
-    add_kernel_flags(job, &command, level);
-    list_add(&command, "-include");
-    list_add(&command, job->compiler->is_clang ? "cuda_runtime.h"
-                                               : prelude_find(job->where.libsimt, job->where.include, level));
-    list_add(&command,
-             format_string("-fdebug-prefix-map=%s=%s", copy, source)); /* else findings name the copy */
-    if (depfile != NULL) {
-        list_add(&temporary_files, own_depfile);
-        add_dependencies(job, &command, object, own_depfile);
-    }
-    int preprocess = job->options->preprocess_only;
-    if (preprocess && !job->compiler->is_clang) list_add(&command, "-fpch-preprocess");
-    const char *const last[] = {preprocess ? "-E" : "-c", copy, "-o", object};
-    for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
-    int status = preprocess ? run_compiler(&command, job->options->verbose)
-                            : run_device_compiler(&command, job->compiler, job->options->verbose, object);
+    if (depfile != NULL) list_add(&temporary_files, own_depfile);
+    int status = WITHOUT_PRELUDE, preprocess = job->options->preprocess_only;
+    if (!job->compiler->is_clang)
+        status =
+            compile_copy(job, &from, prelude_find(job->where.libsimt, job->where.include, level), object);
+    if (status == WITHOUT_PRELUDE) status = compile_copy(job, &from, "cuda_runtime.h", object);
     if (status == 0 && preprocess) status = translate_markers(&project, object);
     if (status == 0 && !preprocess && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     if (status == 0 && depfile != NULL) translate_depfile(&project, own_depfile, depfile);

@@ -4,6 +4,7 @@
  */
 #include "prelude.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static struct text contents(const char *include)
 {
     struct text text = {0};
     char *folder = realpath(include, NULL);
-    text_add_string(&text, "#include <cuda_runtime.h>\n// of ");
+    text_add_string(&text, "#define SIMT_WITHOUT_SPECIAL_FUNCTIONS\n#include <cuda_runtime.h>\n// of ");
     text_add_string(&text, folder != NULL ? folder : include);
     text_add_string(&text, "\n");
     free(folder);
@@ -62,7 +63,7 @@ static int made_for(const char *prelude, const char *include)
 /* The compiler believes a precompiled form even if the headers have changed since. */
 const char *prelude_find(const char *library, const char *include, const char *level)
 {
-    static const char *const headers[] = {"*.h", "cmath", "simt/*.h", "../*.h"}; /* the last: machine.h */
+    static const char *const headers[] = {"*.h", "simt/*.h", "../*.h"}; /* the last: machine.h */
     struct stat form;
     if (library == NULL) return "cuda_runtime.h";
     const char *prelude = path_of(library, level);
@@ -80,4 +81,39 @@ const char *prelude_prepare(const char *library, const char *include, const char
     if (!text_write_file(&text, prelude)) die("cannot write %s: %s", prelude, strerror(errno));
     text_drop(&text);
     return prelude;
+}
+
+static int is_of_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* 1 if a word at @p at is @p name, or that with the suffix of float or long double. */
+static int is_word(const char *at, const char *name)
+{
+    const size_t length = strlen(name);
+    if (strncmp(at, name, length) != 0) return 0;
+    const char after = at[length];
+    return !is_of_word(after) || ((after == 'f' || after == 'l') && !is_of_word(at[length + 1]));
+}
+
+int prelude_lacks(const char *path, const char *before)
+{
+    static const char *const names[] = {
+        "assoc_laguerre", "assoc_legendre", "beta",         "comp_ellint_1", "comp_ellint_2", "comp_ellint_3",
+        "cyl_bessel_i",   "cyl_bessel_j",   "cyl_bessel_k", "cyl_neumann",   "ellint_1",      "ellint_2",
+        "ellint_3",       "expint",         "hermite",      "laguerre",      "legendre",      "riemann_zeta",
+        "sph_bessel",     "sph_legendre",   "sph_neumann"};
+    struct text text = {0};
+    const size_t length = strlen(before);
+    int found = 0;
+    if (!text_read_file(&text, path) || text.data == NULL) return 0;
+    for (size_t n = 0; n < sizeof names / sizeof names[0] && !found; n++)
+        for (const char *at = text.data; !found && (at = strstr(at, names[n])) != NULL; at++) {
+            const size_t ahead = (size_t)(at - text.data);
+            found = is_word(at, names[n]) && (ahead == 0 || !is_of_word(at[-1])) && ahead >= length &&
+                    strncmp(at - length, before, length) == 0;
+        }
+    text_drop(&text);
+    return found;
 }

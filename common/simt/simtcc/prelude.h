@@ -10,6 +10,9 @@
  *
  * The compiler takes a precompiled form that was made with its own version and flags, and reads the header if
  * there is none; but it does not ask with which optimisation the form was made, so that has to be chosen here.
+ *
+ * The prelude is without the special functions of C++17 (cuda_runtime.h says why). A file that uses one is compiled once more, with
+ * all of cuda_runtime.h.
  */
 #ifndef WARPWISE_SIMTCC_PRELUDE_H
 #define WARPWISE_SIMTCC_PRELUDE_H
@@ -28,5 +31,11 @@ const char *prelude_find(const char *library, const char *include, const char *l
 
 /** @brief Writes the prelude of @p include for @p level; its path. What is precompiled goes to the same path with ".gch". */
 const char *prelude_prepare(const char *library, const char *include, const char *level);
+
+/**
+ * @brief 1 if the file @p path names a function that the prelude is without.
+ * @param before  what stands right before its name: "std::" in a source; "" where the compiler complains of it
+ */
+int prelude_lacks(const char *path, const char *before);
 
 #endif
