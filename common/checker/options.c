@@ -36,6 +36,8 @@ void options_usage(FILE *file)
         "  --time-limit S       seconds a case may take\n"
         "  --total-limit S      seconds all cases together may take; what is left is not tried then\n"
         "  --most-inputs N      of the hundred and more random inputs of a property, the first N\n"
+        "  --numerics-once      cases of numerics call once on simt, not twice: for tests of kernels known "
+        "to be right\n"
         "  --again WORDS        what \"again\" lines put after `warpwise check NN`: which kernel this is\n"
         "  --fail-fast          stop at the first case that does not pass; cheap cases first\n"
         "  --isolated           the runner is untrusted: as another user, in bubblewrap where it works\n"
@@ -187,12 +189,18 @@ static int read_flag(struct options *options, const char *name)
     const struct {
         const char *name;
         int *flag;
-    } flags[] = {{"-v", &options->verbose},           {"--verbose", &options->verbose},
-                 {"--dump", &options->dump},          {"--bench", &options->bench},
-                 {"--list", &options->list},          {"--costs", &options->costs},
-                 {"--rubric", &options->rubric},      {"--ctest", &options->ctest},
-                 {"--isolated", &options->isolated},  {"--profile-checker", &options->profile_checker},
-                 {"--fail-fast", &options->fail_fast}};
+    } flags[] = {{"-v", &options->verbose},
+                 {"--verbose", &options->verbose},
+                 {"--dump", &options->dump},
+                 {"--bench", &options->bench},
+                 {"--list", &options->list},
+                 {"--costs", &options->costs},
+                 {"--rubric", &options->rubric},
+                 {"--ctest", &options->ctest},
+                 {"--isolated", &options->isolated},
+                 {"--profile-checker", &options->profile_checker},
+                 {"--fail-fast", &options->fail_fast},
+                 {"--numerics-once", &options->numerics_once}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (strcmp(name, flags[i].name) == 0) {
             *flags[i].flag = 1;

@@ -91,8 +91,9 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 /* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
-    static const char *const others[] = {"--case",       "--group",     "--seed",        "--secret-seed-file",
-                                         "--time-limit", "--fail-fast", "--most-inputs", "--ranks"};
+    static const char *const others[] = {
+        "--case",      "--group",       "--seed",  "--secret-seed-file", "--time-limit",
+        "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
     char *own = course_kernel_path(plan->lesson, 0);
     char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
     int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;
@@ -118,7 +119,8 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     static const char *const with_value[] = {"--case",        "--seed",       "--json",
                                              "--group",       "--time-limit", "--secret-seed-file",
                                              "--total-limit", "--remember",   "--most-inputs"};
-    static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast"};
+    static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast",
+                                           "--numerics-once"};
     for (size_t i = 0; i < plan->line->count; i++) {
         for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
             if (strcmp(plan->line->name[i], switches[j]) == 0)
@@ -344,6 +346,8 @@ static const struct option_description options[] = {
     {"--list", NULL, "name the lesson's cases, what each asks for and its points, and stop", 0},
     {"--total-limit", "S", "seconds all cases together may take", 0},
     {"--most-inputs", "N", "of the hundred and more random inputs of a property, the first N", 0},
+    {"--numerics-once", NULL, "cases of numerics call once on simt: for tests of kernels known to be right",
+     0},
     {"--build-only", NULL, "build it and stop", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},

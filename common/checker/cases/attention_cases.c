@@ -347,11 +347,12 @@ static void give_other_workspace(struct lesson_case *item, enum attention_kind k
 }
 
 /* Whether two calls give the same bits, in whatever order the threads run, and whether the second is given anything by the
- * first, does not hang on where a tile ends: the basic cases and the properties, whose shapes are of all
+ * first, does not hang on where a tile ends or what the data are: the basic cases and the properties, whose shapes are of all
  * kinds, show it of each part. A tiled kernel has paths for its edges, and is called twice in each. */
 static int is_called_once(const struct shape_row *row, const struct attention_family *family)
 {
-    return !family->tiled && row->group == GROUP_EDGES && !(row->flags & TWO_STREAMS);
+    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) &&
+           !(row->flags & TWO_STREAMS);
 }
 
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,

@@ -66,8 +66,7 @@ enum case_flags {
     CASE_ENUMERATES =
         512, /* a hundred inputs or more, none of them at random: each is another thing to try */
     CASE_ONE_CALL =
-        1024, /* the software device calls it once, as it does all of numerics: what a second call would
-                              show, other cases do */
+        1024, /* the software device calls it once: what a second call would show, other cases do */
     CASE_NEW_DEVICE = 2048, /* the software device says that it is an sm_100 */
     CASE_LITTLE_SHARED =
         4096, /* the software device says that it is an sm_86, where a block has 99 KB of shared memory */

@@ -260,7 +260,7 @@ static struct lesson_case case_of(const struct table_row *row)
     set_sizes(&plan.config, row->sizes);
     settle(&plan);
     put_plan(&item, &plan);
-    if (row->group == GROUP_EDGES) item.flags |= CASE_ONE_CALL;
+    if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;
 }

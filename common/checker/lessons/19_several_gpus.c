@@ -220,7 +220,7 @@ static struct lesson_case start_case(int part, const char *name, enum case_group
                                .misaligned_buffer = -1,
                                .repeat = group == GROUP_PROPERTIES ? 100 : 1};
     item.value[AT_RANKS] = ranks;
-    if (group == GROUP_EDGES) item.flags |= CASE_ONE_CALL;
+    if (group == GROUP_EDGES || group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
     snprintf(item.name, sizeof item.name, "%s/%s", PART_NAME[part], name);
     return item;
 }

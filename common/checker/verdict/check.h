@@ -57,9 +57,10 @@ struct options {
     int time_limit_given; /* 1: by the user, who then also says how long the software device is patient */
     double total_limit;   /* seconds for all cases together; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, profile_checker;
-    int inputs_most; /* of a property's random inputs; 0: all */
-    int fail_fast;   /* stop at the first item that does not pass; cheap cases first */
-    int isolated;    /* the runner is not the user's own: sandbox.h */
+    int inputs_most;   /* of a property's random inputs; 0: all */
+    int numerics_once; /* cases of numerics call once on the software device */
+    int fail_fast;     /* stop at the first item that does not pass; cheap cases first */
+    int isolated;      /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];
