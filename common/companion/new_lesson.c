@@ -116,7 +116,8 @@ static char *filled_in(const struct new_lesson *lesson, const char *from)
  * regions the two files come from the same lines, as later ones do by the target `skeletons`, which writes the mark, too. */
 static char *one_kernel(const char *both, int skeleton)
 {
-    static const char mark[] = "// Generated, but for what stands between [student: ...] and [/student]: that is yours.\n";
+    static const char mark[] =
+        "// Generated, but for what stands between [student: ...] and [/student]: that is yours.\n";
     struct text out = {0};
     int in_region = 0, in_skeleton = 0;
     if (skeleton) text_append(&out, mark, sizeof mark - 1);

@@ -22,7 +22,7 @@
 
 /* ---- a visit: a warp's rows meet a tile of keys ------------------------------------------------------ */
 
-/** Four halves as floats, in one instruction, as load_four() of floats in vector_elements.h. */
+/** Loads four halves in one instruction, as floats; load_four() of floats is in vector_elements.h. */
 __device__ inline float4 load_four(const half *from)
 {
     // [student: load_four_halves]
@@ -73,7 +73,7 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
 
 /**
  * Scores become weights exp(score - m'), written over the queries. m and l become those of all keys seen so
- * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
+ * far. keep[i] is the factor on the old output of row i in the new one, factor[i] that on its new weights.
  */
 template <int HEAD_DIM>
 __device__ inline void update_rows(struct row_state<HEAD_DIM> *state,

@@ -23,7 +23,7 @@ enum {
     PAD = 4,             // floats after each row of Q, K and V: the next row begins 4 banks further
     TILE_P = 16,         // k-slice of P V: keys whose probabilities pass through shared memory at a time
     P_PAD = 8,           // floats after each row of P: the next one begins 8 banks further
-    MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
+    MIN_BLOCKS = 2,      // per SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
 
@@ -101,8 +101,8 @@ __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_D
     static_assert(THREAD_VECTORS * THREADS == ROWS * ACROSS,
                   "every thread copies the same number of vectors");
     // [student: load_tile]
-    /* TODO: vector i of a thread is number threadIdx.x + i * THREADS of the tile. Fetch it as a uint4 if its
-     * row exists, else make it zeros. When all are fetched, store them: a vector holds ELEMS elements; copy
+    /* TODO: vector i of a thread is number threadIdx.x + i * THREADS of the tile. Load it as a uint4 if its
+     * row exists, else make it zeros. When all are loaded, store them: a vector holds ELEMS elements; copy
      * it into an array of T, make floats of them with to_float(), multiply, store 4 at a time. */
     (void)tile, (void)from, (void)rows, (void)factor;
     // [/student]
@@ -185,7 +185,7 @@ __device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
     // [/student]
 }
 
-/** O += P V over the whole tile. A lane has p of 8 keys and needs those of all: they pass through memory. */
+/** O += P V over the whole tile. A lane has p of 8 keys of each row and needs all: they pass through shared memory. */
 template <int HEAD_DIM, int MASKED>
 __device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
                                   const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],

@@ -53,7 +53,7 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
 }
 
 /**
- * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
+ * Adds up COUNT values over LANES lanes with little more than COUNT - 1 shuffles: at each step two lanes that are
  * to add up the same values each do half of them. Lane number i of the lane group is left with sum number
  * i / (LANES / COUNT). All lanes must call it.
  */
@@ -73,11 +73,12 @@ template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(floa
  * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>
-__device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
-                                  const uint4 *k, // [LOADS]
-                                  float *p,       // [PASSES]
-                                  int left,       // keys of this step that there are
-                                  int place) // of the first key, from the last of the sequence: 0 or less
+__device__ inline void
+add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
+           const uint4 *k, // [LOADS]
+           float *p,       // [PASSES]
+           int left,       // keys of this step that there are
+           int place)      // the first key's position less that of the sequence's last: 0 or less
 {
     // [student: add_scores]
     /* TODO: in each of the PASSES passes compute the dot products of this lane's columns for HEADS heads and
@@ -148,7 +149,7 @@ __device__ inline float merge_warps(const struct warp_partials<HEAD_DIM, GROUP> 
 
 /* ---- part "validate" -------------------------------------------------------------------------------- */
 
-/** One block looks at every context length and at every table entry that one of them makes use of. */
+/** One block checks every context length, and every table entry that a sequence uses. */
 __global__ void __launch_bounds__(VALIDATE_THREADS) validate_kernel(struct paged_attention_args args)
 {
     // [student: validate_kernel]

@@ -27,7 +27,7 @@ enum {
     MAX_STAGES = 4,
     SHARED_BYTES = 65536, // what a block may have on every device from sm_75 on
 
-    // To be tuned: the tile of a block, k a step, and the tile of a warp, for large and for small products.
+    // To be tuned: the tile of a block, k per step, and the tile of a warp, for large and for small products.
     LARGE_M = 128,
     LARGE_N = 256,
     LARGE_K = 64,
@@ -50,7 +50,7 @@ template <typename T> struct stage_ring {
     typename T::stage *now, *next, *fill;
 };
 
-/** Those of the step that follows, in a ring from @p first to @p end: what was multiplied is filled next. */
+/** Moves on to the next step, in a ring of stages from @p first to @p end: the one just multiplied is filled next. */
 template <typename T>
 __device__ inline struct stage_ring<T> advance_ring(const struct stage_ring<T> &ring,
                                                     typename T::stage *first, const typename T::stage *end) {
@@ -62,7 +62,7 @@ struct chunk_addresses {
     const half *a, *b;
 };
 
-/** Kinds of steps: the tiles copied meanwhile are whole; they may be anything; there is no next step. */
+/** Kinds of steps: the tiles copied meanwhile lie inside their matrices; they may stick out; there is no next step. */
 enum { INTERIOR, EDGE, LAST };
 
 /* ---- from global to shared memory --------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ template <typename T>
 __device__ inline void fill_stage(typename T::stage *stage, const struct work &work, int step)
 {
     // [student: fill_stage]
-    /* TODO: copy_tile() for A (rows of the tile of C, k of the step) and for B. Then commit: a group of copies a
+    /* TODO: copy_tile() for A (rows of the tile of C, k of the step) and for B. Then commit: a group of copies per
      * step. What if there is no such step? */
     (void)stage, (void)work, (void)step;
     // [/student]
@@ -189,7 +189,7 @@ __device__ inline void wait_for_oldest(int ahead)
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/** In so many of the first steps the tiles that are copied meanwhile are whole. */
+/** How many of the first steps copy whole tiles meanwhile. */
 template <typename T> __device__ inline int interior_steps(const struct work &work, int stages)
 {
     int inside = T::M <= work.a.rows - work.tile.row && T::N <= work.b.cols - work.tile.column;

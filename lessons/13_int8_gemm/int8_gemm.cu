@@ -17,12 +17,12 @@
 #include "kernel_launch.h"
 #include "rasterization.h"
 #include "tile_sizes.h" // from the block's tile down to the fragment
-#include "warp_int8.h"  // cp.async, ldmatrix and mma.sync by names
+#include "warp_int8.h"  // wrappers for cp.async, ldmatrix and mma.sync
 
 /** Which operands are MN-major, so that ldmatrix transposes them: the sum of these that apply. The others are K-major. */
-enum { TURN_B = 1, TURN_A = 2 };
+enum { MN_MAJOR_B = 1, MN_MAJOR_A = 2 };
 
-/** What the kernel is told. */
+/** The kernel's arguments. */
 struct product {
     struct int8_gemm_args args;
     int tiles_m, tiles_n;   // of C
@@ -114,8 +114,8 @@ template <typename SIZE, int LAYOUT>
 __device__ inline void copy_tiles(int8_t *stage, struct operand *a, struct operand *b)
 {
     if (a->depth > 0) {
-        copy_tile<SIZE::TILE_M, SIZE::THREADS, LAYOUT & TURN_A>(stage, a);
-        copy_tile<SIZE::TILE_N, SIZE::THREADS, LAYOUT & TURN_B>(stage + SIZE::A_BYTES, b);
+        copy_tile<SIZE::TILE_M, SIZE::THREADS, LAYOUT & MN_MAJOR_A>(stage, a);
+        copy_tile<SIZE::TILE_N, SIZE::THREADS, LAYOUT & MN_MAJOR_B>(stage + SIZE::A_BYTES, b);
     }
     commit_copies();
 }
@@ -253,15 +253,15 @@ template <typename SIZE, int LAYOUT> static enum kernel_status launch(struct pro
 template <typename SIZE> static enum kernel_status launch_layout(struct product *p, cudaStream_t stream)
 {
     // Rows of A [m, k] run along k, those of B [k, n] do not.
-    switch ((p->args.trans_a ? TURN_A : 0) + (p->args.trans_b ? 0 : TURN_B)) {
+    switch ((p->args.trans_a ? MN_MAJOR_A : 0) + (p->args.trans_b ? 0 : MN_MAJOR_B)) {
     case 0:
         return launch<SIZE, 0>(p, stream);
-    case TURN_B:
-        return launch<SIZE, TURN_B>(p, stream);
-    case TURN_A:
-        return launch<SIZE, TURN_A>(p, stream);
+    case MN_MAJOR_B:
+        return launch<SIZE, MN_MAJOR_B>(p, stream);
+    case MN_MAJOR_A:
+        return launch<SIZE, MN_MAJOR_A>(p, stream);
     default:
-        return launch<SIZE, TURN_A + TURN_B>(p, stream);
+        return launch<SIZE, MN_MAJOR_A + MN_MAJOR_B>(p, stream);
     }
 }
 

@@ -11,7 +11,7 @@
 // [/student]
 #include "hopper_gemm.h"
 
-#include "hopper.h" // mbarriers, TMA, clusters and warpgroups by names
+#include "hopper.h" // wrappers for mbarriers, TMA, clusters and warpgroups
 #include "kernel_launch.h"
 #include "rasterization.h"
 #include "tile_sizes.h"
@@ -21,7 +21,7 @@
 /** Whose tiles are MN-major, rows across k: the sum of these that apply. The others are K-major: rows along k. */
 enum { MN_MAJOR_B = 1, MN_MAJOR_A = 2 };
 
-/** What the kernel is told. */
+/** The kernel's arguments. */
 struct product {
     CUtensorMap a, b, c; // as TMA sees the matrices
     struct gemm_args args;
@@ -37,7 +37,7 @@ struct place {
 
 /* ---- the producer -------------------------------------------------------------------------------------- */
 
-/** Where tile number @p tile of the cluster's has its part for this block: blocks of a cluster lie below each other. */
+/** Where this block's part of the cluster's tile number @p tile begins: the blocks of a cluster lie below each other. */
 template <typename SIZE> __device__ inline struct place place_of(const struct product &p, int tile)
 {
     struct tile_index index = raster_tile<RASTER_ROWS / SIZE::CLUSTER>(tile, p.tiles_m, p.tiles_n);
@@ -75,7 +75,7 @@ __device__ inline int swizzled(int row, int byte)
     // [/student]
 }
 
-/** Two neighbours along k per thread, rows of the tile along k. From @p matrix on there are @p lines lines, @p depth of k; then zeros. */
+/** Copies LINES lines of a slice, two neighbours along k per thread. From @p matrix on @p lines lines and @p depth of k are left; then zeros. */
 template <int LINES>
 __device__ inline void copy_lines(char *tile, const void *matrix, int mn_major, int ld, int lines, int depth)
 {
@@ -85,7 +85,7 @@ __device__ inline void copy_lines(char *tile, const void *matrix, int mn_major, 
     // [/student]
 }
 
-/** The same for matrices that TMA does not take: all threads of the producer copy, and all arrive. */
+/** As load_tiles(), for matrices that TMA does not take: all threads of the producer copy, and all arrive. */
 template <typename SIZE>
 __device__ inline void copy_tiles(const struct product &p, const struct shared_memory<SIZE> &s)
 {
@@ -116,7 +116,7 @@ template <typename T> __device__ inline void write_block(char *buffer, const flo
     // [/student]
 }
 
-/** To a C that TMA does not take: neighbouring threads write neighbours. */
+/** Writes 64 columns of a C that TMA does not take: neighbouring threads write neighbouring elements. */
 __device__ inline void copy_block(const struct product &p, const char *buffer, int row, int column)
 {
     // [student: copy_block]

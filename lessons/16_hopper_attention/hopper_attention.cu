@@ -227,7 +227,7 @@ enum kernel_status hopper_attention_bf16(const struct attention_args *args, cuda
 
 /* ---- part "fp8": Q, K and V become E4M3 ----------------------------------------------------------------- */
 
-/** The largest of what the threads of a block have; @p words has one for each warp. */
+/** The largest @p largest of the block, in every thread; @p words is shared memory, a word per warp. */
 __device__ inline float largest_of_block(float *words, float largest)
 {
     // [student: largest_of_block]

@@ -17,7 +17,7 @@
 #include "engine_few.h"    // attention of few rows
 #include "engine_many.h"   // products of many rows
 #include "engine_merge.h"  // parts of attention become one
-#include "engine_parts.h"  // sizes, buffers, what a product and an attention are told
+#include "engine_parts.h"  // sizes, buffers, the arguments of a product and of attention
 #include "engine_prompt.h" // attention of many rows
 #include "engine_wide.h"   // products of tiles of 128 rows
 #include "kernel_launch.h"
@@ -36,8 +36,8 @@ __device__ inline void find_weights(struct ahead *next, const struct product &p,
     // [/student]
 }
 
-/** Asks for the next span of weights of a warp, whose slice is spans @p begin to @p end - 1, and moves on: after the slice's last span
- * comes its first again, of the block's next tile, if there is one. */
+/** Starts to copy the next span of the warp's weights, and moves on. The warp's slice is spans @p begin to @p end - 1; after its last one
+ * comes the first of the block's next tile, if there is one. */
 template <int KIND, int ROWS>
 __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
                                    int begin, int end)
@@ -48,7 +48,7 @@ __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], 
     // [/student]
 }
 
-/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere, and from span @p end on. */
+/** Loads a lane's inputs of ROWS rows: CHUNK spans from @p first on. Zeros stand for rows that do not exist, and for spans from @p end on. */
 template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end)
@@ -60,7 +60,7 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
 }
 
 /** 1 / rms of row @p first_row + lane % ROWS. Each warp adds the squares of its slice, spans @p begin to @p end - 1, whose first chunks
- * are in @p in: AHEAD of a single row, else one. Then slices are added. */
+ * are in @p in: AHEAD of them for a single row, else one. Then slices are added. */
 template <int KIND, int ROWS>
 __device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
@@ -72,7 +72,7 @@ __device__ inline float find_factor(const struct inputs<KIND> *in, const struct 
     // [/student]
 }
 
-/** Stages a chunk for the warp as halves: of TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
+/** Stages a chunk for the warp as halves: for TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor)
 {
@@ -82,7 +82,7 @@ __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct input
     // [/student]
 }
 
-/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. @p before is what TO_STATE adds to. */
+/** Writes what becomes of a sum. For TO_GATED there are two @p sums, of gate and of up; TO_STATE adds to @p before. */
 template <int KIND>
 __device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
                                     float before)
@@ -118,7 +118,7 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
 
 /* ---- attention -------------------------------------------------------------------------------------------------- */
 
-/** Gains and angles of the lane's pairs: element d turns by position * rope_base^(-2 d / head_dim). */
+/** Gains and angles of the lane's pairs: element d is rotated by position * rope_base^(-2 d / head_dim). */
 __device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
                                  int position)
 {
@@ -171,7 +171,7 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
+/** Block (head, row, walker): each of LANES walkers takes every LANES-th tile of keys. Where rows are many, one block does all walkers. */
 template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
@@ -183,7 +183,7 @@ template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
-/** Block (row): x = the embedding of the row's token; of a row that pads, zeros. */
+/** Block (row): x = the embedding of the row's token; zeros for a row that pads. */
 __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
                              float *x, unsigned int *arrived)
 {
@@ -194,7 +194,7 @@ __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, 
     // [/student]
 }
 
-/** Layer @p index: appends to the cache, changes x. */
+/** Launches layer @p index: it appends to the cache and updates x. */
 static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
                                        const struct engine_buffers *b, int index, cudaStream_t stream)
 {

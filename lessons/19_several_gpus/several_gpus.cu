@@ -44,7 +44,7 @@ struct ring_step {
 /* ---- products with weights -------------------------------------------------------------------------------------- */
 
 /** A warp: sum[2 i] and sum[2 i + 1] become the sums of row i of x with lines a and b, in every lane. All begin at a multiple of 16 bytes. */
-template <int COUNT> // of rows of x, of which there are no more than `rows`
+template <int COUNT> // rows of x, of which `rows` exist
 __device__ inline void dots(float *sum, const float *a, const float *b, const float *x, int inputs, int rows)
 {
     // [student: product_dots]

@@ -1,8 +1,8 @@
 // [student: head]
 /*
- * FlashAttention as first published. K and V go through shared memory once, a tile at a time; for every tile
- * all queries of the head come by, and with each comes what is known of it so far: its output O, and the
- * pair (m, l) of lesson 03. They live in device memory and are corrected at every visit. No score matrix.
+ * FlashAttention as first published. The outer loop loads each tile of K and V into shared memory once; the
+ * inner loop visits it with all queries of the head. What is known of a query so far, its output O and the
+ * pair (m, l) of lesson 03, lives in device memory and is corrected at every visit. No score matrix.
  *
  *      for each tile of K, V                  outer loop: the tile stays in shared memory
  *          for each tile of Q                 inner loop: warps take rows, without waiting for each other
@@ -28,7 +28,7 @@
 
 /* ---- a visit: a warp's rows meet a tile of keys ------------------------------------------------------ */
 
-/** Four halves as floats, in one instruction, as load_four() of floats in vector_elements.h. */
+/** Loads four halves in one instruction, as floats; load_four() of floats is in vector_elements.h. */
 __device__ inline float4 load_four(const half *from)
 {
     // [student: load_four_halves]
@@ -100,7 +100,7 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
 
 /**
  * Scores become weights exp(score - m'), written over the queries. m and l become those of all keys seen so
- * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
+ * far. keep[i] is the factor on the old output of row i in the new one, factor[i] that on its new weights.
  */
 template <int HEAD_DIM>
 __device__ inline void update_rows(struct row_state<HEAD_DIM> *state,

@@ -1,6 +1,6 @@
 // [student: head]
 /*
- * Decode: one query a sequence, and a long cache of keys and values, each used once. Only bytes count. The
+ * Decode: one query per sequence, and a long cache of keys and values, each used once: only bytes count. The
  * cache lies in pages anywhere in memory, found through a block table; and since one block cannot ask for
  * bytes fast enough, many blocks share a sequence and merge their partial results, by the rule of lesson 03.
  *
@@ -68,7 +68,7 @@ __device__ inline void load_rows(uint4 *part,        // [LOADS]
 }
 
 /**
- * Adds up COUNT values over LANES lanes with COUNT - 1 shuffles and a few: at each step two lanes that are
+ * Adds up COUNT values over LANES lanes with little more than COUNT - 1 shuffles: at each step two lanes that are
  * to add up the same values each do half of them. Lane number i of the lane group is left with sum number
  * i / (LANES / COUNT). All lanes must call it.
  */
@@ -97,11 +97,12 @@ template <int COUNT, int LANES> __device__ inline float warp_reduce_scatter(floa
  * corrects what was summed up so far where m has grown.
  */
 template <int HEAD_DIM, int GROUP>
-__device__ inline void add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
-                                  const uint4 *k, // [LOADS]
-                                  float *p,       // [PASSES]
-                                  int left,       // keys of this step that there are
-                                  int place) // of the first key, from the last of the sequence: 0 or less
+__device__ inline void
+add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
+           const uint4 *k, // [LOADS]
+           float *p,       // [PASSES]
+           int left,       // keys of this step that there are
+           int place)      // the first key's position less that of the sequence's last: 0 or less
 {
     // [student: add_scores]
     using shape = struct layout<HEAD_DIM, GROUP>;
@@ -265,7 +266,7 @@ __device__ inline float merge_warps(const struct warp_partials<HEAD_DIM, GROUP> 
 
 /* ---- part "validate" -------------------------------------------------------------------------------- */
 
-/** One block looks at every context length and at every table entry that one of them makes use of. */
+/** One block checks every context length, and every table entry that a sequence uses. */
 __global__ void __launch_bounds__(VALIDATE_THREADS) validate_kernel(struct paged_attention_args args)
 {
     // [student: validate_kernel]
@@ -312,7 +313,7 @@ __global__ void __launch_bounds__(THREADS) v1_kernel(struct paged_attention_args
     kv.heads = 1;
     kv.begin = 0;
     kv.end = kv.length = args.context_lens[kv.b];
-    if (*args.device_status == KERNEL_OK) { // or all threads leave out as it is
+    if (*args.device_status == KERNEL_OK) { // else out stays as it is
         attend<HEAD_DIM, 1>(&partials, args, kv, scale);
         __syncthreads(); // every warp has left what it found before anybody merges it
         for (int d = (int)threadIdx.x; d < HEAD_DIM; d += THREADS) {
@@ -411,7 +412,7 @@ __global__ void __launch_bounds__(THREADS) merge_kernel(struct paged_attention_a
     size_t first = (size_t)blockIdx.x * split.partitions;
     const struct softmax_pair *pairs = partial_pairs(args, split.partitions) + first; // [partitions]
     const float *sums = partial_sums(args) + first * HEAD_DIM; // [partitions, HEAD_DIM]
-    if (*args.device_status == KERNEL_OK) {                    // or all threads leave out as it is
+    if (*args.device_status == KERNEL_OK) {                    // else out stays as it is
         // Once the common maximum is known, partitions wait for nothing: their loads are in flight together.
         struct softmax_pair all = merge_partitions(pairs, used);
         float shift = shift_of(all.m), sum[PER_LANE] = {0.0f};

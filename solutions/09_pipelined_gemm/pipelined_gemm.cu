@@ -10,7 +10,7 @@
  *      load the fragments of            0   16    32    48   *  0    | 16    32    48   *  0    |
  *      begin to copy tile            0, 1    2     2         *       |  3     3         *       |
  *
- *      * wait for the own copies of the next tile; barrier
+ *      * wait for this thread's copies of the next tile; barrier
  *
  * One barrier per tile, placed before the last fragment step (16 along k). When a thread comes to it, its
  * copies of the next tile have arrived and it has loaded its last fragments of this one. So after it the next
@@ -38,7 +38,7 @@ enum {
     MAX_STAGES = 4,
     SHARED_BYTES = 65536, // what a block may have on every device from sm_75 on
 
-    // To be tuned: the tile of a block, k a step, and the tile of a warp, for large and for small products.
+    // To be tuned: the tile of a block, k per step, and the tile of a warp, for large and for small products.
     LARGE_M = 128,
     LARGE_N = 256,
     LARGE_K = 64,
@@ -61,7 +61,7 @@ template <typename T> struct stage_ring {
     typename T::stage *now, *next, *fill;
 };
 
-/** Those of the step that follows, in a ring from @p first to @p end: what was multiplied is filled next. */
+/** Moves on to the next step, in a ring of stages from @p first to @p end: the one just multiplied is filled next. */
 template <typename T>
 __device__ inline struct stage_ring<T> advance_ring(const struct stage_ring<T> &ring,
                                                     typename T::stage *first, const typename T::stage *end) {
@@ -73,7 +73,7 @@ struct chunk_addresses {
     const half *a, *b;
 };
 
-/** Kinds of steps: the tiles copied meanwhile are whole; they may be anything; there is no next step. */
+/** Kinds of steps: the tiles copied meanwhile lie inside their matrices; they may stick out; there is no next step. */
 enum { INTERIOR, EDGE, LAST };
 
 /* ---- from global to shared memory --------------------------------------------------------------------- */
@@ -105,8 +105,8 @@ __device__ inline void copy_interior(half to[ROWS][COLUMNS + PAD], const half *f
                                      int portion)
 {
     // [student: copy_interior]
-    constexpr int STEP = T::THREADS * CHUNK / COLUMNS,
-                  PORTION_ROWS = ROWS / T::PORTIONS; // STEP: rows at once
+    constexpr int STEP = T::THREADS * CHUNK / COLUMNS; // rows copied at once
+    constexpr int PORTION_ROWS = ROWS / T::PORTIONS;
     struct coord own = thread_chunk<COLUMNS>();
 #pragma unroll
     for (int i = portion * PORTION_ROWS; i < (portion + 1) * PORTION_ROWS; i += STEP)
@@ -181,7 +181,7 @@ __device__ inline void realign_rows(half tile[ROWS][COLUMNS + PAD], const struct
 #pragma unroll
     for (int i = 0; i < ROWS; i += STEP) {
         uint4 *chunk = (uint4 *)&tile[own.row + i][own.column], pair[2] = {chunk[0], chunk[1]};
-        __syncwarp(); // for another thread this chunk is the second one, and it has read it, too
+        __syncwarp(); // another thread has this chunk as its second one: it has read it by now
         shift_left((unsigned *)pair, shift, left);
         chunk[0] = pair[0];
     }
@@ -246,7 +246,7 @@ __device__ inline void wait_for_oldest(int ahead)
 
 /* ---- the kernel --------------------------------------------------------------------------------------- */
 
-/** In so many of the first steps the tiles that are copied meanwhile are whole. */
+/** How many of the first steps copy whole tiles meanwhile. */
 template <typename T> __device__ inline int interior_steps(const struct work &work, int stages)
 {
     int inside = T::M <= work.a.rows - work.tile.row && T::N <= work.b.cols - work.tile.column;

@@ -36,17 +36,17 @@ enum { TRANS_B = 1, TRANS_A = 2 };
 
 /** One line of the table below. */
 struct tile_choice {
-    int architecture;   // 90 stands for sm_90; and all later ones
-    float tiles_per_sm; // from so many large tiles on the large tile is taken, below the small one
+    int architecture;   // 90 stands for sm_90 and all later ones
+    float tiles_per_sm; // with at least so many large tiles per SM the large one is taken, else the small one
 };
 
-/** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
+/** The first line that fits the device counts. The numbers are those that steps/ladder.cu measures. */
 static const struct tile_choice TILE_CHOICES[] = {
     {90, 0.75f}, // an H200, 132 SMs: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
     {0, 0.75f},  // the same, carried over
 };
 
-/** What the kernel is told. */
+/** The kernel's arguments. */
 struct product {
     int m, n, k;          // k is 0 where alpha is: nothing is read then
     int tiles_m, tiles_n; // of C
@@ -68,7 +68,7 @@ template <typename T, int ELEMS> struct alignas(ELEMS * sizeof(T)) pack {
     T x[ELEMS];
 };
 
-/** What a thread carries of an operand. EXTENT is the side of its tile along C: TILE_M for A, TILE_N for B. */
+/** A thread's part of an operand. EXTENT is the side of its tile along C: TILE_M for A, TILE_N for B. */
 template <typename T, typename SIZE, int EXTENT, int ELEMS> struct operand {
     enum { PACKS = EXTENT * SIZE::TILE_K / SIZE::THREADS / ELEMS }; // packs of a tile
     static_assert((int)PACKS * SIZE::THREADS * ELEMS == EXTENT * SIZE::TILE_K, "threads have equal shares");

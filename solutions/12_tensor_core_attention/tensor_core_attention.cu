@@ -1,7 +1,7 @@
 // [student: head]
 /*
  * FlashAttention-2 on tensor cores. A warp has 32 query rows (16 if head_dim is 256) and multiplies them with the tiles of
- * K and V that its block loads. Whoever knows which lane holds which element (warp_matrix.h) needs no shuffle for P:
+ * K and V that its block loads. Which lane holds which element is known (warp_matrix.h), so P needs no shuffle:
  *
  *      S = Q K^T    Q: fragments A     K: fragments B, ldmatrix          S: fragments C, two keys of 8 in a lane
  *      O += P V     P: fragments A     V: fragments B, ldmatrix.trans    O: fragments C
@@ -11,7 +11,7 @@
  *      copies:    K0 | V0 ...... | K1 ............. | V1 ...... | K2 ...
  *      products:     | S = Q K0^T | softmax, O += P V0 | S = Q K1^T | ...
  *
- * Tiles in shared memory have no padding: the 16-byte column of a row is its number ^ row % 8, so that eight rows of one
+ * Tiles in shared memory have no padding: chunk c of a row, 16 bytes, lies at place c ^ row % 8, so that eight rows of one
  * column lie in different banks.
  *
  * Paper: Dao 2023, "FlashAttention-2", Algorithm 1 and sections 3.1 to 3.3.
@@ -74,8 +74,8 @@ __device__ inline void load_tile(T (*tile)[HEAD_DIM], // [ROWS]
 {
     constexpr int ACROSS = HEAD_DIM / CHUNK; // chunks of a row
     // [student: load_tile]
-    int first = (int)threadIdx.x / ACROSS,
-        chunk = (int)threadIdx.x % ACROSS; // neighbouring threads, neighbouring chunks
+    // Neighbouring threads copy neighbouring chunks.
+    int first = (int)threadIdx.x / ACROSS, chunk = (int)threadIdx.x % ACROSS;
 #pragma unroll
     for (int row = first; row < first + ROWS; row += THREADS / ACROSS)
         copy_16_bytes(chunk_at<T, HEAD_DIM>(tile, row, chunk), from + row * HEAD_DIM + chunk * CHUNK,
@@ -90,8 +90,8 @@ __device__ inline void load_q(uint32_t a[sizes<HEAD_DIM>::ROW_BLOCKS][4], T (*q)
     // [student: load_q]
     int lane = (int)threadIdx.x % WARP, row = first_row_of_warp<HEAD_DIM>() + lane % 16;
 #pragma unroll
-    for (int i = 0; i < sizes<HEAD_DIM>::ROW_BLOCKS;
-         i++) { // rows 0 to 7, 8 to 15, then those of the next chunk
+    // Rows 0 to 7, rows 8 to 15, then the same rows of the next chunk.
+    for (int i = 0; i < sizes<HEAD_DIM>::ROW_BLOCKS; i++) {
         uint32_t address = shared_address(chunk_at<T, HEAD_DIM>(q, row + i * 16, lane / 16));
         load_matrices(a[i], along_row(address, step * 2));
     }
@@ -206,7 +206,7 @@ __device__ inline void weigh_scores(struct scores<HEAD_DIM> *p, struct row_state
         rises |= m[i / 2][h] > before;
     }
     if (__any_sync(ALL_LANES, rises))
-        raise_maxima<HEAD_DIM>(rows, m); // seldom: else nothing is to be corrected
+        raise_maxima<HEAD_DIM>(rows, m); // rare: mostly there is nothing to correct
 #pragma unroll
     for (int i = 0; i < 2 * size::ROW_BLOCKS; i++) {
         int h = i % 2;

@@ -25,12 +25,12 @@
 #include "kernel_launch.h"
 #include "rasterization.h"
 #include "tile_sizes.h" // from the block's tile down to the fragment
-#include "warp_int8.h"  // cp.async, ldmatrix and mma.sync by names
+#include "warp_int8.h"  // wrappers for cp.async, ldmatrix and mma.sync
 
 /** Which operands are MN-major, so that ldmatrix transposes them: the sum of these that apply. The others are K-major. */
-enum { TURN_B = 1, TURN_A = 2 };
+enum { MN_MAJOR_B = 1, MN_MAJOR_A = 2 };
 
-/** What the kernel is told. */
+/** The kernel's arguments. */
 struct product {
     struct int8_gemm_args args;
     int tiles_m, tiles_n;   // of C
@@ -139,8 +139,8 @@ template <typename SIZE, int LAYOUT>
 __device__ inline void copy_tiles(int8_t *stage, struct operand *a, struct operand *b)
 {
     if (a->depth > 0) {
-        copy_tile<SIZE::TILE_M, SIZE::THREADS, LAYOUT & TURN_A>(stage, a);
-        copy_tile<SIZE::TILE_N, SIZE::THREADS, LAYOUT & TURN_B>(stage + SIZE::A_BYTES, b);
+        copy_tile<SIZE::TILE_M, SIZE::THREADS, LAYOUT & MN_MAJOR_A>(stage, a);
+        copy_tile<SIZE::TILE_N, SIZE::THREADS, LAYOUT & MN_MAJOR_B>(stage + SIZE::A_BYTES, b);
     }
     commit_copies();
 }
@@ -193,10 +193,10 @@ __device__ inline void load_fragments(struct fragments<SIZE> *f, const int8_t *s
     int row = warp / SIZE::WARPS_N * SIZE::WARP_M, column = warp % SIZE::WARPS_N * SIZE::WARP_N;
 #pragma unroll
     for (int i = 0; i < SIZE::FRAGMENTS_M && j == 0; i++)
-        load_fragment<SIZE::TILE_M, LAYOUT & TURN_A, 0>(f->a[step % 2][i], stage, row + i * MMA,
+        load_fragment<SIZE::TILE_M, LAYOUT & MN_MAJOR_A, 0>(f->a[step % 2][i], stage, row + i * MMA,
+                                                            step * MMA_K);
+    load_fragment<SIZE::TILE_N, LAYOUT & MN_MAJOR_B, 1>(f->b[j % 2], stage + SIZE::A_BYTES, column + j * MMA,
                                                         step * MMA_K);
-    load_fragment<SIZE::TILE_N, LAYOUT & TURN_B, 1>(f->b[j % 2], stage + SIZE::A_BYTES, column + j * MMA,
-                                                    step * MMA_K);
     // [/student]
 }
 
@@ -312,8 +312,8 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
     const struct int8_gemm_args &args = p.args;
     struct tile_index tile = raster_tile<RASTER_ROWS>((int)blockIdx.x, p.tiles_m, p.tiles_n);
     int m = tile.row * SIZE::TILE_M, n = tile.column * SIZE::TILE_N;
-    struct operand a = start_operand(args.a, LAYOUT & TURN_A, args.lda, p.a_chunks, m, args.m, args.k);
-    struct operand b = start_operand(args.b, LAYOUT & TURN_B, args.ldb, p.b_chunks, n, args.n, args.k);
+    struct operand a = start_operand(args.a, LAYOUT & MN_MAJOR_A, args.lda, p.a_chunks, m, args.m, args.k);
+    struct operand b = start_operand(args.b, LAYOUT & MN_MAJOR_B, args.ldb, p.b_chunks, n, args.n, args.k);
     int8_t *const first = (int8_t *)shared_memory, *const end = first + p.stages * SIZE::STAGE_BYTES;
     for (int8_t *stage = first; stage < end - SIZE::STAGE_BYTES; stage += SIZE::STAGE_BYTES)
         copy_tiles<SIZE, LAYOUT>(stage, &a, &b);
@@ -333,7 +333,7 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
             if (ahead == 0 && more) {
                 wait_for_tile(p.stages);
                 // The next tile is there for everybody before anybody reads it; and everybody has read all of this
-                // one, which the copies of the next turn overwrite.
+                // one, which the copies of the next iteration overwrite.
                 __syncthreads();
             }
             if (more) load_fragments<SIZE, LAYOUT>(&f, ahead > 0 ? now : next, ahead);
@@ -369,15 +369,15 @@ template <typename SIZE, int LAYOUT> static enum kernel_status launch(struct pro
 template <typename SIZE> static enum kernel_status launch_layout(struct product *p, cudaStream_t stream)
 {
     // Rows of A [m, k] run along k, those of B [k, n] do not.
-    switch ((p->args.trans_a ? TURN_A : 0) + (p->args.trans_b ? 0 : TURN_B)) {
+    switch ((p->args.trans_a ? MN_MAJOR_A : 0) + (p->args.trans_b ? 0 : MN_MAJOR_B)) {
     case 0:
         return launch<SIZE, 0>(p, stream);
-    case TURN_B:
-        return launch<SIZE, TURN_B>(p, stream);
-    case TURN_A:
-        return launch<SIZE, TURN_A>(p, stream);
+    case MN_MAJOR_B:
+        return launch<SIZE, MN_MAJOR_B>(p, stream);
+    case MN_MAJOR_A:
+        return launch<SIZE, MN_MAJOR_A>(p, stream);
     default:
-        return launch<SIZE, TURN_A + TURN_B>(p, stream);
+        return launch<SIZE, MN_MAJOR_A + MN_MAJOR_B>(p, stream);
     }
 }
 

@@ -218,8 +218,8 @@ __device__ inline void weigh(const struct attention_backward_args &args, const s
     // [student: weigh]
     typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
     int lane = (int)threadIdx.x % 32, key = first_key + (int)threadIdx.x / 32 * size::WARP_KEYS + lane / 4;
-    int masked =
-        first_key + size::TILE_KV > keys_seen(args, first_query); // otherwise every query sees every key
+    // Otherwise every query sees every key.
+    int masked = first_key + size::TILE_KV > keys_seen(args, first_query);
 #pragma unroll
     for (int n = 0; n < size::SUB / 8; n++)
 #pragma unroll

@@ -14,7 +14,7 @@
 // [/student]
 #include "hopper_gemm.h"
 
-#include "hopper.h" // mbarriers, TMA, clusters and warpgroups by names
+#include "hopper.h" // wrappers for mbarriers, TMA, clusters and warpgroups
 #include "kernel_launch.h"
 #include "rasterization.h"
 #include "tile_sizes.h"
@@ -24,7 +24,7 @@
 /** Whose tiles are MN-major, rows across k: the sum of these that apply. The others are K-major: rows along k. */
 enum { MN_MAJOR_B = 1, MN_MAJOR_A = 2 };
 
-/** What the kernel is told. */
+/** The kernel's arguments. */
 struct product {
     CUtensorMap a, b, c; // as TMA sees the matrices
     struct gemm_args args;
@@ -40,7 +40,7 @@ struct place {
 
 /* ---- the producer -------------------------------------------------------------------------------------- */
 
-/** Where tile number @p tile of the cluster's has its part for this block: blocks of a cluster lie below each other. */
+/** Where this block's part of the cluster's tile number @p tile begins: the blocks of a cluster lie below each other. */
 template <typename SIZE> __device__ inline struct place place_of(const struct product &p, int tile)
 {
     struct tile_index index = raster_tile<RASTER_ROWS / SIZE::CLUSTER>(tile, p.tiles_m, p.tiles_n);
@@ -71,7 +71,7 @@ __device__ inline void load_tiles(const struct product &p, const struct shared_m
     // [student: load_tiles]
     constexpr int SHARE = SIZE::TILE_N / SIZE::CLUSTER; // columns of B that this block loads, for all
     int rank = SIZE::CLUSTER > 1 ? cluster_rank() : 0;
-    struct ring ring = {0, 1}; // of the first round no phase has to end
+    struct ring ring = {0, 1}; // parity 1: in the first round stages are empty, and no wait blocks
     for (int tile = (int)blockIdx.x / SIZE::CLUSTER; tile < p.tiles_m * p.tiles_n;
          tile += (int)gridDim.x / SIZE::CLUSTER) {
         struct place place = place_of<SIZE>(p, tile);
@@ -97,7 +97,7 @@ __device__ inline int swizzled(int row, int byte)
     // [/student]
 }
 
-/** Two neighbours along k per thread, rows of the tile along k. From @p matrix on there are @p lines lines, @p depth of k; then zeros. */
+/** Copies LINES lines of a slice, two neighbours along k per thread. From @p matrix on @p lines lines and @p depth of k are left; then zeros. */
 template <int LINES>
 __device__ inline void copy_lines(char *tile, const void *matrix, int mn_major, int ld, int lines, int depth)
 {
@@ -115,7 +115,7 @@ __device__ inline void copy_lines(char *tile, const void *matrix, int mn_major, 
     // [/student]
 }
 
-/** The same for matrices that TMA does not take: all threads of the producer copy, and all arrive. */
+/** As load_tiles(), for matrices that TMA does not take: all threads of the producer copy, and all arrive. */
 template <typename SIZE>
 __device__ inline void copy_tiles(const struct product &p, const struct shared_memory<SIZE> &s)
 {
@@ -170,8 +170,8 @@ template <typename T> __device__ inline void write_block(char *buffer, const flo
 {
     // [student: write_block]
     int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x % WARPGROUP / 32;
-    int row =
-        warp * 16 + lane % 16; // lane i gives row i % 8 of matrix i / 8: rows 0-7 and 8-15, then 8 columns on
+    // lane i gives row i % 8 of matrix i / 8: rows 0-7 and 8-15, then 8 columns on.
+    int row = warp * 16 + lane % 16;
 #pragma unroll
     for (int i = 0; i < 32; i += 8) {
         uint32_t x[4];
@@ -182,7 +182,7 @@ template <typename T> __device__ inline void write_block(char *buffer, const flo
     // [/student]
 }
 
-/** To a C that TMA does not take: neighbouring threads write neighbours. */
+/** Writes 64 columns of a C that TMA does not take: neighbouring threads write neighbouring elements. */
 __device__ inline void copy_block(const struct product &p, const char *buffer, int row, int column)
 {
     // [student: copy_block]
@@ -208,7 +208,7 @@ __device__ inline void write_tile(const struct product &p, char *out, int *next,
     for (int at = 0; at < SIZE::TILE_N / OUT_COLUMNS; at++) {
         int column = place.column + at * OUT_COLUMNS;
         if (column >= p.args.n) break;
-        // Not at % OUT_BUFFERS: a tile at the rim may have an odd number of these.
+        // Not at % OUT_BUFFERS: a tile at the edge may have an odd number of these.
         char *buffer = out + (*next)++ % OUT_BUFFERS * OUT_BYTES;
         scale<T>(p, place.row, column, &sum[32 * at]);
         if (p.tma_stores && first) bulk_wait_read<OUT_BUFFERS - 1>();

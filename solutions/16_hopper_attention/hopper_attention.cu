@@ -28,8 +28,8 @@ template <typename SIZE>
 __device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s)
 {
     // [student: load_tiles]
-    int tiles = p.args.batch * p.args.heads * p.query_tiles,
-        q_parity = 1; // of the first round no phase has to end
+    int tiles = p.args.batch * p.args.heads * p.query_tiles;
+    int q_parity = 1; // here and in the rings: in the first round all is empty, and no wait blocks
     struct ring k = {0, 1}, v = {0, 1};
     for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
         struct query_tile tile = find_query_tile<SIZE>(p, index);
@@ -293,7 +293,7 @@ __device__ inline void attend_tiles(const struct attention &p, struct shared_mem
     // [student: attend_tiles]
     int group = consumer<SIZE>(), q_parity = 0;
     int tiles = p.args.batch * p.args.heads * p.query_tiles;
-    struct ring ring = {0, 0}; // of K; V, which is as many tiles, is in the same stage
+    struct ring ring = {0, 0};                           // of K; the same tile of V is in the same stage
     if (group == SIZE::CONSUMERS - 1) pass_turn<SIZE>(); // consumer 0 begins
     for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
         struct query_tile tile = find_query_tile<SIZE>(p, index);
@@ -380,9 +380,9 @@ static enum kernel_status launch(const struct attention_args *args, cudaStream_t
     p.query_tiles = divide_up(args->q_len, SIZE::TILE_Q);
     find_scales<SIZE>(&p);
     int heads = args->batch * args->heads, group = args->heads / args->kv_heads;
-    size_t head_bytes =
-        2 * (size_t)args->kv_len * SIZE::HEAD_DIM * SIZE::ELEMENT_BYTES; // of K and V together
-    size_t section = L2_BYTES / head_bytes * (size_t)group;              // query heads whose K and V fit
+    // Of K and V together.
+    size_t head_bytes = 2 * (size_t)args->kv_len * SIZE::HEAD_DIM * SIZE::ELEMENT_BYTES;
+    size_t section = L2_BYTES / head_bytes * (size_t)group; // query heads whose K and V fit
     p.section = section < 1 ? 1 : section < (size_t)heads ? (int)section : heads;
     if (!describe<SIZE>(&p)) return KERNEL_CUDA_ERROR;
     int blocks = heads * p.query_tiles;
@@ -420,7 +420,7 @@ enum kernel_status hopper_attention_bf16(const struct attention_args *args, cuda
 
 /* ---- part "fp8": Q, K and V become E4M3 ----------------------------------------------------------------- */
 
-/** The largest of what the threads of a block have; @p words has one for each warp. */
+/** The largest @p largest of the block, in every thread; @p words is shared memory, a word per warp. */
 __device__ inline float largest_of_block(float *words, float largest)
 {
     // [student: largest_of_block]
@@ -463,7 +463,7 @@ __global__ void __launch_bounds__(QUANTISE_THREADS, 2)
     rotate<T>(x, from, rotation, job < 2 && rotation.applies);
 #pragma unroll
     for (int i = 0; i < 64; i++) largest = fmaxf(largest, fabsf(x[i / 16][i / 4 % 4][i % 4]));
-    if (largest == INFINITY) { // seldom
+    if (largest == INFINITY) { // rare
         largest = 0.0f;
 #pragma unroll
         for (int i = 0; i < 64; i++) largest = fmaxf(largest, finite_size(x[i / 16][i / 4 % 4][i % 4]));
@@ -479,8 +479,9 @@ __global__ void __launch_bounds__(QUANTISE_THREADS, 2)
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 const float(&of)[4] = x[b][2 * i], (&next)[4] = x[b][2 * i + 1];
+                // Exact: the scale is a power of two.
                 float four[4] = {of[2 * h] * inverse, of[2 * h + 1] * inverse, next[2 * h] * inverse,
-                                 next[2 * h + 1] * inverse}; // exact: the scale is a power of two
+                                 next[2 * h + 1] * inverse};
                 word[i] = e4m3_word(four);
             }
             if (first + 8 * h < rows)
@@ -497,8 +498,8 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
 {
     // [student: quantise_values]
     constexpr int WORDS = E4M3_ROWS / 4, LANES = E4M3_COLUMNS / 4;
-    __shared__ uint32_t
-        transposed[E4M3_COLUMNS][WORDS]; // a column of V per row; the XOR spreads it over banks
+    // A column of V per row; the XOR spreads it over banks.
+    __shared__ uint32_t transposed[E4M3_COLUMNS][WORDS];
     int tiles = divide_up(rows, E4M3_ROWS), head = (int)blockIdx.x / tiles, tile = (int)blockIdx.x % tiles;
     int lane = (int)threadIdx.x % LANES, first = tile * E4M3_ROWS;
     float scale = 0.0f;

@@ -7,7 +7,7 @@
  *      lane (g, t)   weights  row g, row g + 8    | 8 t .. 8 t + 7 |  16 bytes of each: two instructions' worth
  *                    x        row g of the batch  | 8 t .. 8 t + 7 |  the same columns, so any order of them will do
  *
- * Shared memory holds a dozen spans of weights that each lane has asked for, for itself alone, before the kernel in front is
+ * Shared memory holds a dozen spans of weights that each lane has asked for, for itself alone, before the preceding kernel is
  * over: between kernels the memory does not rest. A sum over `inputs` is cut into eight slices, one for each warp; slices are
  * added from the first to the last. No step of that depends on how many rows there are: batched equals alone, bit for bit.
  * Run:    build/bin/warpwise check 17 --kernel solutions/17_decode_engine/decode_engine.cu
@@ -21,7 +21,7 @@
 #include "engine_few.h"    // attention of few rows
 #include "engine_many.h"   // products of many rows
 #include "engine_merge.h"  // parts of attention become one
-#include "engine_parts.h"  // sizes, buffers, what a product and an attention are told
+#include "engine_parts.h"  // sizes, buffers, the arguments of a product and of attention
 #include "engine_prompt.h" // attention of many rows
 #include "engine_wide.h"   // products of tiles of 128 rows
 #include "kernel_launch.h"
@@ -45,8 +45,8 @@ __device__ inline void find_weights(struct ahead *next, const struct product &p,
     // [/student]
 }
 
-/** Asks for the next span of weights of a warp, whose slice is spans @p begin to @p end - 1, and moves on: after the slice's last span
- * comes its first again, of the block's next tile, if there is one. */
+/** Starts to copy the next span of the warp's weights, and moves on. The warp's slice is spans @p begin to @p end - 1; after its last one
+ * comes the first of the block's next tile, if there is one. */
 template <int KIND, int ROWS>
 __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
                                    int begin, int end)
@@ -60,11 +60,11 @@ __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], 
         next->low += SPAN, next->high += SPAN;
         if (++next->span >= end) find_weights<KIND>(next, p, next->tile + (int)gridDim.x, begin);
     }
-    __pipeline_commit(); // also of nothing: the wait counts spans
+    __pipeline_commit(); // an empty group, too: the wait counts spans
     // [/student]
 }
 
-/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere, and from span @p end on. */
+/** Loads a lane's inputs of ROWS rows: CHUNK spans from @p first on. Zeros stand for rows that do not exist, and for spans from @p end on. */
 template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end)
@@ -88,7 +88,7 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
 }
 
 /** 1 / rms of row @p first_row + lane % ROWS. Each warp adds the squares of its slice, spans @p begin to @p end - 1, whose first chunks
- * are in @p in: AHEAD of a single row, else one. Then slices are added. */
+ * are in @p in: AHEAD of them for a single row, else one. Then slices are added. */
 template <int KIND, int ROWS>
 __device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
@@ -118,7 +118,7 @@ __device__ inline float find_factor(const struct inputs<KIND> *in, const struct 
     // [/student]
 }
 
-/** Stages a chunk for the warp as halves: of TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
+/** Stages a chunk for the warp as halves: for TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor)
 {
@@ -142,7 +142,7 @@ __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct input
     // [/student]
 }
 
-/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. @p before is what TO_STATE adds to. */
+/** Writes what becomes of a sum. For TO_GATED there are two @p sums, of gate and of up; TO_STATE adds to @p before. */
 template <int KIND>
 __device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
                                     float before)
@@ -177,7 +177,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     let_next_start();
     find_weights<KIND>(&next, p, (int)blockIdx.x, begin);
 #pragma unroll 1
-    for (int i = 0; i < USED; i++) // nobody writes weights: they need not wait
+    for (int i = 0; i < USED; i++) // no kernel writes weights: they need not wait
         ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
     wait_for_kernel_before();
 #pragma unroll
@@ -187,8 +187,8 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
     }
     if constexpr (KIND != TO_STATE) factor = find_factor<KIND, ROWS>(in, p, first_row, begin, end);
     for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
-        const int row = (int)threadIdx.x / width,
-                  output = tile * width + (int)threadIdx.x % width; // that this thread writes
+        // What this thread writes.
+        const int row = (int)threadIdx.x / width, output = tile * width + (int)threadIdx.x % width;
         const bool writes = row < ROWS && output < p.outputs && row_of_x<KIND>(p, first_row + row) >= 0;
         float c[2][4] = {}, before = 0.0f;
         if (KIND == TO_STATE && writes)
@@ -203,7 +203,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
                     load_inputs<KIND, ROWS>(&in[LOADED - 1], p, first_row, ahead, end);
                 ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
             }
-            __pipeline_wait_prior(USED - CHUNK); // and this lane's weights of the chunk
+            __pipeline_wait_prior(USED - CHUNK); // so are this lane's weights of the chunk
 #pragma unroll
             for (int i = 0; i < CHUNK; i++) {
                 if (first + i >= end) break; // whole warps
@@ -215,7 +215,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
                 multiply_add<__half>(c[0], a, h.x, h.y);
                 multiply_add<__half>(c[1], a_next, h.z, h.w);
             }
-            __syncwarp(); // and used, before the next ones replace them
+            __syncwarp(); // all have used them before the next ones replace them
             const int count = min(end - first, (int)CHUNK);
 #pragma unroll 1
             for (int i = 0; i < count; i++) ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
@@ -225,7 +225,7 @@ template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) prod
             if (2 * t + i % 2 < ROWS) parts[which][warp][2 * t + i % 2][g + i / 2 * 8] = c[0][i] + c[1][i];
         __syncthreads(); // what every warp found is there
         if (writes) {
-            float sums[2] = {0.0f, 0.0f}; // of TO_GATED those of gate and up
+            float sums[2] = {0.0f, 0.0f}; // for TO_GATED those of gate and up
             for (int i = 0; i < WARPS; i++) {
                 sums[0] += parts[which][i][row][threadIdx.x % width];
                 if (KIND == TO_GATED) sums[1] += parts[which][i][row][threadIdx.x % width + width];
@@ -247,8 +247,8 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
     const int slots = single ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
     const int spans = divide_up(tiles, sms) * divide_up(p.inputs, SPAN * WARPS);
-    const int at_once =
-        (spans <= slots ? 1 : BLOCKS_PER_SM) * sms / of_rows; // one, if it can ask for all its weights
+    // One block per SM if all its weights fit its slots: then they are under way at once.
+    const int at_once = (spans <= slots ? 1 : BLOCKS_PER_SM) * sms / of_rows;
     const dim3 grid(min(tiles, max(at_once, 1)), of_rows);
     void (*const kernel)(struct product) = single ? product_kernel<KIND, 1> : product_kernel<KIND, TILE>;
     const size_t shared = sizeof(uint4) * 2 * WARP * WARPS * slots;
@@ -260,7 +260,7 @@ template <int KIND> static enum kernel_status launch_product(const struct produc
 
 /* ---- attention -------------------------------------------------------------------------------------------------- */
 
-/** Gains and angles of the lane's pairs: element d turns by position * rope_base^(-2 d / head_dim). */
+/** Gains and angles of the lane's pairs: element d is rotated by position * rope_base^(-2 d / head_dim). */
 __device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
                                  int position)
 {
@@ -315,7 +315,7 @@ __global__ void append_kernel(struct layer_attention a)
     const size_t dim = (size_t)c.head_dim;
     let_next_start();
     if (head >= heads || position < 0) { // whole warps
-        wait_for_kernel_before();        // the kernels behind rely on it
+        wait_for_kernel_before();        // later kernels rely on it
         return;
     }
     const bool is_query = head < c.heads, is_key = !is_query && head < c.heads + c.kv_heads;
@@ -394,13 +394,13 @@ __device__ inline void walk_keys(float *part, const struct layer_attention &a, i
     // [/student]
 }
 
-/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
+/** Block (head, row, walker): each of LANES walkers takes every LANES-th tile of keys. Where rows are many, one block does all walkers. */
 template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel(struct layer_attention a)
 {
     // [student: attend_kernel]
     enum { PART = LANES * 8 + 2 };
     __shared__ float own[LANES * PART];
-    const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // not those of the capture
+    const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // read in each replay
     const int walkers = min(divide_up(keys, (int)KEYS), LANES);
     const size_t place = (size_t)row * (size_t)a.config.heads + blockIdx.x;
     const bool others = gridDim.z > 1 && walkers > 1;
@@ -420,7 +420,7 @@ template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel
 
 /* ---- a step ----------------------------------------------------------------------------------------------------- */
 
-/** Block (row): x = the embedding of the row's token; of a row that pads, zeros. */
+/** Block (row): x = the embedding of the row's token; zeros for a row that pads. */
 __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
                              float *x, unsigned int *arrived)
 {
@@ -437,7 +437,7 @@ __global__ void embed_kernel(struct engine_config c, struct engine_batch batch, 
     // [/student]
 }
 
-/** Layer @p index: appends to the cache, changes x. */
+/** Launches layer @p index: it appends to the cache and updates x. */
 static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
                                        const struct engine_buffers *b, int index, cudaStream_t stream)
 {
@@ -448,16 +448,60 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
     const size_t slice = engine_slice_elems(c);
     __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
-    const struct layer_attention a = {
-        *c,   rows, batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm,
-        b->q, keys, keys + slice,     b->attended,     b->parts,      b->arrived};
-    const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,     NULL,
-                                c->hidden,  heads * c->head_dim, rows, c->epsilon, b->normed};
-    const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f, NULL};
-    const struct product gate = {w + at.gate_up, w + at.mlp_norm, b->x, b->gated,   NULL,
-                                 c->hidden,      c->intermediate, rows, c->epsilon, b->normed};
-    const struct product down = {w + at.down,     NULL,      b->gated, b->x, NULL,
-                                 c->intermediate, c->hidden, rows,     0.0f, NULL};
+    const struct layer_attention a = {.config = *c,
+                                      .rows = rows,
+                                      .positions = batch->positions,
+                                      .requests = batch->requests,
+                                      .tables = batch->tables,
+                                      .qkv = b->qkv,
+                                      .q_norm = w + at.q_norm,
+                                      .k_norm = w + at.k_norm,
+                                      .q = b->q,
+                                      .keys = keys,
+                                      .values = keys + slice,
+                                      .attended = b->attended,
+                                      .parts = b->parts,
+                                      .arrived = b->arrived};
+    const struct product qkv = {.weights = w + at.qkv,
+                                .gain = w + at.input_norm,
+                                .x = b->x,
+                                .out = b->qkv,
+                                .wanted = NULL,
+                                .inputs = c->hidden,
+                                .outputs = heads * c->head_dim,
+                                .rows = rows,
+                                .epsilon = c->epsilon,
+                                .normed = b->normed};
+    const struct product o = {.weights = w + at.o,
+                              .gain = NULL,
+                              .x = b->attended,
+                              .out = b->x,
+                              .wanted = NULL,
+                              .inputs = q_width,
+                              .outputs = c->hidden,
+                              .rows = rows,
+                              .epsilon = 0.0f,
+                              .normed = NULL};
+    const struct product gate = {.weights = w + at.gate_up,
+                                 .gain = w + at.mlp_norm,
+                                 .x = b->x,
+                                 .out = b->gated,
+                                 .wanted = NULL,
+                                 .inputs = c->hidden,
+                                 .outputs = c->intermediate,
+                                 .rows = rows,
+                                 .epsilon = c->epsilon,
+                                 .normed = b->normed};
+    const struct product down = {.weights = w + at.down,
+                                 .gain = NULL,
+                                 .x = b->gated,
+                                 .out = b->x,
+                                 .wanted = NULL,
+                                 .inputs = c->intermediate,
+                                 .outputs = c->hidden,
+                                 .rows = rows,
+                                 .epsilon = 0.0f,
+                                 .normed = NULL};
     const dim3 of_append(divide_up(heads, WARPS), rows),
         of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
     const bool few = rows <= FEW_ROWS; // then one kernel does both
@@ -502,8 +546,16 @@ enum kernel_status engine_step(const struct engine_model *model, const struct en
         status = launch_layer(model, batch, &b, i, stream);
     if (status != KERNEL_OK || batch->wanted == 0) return status;
     const __half *head = weights + engine_head_at(c), *gain = weights + engine_last_norm_at(c);
-    const struct product logits = {head,      gain,     b.x,           batch->logits, batch->wanted_rows,
-                                   c->hidden, c->vocab, batch->wanted, c->epsilon,    b.normed};
+    const struct product logits = {.weights = head,
+                                   .gain = gain,
+                                   .x = b.x,
+                                   .out = batch->logits,
+                                   .wanted = batch->wanted_rows,
+                                   .inputs = c->hidden,
+                                   .outputs = c->vocab,
+                                   .rows = batch->wanted,
+                                   .epsilon = c->epsilon,
+                                   .normed = b.normed};
     return launch_product<TO_LOGITS>(logits, stream);
     // [/student]
 }

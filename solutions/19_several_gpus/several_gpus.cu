@@ -47,7 +47,7 @@ struct ring_step {
 /* ---- products with weights -------------------------------------------------------------------------------------- */
 
 /** A warp: sum[2 i] and sum[2 i + 1] become the sums of row i of x with lines a and b, in every lane. All begin at a multiple of 16 bytes. */
-template <int COUNT> // of rows of x, of which there are no more than `rows`
+template <int COUNT> // rows of x, of which `rows` exist
 __device__ inline void dots(float *sum, const float *a, const float *b, const float *x, int inputs, int rows)
 {
     // [student: product_dots]
@@ -57,7 +57,7 @@ __device__ inline void dots(float *sum, const float *a, const float *b, const fl
     for (int at = 4 * (int)(threadIdx.x % WARP); at < inputs; at += 4 * WARP) {
         const float4 v = *(const float4 *)(a + at), w = *(const float4 *)(b + at);
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) { // past the last row: that one again, for nobody
+        for (int i = 0; i < COUNT; i++) { // past the last row: the last one again, unused
             const float4 y = *(const float4 *)(x + (size_t)min(i, rows - 1) * inputs + at);
             sum[LINES * i] += v.x * y.x + v.y * y.y + (v.z * y.z + v.w * y.w);
             sum[LINES * i + 1] += w.x * y.x + w.y * y.y + (w.z * y.z + w.w * y.w);
@@ -100,8 +100,9 @@ template <int KIND, int COUNT> __global__ void __launch_bounds__(THREADS) produc
     // [student: product_kernel]
     const int warp = (int)(blockIdx.x * WARPS + threadIdx.x / WARP), row = (int)blockIdx.y * ROWS;
     const int output = KIND == TO_GATED ? warp : LINES * warp, rows = min(p.sizes.rows - row, COUNT);
-    const int other = output + (KIND == TO_GATED ? p.outputs : 1); // outputs of the other kinds are even
-    if (output >= p.outputs) return;                               // the whole warp
+    // The kinds but TO_GATED have an even number of outputs.
+    const int other = output + (KIND == TO_GATED ? p.outputs : 1);
+    if (output >= p.outputs) return;                 // the whole warp
     float sum[LINES * COUNT];
     dots<COUNT>(sum, p.weights + (size_t)output * p.inputs, p.weights + (size_t)other * p.inputs,
                 p.x + (size_t)row * p.inputs, p.inputs, rows);
@@ -359,7 +360,7 @@ __global__ void __launch_bounds__(THREADS) ring_kernel(struct ring_step s)
     struct queries all;
     all.m = -INFINITY, all.l = 0.0f;
 #pragma unroll
-    for (int i = 0; i < QUERIES; i++) { // past the last query: that one again, for nobody
+    for (int i = 0; i < QUERIES; i++) { // past the last query: the last one again, unused
         const size_t query = (line + first + min(i, count - 1)) * dim;
         all.q[i] = at < dim ? *(const float4 *)(s.q + query + at) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         all.o[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
