@@ -102,7 +102,7 @@ template <int KIND, int COUNT> __global__ void __launch_bounds__(THREADS) produc
     const int output = KIND == TO_GATED ? warp : LINES * warp, rows = min(p.sizes.rows - row, COUNT);
     // The kinds but TO_GATED have an even number of outputs.
     const int other = output + (KIND == TO_GATED ? p.outputs : 1);
-    if (output >= p.outputs) return;                 // the whole warp
+    if (output >= p.outputs) return; // the whole warp
     float sum[LINES * COUNT];
     dots<COUNT>(sum, p.weights + (size_t)output * p.inputs, p.weights + (size_t)other * p.inputs,
                 p.x + (size_t)row * p.inputs, p.inputs, rows);
