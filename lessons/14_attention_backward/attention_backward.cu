@@ -188,7 +188,7 @@ __device__ inline void tensor_tile(const struct attention_backward_args &args,
     // [/student]
 }
 
-/** The same on tensor cores: copies begin here, tensor_tile() does the rest. */
+/** As f32_kernel(), on tensor cores: copies begin here, tensor_tile() does the rest. */
 template <typename T, int HEAD_DIM, int WARPS>
 __global__ void __launch_bounds__(WARPS * 32, tensor_sizes<HEAD_DIM, WARPS>::BLOCKS)
     tensor_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
