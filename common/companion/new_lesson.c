@@ -113,11 +113,14 @@ static char *filled_in(const struct new_lesson *lesson, const char *from)
 }
 
 /* A kernel template has both kernels: in a region the solution's lines, "// [skeleton]", and the skeleton's. Outside of the
- * regions the two files are the same because they come from the same lines. */
+ * regions the two files come from the same lines, as later ones do by the target `skeletons`, which writes the mark, too. */
 static char *one_kernel(const char *both, int skeleton)
 {
+    static const char mark[] =
+        "// Generated, but for what stands between [student: ...] and [/student]: that is yours.\n";
     struct text out = {0};
     int in_region = 0, in_skeleton = 0;
+    if (skeleton) text_append(&out, mark, sizeof mark - 1);
     for (const char *line = both, *next; *line; line = next) {
         next = line + strcspn(line, "\n");
         if (*next) next++;

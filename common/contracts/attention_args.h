@@ -9,7 +9,7 @@
  * Every key that a query sees counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
  * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
  * weight 0, and one of +infinity makes the row NaN. A row whose scores are all -infinity gives 0 and a logsumexp of
- * -infinity, as a row that sees nothing does. What the keys behind the mask hold never counts.
+ * -infinity, as a row that sees nothing does. What the keys that the mask hides hold never counts.
  */
 #ifndef WARPWISE_ATTENTION_ARGS_H
 #define WARPWISE_ATTENTION_ARGS_H
@@ -31,7 +31,7 @@ struct attention_args {
     int kv_heads;           /**< key/value heads, >= 1 */
     int q_len;              /**< query rows per head, >= 1 */
     int kv_len;             /**< key/value rows per head, >= 1 */
-    int head_dim;           /**< elements a row, >= 1 */
+    int head_dim;           /**< elements per row, >= 1 */
     float scale;            /**< factor on every score; 0 stands for 1/sqrt(head_dim) */
     int causal;             /**< 0 or 1: query i sees keys up to i + kv_len - q_len */
     enum dtype dtype;       /**< storage type of q, k, v and out */
@@ -41,7 +41,7 @@ struct attention_args {
     void *out;              /**< [batch, heads, q_len, head_dim] */
     float *lse;             /**< [batch, heads, q_len] logsumexp of each row, or NULL if not wanted */
     void *workspace;        /**< device scratch memory, 256-byte aligned; NULL if none is needed */
-    size_t workspace_bytes; /**< size of the scratch memory; more than is needed is no fault */
+    size_t workspace_bytes; /**< size of the scratch memory; may be larger than needed */
 };
 
 /** @brief The factor to use: @c args->scale, or 1/sqrt(head_dim) where that is 0. */

@@ -48,7 +48,7 @@ struct attention_backward_args {
     void *dk;               /**< [batch, kv_heads, kv_len, head_dim], or NULL if not wanted */
     void *dv;               /**< [batch, kv_heads, kv_len, head_dim], or NULL if not wanted */
     void *workspace;        /**< device scratch memory, 256-byte aligned; NULL if none is needed */
-    size_t workspace_bytes; /**< size of the scratch memory; more than is needed is no fault */
+    size_t workspace_bytes; /**< size of the scratch memory; may be larger than needed */
 };
 
 /** @brief What the contract allows as workspace. */

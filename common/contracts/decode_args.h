@@ -60,7 +60,7 @@ struct decode_args {
     const void *v_cache;    /**< as k_cache */
     void *out;              /**< [batch, q_len, heads, head_dim] */
     void *workspace;        /**< device scratch memory, 256-byte aligned; looked at only if any is needed */
-    size_t workspace_bytes; /**< size of the scratch memory; more than is needed is no fault */
+    size_t workspace_bytes; /**< size of the scratch memory; may be larger than needed */
 };
 
 /** @brief The factor to use: @c args->scale, or 1/sqrt(head_dim) where that is 0. */

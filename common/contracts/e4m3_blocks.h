@@ -77,8 +77,8 @@ struct e4m3_places {
     size_t q_scales; /**< [batch * heads, blocks of 128 queries] floats */
     size_t k_scales; /**< [batch * kv_heads, tiles] floats */
     size_t v_scales; /**< [batch * kv_heads] floats */
-    size_t
-        v_tiles; /**< [batch * kv_heads, tiles] floats: what the scales of tiles of V would be; the largest is that of the head */
+    /** [batch * kv_heads, tiles] floats: what the scales of tiles of V would be; the largest is that of the head */
+    size_t v_tiles;
     size_t bytes; /**< of all; 0 where the arguments are refused, SIZE_MAX if it does not fit */
 };
 

@@ -9,7 +9,7 @@
  *
  *     A, m = 3, k = 5, lda = 7      a a a a a . .
  *                                   a a a a a . .       . belongs to somebody else
- *                                   a a a a a           and may lie behind the last row or not exist there
+ *                                   a a a a a           and may follow the last row or not exist there
  *
  * As in BLAS, beta 0 means that C is not read, so that a NaN in it does not come out, and alpha 0 that A and B
  * are not. C does not overlap A or B.
@@ -21,23 +21,23 @@
 
 /** @brief Everything a matrix product needs to know. All pointers are device pointers. */
 struct gemm_args {
-    int m;                /**< rows of op(A) and C, >= 1 */
-    int n;                /**< columns of op(B) and C, >= 1 */
-    int k;                /**< columns of op(A), rows of op(B), >= 0; >= 1 for a plain product */
-    int trans_a;          /**< 0: A is stored [m, k]; 1: [k, m] */
-    int trans_b;          /**< 0: B is stored [k, n]; 1: [n, k] */
-    int lda;              /**< elements from one stored row of A to the next */
-    int ldb;              /**< elements from one stored row of B to the next */
-    int ldc;              /**< elements from one row of C to the next, >= n */
-    float alpha;          /**< factor on the product, finite */
-    float beta;           /**< factor on what C holds, finite */
-    int stages;           /**< tiles under way at once, where a lesson has several; otherwise of no meaning */
-    enum dtype dtype_in;  /**< storage type of a and b */
-    enum dtype dtype_out; /**< storage type of c; arithmetic is in float */
-    const void *a;        /**< [m, lda], or [k, lda] if trans_a */
-    const void *b;        /**< [k, ldb], or [n, ldb] if trans_b */
-    void *c;              /**< [m, ldc] */
-    void *workspace;      /**< device scratch memory, 256-byte aligned; NULL if none is needed */
+    int m;                  /**< rows of op(A) and C, >= 1 */
+    int n;                  /**< columns of op(B) and C, >= 1 */
+    int k;                  /**< columns of op(A), rows of op(B), >= 0; >= 1 for a plain product */
+    int trans_a;            /**< 0: A is stored [m, k]; 1: [k, m] */
+    int trans_b;            /**< 0: B is stored [k, n]; 1: [n, k] */
+    int lda;                /**< elements from one stored row of A to the next */
+    int ldb;                /**< elements from one stored row of B to the next */
+    int ldc;                /**< elements from one row of C to the next, >= n */
+    float alpha;            /**< factor on the product, finite */
+    float beta;             /**< factor on what C holds, finite */
+    int stages;             /**< tiles under way at once, where a lesson has several; otherwise ignored */
+    enum dtype dtype_in;    /**< storage type of a and b */
+    enum dtype dtype_out;   /**< storage type of c; arithmetic is in float */
+    const void *a;          /**< [m, lda], or [k, lda] if trans_a */
+    const void *b;          /**< [k, ldb], or [n, ldb] if trans_b */
+    void *c;                /**< [m, ldc] */
+    void *workspace;        /**< device scratch memory, 256-byte aligned; NULL if none is needed */
     size_t workspace_bytes; /**< size of the scratch memory */
 };
 

@@ -1,6 +1,6 @@
 /**
  * @file hopper.h
- * @brief What Hopper adds (sm_90a), by names: mbarriers, the tensor copy engine (TMA), clusters, warpgroups and their fences.
+ * @brief Wrappers for what Hopper adds (sm_90a): mbarriers, the tensor copy engine (TMA), clusters, warpgroups and their fences.
  *
  * CUDA C has no words for these instructions, so each function here is a thin wrapper around one of them. Three kinds of
  * waiting belong to three kinds of work:
@@ -37,7 +37,7 @@ enum { WARPGROUP = 128 };
 
 /* ---- mbarriers: phases that end when arrivals and bytes are complete ------------------------------------- */
 
-/** @brief A phase will need so many arrivals. Then: mbarrier_init_fence(), and a barrier for those who use it. */
+/** @brief Makes an mbarrier whose phases need @p arrivals arrivals. Then: mbarrier_init_fence(), and a barrier for those who use it. */
 __device__ inline void mbarrier_init(uint64_t *barrier, int arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
@@ -52,7 +52,7 @@ __device__ inline void mbarrier_init_fence(void)
     asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
 }
 
-/** @brief Arrives: what this thread did before is seen by those who wait for the phase. */
+/** @brief Arrives: what this thread did before is visible to those who wait for the phase. */
 __device__ inline void mbarrier_arrive(uint64_t *barrier)
 {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];"
@@ -61,7 +61,7 @@ __device__ inline void mbarrier_arrive(uint64_t *barrier)
                  : "memory");
 }
 
-/** @brief Arrives, and the phase needs so many more bytes. */
+/** @brief Arrives, and announces how many bytes the phase must receive besides. */
 __device__ inline void mbarrier_arrive_expect(uint64_t *barrier, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;"
@@ -103,10 +103,10 @@ __device__ inline void mbarrier_wait(uint64_t *barrier, int parity)
                  : "memory");
 }
 
-/** @brief Where one is in a ring of stages: the next one, and the parity of the phase that its mbarriers will end. */
+/** @brief A place in a ring of stages: the next stage, and the parity of the phase that its mbarriers end next. */
 struct ring {
     int stage;  /**< 0 to STAGES - 1 */
-    int parity; /**< the other one in every second round */
+    int parity; /**< flips with every round */
 };
 
 /** @brief To the next stage; after the last one to the first, with the other parity. */
@@ -278,7 +278,7 @@ template <int PENDING> __device__ inline void wgmma_wait(void)
 }
 
 /**
- * @brief What wgmma is told of a tile in shared memory whose rows are 128 bytes, swizzled as TMA does it.
+ * @brief The descriptor of a tile in shared memory, for wgmma: rows are 128 bytes, swizzled as TMA does it.
  *
  * Eight such rows are 1024 bytes, the distance (the *stride*) to the next eight; the tile begins at a multiple of 1024 bytes,
  * and @p leading bytes lie between blocks of 64 lines if the rows run across k, and mean nothing if they run along it.

@@ -5,7 +5,7 @@
  * A sequence has one query (`q_len` is 1) and `context_lens[b]` keys and values. They lie in pages of
  * `block_size` tokens, anywhere in the cache: token `t` of sequence `b` is row `t % block_size` of page
  * `block_table[b, t / block_size]`. Sequences may share pages, and a sequence may name a page more than once.
- * What lies in other pages, or behind the last token of a page, is no input.
+ * What lies in other pages, or past a sequence's last token, is no input.
  *
  * Every key of a sequence counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
  * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
@@ -42,7 +42,7 @@ struct paged_attention_args {
                                     score of token t; NULL for none */
     void *out;              /**< [batch, heads, head_dim] */
     int *device_status;     /**< one enum kernel_status in device memory, written by
-                                    paged_attention_validate(), read by the kernels behind it in the stream */
+                                    paged_attention_validate(), read by later kernels in the stream */
     void *workspace;        /**< device scratch memory, 256-byte aligned; looked at only if any is needed */
     size_t workspace_bytes; /**< size of the scratch memory */
 };

@@ -29,7 +29,7 @@ __device__ inline void from_float(float *to, float x)
 {
     *to = x;
 }
-/** @brief The same of a half: rounded to nearest. */
+/** @brief The same for a half: rounded to nearest. */
 __device__ inline void from_float(__half *to, float x)
 {
     *to = __float2half(x);
@@ -68,7 +68,7 @@ __device__ inline void store_vector(float *to, const float *from)
 {
     copy_vector(to, from);
 }
-/** @brief The same of halves: each is rounded to nearest. */
+/** @brief The same for halves: each is rounded to nearest. */
 __device__ inline void store_vector(__half *to, const float *from)
 {
     alignas(8) __half x[4];

@@ -17,7 +17,7 @@ static __device__ size_t decode_cache_offset(const struct decode_config &c, cons
 }
 
 /**
- * @brief What a group of lanes has found in its keys: lesson 03's (m, l), and its eight elements of their
+ * @brief The partial result of a group of lanes: lesson 03's (m, l) of its keys, and its eight elements of their
  * weighted sum.
  */
 struct decode_found {
@@ -27,7 +27,7 @@ struct decode_found {
 };
 
 /**
- * @brief The next DECODE_KEYS keys and values of a group: eight elements of each, zeros behind the last
+ * @brief The next DECODE_KEYS keys and values of a group: eight elements of each, zeros past the last
  * key.
  */
 struct decode_keys {
@@ -50,7 +50,7 @@ struct decode_context {
     int part;       /**< this lane's eight elements, in eights; LANES lanes are a group, a power of two */
     int group;      /**< of this lane, in the block */
     int groups;     /**< of the block */
-    bool busy;      /**< whether it has any: of head_dim 96 a group has lanes to spare */
+    bool busy;      /**< whether it has any: with head_dim 96 some lanes of a group have none */
 };
 
 /** @brief A lane's eight elements of the newest key and of its value. */
@@ -61,7 +61,7 @@ struct decode_newest {
 
 /**
  * @brief Adds keys. @p q: this lane's eight elements; @p first: position of the first of its group's keys,
- * @p first_of_warp: of the first of all keys of the warp. What no group of the warp has is passed over.
+ * @p first_of_warp: of the first of all keys of the warp. What no group of the warp has is skipped.
  */
 template <int LANES>
 static __device__ __forceinline__ void
@@ -149,7 +149,7 @@ struct decode_angles {
     alignas(16) float sine[2 * DECODE_WARP];   /**< the same */
 };
 
-/** @brief Works them out, all threads together. They are there behind the next barrier. */
+/** @brief Computes them, all threads together. They are there after the next barrier. */
 static __device__ __forceinline__ void decode_find_angles(struct decode_angles *angles, int position,
                                                           int half_dim)
 {
@@ -216,7 +216,7 @@ static __device__ __forceinline__ void decode_load_rotated(float *to, const floa
         to[i] = fmaf(mine[i], rotation.cosine[i], other[i] * rotation.sine[i]);
 }
 
-/** @brief What the kernel in front has made of a row, for one head. */
+/** @brief What the preceding kernel has made of a row, for one head. */
 struct decode_fresh {
     const float *query; /**< [head_dim] */
     const float *key;   /**< [head_dim] the newest */
@@ -244,7 +244,7 @@ decode_take_newest(const struct decode_context &k, const struct decode_fresh &fr
 /**
  * @brief This group's keys: group, group + groups, ...; DECODE_KEYS of them, and their values, are asked
  * for at once, the first before decode_wait(): no kernel of a step writes to them. The newest key comes from
- * the kernel in front; its group rotates it, and appends it to the cache if @p appends. All threads must call
+ * the preceding kernel; its group rotates it, and appends it to the cache if @p appends. All threads must call
  * it.
  */
 template <int LANES>
@@ -267,7 +267,7 @@ static __device__ __forceinline__ void decode_find(struct decode_found *found, c
     decode_find_angles(angles, k.position, c.head_dim / 2);
     __syncthreads(); // the angles are there
     decode_prepare_rotation(&rotation, *angles, k.busy ? at : 0, c.head_dim / 2);
-    decode_wait(); // query, newest key and value belong to the kernel in front
+    decode_wait(); // query, newest key and value belong to the preceding kernel
     if (k.busy) decode_load_rotated(query, fresh.query, rotation);
     if (has_newest) newest = decode_take_newest(k, fresh, rotation, appends ? &place : NULL);
     int first_of_warp = k.group - k.group % (DECODE_WARP / LANES);

@@ -7,7 +7,7 @@
  * computed the same way whatever other rows there are: its bits do not depend on the size of the batch.
  *
  * At one row a kernel is little more than one load from memory, which takes longer than anything it
- * computes. So kernels begin before the one in front is over (programmatic dependent launch, from sm_90 on):
+ * computes. So kernels begin before the preceding one is over (programmatic dependent launch, from sm_90 on):
  *
  *     kernel n      | load weights | wait | x ... | store |
  *     kernel n + 1        | load weights |  wait  . . . . | x ... | store |
@@ -15,11 +15,11 @@
  * - At its beginning each kernel says that the next may start: decode_start_next().
  * - Before decode_wait() it reads only what no kernel of a step writes: weights, gains, positions, block
  *   table, and the keys and values of earlier steps. x, q, k, v, the newest key and value among them, come
- *   after it. decode_wait() returns when the kernel in front is over and what it wrote can be read; that one
+ *   after it. decode_wait() returns when the preceding kernel is over and what it wrote can be read; that one
  *   had waited in the same way, so all before it are over, too.
- * - Whatever can be worked out before decode_wait() is, and what is behind it is short: it is the time of a
+ * - Whatever can be worked out before decode_wait() is, and what follows it is short: it is the time of a
  *   step. All that a lane needs from there is asked for at once.
- * - decode_embed() is launched as usual, when all that is in front of it in the stream is over: the copies
+ * - decode_embed() is launched as usual, when all before it in the stream is over: the copies
  *   of a step's tokens, positions and block table are, before any kernel of the step begins.
  * - A device below sm_90, or code that was compiled for one, knows nothing of this: decode_waits().
  *
@@ -33,7 +33,7 @@
 #include "decode_projection.h"
 
 /**
- * @brief x = the embeddings of the tokens. One launch, which waits for all that is in front of it in the
+ * @brief x = the embeddings of the tokens. One launch, which waits for all before it in the
  * stream.
  * @return ::KERNEL_INVALID_CONFIG, with nothing launched, if the embedding is missing
  */

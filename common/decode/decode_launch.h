@@ -26,14 +26,14 @@ enum {
 #define DECODE_EPSILON 1e-5f      /**< added to the mean square of a state */
 #define DECODE_ROPE_BASE 10000.0f /**< of the angles that queries and keys are rotated by */
 
-/** @brief What a launch just made of itself. */
+/** @brief How the launch just made went. Does not wait for the kernel. */
 static inline enum kernel_status decode_launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
 /**
- * @brief The kernel behind this one may start, as soon as all blocks have called this. It sees nothing of
+ * @brief The next kernel may start, as soon as all blocks have called this. It sees nothing of
  * them yet.
  */
 static __device__ __forceinline__ void decode_start_next(void)
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void decode_start_next(void)
 #endif
 }
 
-/** @brief Waits for the kernel in front: from here on everything may be read and written. */
+/** @brief Waits for the preceding kernel: from here on everything may be read and written. */
 static __device__ __forceinline__ void decode_wait(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -79,14 +79,14 @@ static inline int decode_waits(void)
     return answer > 0;
 }
 
-/** @brief What a launch is told; a caller's variable, since the configuration points to the attribute. */
+/** @brief The configuration of a launch: the caller's variable, since one member points to the other. */
 struct decode_launch {
     cudaLaunchConfig_t config; /**< for cudaLaunchKernelEx */
     cudaLaunchAttribute early; /**< its only attribute */
 };
 
 /**
- * @brief Fills in @p launch: a kernel that may start before the one in front is over, where it then waits.
+ * @brief Fills in @p launch: a kernel that may start before the preceding one is over, where it then waits.
  */
 static inline const cudaLaunchConfig_t *decode_launch_early(struct decode_launch *launch, dim3 grid,
                                                             int threads, cudaStream_t stream)

@@ -82,7 +82,7 @@ struct decode_batch {
     int rows;               /**< sequences, 1 .. max_rows */
     const int *tokens;      /**< [rows] */
     const int *positions;   /**< [rows] */
-    const int *block_table; /**< [rows, max_blocks]; entries behind the position's own are not read */
+    const int *block_table; /**< [rows, max_blocks]; entries past the position's own are not read */
     float *logits;          /**< [rows, vocab], written */
 };
 
@@ -118,7 +118,7 @@ static inline const decode_half *decode_take(const decode_half *weights, size_t 
 
 /**
  * @brief Finds the weights of a model in one array, in the order of the fields of decode_model.
- * @return the number of weights; with @p weights NULL that is all it is good for
+ * @return the number of weights; with @p weights NULL nothing else is done
  */
 static inline size_t decode_model_at(const struct decode_config *c, const decode_half *weights,
                                      struct decode_model *model)
@@ -158,7 +158,7 @@ static inline void *decode_place(void *memory, size_t *used, size_t elems)
 
 /**
  * @brief Lays the buffers of a step out in @p memory (device, 256-byte aligned).
- * @return the bytes they take; with @p memory NULL that is all it is good for
+ * @return the bytes they take; with @p memory NULL nothing else is done
  */
 static inline size_t decode_buffers_at(const struct decode_config *c, void *memory, void *cache,
                                        struct decode_buffers *b)

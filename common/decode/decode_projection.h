@@ -8,7 +8,7 @@
 #include "decode_launch.h"
 
 /**
- * @brief What a warp works out of a row for two outputs: sums of weight * gain * x, and, for the norm, of
+ * @brief What a warp computes of a row for two outputs: sums of weight * gain * x, and, for the norm, of
  * x^2. The norm divides all of x by the same number, so the sum can be divided by it as well, afterwards: a
  * norm costs no kernel.
  */
@@ -37,7 +37,7 @@ static __device__ inline void decode_to_floats(float *to, uint4 halves)
 }
 
 /**
- * @brief Eight of a row's elements on their way to a lane: four, and four that lie DECODE_FAR behind them, so
+ * @brief Eight of a row's elements on their way to a lane: four, and four that lie DECODE_FAR further, so
  * that each load of a warp is of one piece: of weights 256 bytes, of x 512.
  */
 struct decode_halves {
@@ -68,7 +68,7 @@ static __device__ __forceinline__ int decode_lane_first(void)
 
 /** @brief Weights and gains of DECODE_LOADS visits, on their way. */
 struct decode_ready {
-    struct decode_halves weights[2][DECODE_LOADS]; /**< of each output; zeros behind the last input */
+    struct decode_halves weights[2][DECODE_LOADS]; /**< of each output; zeros past the last input */
     struct decode_halves gain[DECODE_LOADS];       /**< ones where there is none */
 };
 
@@ -122,7 +122,7 @@ struct decode_inputs {
     float4 high; /**< the same */
 };
 
-/** @brief Asks for the eight inputs from @p at on; zeros behind the last. */
+/** @brief Asks for the eight inputs from @p at on; zeros past the last. */
 static __device__ __forceinline__ struct decode_inputs decode_ask_inputs(const float *x, int at, int inputs)
 {
     const float4 none = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -242,13 +242,13 @@ static __device__ __forceinline__ float2 decode_finish(const struct decode_sums<
         squares += __shfl_xor_sync(0xffffffffu, squares, distance);
     }
     float norm = normalize ? rsqrtf(fmaf(squares, share, DECODE_EPSILON)) : 1.0f;
-    return make_float2(__fmul_rn(a, norm), __fmul_rn(b, norm)); // never joined with an addition behind it
+    return make_float2(__fmul_rn(a, norm), __fmul_rn(b, norm)); // never fused with a later addition
 }
 
 /** @brief A product with a weight matrix, of all rows. */
 struct decode_projection {
     const __half *weights; /**< [outputs, inputs] */
-    const __half *gain;    /**< [inputs] of the norm in front of it; NULL: none */
+    const __half *gain;    /**< [inputs] of the norm before it; NULL: none */
     const float *x;        /**< [rows, inputs] */
     float *out;            /**< [rows, outputs] */
     int inputs;            /**< elements of a row of x */
@@ -281,13 +281,13 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     struct decode_pair pair = {{weights, output < last ? weights + p.inputs : weights}};
     const float *x = p.x + (size_t)first_row * (size_t)p.inputs;
     float *out = p.out + (size_t)first_row * (size_t)p.outputs + output + lane;
-    const bool wide = decode_is_wide(p),
-               writes = lane < 2 && output + lane <= last; // a lane for each of the two
+    const bool wide = decode_is_wide(p);
+    const bool writes = lane < 2 && output + lane <= last; // a lane for each of the two
     const float share = 1.0f / (float)p.inputs;
     decode_sums<ROWS> sums = {};
     struct decode_weighed weighed[DECODE_LOADS];
     if (wide) decode_weigh_first(weighed, pair, p.gain, p.inputs);
-    decode_wait();               // x and out belong to the kernels in front
+    decode_wait();               // x and out belong to the preceding kernels
     float before[ROWS] = {0.0f}; // asked for together with x
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -324,7 +324,7 @@ static __global__ void __launch_bounds__(DECODE_THREADS, DECODE_BLOCKS)
     struct decode_weighed weighed[DECODE_LOADS];
     const bool wide = decode_is_wide(p);
     if (wide) decode_weigh_first(weighed, pair, p.gain, p.inputs);
-    decode_wait(); // x belongs to the kernel in front
+    decode_wait(); // x belongs to the preceding kernel
     if (wide)
         decode_wide_sums(&sums, weighed, pair, p.gain, x, p.inputs, rows);
     else

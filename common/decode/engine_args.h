@@ -1,6 +1,6 @@
 /**
  * @file engine_args.h
- * @brief What a step of a decode engine is told: the sizes of a decoder of the Qwen3 kind, where its weights lie, and which
+ * @brief The arguments of a step of a decode engine: the sizes of a decoder of the Qwen3 kind, where its weights lie, and which
  *        tokens of which requests the step computes; and the checks that every step makes.
  *
  * A *row* is one token of one request. Rows of a step are of any requests in any order, prompt or not; those of one request
@@ -53,14 +53,14 @@ struct engine_batch {
     int rows;          /**< tokens, 1 .. max_rows */
     int wanted;        /**< rows whose logits are wanted, 0 .. rows */
     const int *tokens; /**< [rows] each 0 .. vocab - 1; ignored of a row that pads */
-    const int *
-        positions; /**< [rows] each below max_blocks * block_size; negative: the row pads, see engine_step() */
+    /** [rows] each below max_blocks * block_size; negative: the row pads, see engine_step() */
+    const int *positions;
     const int *requests; /**< [rows] row of block_tables; ignored of a row that pads */
     const int
         *tables; /**< [.., max_blocks] block tables; entries past a request's last position are not read */
-    const int *
-        wanted_rows; /**< [wanted] numbers of rows, in any order; negative: that row of logits stays as it is */
-    float *logits;   /**< [wanted, vocab] */
+    /** [wanted] numbers of rows, in any order; negative: that row of logits stays as it is */
+    const int *wanted_rows;
+    float *logits; /**< [wanted, vocab] */
 };
 
 /** @brief Where the weights of a layer begin, in elements of the array of weights. */

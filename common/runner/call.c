@@ -5,7 +5,7 @@
 #include "call.h"
 
 #include <stdlib.h>
-#ifdef __GLIBC__ /* known only behind its other headers */
+#ifdef __GLIBC__ /* known only after its other headers */
 #include <malloc.h>
 #endif
 
@@ -74,7 +74,7 @@ extern uint64_t boundary_host_bytes(void) __attribute__((weak));
 size_t host_bytes_in_use(void)
 {
 #if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
-    if (simt_promise == NULL) return 0; /* a driver keeps what it likes */
+    if (simt_promise == NULL) return 0; /* a driver may keep memory */
     struct mallinfo2 info = mallinfo2();
     size_t elsewhere = boundary_host_bytes != NULL ? (size_t)boundary_host_bytes() : 0;
     return info.uordblks + info.hblkhd + elsewhere;

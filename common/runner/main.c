@@ -68,11 +68,11 @@ static int open_device(struct wire_header *image)
 static void limit_heap(void)
 {
     cudaDeviceSetLimit(cudaLimitMallocHeapSize, WIRE_OWN_BYTES);
-    cudaGetLastError(); /* a device that has it no smaller keeps what it has */
+    cudaGetLastError(); /* a device that refuses keeps its size */
 }
 
 /* What a driver puts off until it is asked for, it is asked for now: memory, a stream, an event, a launch of
- * its own. Once the runner is locked it would be refused what it needs for the first of each. */
+ * its own. A locked runner could not make the first of each. */
 static void warm_up_driver(void)
 {
     void *memory = NULL, *pinned = NULL;
@@ -145,7 +145,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
         watch(item->patience);
         run_case(image, item);
         watch(0.0);
-        fflush(NULL); /* so that what the kernel printed lies before the reply */
+        fflush(NULL); /* so that what the kernel printed comes before the reply */
         if (reply(replies, WIRE_DONE, message.index) != 0) return EXIT_USAGE;
     }
     return 0;

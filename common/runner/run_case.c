@@ -49,7 +49,7 @@ static int call(struct device_case *run, int set, int index)
     }
     cudaError_t left = cudaGetLastError();
     if (refused) allow_launches(run->stream[index]);
-    /* An error that was expected need not be taken from the runtime by who reports it. */
+    /* An expected error may be left in the runtime by the entry point that reports it. */
     return refused ? 0 : note_error(run->item, left, "launching");
 }
 
@@ -66,7 +66,7 @@ static int run_both_at_once(struct device_case *run)
     return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
 }
 
-/* The same inputs come no second time: nothing that a kernel remembers of them is of use to it. */
+/* The same inputs never come again: what a kernel remembers of them is of no use. */
 static int run_once(struct device_case *run)
 {
     run->item->result.status[1] = KERNEL_OK;

@@ -46,13 +46,13 @@ void entry_point_failed(void);
 enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaStream_t stream),
                                  void *context, cudaStream_t stream);
 
-/** @brief Bytes that malloc() has given out and not got back; 0 where nobody can tell, as on a GPU. */
+/** @brief Bytes that malloc() has given out and not got back; 0 where that is unknown, as on a GPU. */
 size_t host_bytes_in_use(void);
 
 /** @brief What was handed to the device since the process began; a launch into a capture is not. The difference of
  *         two of these is what happened between them. */
 struct device_calls {
-    int counted; /**< 0 where nobody counts: on `gpu` in every call but the first of a case */
+    int counted; /**< 0 where nothing is counted: on `gpu` in every call but the first of a case */
     uint32_t launches, graph_launches;
 };
 struct device_calls device_calls(void);

@@ -2,14 +2,14 @@
  * @file timing.c
  * @brief The timing loop: cold L2, one event pair per call, outputs and workspace poisoned before each call.
  *
- * After some calls, which nobody can foretell, the outputs are looked at: they must be what the first run of the case left,
- * bit for bit. So an entry point that works when it expects to be looked at, and else only waits, is found out; what it left
- * is what the checker gets to see.
+ * After some calls, which cannot be foreseen, the outputs are checked: they must be what the first run of the case left,
+ * bit for bit. So an entry point that works only when it expects to be checked is caught; what it left is what the checker
+ * gets to see.
  *
- * All other calls find inputs of their own: the same ones, turned round (wire_buffer's turn). Nothing is copied for that; a call is
- * given another place in a larger buffer. Only those are timed. What some of them left, again by chance, goes to the checker with
- * how far their inputs were turned, and is judged like any result. A launcher that remembers results gains nothing there, and one
- * that works for inputs alone that it has seen is wrong. Where an input is some whole numbers, these are others instead
+ * All other calls, and only they are timed, get inputs of their own: the same elements, rotated (wire_buffer's turn). Nothing is
+ * copied for that; a call is given another place in a larger buffer. What some of them left, again chosen by chance, goes to the
+ * checker with how far their inputs were rotated, and is judged like any result. A launcher that remembers results gains nothing,
+ * and one that is right only for inputs it has seen is wrong. Where an input is some whole numbers, other numbers take their place
  * (wire_buffer's below).
  */
 #include <stdio.h>
@@ -32,9 +32,9 @@ struct stopwatch {
     unsigned char audited[WIRE_SAMPLES];
     unsigned char judged[WIRE_SAMPLES];  /* 1 + which of the copies from WIRE_TURNED on */
     unsigned char *own[WIRE_BUFFERS];    /* where the case's inputs lie */
-    unsigned char *larger[WIRE_BUFFERS]; /* what may be turned, and the beginning of it once more */
+    unsigned char *larger[WIRE_BUFFERS]; /* what may be rotated, and the beginning of it once more */
     uint64_t places[WIRE_BUFFERS];       /* by how many multiples of wire_buffer's turn, at most */
-    uint64_t turned[WIRE_BUFFERS];       /* bytes, in the call to come */
+    uint64_t turned[WIRE_BUFFERS];       /* bytes, in the next call */
     int turns;                           /* 1: of some input there is a larger buffer */
     int found_out;                       /* 1: copy 2 holds outputs that are not as they were */
     double late_us; /* the longest that the device worked on after the stream that was given was done */
@@ -45,7 +45,7 @@ static int check(struct stopwatch *watch, cudaError_t error)
     return note_error(watch->run->item, error, "timing");
 }
 
-/* Bits that nobody can foretell; zeros where the system has none. */
+/* Bits that cannot be foreseen; zeros where the system has none. */
 static void draw(void *bits, size_t bytes)
 {
     if (getrandom(bits, bytes, 0) != (ssize_t)bytes) memset(bits, 0, bytes);
@@ -106,7 +106,7 @@ static int put_numbers(struct stopwatch *watch, unsigned index, uint64_t with)
                                         cudaMemcpyHostToDevice, watch->run->stream[0]));
 }
 
-/* The call to come finds its inputs turned, or in the same larger buffers as they are. */
+/* The next call gets its inputs rotated, or in the same larger buffers as they are. */
 static int turn_inputs(struct stopwatch *watch, int turned)
 {
     uint32_t random[WIRE_BUFFERS];
@@ -254,7 +254,7 @@ static int audit(struct stopwatch *watch, unsigned number)
     return 0;
 }
 
-/* What the call just made has left of turned inputs goes to the checker; as in audit(), only some of it is waited for. */
+/* What the call just made has left for rotated inputs goes to the checker; as in audit(), the rest of the device is waited for only at times. */
 static int keep_for_checker(struct stopwatch *watch, int which)
 {
     if (check(watch, cudaStreamSynchronize(watch->run->stream[0])) != 0) return -1;

@@ -16,12 +16,8 @@ enum state {
     PLAIN,
     IN_ENUM,
     IN_STRUCT,
-    IN_TYPEDEF,
-    IN_DECLARATIONS
+    IN_TYPEDEF
 };
-
-/* What a comment before a kernel file's declarations begins with. Their documentation stands with the definitions. */
-static const char declarations[] = "// In the order of their calls";
 
 /* "    TILE_Q = 64, // rows" -> "    TILE_Q = 64, ///< rows"; a line of nothing but a comment goes on with it. */
 static void add_enumerator(struct text *out, const char *line)
@@ -90,12 +86,6 @@ static enum state add_code(struct text *out, const char *line, enum state state)
     } else if (state == IN_ENUM) {
         add_enumerator(out, line);
         return strchr(line, '}') == NULL ? IN_ENUM : PLAIN;
-    } else if (state == PLAIN && strncmp(line, declarations, sizeof declarations - 1) == 0) {
-        text_print(out, "/** @cond */ %s", line);
-        return IN_DECLARATIONS;
-    } else if (state == IN_DECLARATIONS && strcmp(line, "\n") == 0) {
-        text_add(out, "/** @endcond */\n");
-        return PLAIN;
     } else if (state == IN_STRUCT && strncmp(line, "};", 2) == 0) {
         text_add(out, "}; /** @endcond */\n");
         return PLAIN;

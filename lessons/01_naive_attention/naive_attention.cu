@@ -1,3 +1,4 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
  * Lesson 01: the file you write. Read README.md beside it, then fill in what stands between the lines
@@ -27,8 +28,7 @@ __device__ inline int keys_seen(const struct attention_args &args, int row)
 {
     // [student: keys_seen]
     /* TODO: without a mask the answer is kv_len. With one, the last query of a head sees every key, and each
-     * row above it one key less; rows that would see fewer than 0 see 0. Draw q_len = 2, kv_len = 4 first.
-     * */
+     * row above it one key less; rows that would see fewer than 0 see 0. Draw q_len = 2, kv_len = 4 first. */
     (void)row;
     return args.kv_len;
     // [/student]
@@ -46,13 +46,13 @@ __device__ inline size_t kv_offset(const struct attention_args &args, int row)
     // [/student]
 }
 
-/** What a launch just made of itself. */
+/** How the launch just made went. Does not wait for the kernel. */
 inline enum kernel_status launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-/** What all parts refuse. */
+/** The checks that all parts make. */
 static enum kernel_status check_part(const struct attention_args *args, const float *scores)
 {
     enum kernel_status status = attention_args_check(args, sizeof(float), 0);
@@ -97,8 +97,7 @@ __device__ inline float block_max(float value)
 {
     // [student: block_max]
     /* TODO: put every thread's value into shared memory and halve the number of candidates until one is
-     * left. Every thread must come to every __syncthreads(), also those that have nothing left to compare.
-     * */
+     * left. Every thread must come to every __syncthreads(), also those that have nothing left to compare. */
     return value;
     // [/student]
 }
@@ -112,8 +111,7 @@ __device__ inline float block_sum(float value)
     // [/student]
 }
 
-/** One block turns one row into probabilities: three passes over it, for the maximum, the sum, the quotient.
- */
+/** One block turns one row into probabilities in three passes: the maximum, the sum, the division. */
 __global__ void softmax_kernel(float *scores, // [batch * heads * q_len, kv_len]
                                float *lse,    // [batch * heads * q_len] or NULL
                                int kv_len)

@@ -1,3 +1,4 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
  * Lesson 03: the file you write. Read README.md beside it, then fill in what stands between the lines
@@ -55,7 +56,7 @@ __device__ inline struct softmax_pair warp_merge(struct softmax_pair pair)
     // [/student]
 }
 
-/** The pair of the whole block, in every thread. All threads must call it, once a kernel. */
+/** The pair of the whole block, in every thread. All threads must call it, once per kernel. */
 __device__ inline struct softmax_pair block_merge(struct softmax_pair pair)
 {
     // [student: block_merge]
@@ -65,7 +66,7 @@ __device__ inline struct softmax_pair block_merge(struct softmax_pair pair)
     // [/student]
 }
 
-/** What a launch just made of itself. */
+/** How the launch just made went. Does not wait for the kernel. */
 inline enum kernel_status launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
@@ -209,7 +210,7 @@ __device__ inline float warp_sum(float value)
     return value;
 }
 
-/** One step of the pass: adds the next KEYS keys, or the @p left that are left, to a warp's part. */
+/** One step of the pass: adds the next KEYS keys, or the last @p left of them, to a warp's part. */
 template <int PER_LANE>
 __device__ inline void add_keys(struct partial_row<PER_LANE> *part, const float q[PER_LANE],
                                 const float *k_rows, // [left, head_dim]

@@ -1,13 +1,13 @@
 /**
  * @file call_check.h
- * @brief What lesson 04 gives of checks: calls that both entry points refuse, as the contract says.
+ * @brief Given in lesson 04: the checks that both entry points make, in the contract's order.
  */
 #ifndef WARPWISE_CALL_CHECK_H
 #define WARPWISE_CALL_CHECK_H
 
 #include "flash_attention_1.h"
 
-/** @brief What both entry points refuse. */
+/** @brief The checks that both entry points make. */
 static enum kernel_status check_call(const struct attention_args *args, enum dtype dtype)
 {
     enum kernel_status status = attention_args_check(args, 16, 0);

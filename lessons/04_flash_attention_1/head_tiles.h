@@ -1,6 +1,6 @@
 /**
  * @file head_tiles.h
- * @brief What lesson 04 gives of sizes and places: the tiles of a head, and the rows that a warp keeps during a visit.
+ * @brief Given in lesson 04: the sizes of a head's tiles, and the rows that a warp keeps during a visit.
  */
 #ifndef WARPWISE_HEAD_TILES_H
 #define WARPWISE_HEAD_TILES_H

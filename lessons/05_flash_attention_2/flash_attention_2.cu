@@ -1,3 +1,4 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
  * Lesson 05: the file you write. Read README.md beside it, then fill in what stands between the lines
@@ -22,7 +23,7 @@ enum {
     PAD = 4,             // floats after each row of Q, K and V: the next row begins 4 banks further
     TILE_P = 16,         // k-slice of P V: keys whose probabilities pass through shared memory at a time
     P_PAD = 8,           // floats after each row of P: the next one begins 8 banks further
-    MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
+    MIN_BLOCKS = 2,      // per SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
 
@@ -67,100 +68,7 @@ struct query_tile {
     int rows;  // queries in the tile: TILE_Q, or what is left at the end of the head
 };
 
-// In the order of their calls: from the entry points down to one tile's steps.
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
-template <typename T, int HEAD_DIM>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
-template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct attention_args args, float scale);
-template <int TILE_Q>
-__device__ inline struct query_tile find_query_tile(const struct attention_args &args, int index);
-template <typename T, int HEAD_DIM, int ROWS>
-__device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], const T *from, int rows, float factor);
-template <int HEAD_DIM>
-__device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                    const struct shared_tiles<HEAD_DIM> *tiles);
-template <int HEAD_DIM>
-__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
-                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles);
-template <int HEAD_DIM>
-__device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                   const int seen[sizes<HEAD_DIM>::ROWS]);
-template <int HEAD_DIM>
-__device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
-                                   float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS]);
-__device__ inline float row_max(float value);
-template <int HEAD_DIM, int MASKED>
-__device__ inline void
-add_values(struct row_state<HEAD_DIM> *rows, const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-           const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles);
-template <int HEAD_DIM, int MASKED>
-__device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
-                                    const int seen[sizes<HEAD_DIM>::ROWS],
-                                    const struct shared_tiles<HEAD_DIM> *tiles, int first);
-template <typename T, int HEAD_DIM>
-__device__ inline void write_rows(const struct attention_args &args, struct query_tile tile,
-                                  const struct row_state<HEAD_DIM> *rows);
-__device__ inline float row_sum(float value);
-
-/* ---- launching ---------------------------------------------------------------------------------------- */
-
-enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<float>(args, DTYPE_F32, stream);
-}
-
-enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<__half>(args, DTYPE_F16, stream);
-}
-
-/** Checks the arguments and finds the kernel for head_dim. */
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
-{
-    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    switch (args->head_dim) { // tile sizes must be known when compiling
-    case 32:
-        return launch<T, 32>(args, stream);
-    case 64:
-        return launch<T, 64>(args, stream);
-    case 128:
-        return launch<T, 128>(args, stream);
-    default:
-        return KERNEL_INVALID_DIMENSION;
-    }
-}
-
-/** Starts one block per tile of queries. */
-template <typename T, int HEAD_DIM>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
-{
-    // [student: launch]
-    /* TODO: one block per tile of queries, THREADS threads, sizeof(struct shared_tiles<HEAD_DIM>) bytes of
-     * shared memory. More than 48 KB must be asked for with cudaFuncSetAttribute() before the launch. */
-    (void)args, (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-/* ---- the kernel --------------------------------------------------------------------------------------- */
-
-/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    attention_kernel(struct attention_args args, float scale)
-{
-    // [student: attention_kernel]
-    /* TODO: find your tile; bring Q into shared memory, times scale * LOG2_E; then walk over the tiles of
-     * keys up to the last one that your last query sees: K into shared memory, S, V into K's place, add_tile.
-     * Where are barriers needed? All warps must come to all of them, also those without a row. */
-    (void)args, (void)scale;
-    // [/student]
-}
+/* ---- tiles -------------------------------------------------------------------------------------------- */
 
 /**
  * The tile of queries of block @p index. Blocks start in the order of their numbers: with a causal mask the
@@ -193,10 +101,30 @@ __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_D
     static_assert(THREAD_VECTORS * THREADS == ROWS * ACROSS,
                   "every thread copies the same number of vectors");
     // [student: load_tile]
-    /* TODO: vector i of a thread is number threadIdx.x + i * THREADS of the tile. Fetch it as a uint4 if its
-     * row exists, else make it zeros. When all are fetched, store them: a vector holds ELEMS elements; copy
+    /* TODO: vector i of a thread is number threadIdx.x + i * THREADS of the tile. Load it as a uint4 if its
+     * row exists, else make it zeros. When all are loaded, store them: a vector holds ELEMS elements; copy
      * it into an array of T, make floats of them with to_float(), multiply, store 4 at a time. */
     (void)tile, (void)from, (void)rows, (void)factor;
+    // [/student]
+}
+
+/* ---- the lanes of a row ------------------------------------------------------------------------------- */
+
+/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_max(float value)
+{
+    // [student: row_max]
+    /* TODO: the lanes that share a row differ in bits 1, 2 and 3 of their number. */
+    return value;
+    // [/student]
+}
+
+/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_sum(float value)
+{
+    // [student: row_sum]
+    /* TODO: the same with +. */
+    return value;
     // [/student]
 }
 
@@ -213,19 +141,6 @@ __device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
      * column_lane() + j * COLUMN_LANES. Write #pragma unroll 1 above the loop over head_dim: without it the
      * compiler keeps more in registers than there are. */
     (void)s, (void)tiles;
-    // [/student]
-}
-
-/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
-template <int HEAD_DIM>
-__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
-                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
-{
-    // [student: add_tile]
-    /* TODO: if every query of the tile sees all TILE_KV keys: update_rows, add_values<HEAD_DIM, 0>. Otherwise
-     * find out how many of these keys each of your rows sees, mask, and use add_values<HEAD_DIM, 1>. */
-    (void)args, (void)tile, (void)first_key, (void)s, (void)rows, (void)tiles;
     // [/student]
 }
 
@@ -253,29 +168,6 @@ __device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
     // [/student]
 }
 
-/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_max(float value)
-{
-    // [student: row_max]
-    /* TODO: the lanes that share a row differ in bits 1, 2 and 3 of their number. */
-    return value;
-    // [/student]
-}
-
-/** O += P V over the whole tile. A lane has p of 8 keys and needs those of all: they pass through memory. */
-template <int HEAD_DIM, int MASKED>
-__device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
-                                  const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                  const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles)
-{
-    // [student: add_values]
-    /* TODO: slice by slice: write your probabilities of the slice's 16 keys to tiles->p, and call
-     * multiply_p_v. Only your own warp reads what you write: __syncwarp() suffices. You need two. Which two?
-     */
-    (void)rows, (void)p, (void)seen, (void)tiles;
-    // [/student]
-}
-
 /**
  * O += P V over the keys of one slice, which begins with key @p first of the tile. If MASKED, keys that a row
  * does not see are skipped: their p is 0, but 0 * NaN would be NaN.
@@ -290,6 +182,33 @@ __device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
      * those keys the columns that are yours: 4 from column_lane() * 4 on, the next 4 a group of 32 further.
      * #pragma unroll 1 again, and #pragma unroll above the loop over the four keys. */
     (void)o, (void)seen, (void)tiles, (void)first;
+    // [/student]
+}
+
+/** O += P V over the whole tile. A lane has p of 8 keys of each row and needs all: they pass through shared memory. */
+template <int HEAD_DIM, int MASKED>
+__device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
+                                  const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                  const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_values]
+    /* TODO: slice by slice: write your probabilities of the slice's 16 keys to tiles->p, and call
+     * multiply_p_v. Only your own warp reads what you write: __syncwarp() suffices. You need two. Which two?
+     */
+    (void)rows, (void)p, (void)seen, (void)tiles;
+    // [/student]
+}
+
+/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
+template <int HEAD_DIM>
+__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
+                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_tile]
+    /* TODO: if every query of the tile sees all TILE_KV keys: update_rows, add_values<HEAD_DIM, 0>. Otherwise
+     * find out how many of these keys each of your rows sees, mask, and use add_values<HEAD_DIM, 1>. */
+    (void)args, (void)tile, (void)first_key, (void)s, (void)rows, (void)tiles;
     // [/student]
 }
 
@@ -308,11 +227,60 @@ __device__ inline void write_rows(const struct attention_args &args, struct quer
     // [/student]
 }
 
-/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_sum(float value)
+/* ---- the kernel --------------------------------------------------------------------------------------- */
+
+/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    attention_kernel(struct attention_args args, float scale)
 {
-    // [student: row_sum]
-    /* TODO: the same with +. */
-    return value;
+    // [student: attention_kernel]
+    /* TODO: find your tile; bring Q into shared memory, times scale * LOG2_E; then walk over the tiles of
+     * keys up to the last one that your last query sees: K into shared memory, S, V into K's place, add_tile.
+     * Where are barriers needed? All warps must come to all of them, also those without a row. */
+    (void)args, (void)scale;
     // [/student]
+}
+
+/** Starts one block per tile of queries. */
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    /* TODO: one block per tile of queries, THREADS threads, sizeof(struct shared_tiles<HEAD_DIM>) bytes of
+     * shared memory. More than 48 KB must be asked for with cudaFuncSetAttribute() before the launch. */
+    (void)args, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/* ---- entry points ------------------------------------------------------------------------------------- */
+
+/** Checks the arguments and finds the kernel for head_dim. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    switch (args->head_dim) { // tile sizes must be known when compiling
+    case 32:
+        return launch<T, 32>(args, stream);
+    case 64:
+        return launch<T, 64>(args, stream);
+    case 128:
+        return launch<T, 128>(args, stream);
+    default:
+        return KERNEL_INVALID_DIMENSION;
+    }
+}
+
+enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<float>(args, DTYPE_F32, stream);
+}
+
+enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<__half>(args, DTYPE_F16, stream);
 }

@@ -1,6 +1,6 @@
 /**
  * @file lane_places.h
- * @brief What lesson 05 gives of places: a warp's 4 x 8 lanes, and which rows, keys and columns a lane has.
+ * @brief Given in lesson 05: how a warp's 4 x 8 lanes are laid out, and which rows, keys and columns a lane has.
  *
  * Lanes i and i ^ 1 share a column, lanes i and i ^ 2 a row: a 16-byte load from shared memory then takes 2 wavefronts;
  * it takes 4 where neither pair shares its address.

@@ -1,6 +1,6 @@
 /**
  * @file lane_layout.h
- * @brief What lesson 06 gives of a warp at work: how its lanes are laid over the keys of a step.
+ * @brief Given in lesson 06: how the lanes of a warp are laid over the keys of a step.
  */
 #ifndef WARPWISE_LANE_LAYOUT_H
 #define WARPWISE_LANE_LAYOUT_H

@@ -1,6 +1,6 @@
 /**
  * @file partial_results.h
- * @brief What lesson 06 gives of results of some of the keys: in a warp's registers, in shared memory, in the workspace.
+ * @brief Given in lesson 06: partial results, those of some of the keys: in a warp's registers, in shared memory, in the workspace.
  */
 #ifndef WARPWISE_PARTIAL_RESULTS_H
 #define WARPWISE_PARTIAL_RESULTS_H

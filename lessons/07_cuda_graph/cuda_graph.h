@@ -4,7 +4,7 @@
  *
  *     decode_graphs_create     a graph for each of 1, 2, 4 ... max_rows rows
  *     decode_graphs_step       inputs to where the graphs read them; replay of the smallest large enough
- *     decode_graphs_destroy    all that create has made
+ *     decode_graphs_destroy    destroys what create has made
  *
  * @see decode_model.h for the step, decode_kernels.h for its kernels; oracle: ref_decode_step() in
  *      reference/decode_step.h
@@ -74,7 +74,7 @@ enum kernel_status decode_graphs_create(const struct decode_model *model,
 enum kernel_status decode_graphs_step(struct decode_graphs *graphs, const struct decode_batch *batch,
                                       cudaStream_t stream);
 
-/** @brief Destroys what decode_graphs_create() has made, once no step runs any more. NULL is nothing. */
+/** @brief Destroys what decode_graphs_create() has made, once no step runs any more. Does nothing for NULL. */
 void decode_graphs_destroy(struct decode_graphs *graphs);
 
 /** @brief Given, to compare with: the same step with a launch for every kernel, and no padding. */

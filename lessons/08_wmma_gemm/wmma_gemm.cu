@@ -1,3 +1,4 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
  * Lesson 08: the file you write. Read README.md beside it, then fill in what stands between the lines
@@ -21,7 +22,7 @@ enum {
     WARP_M = 64,   // rows of C of a warp
     WARP_N = 32,   // columns of C of a warp
     PAD = 8,       // halves after each row of a tile: the next row begins 4 banks further
-    MIN_BLOCKS = 4 // of an SM: while one loads, the other multiplies
+    MIN_BLOCKS = 4 // per SM: while one loads, another multiplies
 };
 
 enum {
@@ -86,7 +87,7 @@ __device__ inline void load_by_chunk(half (*tile)[COLS + PAD], struct source fro
 {
     // [student: load_by_chunk]
     /* TODO: a tile has ROWS * COLS / CHUNK chunks of 16 bytes, and neighbouring threads take neighbouring ones.
-     * Fetch all of yours into registers as uint4, zeros where a chunk is not wholly inside the matrix; then
+     * Load all of yours into registers as uint4, zeros where a chunk is not wholly inside the matrix; then
      * store them. Last, where a row of the matrix ends within a chunk, copy the elements that are left. */
     (void)tile, (void)from, (void)first_row, (void)first_col;
     // [/student]

@@ -2,7 +2,7 @@
  * @file wmma_gemm.h
  * @brief Lesson 08: C = A * B on tensor cores, halves in, floats out.
  *
- * Products are of halves and exact, sums are floats. Matrices are row-major; rows of any length and any distance:
+ * Products are of halves and exact, sums are floats. Matrices are row-major, of any extents and leading dimensions:
  * that a fragment wants 16 x 16 elements and rows at multiples of 16 bytes is the kernel's business.
  * @see Markidis et al. 2018, "NVIDIA tensor core programmability, performance & precision"; oracle: ref_gemm() in
  *      reference/gemm.h

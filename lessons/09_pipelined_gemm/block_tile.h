@@ -1,6 +1,6 @@
 /**
  * @file block_tile.h
- * @brief What lesson 09 gives of a block's work: the sizes of its tiles, its place in C, and where its chunks come from.
+ * @brief Given in lesson 09: the sizes of a block's tiles, its place in C, and where its chunks come from.
  */
 #ifndef WARPWISE_BLOCK_TILE_H
 #define WARPWISE_BLOCK_TILE_H

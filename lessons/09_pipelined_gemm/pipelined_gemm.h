@@ -3,8 +3,8 @@
  * @brief Lesson 09: C = A * B on tensor cores, the tiles of the next steps on their way while this one is
  * multiplied.
  *
- * The product is that of lesson 08: halves in, sums as floats, row-major matrices of any size and any
- * distance of rows. How many tiles are under way at once is the caller's choice and changes nothing but the
+ * The product is that of lesson 08: halves in, sums as floats, row-major matrices of any extents and
+ * leading dimensions. How many tiles are under way at once is the caller's choice and changes nothing but the
  * time.
  * @see CUDA C++ Programming Guide, "Asynchronous data copies"; oracle: ref_gemm() in reference/gemm.h
  */
@@ -38,9 +38,9 @@ extern "C" {
  * @param[in] stream where to launch
  * @return what gemm_args_check_plain() says; then ::KERNEL_INVALID_CONFIG if stages is not 1, 2, 3 or 4;
  *         ::KERNEL_CUDA_ERROR
- * @launch one block a part of C, all in x: 256 threads and 128 x 256 where such parts fill the device,
+ * @launch one block per part of C, all in x: 256 threads and 128 x 256 where such parts fill the device,
  *         otherwise 128 threads and 64 x 64
- * @smem 51 KB a stage with the large tiles, 9.5 KB with the small ones: more than 48 must be asked for
+ * @smem 51 KB per stage with the large tiles, 9.5 KB with the small ones: more than 48 must be asked for
  * @cost as for wmma_gemm(); each element of A is requested once for each part across, of B once for each part
  *       down, whatever the stages
  */

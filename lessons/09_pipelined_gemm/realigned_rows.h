@@ -1,6 +1,6 @@
 /**
  * @file realigned_rows.h
- * @brief What lesson 09 gives for rows that begin anywhere: how far a row arrives off its place, and the shift back.
+ * @brief Given in lesson 09, for rows that begin anywhere: how far off its place a row arrives, and the shift back.
  *
  * A copy of 16 bytes goes from a multiple of 16 to a multiple of 16. So all chunks that touch a row are copied, one more
  * than the tile has, and the row arrives up to 7 halves too far right. When it has landed, it is shifted in place:

@@ -1,6 +1,6 @@
 /**
  * @file warp_tile.h
- * @brief What lesson 09 gives of a warp's work: fragments, their loads and products, and the way of sums to C.
+ * @brief Given in lesson 09: a warp's fragments, their loads and products, and how sums get to C.
  */
 #ifndef WARPWISE_WARP_TILE_H
 #define WARPWISE_WARP_TILE_H

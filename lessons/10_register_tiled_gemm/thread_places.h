@@ -1,6 +1,6 @@
 /**
  * @file thread_places.h
- * @brief What lesson 10 gives of places: which elements of a tile a thread loads, and which sums of its warp a lane has.
+ * @brief Given in lesson 10: which elements of a tile a thread loads, and which sums of its warp a lane has.
  */
 #ifndef WARPWISE_THREAD_PLACES_H
 #define WARPWISE_THREAD_PLACES_H

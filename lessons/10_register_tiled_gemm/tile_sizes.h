@@ -1,6 +1,6 @@
 /**
  * @file tile_sizes.h
- * @brief What lesson 10 gives of sizes: tiles of a block, of a warp and of a thread, and which of them belong together.
+ * @brief Given in lesson 10: the tile sizes of a block, of a warp and of a thread, and which of them belong together.
  */
 #ifndef WARPWISE_TILE_SIZES_H
 #define WARPWISE_TILE_SIZES_H

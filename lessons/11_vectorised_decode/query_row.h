@@ -1,6 +1,6 @@
 /**
  * @file query_row.h
- * @brief What lesson 11 gives of flash_1 and mha: where the query of a block lies, and the keys and values of its head.
+ * @brief Given in lesson 11, for flash_1 and mha: where the query of a block lies, and the keys and values of its head.
  */
 #ifndef WARPWISE_QUERY_ROW_H
 #define WARPWISE_QUERY_ROW_H

@@ -1,3 +1,4 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
  * TODO (student): when it works, say here in your own words how the three kernels differ.
@@ -21,144 +22,7 @@ enum {
     TILE_COLUMNS = DECODE_MOST_HEAD_DIM / TILE_THREADS
 };
 
-// In the order of their calls: what the entry points launch, and what blocks do.
-template <typename T, int LOAD_BYTES>
-static void launch_flash_1(const struct decode_args *args, cudaStream_t stream);
-template <typename T, int LOAD_BYTES> __global__ void all_scores_kernel(struct decode_args args, float scale);
-template <typename T, int LOAD_BYTES, int TILE>
-__global__ void tiles_kernel(struct decode_args args, float scale);
-template <typename T, int LOAD_BYTES> __global__ void mha_kernel(struct decode_args args, float scale);
-__device__ inline int count_keys(const struct decode_args &args);
-template <typename T, int LOAD_BYTES>
-__device__ inline float score_keys(float *scores, const T *q, const struct query_row<T> &row, int first,
-                                   int count);
-template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim);
-__device__ inline float block_max(float x, float *slots);
-__device__ inline float block_sum(float x, float *slots);
-template <typename T>
-__device__ inline float add_values(const float *weights, const struct query_row<T> &row, int first, int count,
-                                   int d);
-static int count_splits(const struct decode_args *args);
-template <int HEAD_DIM> __global__ void split_kernel(struct decode_args args, int splits, float scale);
-template <int HEAD_DIM>
-__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task);
-__global__ void merge_kernel(struct decode_args args, int splits);
-
-/* ---- which variant ---------------------------------------------------------------------------------------- */
-
-enum decode_variant decode_choose_variant(const struct decode_args *args, enum decode_loads loads)
-{
-    // [student: dispatch_choice]
-    // TODO (student): DECODE_FLASH_2 where the contract says that it serves these arguments and loads are of 16 bytes,
-    // else DECODE_FLASH_1.
-    (void)args;
-    (void)loads;
-    return DECODE_AUTO;
-    // [/student]
-}
-
-enum kernel_status decode_attention(const struct decode_args *args, enum decode_variant variant,
-                                    enum decode_loads loads, cudaStream_t stream)
-{
-    // [student: dispatch]
-    // TODO (student): refuse what is unknown (KERNEL_INVALID_CONFIG), replace DECODE_AUTO by decode_choose_variant(), and
-    // call the entry point of that variant and no other.
-    (void)args;
-    (void)variant;
-    (void)loads;
-    (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-size_t decode_workspace_bytes(const struct decode_args *args, enum decode_variant variant,
-                              enum decode_loads loads)
-{
-    // [student: workspace_bytes]
-    // TODO (student): 0 for what is not valid, or does not serve; a float per key and query for mha; nothing for flash_1;
-    // for flash_2 a sum and a pair per query head and split, if a sequence is split, rounded up to 256.
-    (void)args;
-    (void)variant;
-    (void)loads;
-    return 0;
-    // [/student]
-}
-
-/* ---- flash_1: one block per query and head, scores in shared memory ---------------------------------------- */
-
-enum kernel_status decode_flash_1(const struct decode_args *args, enum decode_loads loads,
-                                  cudaStream_t stream)
-{
-    enum kernel_status status = decode_args_check(args, loads, 0);
-    if (status != KERNEL_OK) return status;
-    // [student: flash_1_dispatch]
-    // TODO (student): launch_flash_1<T, LOAD_BYTES> for the storage type and the loads that are asked for; launch_status().
-    (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-/** Shared memory is sized by the position only where the host knows it, and it does not grow past MOST_SCORES. */
-template <typename T, int LOAD_BYTES>
-static void launch_flash_1(const struct decode_args *args, cudaStream_t stream)
-{
-    // [student: flash_1_launch]
-    // TODO (student): (heads, q_len, batch) blocks. One query and a position that the host knows: all_scores_kernel, with
-    // shared memory for all its keys, up to MOST_SCORES. Else tiles_kernel, whose shared memory never changes.
-    (void)args;
-    (void)stream;
-    // [/student]
-}
-
-/** Shared memory: the query, eight slots for maxima and eight for sums, the scores of all keys. */
-template <typename T, int LOAD_BYTES>
-__global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args args, float scale)
-{
-    // [student: all_scores_kernel]
-    // TODO (student): query into shared memory; scores; maximum of the block; weights and their sum; columns.
-    (void)args;
-    (void)scale;
-    // [/student]
-}
-
-/** Online softmax over tiles of keys: shared memory has the same size whatever the position, as a graph needs it. */
-template <typename T, int LOAD_BYTES, int TILE>
-__global__ void __launch_bounds__(TILE_THREADS) tiles_kernel(struct decode_args args, float scale)
-{
-    // [student: tiles_kernel]
-    // TODO (student): the same for one tile of keys after the other, by lesson 03's rule.
-    (void)args;
-    (void)scale;
-    // [/student]
-}
-
-/* ---- mha: scores in device memory -------------------------------------------------------------------------- */
-
-enum kernel_status decode_mha(const struct decode_args *args, enum decode_loads loads, cudaStream_t stream)
-{
-    enum kernel_status status =
-        decode_args_check(args, loads, decode_workspace_bytes(args, DECODE_MHA, loads));
-    if (status != KERNEL_OK) return status;
-    // [student: mha_launch]
-    // TODO (student): launch mha_kernel<T, LOAD_BYTES> with (heads, q_len, batch) blocks of THREADS threads and shared
-    // memory for the query; return launch_status().
-    (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-/** One block, one query: scores and weights are in its row of the workspace, [max_len]. */
-template <typename T, int LOAD_BYTES>
-__global__ void __launch_bounds__(THREADS) mha_kernel(struct decode_args args, float scale)
-{
-    // [student: mha_kernel]
-    // TODO (student): scores into the workspace, lesson 01's softmax of the row there, columns.
-    (void)args;
-    (void)scale;
-    // [/student]
-}
-
-/* ---- what flash_1 and mha have in common ------------------------------------------------------------------- */
+/* ---- what flash_1 and mha have in common --------------------------------------------------------------------- */
 
 /** How many keys this block's query sees; 0 where its position is not valid, and then *device_status says so. */
 __device__ inline int count_keys(const struct decode_args &args)
@@ -168,6 +32,18 @@ __device__ inline int count_keys(const struct decode_args &args)
     // cache: *args.device_status, and 0.
     (void)args;
     return 0;
+    // [/student]
+}
+
+/** q . k, LOAD_BYTES of each at a time. */
+template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim)
+{
+    // [student: dot]
+    // TODO (student): LOAD_BYTES of q and of k in one load each, as floats.
+    (void)q;
+    (void)k;
+    (void)head_dim;
+    return 0.0f;
     // [/student]
 }
 
@@ -184,18 +60,6 @@ __device__ inline float score_keys(float *scores, const T *q, const struct query
     (void)first;
     (void)count;
     return -INFINITY;
-    // [/student]
-}
-
-/** q . k, LOAD_BYTES of each at a time. */
-template <typename T, int LOAD_BYTES> __device__ inline float dot(const T *q, const T *k, int head_dim)
-{
-    // [student: dot]
-    // TODO (student): LOAD_BYTES of q and of k in one load each, as floats.
-    (void)q;
-    (void)k;
-    (void)head_dim;
-    return 0.0f;
     // [/student]
 }
 
@@ -235,30 +99,91 @@ __device__ inline float add_values(const float *weights, const struct query_row<
     // [/student]
 }
 
-/* ---- flash_2: many blocks share a sequence, and a block serves four heads ------------------------------------ */
+/* ---- flash_1: one block per query and head, scores in shared memory ------------------------------------------ */
 
-enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t stream)
+/** Shared memory: the query, eight slots for maxima and eight for sums, the scores of all keys. */
+template <typename T, int LOAD_BYTES>
+__global__ void __launch_bounds__(THREADS) all_scores_kernel(struct decode_args args, float scale)
 {
-    size_t workspace = decode_workspace_bytes(args, DECODE_FLASH_2, DECODE_LOADS_16_BYTES);
-    enum kernel_status status = decode_flash_2_check(args, workspace);
+    // [student: all_scores_kernel]
+    // TODO (student): query into shared memory; scores; maximum of the block; weights and their sum; columns.
+    (void)args;
+    (void)scale;
+    // [/student]
+}
+
+/** Online softmax over tiles of keys: shared memory has the same size whatever the position, as a graph needs it. */
+template <typename T, int LOAD_BYTES, int TILE>
+__global__ void __launch_bounds__(TILE_THREADS) tiles_kernel(struct decode_args args, float scale)
+{
+    // [student: tiles_kernel]
+    // TODO (student): the same for one tile of keys after the other, by lesson 03's rule.
+    (void)args;
+    (void)scale;
+    // [/student]
+}
+
+/** Shared memory is sized by the position only where the host knows it, and it does not grow past MOST_SCORES. */
+template <typename T, int LOAD_BYTES>
+static void launch_flash_1(const struct decode_args *args, cudaStream_t stream)
+{
+    // [student: flash_1_launch]
+    // TODO (student): (heads, q_len, batch) blocks. One query and a position that the host knows: all_scores_kernel, with
+    // shared memory for all its keys, up to MOST_SCORES. Else tiles_kernel, whose shared memory never changes.
+    (void)args;
+    (void)stream;
+    // [/student]
+}
+
+enum kernel_status decode_flash_1(const struct decode_args *args, enum decode_loads loads,
+                                  cudaStream_t stream)
+{
+    enum kernel_status status = decode_args_check(args, loads, 0);
     if (status != KERNEL_OK) return status;
-    int splits = count_splits(args);
-    // [student: flash_2_launch]
-    // TODO (student): a block per split, K/V head and four query heads, and sequence: split_kernel<HEAD_DIM>; then
-    // launch_status(), and where there is more than one split launch_early() of merge_kernel.
-    (void)splits;
+    // [student: flash_1_dispatch]
+    // TODO (student): launch_flash_1<T, LOAD_BYTES> for the storage type and the loads that are asked for; launch_status().
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
 
-/** Splits of a sequence: enough to fill the device, but their partial results fit in a hundredth of the cache. */
-static int count_splits(const struct decode_args *args)
+/* ---- mha: scores in device memory ---------------------------------------------------------------------------- */
+
+/** One block, one query: scores and weights are in its row of the workspace, [max_len]. */
+template <typename T, int LOAD_BYTES>
+__global__ void __launch_bounds__(THREADS) mha_kernel(struct decode_args args, float scale)
 {
-    // [student: flash_2_splits]
-    // TODO (student): BLOCKS_PER_SM blocks per SM, but no more splits than the workspace of the contract has room for.
+    // [student: mha_kernel]
+    // TODO (student): scores into the workspace, lesson 01's softmax of the row there, columns.
     (void)args;
-    return 1;
+    (void)scale;
+    // [/student]
+}
+
+enum kernel_status decode_mha(const struct decode_args *args, enum decode_loads loads, cudaStream_t stream)
+{
+    enum kernel_status status =
+        decode_args_check(args, loads, decode_workspace_bytes(args, DECODE_MHA, loads));
+    if (status != KERNEL_OK) return status;
+    // [student: mha_launch]
+    // TODO (student): launch mha_kernel<T, LOAD_BYTES> with (heads, q_len, batch) blocks of THREADS threads and shared
+    // memory for the query; return launch_status().
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/* ---- flash_2: many blocks share a sequence, and a block serves four heads ------------------------------------ */
+
+/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
+template <int HEAD_DIM>
+__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
+{
+    // [student: attend]
+    // TODO (student): load_queries() while the first keys are on their way; then each warp takes STEP_KEYS keys
+    // at a time: loads, scores, weights, values.
+    (void)memory;
+    (void)task;
     // [/student]
 }
 
@@ -276,18 +201,6 @@ __global__ void __launch_bounds__(SPLIT_THREADS)
     // [/student]
 }
 
-/** The block's warps go through its keys, STEP_KEYS at a time, and leave what they found. A barrier must follow. */
-template <int HEAD_DIM>
-__device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
-{
-    // [student: attend]
-    // TODO (student): load_queries() while the first keys are on their way; then each warp takes STEP_KEYS keys
-    // at a time: loads, scores, weights, values.
-    (void)memory;
-    (void)task;
-    // [/student]
-}
-
 /** One block, one query head: merges what its splits found, MERGE_GROUPS of them at a time, a thread per column. */
 __global__ void __launch_bounds__(MERGE_THREADS) merge_kernel(struct decode_args args, int splits)
 {
@@ -296,5 +209,70 @@ __global__ void __launch_bounds__(MERGE_THREADS) merge_kernel(struct decode_args
     // lesson 03's rule; then one group merges what the groups found.
     (void)args;
     (void)splits;
+    // [/student]
+}
+
+/** Splits of a sequence: enough to fill the device, but their partial results fit in a hundredth of the cache. */
+static int count_splits(const struct decode_args *args)
+{
+    // [student: flash_2_splits]
+    // TODO (student): BLOCKS_PER_SM blocks per SM, but no more splits than the workspace of the contract has room for.
+    (void)args;
+    return 1;
+    // [/student]
+}
+
+enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t stream)
+{
+    size_t workspace = decode_workspace_bytes(args, DECODE_FLASH_2, DECODE_LOADS_16_BYTES);
+    enum kernel_status status = decode_flash_2_check(args, workspace);
+    if (status != KERNEL_OK) return status;
+    int splits = count_splits(args);
+    // [student: flash_2_launch]
+    // TODO (student): a block per split, K/V head and four query heads, and sequence: split_kernel<HEAD_DIM>; then
+    // launch_status(), and where there is more than one split launch_early() of merge_kernel.
+    (void)splits;
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/* ---- which variant ------------------------------------------------------------------------------------------- */
+
+enum decode_variant decode_choose_variant(const struct decode_args *args, enum decode_loads loads)
+{
+    // [student: dispatch_choice]
+    // TODO (student): DECODE_FLASH_2 where the contract says that it serves these arguments and loads are of 16 bytes,
+    // else DECODE_FLASH_1.
+    (void)args;
+    (void)loads;
+    return DECODE_AUTO;
+    // [/student]
+}
+
+size_t decode_workspace_bytes(const struct decode_args *args, enum decode_variant variant,
+                              enum decode_loads loads)
+{
+    // [student: workspace_bytes]
+    // TODO (student): 0 for what is not valid, or does not serve; a float per key and query for mha; nothing for flash_1;
+    // for flash_2 a sum and a pair per query head and split, if a sequence is split, rounded up to 256.
+    (void)args;
+    (void)variant;
+    (void)loads;
+    return 0;
+    // [/student]
+}
+
+enum kernel_status decode_attention(const struct decode_args *args, enum decode_variant variant,
+                                    enum decode_loads loads, cudaStream_t stream)
+{
+    // [student: dispatch]
+    // TODO (student): refuse what is unknown (KERNEL_INVALID_CONFIG), replace DECODE_AUTO by decode_choose_variant(), and
+    // call the entry point of that variant and no other.
+    (void)args;
+    (void)variant;
+    (void)loads;
+    (void)stream;
+    return KERNEL_NOT_STARTED;
     // [/student]
 }

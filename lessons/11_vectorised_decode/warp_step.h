@@ -1,6 +1,6 @@
 /**
  * @file warp_step.h
- * @brief What lesson 11 gives of flash_2: how a warp is laid over the keys and values of a step, and what its block keeps
+ * @brief Given in lesson 11, for flash_2: how a warp is laid over the keys and values of a step, and what its block keeps
  *        in shared memory.
  */
 #ifndef WARPWISE_WARP_STEP_H
@@ -29,8 +29,8 @@ enum {
     MERGE_COLUMNS = 128, /**< of the output, at most: threads of a group that merges splits */
     MERGE_GROUPS = 8,    /**< of a block that merges them */
     MERGE_THREADS = MERGE_GROUPS * MERGE_COLUMNS,
-    SPLIT_KEYS_LEAST =
-        SPLIT_WARPS * STEP_KEYS /**< a split has as many keys as its block takes at a time, or more */
+    /** A split has as many keys as its block takes at a time, or more */
+    SPLIT_KEYS_LEAST = SPLIT_WARPS * STEP_KEYS
 };
 static_assert(HEADS == KEY_LANES,
               "after the reduce-scatter each of the lanes of a key holds the score of one head");
@@ -38,11 +38,11 @@ static_assert(HEADS == KEY_LANES,
 /** @brief How often a lane loads in a step, and where. */
 template <int HEAD_DIM> struct warp_step {
     enum {
-        K_LOADS =
-            HEAD_DIM / VECTOR / KEY_LANES, /**< of one key by one lane: KEY_LANES * VECTOR elements apart */
-        V_LANES = HEAD_DIM / VECTOR,       /**< lanes that load one value together */
-        V_ROWS = WARP / V_LANES,           /**< values that a warp loads at once */
-        V_LOADS = STEP_KEYS / V_ROWS       /**< values of a lane in a step: V_ROWS apart */
+        /** Of one key by one lane: KEY_LANES * VECTOR elements apart */
+        K_LOADS = HEAD_DIM / VECTOR / KEY_LANES,
+        V_LANES = HEAD_DIM / VECTOR, /**< lanes that load one value together */
+        V_ROWS = WARP / V_LANES,     /**< values that a warp loads at once */
+        V_LOADS = STEP_KEYS / V_ROWS /**< values of a lane in a step: V_ROWS apart */
     };
     static_assert(K_LOADS * KEY_LANES * VECTOR == HEAD_DIM, "four lanes hold a whole key");
 };
@@ -51,9 +51,9 @@ template <int HEAD_DIM> struct warp_step {
 template <int HEAD_DIM> struct split_memory {
     alignas(16) float q[HEADS][HEAD_DIM]; /**< scale * q; zeros for heads that the block does not have */
     alignas(16) float weight[SPLIT_WARPS][STEP_KEYS][HEADS]; /**< of a warp's step: exp(score - m) */
-    alignas(
-        16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM]; /**< partial sums of each warp: of exp(score - m) * v */
-    struct softmax_pair pair[SPLIT_WARPS][HEADS];    /**< and m and l beside it */
+    /** Partial sums of each warp: of exp(score - m) * v */
+    alignas(16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM];
+    struct softmax_pair pair[SPLIT_WARPS][HEADS]; /**< and m and l beside it */
 };
 
 /** @brief What a block of flash_2 does: keys begin .. end - 1 of one K/V head, for @c heads of its query heads. */

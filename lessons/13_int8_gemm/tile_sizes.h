@@ -1,6 +1,6 @@
 /**
  * @file tile_sizes.h
- * @brief What lesson 13 gives of sizes: the tile of a block, the part of it that a warp computes, and the stages.
+ * @brief Given in lesson 13: the tile of a block, the part of it that a warp computes, and the stages.
  */
 #ifndef WARPWISE_TILE_SIZES_H
 #define WARPWISE_TILE_SIZES_H

@@ -1,3 +1,4 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
  * TODO (student): when it works, say here in your own words what stays in registers, and what crosses warps and blocks.
@@ -6,61 +7,9 @@
 #include "attention_backward.h"
 
 #include "backward_plan.h"    // the workspace, and which block does what
-#include "backward_steps.h"   // the functions below, and how an entry point gets to them
 #include "backward_tiles.h"   // sizes, and what lies in shared memory
 #include "matrix_fragments.h" // fragments and mma.sync
 #include "warp_reduce.h"
-
-/* ---- launching ---------------------------------------------------------------------------------------- */
-
-size_t attention_backward_workspace_bytes(const struct attention_backward_args *args)
-{
-    // [student: workspace_bytes]
-    // TODO (student): row_terms of every padded row; if dq is wanted, count_slices() accumulators of head_dim floats.
-    (void)args;
-    return 0;
-    // [/student]
-}
-
-enum kernel_status attention_backward_f32(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    return backward<float>(args, DTYPE_F32, stream);
-}
-
-enum kernel_status attention_backward_f16(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    return backward<__half>(args, DTYPE_F16, stream);
-}
-
-enum kernel_status attention_backward_bf16(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    return backward<__nv_bfloat16>(args, DTYPE_BF16, stream);
-}
-
-/** The three kernels of f16 or bf16. */
-template <typename T, int HEAD_DIM, int WARPS>
-static enum kernel_status launch_tensor(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    // [student: launch_tensor]
-    // TODO (student): as launch_f32(), with the sizes and the kernel of tensor cores.
-    (void)args;
-    (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-/** The three kernels of f32. */
-template <int HEAD_DIM>
-static enum kernel_status launch_f32(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    // [student: launch_f32]
-    // TODO (student): make_plan(); ask for the shared memory of struct f32_tiles; prepare(); plan.steps blocks for each K/V
-    // head of each sequence; return what finish() says.
-    (void)args;
-    (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
 
 /* ---- before: D, and zeros to add to ------------------------------------------------------------------- */
 
@@ -78,21 +27,16 @@ __global__ void __launch_bounds__(ROW_THREADS)
     // [/student]
 }
 
-/* ---- f32: a block of 8 by 16 threads has 32 keys ------------------------------------------------------- */
-
-/** This block's tiles of keys, one after another: dK and dV of each, and its addends of dQ. */
-template <int HEAD_DIM>
-__global__ void __launch_bounds__(F32_THREADS)
-    f32_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
+/** A warp per padded row. */
+template <typename T, int HEAD_DIM>
+static void prepare(const struct attention_backward_args *args, const struct backward_plan &plan,
+                    cudaStream_t stream)
 {
-    // [student: f32_kernel]
-    // TODO (student): for each tile of keys of this block: load K and V; for each tile of queries of the walk, of every head of
-    // the group: load Q and dO, f32_scores(), dV += P^T dO, dK += dS^T Q, f32_add_dq(); in the end write dK * scale and dV.
-    (void)args;
-    (void)plan;
-    (void)scale;
-    // [/student]
+    int blocks = args->batch * args->heads * plan.q_tiles * (TILE_Q / ROW_WARPS);
+    prepare_kernel<T, HEAD_DIM><<<(unsigned)blocks, ROW_THREADS, 0, stream>>>(*args, plan);
 }
+
+/* ---- f32: a block of 8 by 16 threads has 32 keys ------------------------------------------------------- */
 
 /** P and dS of a tile. What the mask hides, and what is past the end, is 0. */
 template <int HEAD_DIM>
@@ -140,40 +84,21 @@ __device__ inline void f32_add_dq(float *accumulator, const struct f32_tiles<HEA
     // [/student]
 }
 
+/** This block's tiles of keys, one after another: dK and dV of each, and its addends of dQ. */
+template <int HEAD_DIM>
+__global__ void __launch_bounds__(F32_THREADS)
+    f32_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
+{
+    // [student: f32_kernel]
+    // TODO (student): for each tile of keys of this block: load K and V; for each tile of queries of the walk, of every head of
+    // the group: load Q and dO, f32_scores(), dV += P^T dO, dK += dS^T Q, f32_add_dq(); in the end write dK * scale and dV.
+    (void)args;
+    (void)plan;
+    (void)scale;
+    // [/student]
+}
+
 /* ---- f16 and bf16: a warp has 16 or 32 keys ------------------------------------------------------------ */
-
-/** The same on tensor cores: copies begin here, tensor_tile() does the rest. */
-template <typename T, int HEAD_DIM, int WARPS>
-__global__ void __launch_bounds__(WARPS * 32, tensor_sizes<HEAD_DIM, WARPS>::BLOCKS)
-    tensor_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
-{
-#if HAS_MATRIX_FRAGMENTS
-    // [student: tensor_kernel]
-    // TODO (student): for each tile of keys of this block: begin to copy K, V and the first tile of queries; tensor_tile().
-    (void)args;
-    (void)plan;
-    (void)scale;
-    // [/student]
-#endif
-}
-
-/** A tile of keys: all queries that see it, then dK and dV. */
-template <typename T, int HEAD_DIM, int WARPS>
-__device__ inline void tensor_tile(const struct attention_backward_args &args,
-                                   const struct backward_plan &plan, const struct walk &walk, float scale,
-                                   struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles)
-{
-    // [student: tensor_tile]
-    // TODO (student): for each step of the walk: wait for its copies and begin those of the next; for each SUB queries S^T,
-    // dP^T, weigh(), dV += P^T dO, dS^T to shared memory, dK += dS^T Q. Then dQ, when all warps have stored their dS^T: in this
-    // step, or with two DS_STAGES in the next one.
-    (void)args;
-    (void)plan;
-    (void)walk;
-    (void)scale;
-    (void)tiles;
-    // [/student]
-}
 
 /**
  * sum += K Q^T: this warp's keys by SUB queries from @p first_query of the tile on; V dO^T likewise. @p keys and @p queries
@@ -245,6 +170,39 @@ __device__ inline void add_dq(const struct attention_backward_args &args, const 
     // [/student]
 }
 
+/** A tile of keys: all queries that see it, then dK and dV. */
+template <typename T, int HEAD_DIM, int WARPS>
+__device__ inline void tensor_tile(const struct attention_backward_args &args,
+                                   const struct backward_plan &plan, const struct walk &walk, float scale,
+                                   struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles)
+{
+    // [student: tensor_tile]
+    // TODO (student): for each step of the walk: wait for its copies and begin those of the next; for each SUB queries S^T,
+    // dP^T, weigh(), dV += P^T dO, dS^T to shared memory, dK += dS^T Q. Then dQ, when all warps have stored their dS^T: in this
+    // step, or with two DS_STAGES in the next one.
+    (void)args;
+    (void)plan;
+    (void)walk;
+    (void)scale;
+    (void)tiles;
+    // [/student]
+}
+
+/** As f32_kernel(), on tensor cores: copies begin here, tensor_tile() does the rest. */
+template <typename T, int HEAD_DIM, int WARPS>
+__global__ void __launch_bounds__(WARPS * 32, tensor_sizes<HEAD_DIM, WARPS>::BLOCKS)
+    tensor_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
+{
+#if HAS_MATRIX_FRAGMENTS
+    // [student: tensor_kernel]
+    // TODO (student): for each tile of keys of this block: begin to copy K, V and the first tile of queries; tensor_tile().
+    (void)args;
+    (void)plan;
+    (void)scale;
+    // [/student]
+#endif
+}
+
 /* ---- after: dq from its accumulators ------------------------------------------------------------------- */
 
 /** Two elements of dq per thread. The slices are added in their order: so the sum has the same bits every time. */
@@ -260,4 +218,104 @@ __global__ void __launch_bounds__(ROW_THREADS)
     (void)scale;
     (void)tile_kv;
     // [/student]
+}
+
+/** A thread per two elements of dq; nothing without dq. WARPS is that of tensor_kernel, 0 for f32_kernel. */
+template <typename T, int HEAD_DIM, int WARPS>
+static enum kernel_status finish(const struct attention_backward_args *args, const struct backward_plan &plan,
+                                 int tile_kv, cudaStream_t stream)
+{
+    int blocks = args->batch * args->heads * plan.q_tiles * (TILE_Q * HEAD_DIM / 2 / ROW_THREADS);
+    if (args->dq != NULL)
+        finish_kernel<T, HEAD_DIM, WARPS>
+            <<<(unsigned)blocks, ROW_THREADS, 0, stream>>>(*args, plan, backward_scale(args), tile_kv);
+    return launch_status();
+}
+
+/* ---- entry points ------------------------------------------------------------------------------------- */
+
+/** The three kernels of f32. */
+template <int HEAD_DIM>
+static enum kernel_status launch_f32(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    // [student: launch_f32]
+    // TODO (student): make_plan(); ask for the shared memory of struct f32_tiles; prepare(); plan.steps blocks for each K/V
+    // head of each sequence; return what finish() says.
+    (void)args;
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/** The three kernels of f16 or bf16. */
+template <typename T, int HEAD_DIM, int WARPS>
+static enum kernel_status launch_tensor(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    // [student: launch_tensor]
+    // TODO (student): as launch_f32(), with the sizes and the kernel of tensor cores.
+    (void)args;
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/** The kernels of a storage type. Where a block cannot have the memory of 8 warps, 4 warps have half as many keys. */
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    if constexpr (sizeof(T) == sizeof(float))
+        return launch_f32<HEAD_DIM>(args, stream);
+    else if (HEAD_DIM == 128 && device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >=
+                                    (int)sizeof(struct tensor_tiles<T, 128, 8>))
+        return launch_tensor < T, HEAD_DIM, HEAD_DIM == 128 ? 8 : 4 > (args, stream);
+    else
+        return launch_tensor<T, HEAD_DIM, 4>(args, stream);
+}
+
+/** Checks the arguments and finds the kernels for head_dim. */
+template <typename T>
+static enum kernel_status backward(const struct attention_backward_args *args, enum dtype dtype,
+                                   cudaStream_t stream)
+{
+    enum kernel_status status = attention_backward_args_check(args, sizeof(uint4), 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != 32 && args->head_dim != 64 && args->head_dim != 128)
+        return KERNEL_INVALID_DIMENSION;
+    if (dtype != DTYPE_F32 && device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
+        return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    status = attention_backward_args_check(args, sizeof(uint4), attention_backward_workspace_bytes(args));
+    if (status != KERNEL_OK) return status;
+    switch (args->head_dim) { // tile sizes must be known when compiling
+    case 32:
+        return launch<T, 32>(args, stream);
+    case 64:
+        return launch<T, 64>(args, stream);
+    default:
+        return launch<T, 128>(args, stream);
+    }
+}
+
+size_t attention_backward_workspace_bytes(const struct attention_backward_args *args)
+{
+    // [student: workspace_bytes]
+    // TODO (student): row_terms of every padded row; if dq is wanted, count_slices() accumulators of head_dim floats.
+    (void)args;
+    return 0;
+    // [/student]
+}
+
+enum kernel_status attention_backward_f32(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    return backward<float>(args, DTYPE_F32, stream);
+}
+
+enum kernel_status attention_backward_f16(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    return backward<__half>(args, DTYPE_F16, stream);
+}
+
+enum kernel_status attention_backward_bf16(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    return backward<__nv_bfloat16>(args, DTYPE_BF16, stream);
 }

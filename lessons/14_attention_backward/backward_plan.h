@@ -1,6 +1,6 @@
 /**
  * @file backward_plan.h
- * @brief What lesson 14 gives beside tensor cores: how the workspace is divided, and which blocks do what.
+ * @brief Given in lesson 14: how the workspace is divided, and which blocks do what.
  */
 #ifndef WARPWISE_BACKWARD_PLAN_H
 #define WARPWISE_BACKWARD_PLAN_H
@@ -25,11 +25,11 @@ struct row_terms {
 /** @brief The workspace, and how many blocks share a K/V head. */
 struct backward_plan {
     struct row_terms *terms; /**< [batch * heads, q_tiles * TILE_Q] */
-    float *
-        accumulators; /**< [slices, batch * heads, q_tiles, TILE_Q * head_dim] dq / scale; unused without dq */
-    int q_tiles;      /**< tiles of TILE_Q queries per head */
-    int slices;       /**< 1 without deterministic */
-    int steps;        /**< blocks per K/V head: block `first` has K/V tiles first, first + steps, ... */
+    /** [slices, batch * heads, q_tiles, TILE_Q * head_dim] dq / scale; unused without dq */
+    float *accumulators;
+    int q_tiles; /**< tiles of TILE_Q queries per head */
+    int slices;  /**< 1 without deterministic */
+    int steps;   /**< blocks per K/V head: block `first` has K/V tiles first, first + steps, ... */
 };
 
 /** @brief The factor on every score. */
@@ -74,7 +74,7 @@ __device__ inline int first_query_that_sees(const struct attention_backward_args
     return max(key - (args.kv_len - args.q_len), 0);
 }
 
-/** @brief Adds @p x to an element of dq's accumulator: where several blocks may, by an atomic; else @p first visits overwrite. */
+/** @brief Adds @p x to an element of dq's accumulator: by an atomic where several blocks add to it; else the @p first visit overwrites. */
 __device__ inline void accumulate(float *at, float x, int deterministic, int first)
 {
     if (!deterministic)

@@ -1,6 +1,6 @@
 /**
  * @file backward_tiles.h
- * @brief What lesson 14 gives of tiles: their sizes, what lies in shared memory, how it gets there, and which tiles of queries
+ * @brief Given in lesson 14: tiles, their sizes, what lies in shared memory, how it gets there, and which tiles of queries
  *        a block walks over.
  */
 #ifndef WARPWISE_BACKWARD_TILES_H
@@ -48,7 +48,7 @@ static_assert(sizeof(struct f32_tiles<128>) <= 65536, "a block must fit on every
 template <int HEAD_DIM, int WARPS> struct tensor_sizes {
     enum {
         THREADS = WARPS * 32,
-        M_TILES = HEAD_DIM == 128 ? 1 : 2, ///< of 16 keys, of a warp
+        M_TILES = HEAD_DIM == 128 ? 1 : 2, ///< tiles of 16 keys that a warp has
         WARP_KEYS = 16 * M_TILES,
         TILE_KV = WARPS * WARP_KEYS,                    ///< keys of a block
         SUB = TILE_Q / 2,                               ///< queries whose scores a warp has at a time
@@ -92,8 +92,8 @@ __device__ inline struct walk find_walk(const struct attention_backward_args &ar
 {
     int all = args.batch * args.kv_heads, group = args.heads / args.kv_heads;
     struct walk walk;
-    walk.kv_bh = (int)blockIdx.x %
-                 all; // neighbours have other heads, so that blocks with most to do come first if causal
+    // Neighbours have other heads, so that blocks with most to do come first if causal.
+    walk.kv_bh = (int)blockIdx.x % all;
     walk.slice = args.deterministic ? (int)blockIdx.x / all : 0;
     walk.first_visit = tile == (int)blockIdx.x / all;
     walk.first_key = tile * tile_kv;
@@ -133,8 +133,8 @@ template <int HEAD_DIM, int WARPS> __device__ inline struct pair_place place_of_
         place.second = pair * 2 + 1;
     } else {
         typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
-        int thread = pair % size::THREADS,
-            reg = pair / size::THREADS * 2; // dq[reg / (DQ_COLUMNS / 2)][reg / 4 % ...][reg % 4]
+        int thread = pair % size::THREADS;
+        int reg = pair / size::THREADS * 2; // dq[reg / (DQ_COLUMNS / 2)][reg / 4 % ...][reg % 4]
         int lane = thread % 32, warp = thread / 32, n = reg / 4 % (size::DQ_COLUMNS / 8);
         place.row = warp % 2 * 32 + reg / (size::DQ_COLUMNS / 2) * 16 + reg % 4 / 2 * 8 + lane / 4;
         place.column = warp / 2 * size::DQ_COLUMNS + n * 8 + lane % 4 * 2;
@@ -144,7 +144,7 @@ template <int HEAD_DIM, int WARPS> __device__ inline struct pair_place place_of_
     return place;
 }
 
-/** @brief f32: loads @p rows rows into shared memory, of which @p there are there; zeros for the others. All threads. */
+/** @brief f32: loads @p rows rows into shared memory, of which @p there exist; zeros for the others. All threads. */
 template <int HEAD_DIM>
 __device__ inline void load_rows(float (*tile)[HEAD_DIM + PAD], const void *from, size_t first_row, int rows,
                                  int there)
@@ -157,7 +157,7 @@ __device__ inline void load_rows(float (*tile)[HEAD_DIM + PAD], const void *from
     }
 }
 
-/** @brief Tensor cores: begins to copy ROWS rows into a tile, of which @p there are there; zeros for the others. All threads. */
+/** @brief Tensor cores: begins to copy ROWS rows into a tile, of which @p there exist; zeros for the others. All threads. */
 template <typename T, int HEAD_DIM, int ROWS, int THREADS>
 __device__ inline void copy_rows(T *tile, const void *from, size_t first_row, int there)
 {

@@ -1,6 +1,6 @@
 /**
  * @file matrix_fragments.h
- * @brief What lesson 14 gives of tensor cores: tiles of 16-bit elements in shared memory, fragments of them, one product. The
+ * @brief Given in lesson 14, for tensor cores: tiles of 16-bit elements in shared memory, fragments of them, one product. The
  *        instructions themselves are those of warp_matrix.h.
  *
  * `mma.sync` m16n8k16 multiplies A [16 x 16] by B [16 x 8] and adds to C [16 x 8]. With g = lane / 4 and t = lane % 4:

@@ -1,6 +1,6 @@
 /**
  * @file tile_sizes.h
- * @brief What lesson 15 gives of sizes: the tile of a block, its stages, and how many blocks share what they load.
+ * @brief Given in lesson 15: the tile of a block, its stages, and how many blocks share what they load.
  */
 #ifndef WARPWISE_TILE_SIZES_H
 #define WARPWISE_TILE_SIZES_H
@@ -18,8 +18,8 @@ enum {
     TILE_K = 64,                     /**< depth of a stage: 128 bytes, the width of the swizzle */
     MMA_K = 16,                      /**< depth of a wgmma */
     ROW_BYTES = 2 * TILE_K,          /**< a row of a tile in shared memory */
-    BLOCK_BYTES =
-        64 * ROW_BYTES, /**< 64 lines (rows of A or columns of B) of a tile, however they are stored */
+    /** 64 lines (rows of A or columns of B) of a tile, however they are stored */
+    BLOCK_BYTES = 64 * ROW_BYTES,
     A_BYTES = TILE_M * ROW_BYTES,             /**< tile of A in a stage */
     OUT_COLUMNS = 64,                         /**< columns of C that go out together: 128 bytes */
     OUT_BYTES = GROUP_ROWS * 2 * OUT_COLUMNS, /**< of 64 x 64 elements of C */
@@ -36,8 +36,8 @@ template <int TILE_N_, int CLUSTER_, int STAGES_> struct tile_sizes {
         SUMS = GROUP_ROWS * TILE_N / WARPGROUP,
         B_BYTES = TILE_N * ROW_BYTES,
         STAGE_BYTES = A_BYTES + B_BYTES,
-        OUT_AT =
-            STAGES * STAGE_BYTES, // in shared memory: after the stages, C on its way out, then the mbarriers
+        // In shared memory: after the stages, C on its way out, then the mbarriers.
+        OUT_AT = STAGES * STAGE_BYTES,
         BARRIERS_AT = OUT_AT + CONSUMERS * OUT_BUFFERS * OUT_BYTES,
         SHARED_BYTES = BARRIERS_AT + 2 * STAGES * 8
     };

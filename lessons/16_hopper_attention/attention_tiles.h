@@ -34,8 +34,8 @@ struct tile_sizes {
     enum {
         HEAD_DIM = HEAD_DIM_,
         ELEMENT_BYTES = ELEMENT_BYTES_, // of Q, K, V and P: 2, or 1 for E4M3, with V transposed
-        PRODUCERS =
-            PRODUCERS_, // warpgroups that load, the first ones of the block; 0: a consumer's thread does
+        // Warpgroups that load, the first ones of the block; 0: a consumer's thread does.
+        PRODUCERS = PRODUCERS_,
         CONSUMERS = CONSUMERS_, // warpgroups that multiply
         TILE_KV = TILE_KV_,     // keys of a tile
         STAGES = STAGES_,       // tiles of K, and of V, under way or being multiplied
@@ -43,18 +43,18 @@ struct tile_sizes {
         THREADS = (PRODUCERS + CONSUMERS) * WARPGROUP,
         PRODUCER_REGISTERS = 24,
         CONSUMER_REGISTERS = 240, // 128 * 24 + 256 * 240 are fewer than an SM's 65,536
-        IN_TURN =
-            CONSUMERS > 1 && ELEMENT_BYTES == 2, // consumers multiply in turn; products of E4M3 are short
-        TILE_Q = CONSUMERS * GROUP_ROWS,         // queries of a tile
-        SCORES = TILE_KV / 2,                    // sums of S in a thread: 64 rows, 128 threads
-        WEIGHTS = SCORES * ELEMENT_BYTES / 4,    // registers of P in a thread
-        SUMS = HEAD_DIM / 2,                     // sums of O in a thread
+        // Consumers multiply in turn; products of E4M3 are short.
+        IN_TURN = CONSUMERS > 1 && ELEMENT_BYTES == 2,
+        TILE_Q = CONSUMERS * GROUP_ROWS,      // queries of a tile
+        SCORES = TILE_KV / 2,                 // sums of S in a thread: 64 rows, 128 threads
+        WEIGHTS = SCORES * ELEMENT_BYTES / 4, // registers of P in a thread
+        SUMS = HEAD_DIM / 2,                  // sums of O in a thread
         COLUMN_BLOCKS = HEAD_DIM * ELEMENT_BYTES / ROW_BYTES,
         OUT_BLOCKS = HEAD_DIM / BLOCK_COLUMNS,
         ROW_STEPS = HEAD_DIM * ELEMENT_BYTES / MMA_BYTES, // wgmmas along a row of Q and K
         KEY_STEPS = TILE_KV * ELEMENT_BYTES / MMA_BYTES,  // wgmmas along the keys of V
-        KEY_STEP_BYTES =
-            ELEMENT_BYTES == 1 ? MMA_BYTES : MMA_K * ROW_BYTES, // along a row of V's, or MMA_K rows on
+        // Along a row of V's, or MMA_K rows on.
+        KEY_STEP_BYTES = ELEMENT_BYTES == 1 ? MMA_BYTES : MMA_K * ROW_BYTES,
         HEADROOM = ELEMENT_BYTES == 1 ? 8 : 0, // the largest score of a row has weight 2^HEADROOM
         Q_BLOCK_BYTES = TILE_Q * ROW_BYTES,
         KV_BLOCK_BYTES = TILE_KV * ROW_BYTES,
@@ -83,7 +83,7 @@ typedef struct tile_sizes<128, 1, 2, 128, 2, 1> tile_of_128;
 /** @brief For head_dim 128 in E4M3: half the bytes. */
 typedef struct tile_sizes<128, 1, 2, 128, 2, 1, 1> tile_of_e4m3;
 
-/** @brief What the kernel is told. */
+/** @brief The kernel's arguments. */
 struct attention {
     CUtensorMap q;   /**< the tensors as TMA sees them: matrices of head_dim columns, a head each */
     CUtensorMap k;   /**< likewise */

@@ -196,19 +196,19 @@ template <typename SIZE> inline void find_scales(struct attention *p)
     p->v_scales = (const float *)(workspace + places.v_scales);
 }
 
-/** @brief The scales of this tile of queries and of tile @p i of keys together; asked for before the products, for it takes a while. */
+/** @brief The scale of this tile of queries times that of tile @p i of keys. Loaded before the products: the load takes a while. */
 template <typename SIZE> __device__ inline float tile_scales(struct query_tile tile, int i)
 {
     return SIZE::ELEMENT_BYTES == 1 ? tile.q_scale * tile.k_scales[i] : 1.0f;
 }
 
-/** @brief What products are multiplied with, without a sign; @p scales of the tile. Not 0, for a masked product is -infinity. */
+/** @brief The factor on products, without its sign; @p scales is tile_scales(). Never 0, for a masked product is -infinity. */
 template <typename SIZE> __device__ inline float score_scale(const struct attention &p, float scales)
 {
     return SIZE::ELEMENT_BYTES == 1 ? fmaxf(fabsf(p.scale) * scales, 0x1p-126f) : fabsf(p.scale);
 }
 
-/** @brief What sums of O are multiplied with. */
+/** @brief The factor on sums of O. */
 template <typename SIZE>
 __device__ inline float value_scale(const struct attention &p, struct query_tile tile)
 {

@@ -15,7 +15,7 @@
 #define LOG2_E 1.44269504f  ///< exp(x) = exp2(x * LOG2_E), and exp2 is what the hardware has
 #define LN_2 0.69314718f    ///< 1 / LOG2_E
 #define SLACK 8.0f          ///< how far m may be below the largest score: weights are at most 2^8
-#define FAR_AWAY 1048576.0f ///< beyond it m is rounded so much that scores have to be, likewise
+#define FAR_AWAY 1048576.0f ///< if |m| is larger, m is rounded coarsely, and scores must be rounded alike
 
 /** @brief What a thread knows of its two rows. */
 template <int SUMS> struct row_state {
@@ -69,7 +69,7 @@ template <int SCORES> __device__ inline void mask_scores(float (&s)[SCORES], con
         if (key + i / 4 * 8 + i % 2 >= seen[i / 2 % 2]) s[i] = -INFINITY;
 }
 
-/** @brief The largest of row @p h. Four are looked for at a time: a maximum waits for the one before it. */
+/** @brief The largest of row @p h. Four maxima are found side by side, since each fmaxf waits for the one before it. */
 template <int SCORES> __device__ inline float row_largest(const float (&s)[SCORES], int h)
 {
     float each[4];
@@ -110,7 +110,7 @@ __device__ inline int weigh_scores(float (&s)[SCORES], struct row_state<SUMS> *r
         rises |= rows->m[h] != before;
         far_away |= fabsf(shift[h]) > FAR_AWAY;
     }
-    if (__any_sync(ALL_LANES, far_away)) { // seldom
+    if (__any_sync(ALL_LANES, far_away)) { // rare
 #pragma unroll
         for (int i = 0; i < SCORES; i++)
             if (fabsf(shift[i / 2 % 2]) > FAR_AWAY)
@@ -204,7 +204,7 @@ __device__ inline void add_one_by_one(float (&o)[SIZE::SUMS], const uint32_t (&p
  * @param seen    how many keys of the tile the thread's rows see
  * @param fewest  how many all rows of the consumer see
  * @param end     how many there are
- * @return 1 if that was so
+ * @return 1 if V held one and P V has been added, else 0
  */
 template <typename T, typename SIZE>
 __device__ inline int add_hidden_values(struct row_state<SIZE::SUMS> *rows,

@@ -1,11 +1,11 @@
 /**
  * @file engine_few.h
- * @brief What lesson 17 gives for the attention of a few rows: one kernel that appends, too. In a step of one token every kernel
+ * @brief Given in lesson 17: attention of a few rows, in one kernel that also appends to the cache. In a step of one token every kernel
  *        costs about as much as it takes to begin, and this is one less per layer.
  *
- * Keys and values of earlier steps are asked for before the kernel in front is over: no kernel of this step writes them. Those that
+ * Keys and values of earlier steps are asked for before the preceding kernel is over: no kernel of this step writes them. Those that
  * rows of this step bring are computed by every block that needs them, kept in shared memory, and written to the cache by one. They
- * come of the same functions as append_kernel()'s, so they are the same bits; so is what attention makes of them.
+ * come from the same functions as append_kernel()'s, so they are the same bits; so is what attention makes of them.
  *
  * FEW_ROWS is how far it was seen to be faster than append_kernel() and attend_kernel(): steps of 1, 2 and 8 rows were measured, and
  * of 8 rows with 4,096 keys each it is slower (NOTES.md has the times).
@@ -16,7 +16,7 @@
 #include "engine_merge.h"
 #include "kernel_launch.h"
 
-/* What the lesson's kernel file has. */
+/* Defined in the lesson's kernel file. */
 __device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
                                  int position);
 __device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
@@ -49,8 +49,8 @@ __device__ inline void bring_keys(struct brought<LANES> *to, const struct layer_
     const struct engine_config &c = a.config;
     const int row = (int)blockIdx.y, heads = c.heads + 2 * c.kv_heads, group = c.heads / c.kv_heads;
     const int kv_head = (int)blockIdx.x / group, lane = (int)threadIdx.x % WARP;
-    for (int task = (int)threadIdx.x / WARP; task < 1 + 2 * a.rows;
-         task += WARPS) { // q, then k and v of each
+    // Task 0 is q, the others are k and v of each row.
+    for (int task = (int)threadIdx.x / WARP; task < 1 + 2 * a.rows; task += WARPS) {
         const int of = task == 0 ? row : (task - 1) / 2, position = a.positions[of];
         const bool is_value = task > 0 && task % 2 == 0;
         if (position < 0 || a.requests[of] != a.requests[row]) continue; // whole warps
@@ -116,7 +116,7 @@ template <int LANES> __global__ void __launch_bounds__(THREADS) attend_few_kerne
         }
         merge_groups<LANES>(parts + walker * PART, m, l, sums[0]);
     }
-    wait_for_kernel_before(); // also where nothing was walked: the kernels behind rely on it
+    wait_for_kernel_before(); // also where nothing was walked: later kernels rely on it
     if (walkers > 1 && !is_last(a.arrived + place, walkers)) return;
     merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
 }

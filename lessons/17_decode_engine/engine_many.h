@@ -1,6 +1,6 @@
 /**
  * @file engine_many.h
- * @brief What lesson 17 gives for prompts and large batches: a product of many rows, whose weights are read once for up to 128 of them.
+ * @brief Given in lesson 17, for prompts and large batches: a product of many rows, whose weights are read once for up to 128 of them.
  *
  * It adds in the order of product_kernel(), slice after slice, so its sums are the same bits: the eight slices of a sum come one after
  * the other in one warp, where product_kernel() has a warp for each. What goes into it was normalised before, by a kernel that uses
@@ -22,7 +22,7 @@
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 
-/* What the lesson's kernel file has. */
+/* Defined in the lesson's kernel file. */
 template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end);
@@ -32,7 +32,7 @@ __device__ inline float find_factor(const struct inputs<KIND> *in, const struct 
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
 
-/** @brief Normalises eight rows per block to halves at p.normed; rows that are nowhere become zeros. */
+/** @brief Normalises eight rows per block to halves at p.normed; rows that do not exist become zeros. */
 template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struct product p)
 {
     __shared__ alignas(16) __half staged[WARPS][TILE][STAGED];
@@ -53,15 +53,15 @@ template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struc
             if (at < end * SPAN)
                 *(uint2 *)(p.normed + (size_t)(first_row + i) * (size_t)p.inputs + (size_t)at) =
                     *(const uint2 *)&staged[warp][i][lane * 4];
-        __syncwarp(); // and was read, before the next replaces it
+        __syncwarp(); // it has been read before the next one replaces it
     }
 }
 
 /** @brief A block of many_kernel(). */
 template <int M, int N, int STAGES> struct many : tile_of<M, N> {
     enum {
-        BYTES =
-            STAGES * tile_of<M, N>::STEP_AT * 16 + M * N * 4 /**< of dynamic shared memory: steps, and sums */
+        /** Of dynamic shared memory: steps, and sums */
+        BYTES = STAGES * tile_of<M, N>::STEP_AT * 16 + M * N * 4
     };
 };
 
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(THREADS) many_kernel(struct product p)
                 copy_16_bytes(weights + step % STAGES * SHAPE::STEP_AT + s * SHAPE::SPAN_AT + i * THREADS +
                                   threadIdx.x,
                               from[i] + (size_t)(step * SHAPE::STEP + s) * SPAN, 1);
-        __pipeline_commit(); // also of nothing: the wait counts steps
+        __pipeline_commit(); // an empty group, too: the wait counts steps
     };
     for (int step = 0; step < STAGES - 1; step++) copy_step(step);
     int slice = 0, last = spans / WARPS - 1; // its last span; a slice may have none

@@ -1,6 +1,6 @@
 /**
  * @file engine_merge.h
- * @brief What lesson 17 gives of attention: where a warp's keys lie, and how parts of a softmax become one. A *part* is the
+ * @brief Given in lesson 17, for attention: where a warp's keys lie, and how parts of a softmax become one. A *part* is the
  *        maximum of some scores, the sum of their weights, and head_dim sums of weighted values; see lessons 03 and 06.
  *
  * The keys of a head are taken by LANES = head_dim / 8 walkers: one block each, or one block for all of them in turn. Either way each
@@ -102,8 +102,8 @@ __device__ inline float merged_sum(const float *parts, int count, int pitch, int
 {
     float sum = 0.0f;
     for (int i = 0; i < count; i++) {
-        const float factor =
-            parts[i * pitch] == -INFINITY ? 0.0f : __expf(parts[i * pitch] - most); // no keys: 0
+        // No keys: 0.
+        const float factor = parts[i * pitch] == -INFINITY ? 0.0f : __expf(parts[i * pitch] - most);
         sum = fmaf(factor, parts[i * pitch + at], sum);
     }
     return sum;
@@ -154,7 +154,7 @@ template <int LANES> __device__ inline void merge_groups(float *part, float m, f
     const float base = merged_max(found[0], WARPS, DIM + 2);
     for (int at = (int)threadIdx.x; at < DIM + 2; at += THREADS)
         part[at] = at == 0 ? base : merged_sum(found[0], WARPS, DIM + 2, at, base);
-    __syncthreads(); // and merged, before the next walker's replace it
+    __syncthreads(); // it is merged before the next walker's replaces it
 }
 
 /** @brief True in the block that is the last of @p walkers to come here; it sees what all of them wrote. The count begins anew. */
@@ -164,7 +164,7 @@ __device__ inline bool is_last(unsigned int *arrived, int walkers)
     __threadfence(); // whoever sees the count sees what this thread wrote
     __syncthreads(); // all threads of the block have written
     if (threadIdx.x == 0) before = atomicInc(arrived, (unsigned int)walkers - 1);
-    __syncthreads(); // before is there
+    __syncthreads(); // `before` is there
     __threadfence(); // reads what was written before the count
     return before == (unsigned int)walkers - 1;
 }

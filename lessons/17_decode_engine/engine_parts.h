@@ -35,12 +35,12 @@ enum {
     TILE = 8,               /**< rows of the batch in an instruction: B has so many columns */
     SPAN = 32,              /**< inputs that four lanes load at once */
     SLOTS = 12,             /**< spans of weights that a warp has under way for a single row of the batch */
-    TILE_SLOTS =
-        8, /**< the same for a tile of rows, whose staged inputs and sums take more of the shared memory */
+    /** The same for a tile of rows, whose staged inputs and sums take more of the shared memory */
+    TILE_SLOTS = 8,
     AHEAD = 3, /**< chunks of inputs that a warp has under way for a single row; for a tile of rows one */
     CHUNK = 4, /**< spans of inputs that a warp stages at once: a lane has four elements of each row */
-    STAGED =
-        160, /**< halves of a staged row: CHUNK spans, and a pad that keeps rows out of each other's banks */
+    /** Halves of a staged row: CHUNK spans, and a pad that keeps rows out of each other's banks */
+    STAGED = 160,
     BLOCKS_PER_SM = 2,      /**< of a product: more outputs are taken in turn */
     KEYS = 128,             /**< of a tile of attention */
     OF_WARP = KEYS / WARPS, /**< of them a warp's */
@@ -85,23 +85,23 @@ enum product_kind {
 
 /** @brief A product of rows with a matrix of weights. */
 struct product {
-    const __half *weights; /**< [outputs, inputs]; of TO_GATED [2 * outputs, inputs] */
-    const __half *gain;    /**< [inputs] of the norm; of TO_STATE NULL */
-    const void *x;         /**< [.., inputs]: halves of TO_STATE, else floats */
-    void *out;             /**< [rows, outputs]: halves of TO_GATED, else floats */
-    const int *wanted;     /**< [rows] of TO_LOGITS: which rows of x; a negative one is nowhere. Else NULL */
-    int inputs;            /**< elements of a row of x, a multiple of 32 */
-    int outputs;           /**< elements of a row of out */
-    int rows;              /**< of out */
-    float epsilon;         /**< of the norm */
-    __half *normed;        /**< room for [rows, inputs], in launch_many(); of TO_STATE NULL */
+    const __half *weights; /**< [outputs, inputs]; for TO_GATED [2 * outputs, inputs] */
+    const __half *gain;    /**< [inputs] of the norm; NULL for TO_STATE */
+    const void *x;         /**< [.., inputs]: halves for TO_STATE, else floats */
+    void *out;             /**< [rows, outputs]: halves for TO_GATED, else floats */
+    const int *wanted; /**< [rows] of TO_LOGITS: which rows of x; a negative one stands for none. Else NULL */
+    int inputs;        /**< elements of a row of x, a multiple of 32 */
+    int outputs;       /**< elements of a row of out */
+    int rows;          /**< of out */
+    float epsilon;     /**< of the norm */
+    __half *normed;    /**< room for [rows, inputs], in launch_many(); NULL for TO_STATE */
 };
 
 /** @brief The weights that a lane asks for next: 16 bytes of each of its two rows. */
 struct ahead {
     const __half *low; /**< of row lane / 4 of the tile */
     const __half
-        *high; /**< of row lane / 4 + 8; of TO_GATED of the row of up that belongs to low's of gate */
+        *high; /**< of row lane / 4 + 8; for TO_GATED of the row of up that belongs to low's of gate */
     int slot;  /**< where in shared memory they go */
     int span;  /**< which inputs they are for */
     int tile;  /**< of which outputs */
@@ -112,7 +112,7 @@ template <int KIND> struct inputs {
     float4 x[TILE]; /**< rows */
     uint2 gain;     /**< four halves */
 };
-/** @brief The same of TO_STATE: halves, and no gains. */
+/** @brief The same for TO_STATE: halves, and no gains. */
 template <> struct inputs<TO_STATE> {
     uint2 x[TILE]; /**< rows */
 };
@@ -231,7 +231,7 @@ template <typename... Params> static inline bool leave_room(void (*kernel)(Param
                                 cudaSharedmemCarveoutMaxShared) == cudaSuccess;
 }
 
-/** @brief The kernel behind this one may start; it waits by itself before it reads what others wrote. */
+/** @brief The next kernel may start; it waits by itself before it reads what others wrote. */
 __device__ inline void let_next_start(void)
 {
 #if __CUDA_ARCH__ >= 900

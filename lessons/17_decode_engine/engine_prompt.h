@@ -1,6 +1,6 @@
 /**
  * @file engine_prompt.h
- * @brief What lesson 17 gives for the attention of prompts: a block takes several consecutive rows of the batch for one head, and loads
+ * @brief Given in lesson 17, for the attention of prompts: a block takes several consecutive rows of the batch for one head, and loads
  *        each tile of keys and values once for all of them that belong to the same request.
  *
  * What is done for a row, and in which order, is that of attend_kernel(): the same walkers, tiles, groups of lanes and merges, by the same
@@ -15,7 +15,7 @@
 #include "engine_merge.h"
 #include "kernel_launch.h"
 
-/* What the lesson's kernel file has. */
+/* Defined in the lesson's kernel file. */
 template <int LANES> __global__ void attend_kernel(struct layer_attention a);
 template <int LANES, int ROWS>
 __device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
@@ -119,7 +119,7 @@ __device__ inline void walk_short(struct prompt<LANES> *shared, const struct lay
         __syncthreads(); // what every warp found is there
         if ((taken >> warp & 1) != 0 && first < keys[warp])
             merge_warps<LANES>(shared->parts[warp][walker], shared->found[warp]);
-        __syncthreads(); // and merged, before the next walker's replace it
+        __syncthreads(); // it is merged before the next walker's replaces it
     }
 }
 
@@ -160,7 +160,7 @@ __device__ inline void walk_long(struct prompt<LANES> *shared, const struct laye
             __syncthreads(); // what every warp found is there
             if (warp / PAIR == pair / PAIR && (taken >> warp & 1) != 0 && walker * KEYS < keys[warp])
                 merge_warps<LANES>(shared->parts[warp][walker], shared->found[warp]);
-            __syncthreads(); // and merged, before the next walker's replace it
+            __syncthreads(); // it is merged before the next walker's replaces it
         }
     }
 }
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(THREADS, 2) attend_prompt_kernel(struct layer_
     if (threadIdx.x < WARPS) {
         const int row = first_row + (int)threadIdx.x;
         const bool mine = (int)threadIdx.x < of_block && row < a.rows;
-        keys[threadIdx.x] = mine ? max(a.positions[row] + 1, 0) : -1; // not those of the capture
+        keys[threadIdx.x] = mine ? max(a.positions[row] + 1, 0) : -1; // read in each replay
         requests[threadIdx.x] = keys[threadIdx.x] > 0 ? a.requests[row] : -1;
     }
     __syncthreads(); // the block's rows are known
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(THREADS, 2) attend_prompt_kernel(struct layer_
         else
             walk_long<LANES>(shared, a, first_row, taken, keys, first_row + i);
     }
-    wait_for_kernel_before(); // also where nothing was walked: the kernels behind rely on it
+    wait_for_kernel_before(); // also where nothing was walked: later kernels rely on it
     if (keys[warp] < 0) return;
     const size_t place = (size_t)(first_row + warp) * (size_t)a.config.heads + blockIdx.x;
     merge_walkers<LANES>(a.attended + place * (LANES * 8), shared->parts[warp],

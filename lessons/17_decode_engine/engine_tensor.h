@@ -43,7 +43,7 @@ template <int M_, int N_, int ACROSS_> struct tensor_tile {
                   "weights of a span are loaded in the one before; boxes begin at 1024 bytes");
 };
 
-/** @brief What TMA is told. */
+/** @brief The tensor maps that TMA reads. */
 struct tensor_maps {
     CUtensorMap weights; /**< rows of weights */
     CUtensorMap x;       /**< rows of the batch */
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int tile = (int)blockIdx.x / of_rows, first_row = (int)blockIdx.x % of_rows * SHAPE::N;
     const unsigned zero = (unsigned)p.rows >> 31;
     const int spans = p.inputs / SPAN, steps = divide_up(spans, SHAPE::STEP);
-    const int piece = row * SHAPE::ROW + (lane % 4 ^ row),
-              to_odd = 4 - row / 4 * 8; // of a step's second span
+    const int piece = row * SHAPE::ROW + (lane % 4 ^ row);
+    const int to_odd = 4 - row / 4 * 8; // of a step's second span
     const int from_m = warp % SHAPE::ACROSS * SHAPE::OF_M * (KIND == TO_GATED ? 8 : 16) * SHAPE::ROW + piece,
               from_n = (SHAPE::M + warp / SHAPE::ACROSS * SHAPE::OF_N * 8) * SHAPE::ROW + piece;
     if (threadIdx.x == 0) {
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads();
     let_next_start();
-    if (threadIdx.x == 0) // nobody writes weights: they need not wait
+    if (threadIdx.x == 0) // no kernel writes weights: they need not wait
         for (int i = 0; i < SHAPE::STAGES - 1 && i < steps; i++)
             ask_tensor_weights<KIND, SHAPE>(maps, p, stages + i * SHAPE::STEP_AT, &full[i], tile, i);
     wait_for_kernel_before();
@@ -195,15 +195,15 @@ __global__ void __launch_bounds__(THREADS, 1)
     int slice = 0, end = 0; // of the slice, in spans; a slice may have none
     while (end == 0 && slice < WARPS) end = ++slice * spans / WARPS;
     struct ring next = {1, 0};                 // the stage after this one
-    struct ring free = {SHAPE::STAGES - 1, 1}; // the one before it; its first use waits for nobody
+    struct ring free = {SHAPE::STAGES - 1, 1}; // the one before it; its first use waits for no one
     const uint4 *at = stages;
 #pragma unroll 1
     for (int step = 0; step < steps; step++) {
         const uint4 *const at_next = step + 1 < steps ? stages + next.stage * SHAPE::STEP_AT : at; // or any
 #pragma unroll
         for (int s = 0; s < SHAPE::STEP; s++) {
-            const int span =
-                step * SHAPE::STEP + s; // past the last one both are zeros, and after the last slice
+            // Past the last one both are zeros, and after the last slice.
+            const int span = step * SHAPE::STEP + s;
             const uint4 *const here = at + s * to_odd;
             const uint4 *const then = s + 1 < SHAPE::STEP ? here + to_odd : at_next;
 #pragma unroll
@@ -213,8 +213,8 @@ __global__ void __launch_bounds__(THREADS, 1)
                     const int later = step + SHAPE::STAGES - 1;
                     if (threadIdx.x == 0 && later < steps) {
                         uint4 *const to = stages + free.stage * SHAPE::STEP_AT;
-                        mbarrier_wait(&empty[free.stage],
-                                      free.parity); // all warps have used the step before this one
+                        // All warps have used the step before this one.
+                        mbarrier_wait(&empty[free.stage], free.parity);
                         ask_tensor_weights<KIND, SHAPE>(maps, p, to, &full[free.stage], tile, later);
                         ask_tensor_inputs<SHAPE>(maps, to, &full[free.stage], first_row, later);
                     }

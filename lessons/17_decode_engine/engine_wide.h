@@ -15,7 +15,7 @@
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 
-/* What the lesson's kernel file has. */
+/* Defined in the lesson's kernel file. */
 template <int KIND>
 __device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
                                     float before);
@@ -28,8 +28,8 @@ __device__ inline const __half *many_row(const struct product &p, int tile, int 
         return (const __half *)(KIND == TO_STATE ? p.x : p.normed) +
                (size_t)min(first_row + row - M, p.rows - 1) * (size_t)p.inputs;
     if (KIND != TO_GATED) return p.weights + (size_t)min(tile * M + row, p.outputs - 1) * (size_t)p.inputs;
-    const int output =
-        min(tile * (M / 2) + row / 16 * 8 + row % 8, p.outputs - 1); // 8 of gate, their 8 of up
+    // 8 of gate, their 8 of up.
+    const int output = min(tile * (M / 2) + row / 16 * 8 + row % 8, p.outputs - 1);
     return p.weights + ((size_t)output + (size_t)(row / 8 % 2) * (size_t)p.outputs) * (size_t)p.inputs;
 }
 
@@ -176,7 +176,7 @@ template <int KIND> __global__ void __launch_bounds__(THREADS) wide_kernel(struc
                 for (int i = 0; i < wide::COPIES; i++)
                     copy_16_bytes(to + s * wide::SPAN_AT + i * THREADS + threadIdx.x,
                                   from[i] + (size_t)copied * SPAN, 1);
-        __pipeline_commit(); // also of nothing: the wait counts steps
+        __pipeline_commit(); // an empty group, too: the wait counts steps
     };
 #pragma unroll 1
     for (int stage = 0; stage < wide::STAGES; stage++) copy_step(weights + stage * wide::STEP_AT);

@@ -1,6 +1,6 @@
 /**
  * @file rank_parts.h
- * @brief What lesson 19 gives: the checks of arguments, where a rank's intermediate results lie, and how NCCL's answers become a
+ * @brief Given in lesson 19: the checks of arguments, where a rank's intermediate results lie, and how NCCL's answers become a
  *        status.
  */
 #ifndef WARPWISE_RANK_PARTS_H
@@ -18,7 +18,7 @@ static inline enum kernel_status nccl_status(ncclResult_t result)
     return result == ncclSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-/** @brief The same of a call of CUDA. The error is taken from the runtime: it is told once. */
+/** @brief The same for a call of CUDA. The runtime forgets the error: it is reported once. */
 static inline enum kernel_status cuda_status(cudaError_t result)
 {
     if (result == cudaSuccess) return KERNEL_OK;
@@ -128,7 +128,7 @@ static inline int spans_of(const struct layer_sizes *s, int ranks)
     return spans < 1 ? 1 : spans > MOST_SPANS ? MOST_SPANS : spans;
 }
 
-/** @brief Block row, warp head: [rows, heads, spans, head_dim + 4] pieces, each an o with its m and l behind, become [rows, heads, head_dim]. */
+/** @brief Block row, warp head: [rows, heads, spans, head_dim + 4] pieces, each an o followed by its m and l, become [rows, heads, head_dim]. */
 template <int WARP>
 __global__ void join_kernel(float *attended, const float *pieces, int heads, int spans, int dim)
 {
@@ -153,12 +153,12 @@ enum product_kind {
 
 /** @brief A product of rows with a shard of weights, [outputs, inputs]. */
 struct product {
-    const float *weights;     /**< [outputs, inputs]; of TO_GATED [2 * outputs, inputs] */
+    const float *weights;     /**< [outputs, inputs]; for TO_GATED [2 * outputs, inputs] */
     const float *x;           /**< [rows, inputs] */
-    float *out;               /**< [rows, outputs]; of TO_QKV [rows, own] */
-    float *cache;             /**< of TO_QKV, else NULL: see layer_shard */
+    float *out;               /**< [rows, outputs]; for TO_QKV [rows, own] */
+    float *cache;             /**< for TO_QKV, else NULL: see layer_shard */
     int inputs;               /**< elements of a row of x, a multiple of 4 */
-    int outputs;              /**< elements of a row of out; of TO_QKV 3 * own */
+    int outputs;              /**< elements of a row of out; for TO_QKV 3 * own */
     struct layer_sizes sizes; /**< of the layer */
     int heads;                /**< of this rank */
 };
@@ -243,7 +243,7 @@ static inline enum kernel_status tensor_parallel_check(const struct gpu_ranks *r
     return KERNEL_OK;
 }
 
-/** @brief The same of ring_attention(). A causal that is neither 0 nor 1, or a scale that is no number, is
+/** @brief The same for ring_attention(). A causal that is neither 0 nor 1, or a scale that is no number, is
  *         ::KERNEL_INVALID_CONFIG, too. */
 static inline enum kernel_status ring_attention_check(const struct gpu_ranks *ranks,
                                                       const struct ring_sizes *sizes,

@@ -29,8 +29,8 @@ struct gpu_rank {
     int rank;        /**< which shard it has: 0 .. ranks - 1 */
     int device;      /**< for cudaSetDevice() */
     ncclComm_t comm; /**< its communicator, of all ranks */
-    cudaStream_t
-        stream; /**< the entry point's work comes after what is there, and is over when this stream is done */
+    /** The entry point's work comes after what is there, and is over when this stream is done */
+    cudaStream_t stream;
     cudaStream_t transfer; /**< another one, for transfers beside kernels: ring_attention() only */
     cudaEvent_t arrived;   /**< to be recorded in `transfer`: ring_attention() only */
     cudaEvent_t used;      /**< to be recorded in `stream`: ring_attention() only */

@@ -49,13 +49,13 @@ __device__ inline size_t kv_offset(const struct attention_args &args, int row)
     // [/student]
 }
 
-/** What a launch just made of itself. */
+/** How the launch just made went. Does not wait for the kernel. */
 inline enum kernel_status launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-/** What all parts refuse. */
+/** The checks that all parts make. */
 static enum kernel_status check_part(const struct attention_args *args, const float *scores)
 {
     enum kernel_status status = attention_args_check(args, sizeof(float), 0);
@@ -140,8 +140,7 @@ __device__ inline float block_sum(float value)
     // [/student]
 }
 
-/** One block turns one row into probabilities: three passes over it, for the maximum, the sum, the quotient.
- */
+/** One block turns one row into probabilities in three passes: the maximum, the sum, the division. */
 __global__ void softmax_kernel(float *scores, // [batch * heads * q_len, kv_len]
                                float *lse,    // [batch * heads * q_len] or NULL
                                int kv_len)

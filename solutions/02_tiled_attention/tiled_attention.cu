@@ -19,7 +19,7 @@
 
 enum {
     TILE = 64,      // results a block computes: TILE rows of queries by TILE columns
-    TILE_K = 32,    // length of a k-slice: so much of the inner dimension is in shared memory at a time
+    TILE_K = 32,    // length of a k-slice: elements of the inner dimension in shared memory at a time
     PAD = 1,        // a tile row is one float longer than its data: a column then crosses all banks
     BLOCK_DIM = 16, // the block is BLOCK_DIM x BLOCK_DIM threads
     THREAD_TILE = TILE / BLOCK_DIM,  // a thread computes THREAD_TILE x THREAD_TILE results
@@ -39,7 +39,7 @@ struct query_tile {
     int rows;  // queries in the tile: TILE, or what is left at the end of the head
 };
 
-/** How many pieces of @p size cover @p extent. */
+/** How many tiles of @p size cover @p extent. */
 __host__ __device__ inline int divide_up(int extent, int size)
 {
     return extent / size + (extent % size != 0);
@@ -74,13 +74,13 @@ inline dim3 product_grid(const struct attention_args *args, int columns)
     return dim3((unsigned)query_tiles, (unsigned)(column_tiles < MAX_GRID_Y ? column_tiles : MAX_GRID_Y));
 }
 
-/** What a launch just made of itself. */
+/** How the launch just made went. Does not wait for the kernel. */
 inline enum kernel_status launch_status(void)
 {
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 
-/** What all parts refuse. */
+/** The checks that all parts make. */
 static enum kernel_status check_part(const struct attention_args *args, const float *scores)
 {
     enum kernel_status status = attention_args_check(args, sizeof(float), 0);
@@ -93,7 +93,7 @@ static enum kernel_status check_part(const struct attention_args *args, const fl
 /* ---- what both products share ----------------------------------------------------------------------- */
 
 /**
- * Copies the piece of a row-major matrix that begins at (row, column) into a tile; what lies outside the
+ * Copies the part of a row-major matrix that begins at (row, column) into a tile; what lies outside the
  * matrix becomes 0. Neighbouring threads copy neighbouring elements, so that a warp reads whole lines.
  */
 template <int ROWS, int COLUMNS>
@@ -229,8 +229,7 @@ __device__ inline float block_sum(float value)
     // [/student]
 }
 
-/** One block turns one row into probabilities: three passes over it, for the maximum, the sum, the quotient.
- */
+/** One block turns one row into probabilities in three passes: the maximum, the sum, the division. */
 __global__ void softmax_kernel(float *scores, // [batch * heads * q_len, kv_len]
                                float *lse,    // [batch * heads * q_len] or NULL
                                int kv_len)
@@ -310,8 +309,8 @@ __device__ inline void sum_k_slices(const struct attention_args &args, struct qu
     for (int slice = 0; slice < divide_up(most, TILE_K); slice++) {
         int seen[THREAD_TILE];
         for (int i = 0; i < THREAD_TILE; i++) {
-            int row =
-                min(ty + i * BLOCK_DIM, tile.rows - 1); // rows past the end are computed, but never stored
+            // Rows past the end are computed, but never stored.
+            int row = min(ty + i * BLOCK_DIM, tile.rows - 1);
             seen[i] = keys_seen(args, tile.first + row) - slice * TILE_K;
         }
         load_tile<TILE, TILE_K>(p_tile, p_bh, tile.first, args.q_len, slice * TILE_K, args.kv_len);

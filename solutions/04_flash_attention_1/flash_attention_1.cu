@@ -1,8 +1,8 @@
 // [student: head]
 /*
- * FlashAttention as first published. K and V go through shared memory once, a tile at a time; for every tile
- * all queries of the head come by, and with each comes what is known of it so far: its output O, and the
- * pair (m, l) of lesson 03. They live in device memory and are corrected at every visit. No score matrix.
+ * FlashAttention as first published. The outer loop loads each tile of K and V into shared memory once; the
+ * inner loop visits it with all queries of the head. What is known of a query so far, its output O and the
+ * pair (m, l) of lesson 03, lives in device memory and is corrected at every visit. No score matrix.
  *
  *      for each tile of K, V                  outer loop: the tile stays in shared memory
  *          for each tile of Q                 inner loop: warps take rows, without waiting for each other
@@ -26,237 +26,15 @@
 #include "call_check.h" // what the entry points refuse
 #include "head_tiles.h" // sizes of tiles, what a warp keeps of its rows
 
-// In the order of their calls: from the entry points down to one visit's steps.
-template <typename T>
-inline enum kernel_status launch_attention(const struct attention_args *args, float *o, float *pairs,
-                                           cudaStream_t stream);
-template <typename T, int HEAD_DIM>
-__global__ void attention_kernel(struct attention_args args, float scale, float *o, float *m, float *l);
-__global__ void round_kernel(const float *o, half *out, size_t fours);
-template <typename T>
-__device__ inline struct head_data<T> find_head(const struct attention_args &args, int bh, float *o, float *m,
-                                                float *l);
-template <typename T, int HEAD_DIM>
-__device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],
-                                 float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], const T *k_rows, const T *v_rows,
-                                 int keys);
-template <typename T, int HEAD_DIM>
-__device__ inline void
-visit_tile(const struct attention_args &args, const struct head_data<T> &head, struct query_rows rows,
-           int first_key, float scale, float (*row_tile)[sizes<HEAD_DIM>::WIDTH],
-           float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], float4 (*v_tile)[sizes<HEAD_DIM>::FOURS]);
-template <typename T, int HEAD_DIM>
-__device__ inline void load_queries(float (*rows)[sizes<HEAD_DIM>::WIDTH], const T *q_rows, int count);
-template <typename T, int HEAD_DIM>
-__device__ inline void load_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
-                                  struct query_rows rows, int first_visit);
-template <int HEAD_DIM>
-__device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
-                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],
-                                    float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], float scale);
-template <int HEAD_DIM>
-__device__ inline void update_rows(struct row_state<HEAD_DIM> *state,
-                                   float score[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::THREAD_KEYS],
-                                   float (*rows)[sizes<HEAD_DIM>::WIDTH],
-                                   const int seen[sizes<HEAD_DIM>::ROWS], float keep[sizes<HEAD_DIM>::ROWS],
-                                   float factor[sizes<HEAD_DIM>::ROWS]);
-template <int HEAD_DIM>
-__device__ inline void multiply_p_v(float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
-                                    float (*rows)[sizes<HEAD_DIM>::WIDTH],
-                                    float4 (*v_tile)[sizes<HEAD_DIM>::FOURS],
-                                    const int seen[sizes<HEAD_DIM>::ROWS]);
-template <typename T, int HEAD_DIM>
-__device__ inline void store_state(struct row_state<HEAD_DIM> *state, const struct head_data<T> &head,
-                                   struct query_rows rows, const float keep[sizes<HEAD_DIM>::ROWS],
-                                   const float factor[sizes<HEAD_DIM>::ROWS],
-                                   float sum[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS]);
-__device__ inline float4 load_four(const half *from);
+/* ---- a visit: a warp's rows meet a tile of keys ------------------------------------------------------ */
 
-/* ---- launchers -------------------------------------------------------------------------------------- */
-
-enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
+/** Loads four halves in one instruction, as floats; load_four() of floats is in vector_elements.h. */
+__device__ inline float4 load_four(const half *from)
 {
-    enum kernel_status status = check_call(args, DTYPE_F32);
-    if (status != KERNEL_OK) return status;
-    // [student: launch_f32]
-    return launch_attention<float>(args, (float *)args->out, (float *)args->workspace, stream);
-    // [/student]
-}
-
-enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    enum kernel_status status = check_call(args, DTYPE_F16);
-    if (status != KERNEL_OK) return status;
-    // [student: launch_f16]
-    size_t elems = (size_t)args->batch * args->heads * args->q_len * args->head_dim;
-    float *o = (float *)args->workspace; // [batch, heads, q_len, head_dim], with m and l after it
-    status = launch_attention<half>(args, o, o + elems, stream);
-    if (status != KERNEL_OK) return status;
-    unsigned blocks = (unsigned)((elems / FOUR - 1) / THREADS + 1);
-    round_kernel<<<blocks, THREADS, 0, stream>>>(o, (half *)args->out, elems / FOUR);
-    return launch_status();
-    // [/student]
-}
-
-size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
-{
-    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
-        args->head_dim < 1)
-        return 0;
-    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
-    uint64_t bytes = sizeof(float);
-    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
-               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
-    return fits ? (size_t)bytes : SIZE_MAX;
-}
-
-/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
-template <typename T>
-inline enum kernel_status launch_attention(const struct attention_args *args,
-                                           float *o,     // [batch, heads, q_len, head_dim]
-                                           float *pairs, // [2, batch, heads, q_len]
-                                           cudaStream_t stream)
-{
-    // [student: launch_attention]
-    unsigned blocks = (unsigned)(args->batch * args->heads);
-    float *m = pairs, *l = pairs + (size_t)blocks * args->q_len;
-    float scale = attention_scale(args);
-    switch (args->head_dim) { // the sizes of tiles and register arrays must be known when compiling
-    case 32:
-        attention_kernel<T, 32><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
-        break;
-    case 64:
-        attention_kernel<T, 64><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
-        break;
-    case 128:
-        attention_kernel<T, 128><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
-        break;
-    default:
-        return KERNEL_INVALID_DIMENSION;
-    }
-    return launch_status();
-    // [/student]
-}
-
-/* ---- the kernel: a tile of K and V in the outer loop, a visit of a warp's rows in the inner one ------ */
-
-/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
-                                                               float *o, // [batch, heads, q_len, head_dim]
-                                                               float *m, // [batch, heads, q_len]
-                                                               float *l) // [batch, heads, q_len]
-{
-    // [student: attention_kernel]
-    constexpr int KEYS = sizes<HEAD_DIM>::KEYS, ROWS = sizes<HEAD_DIM>::ROWS;
-    __shared__ float4 k_tile[KEYS][sizes<HEAD_DIM>::FOURS];
-    __shared__ float4 v_tile[KEYS][sizes<HEAD_DIM>::FOURS];
-    __shared__ alignas(16) float row_tile[sizes<HEAD_DIM>::QUERIES][sizes<HEAD_DIM>::WIDTH];
-    struct head_data<T> head = find_head<T>(args, (int)blockIdx.x, o, m, l);
-    int warp = (int)threadIdx.x / WARP;
-
-    for (int tile = 0; tile < divide_up(args.kv_len, KEYS); tile++) {
-        int first_key = tile * KEYS;
-        size_t offset = (size_t)first_key * HEAD_DIM;
-        load_tile<T, HEAD_DIM>(k_tile, v_tile, head.k + offset, head.v + offset, args.kv_len - first_key);
-        __syncthreads(); // the tile is complete before anybody multiplies
-        for (int piece = warp; piece < divide_up(args.q_len, ROWS); piece += WARPS) {
-            struct query_rows rows = {piece * ROWS, min(args.q_len - piece * ROWS, ROWS)};
-            // Causal: no row of the piece sees a key of this tile. The first tile is visited all the same.
-            if (tile > 0 && keys_seen(args, rows.first + rows.count - 1) <= first_key) continue;
-            visit_tile<T, HEAD_DIM>(args, head, rows, first_key, scale, row_tile + warp * ROWS, k_tile,
-                                    v_tile);
-        }
-        __syncthreads(); // everybody is done with the tile before the next one overwrites it
-    }
-    if (args.lse == NULL) return; // after the last barrier, and the same for all threads
-    float *lse = args.lse + (size_t)blockIdx.x * args.q_len; // [q_len]
-    for (int query = (int)threadIdx.x; query < args.q_len; query += THREADS)
-        lse[query] = head.m[query] + logf(head.l[query]); // log 0 = -infinity
-    // [/student]
-}
-
-/** Where head number @p bh, counted through the batch, has its data. */
-template <typename T>
-__device__ inline struct head_data<T> find_head(const struct attention_args &args, int bh,
-                                                float *o, // [batch, heads, q_len, head_dim]
-                                                float *m, // [batch, heads, q_len]
-                                                float *l) // [batch, heads, q_len]
-{
-    // [student: find_head]
-    size_t q_row = (size_t)bh * args.q_len;
-    size_t kv_row = (size_t)(bh / (args.heads / args.kv_heads)) * args.kv_len; // as in lesson 01
-    struct head_data<T> head;
-    head.q = (const T *)args.q + q_row * args.head_dim;
-    head.k = (const T *)args.k + kv_row * args.head_dim;
-    head.v = (const T *)args.v + kv_row * args.head_dim;
-    head.o = o + q_row * args.head_dim;
-    head.m = m + q_row;
-    head.l = l + q_row;
-    return head;
-    // [/student]
-}
-
-/**
- * The block loads a tile of K and of V; what lies past the last key becomes 0. Group g of key r is kept at
- * place g ^ (r % 8): the lanes of multiply_q_k() read group g of 8 different keys, and find them in 8
- * different groups of banks. A pad would do the same, but there is no room for one.
- */
-template <typename T, int HEAD_DIM>
-__device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
-                                 float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS]
-                                 const T *k_rows,                          // [keys, head_dim]
-                                 const T *v_rows,                          // [keys, head_dim]
-                                 int keys)
-{
-    // [student: load_tile]
-    constexpr int KEYS = sizes<HEAD_DIM>::KEYS, FOURS = sizes<HEAD_DIM>::FOURS;
-    for (int i = (int)threadIdx.x; i < KEYS * FOURS; i += THREADS) {
-        int key = i / FOURS, group = i % FOURS;
-        size_t offset = (size_t)key * HEAD_DIM + group * FOUR;
-        float4 k = make_float4(0.0f, 0.0f, 0.0f, 0.0f), v = k;
-        if (key < keys) k = load_four(k_rows + offset);
-        if (key < keys) v = load_four(v_rows + offset);
-        k_tile[key][group ^ key % SWIZZLE] = k;
-        v_tile[key][group] = v;
-    }
-    // [/student]
-}
-
-/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
-template <typename T, int HEAD_DIM>
-__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
-                                  struct query_rows rows, int first_key, float scale,
-                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
-                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
-                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
-{
-    // [student: visit_tile]
-    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS = sizes<HEAD_DIM>::KEYS;
-    struct row_state<HEAD_DIM> state;
-    load_queries<T, HEAD_DIM>(row_tile, head.q + (size_t)rows.first * HEAD_DIM, rows.count);
-    load_state<T, HEAD_DIM>(&state, head, rows, first_key == 0);
-    __syncwarp(); // all queries are there before any lane multiplies them
-
-    float score[ROWS][sizes<HEAD_DIM>::THREAD_KEYS] = {};
-    multiply_q_k<HEAD_DIM>(score, row_tile, k_tile, scale);
-    __syncwarp(); // all lanes are done with the queries before weights overwrite them
-
-    int seen[ROWS]; // keys of this tile that a row sees: all below this one
-    for (int i = 0; i < ROWS; i++) {
-        int row = min(i, rows.count - 1); // rows past the end are computed, but never stored
-        seen[i] = min(keys_seen(args, rows.first + row) - first_key, KEYS);
-    }
-    float keep[ROWS], factor[ROWS];
-    update_rows<HEAD_DIM>(&state, score, row_tile, seen, keep, factor);
-    __syncwarp(); // all weights are there before any lane multiplies them
-
-    alignas(16) float sum[ROWS][sizes<HEAD_DIM>::COLUMNS] = {};
-    multiply_p_v<HEAD_DIM>(sum, row_tile, v_tile, seen);
-    store_state<T, HEAD_DIM>(&state, head, rows, keep, factor, sum);
-    __syncwarp(); // all lanes are done with the weights before the next queries overwrite them
+    // [student: load_four_halves]
+    uint2 bits = *(const uint2 *)from; // 8 bytes at once
+    float2 low = __half22float2(*(const half2 *)&bits.x), high = __half22float2(*(const half2 *)&bits.y);
+    return make_float4(low.x, low.y, high.x, high.y);
     // [/student]
 }
 
@@ -322,7 +100,7 @@ __device__ inline void multiply_q_k(float score[sizes<HEAD_DIM>::ROWS][sizes<HEA
 
 /**
  * Scores become weights exp(score - m'), written over the queries. m and l become those of all keys seen so
- * far. keep[i] is what the old output of row i counts in the new one, factor[i] what its weights count.
+ * far. keep[i] is the factor on the old output of row i in the new one, factor[i] that on its new weights.
  */
 template <int HEAD_DIM>
 __device__ inline void update_rows(struct row_state<HEAD_DIM> *state,
@@ -423,6 +201,154 @@ __device__ inline void store_state(struct row_state<HEAD_DIM> *state, const stru
     // [/student]
 }
 
+/** One visit: a warp's rows meet the tile of keys that is in shared memory. All lanes must call it. */
+template <typename T, int HEAD_DIM>
+__device__ inline void visit_tile(const struct attention_args &args, const struct head_data<T> &head,
+                                  struct query_rows rows, int first_key, float scale,
+                                  float (*row_tile)[sizes<HEAD_DIM>::WIDTH], // [ROWS][WIDTH], the warp's own
+                                  float4 (*k_tile)[sizes<HEAD_DIM>::FOURS],  // [KEYS][FOURS], swizzled
+                                  float4 (*v_tile)[sizes<HEAD_DIM>::FOURS])  // [KEYS][FOURS]
+{
+    // [student: visit_tile]
+    constexpr int ROWS = sizes<HEAD_DIM>::ROWS, KEYS = sizes<HEAD_DIM>::KEYS;
+    struct row_state<HEAD_DIM> state;
+    load_queries<T, HEAD_DIM>(row_tile, head.q + (size_t)rows.first * HEAD_DIM, rows.count);
+    load_state<T, HEAD_DIM>(&state, head, rows, first_key == 0);
+    __syncwarp(); // all queries are there before any lane multiplies them
+
+    float score[ROWS][sizes<HEAD_DIM>::THREAD_KEYS] = {};
+    multiply_q_k<HEAD_DIM>(score, row_tile, k_tile, scale);
+    __syncwarp(); // all lanes are done with the queries before weights overwrite them
+
+    int seen[ROWS]; // keys of this tile that a row sees: all below this one
+    for (int i = 0; i < ROWS; i++) {
+        int row = min(i, rows.count - 1); // rows past the end are computed, but never stored
+        seen[i] = min(keys_seen(args, rows.first + row) - first_key, KEYS);
+    }
+    float keep[ROWS], factor[ROWS];
+    update_rows<HEAD_DIM>(&state, score, row_tile, seen, keep, factor);
+    __syncwarp(); // all weights are there before any lane multiplies them
+
+    alignas(16) float sum[ROWS][sizes<HEAD_DIM>::COLUMNS] = {};
+    multiply_p_v<HEAD_DIM>(sum, row_tile, v_tile, seen);
+    store_state<T, HEAD_DIM>(&state, head, rows, keep, factor, sum);
+    __syncwarp(); // all lanes are done with the weights before the next queries overwrite them
+    // [/student]
+}
+
+/* ---- the kernels: a tile of K and V in the outer loop, a visit of all rows in the inner -------------- */
+
+/** Where head number @p bh, counted through the batch, has its data. */
+template <typename T>
+__device__ inline struct head_data<T> find_head(const struct attention_args &args, int bh,
+                                                float *o, // [batch, heads, q_len, head_dim]
+                                                float *m, // [batch, heads, q_len]
+                                                float *l) // [batch, heads, q_len]
+{
+    // [student: find_head]
+    size_t q_row = (size_t)bh * args.q_len;
+    size_t kv_row = (size_t)(bh / (args.heads / args.kv_heads)) * args.kv_len; // as in lesson 01
+    struct head_data<T> head;
+    head.q = (const T *)args.q + q_row * args.head_dim;
+    head.k = (const T *)args.k + kv_row * args.head_dim;
+    head.v = (const T *)args.v + kv_row * args.head_dim;
+    head.o = o + q_row * args.head_dim;
+    head.m = m + q_row;
+    head.l = l + q_row;
+    return head;
+    // [/student]
+}
+
+/**
+ * The block loads a tile of K and of V; what lies past the last key becomes 0. Group g of key r is kept at
+ * place g ^ (r % 8): the lanes of multiply_q_k() read group g of 8 different keys, and find them in 8
+ * different groups of banks. A pad would do the same, but there is no room for one.
+ */
+template <typename T, int HEAD_DIM>
+__device__ inline void load_tile(float4 (*k_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS], swizzled
+                                 float4 (*v_tile)[sizes<HEAD_DIM>::FOURS], // [KEYS][FOURS]
+                                 const T *k_rows,                          // [keys, head_dim]
+                                 const T *v_rows,                          // [keys, head_dim]
+                                 int keys)
+{
+    // [student: load_tile]
+    constexpr int KEYS = sizes<HEAD_DIM>::KEYS, FOURS = sizes<HEAD_DIM>::FOURS;
+    for (int i = (int)threadIdx.x; i < KEYS * FOURS; i += THREADS) {
+        int key = i / FOURS, group = i % FOURS;
+        size_t offset = (size_t)key * HEAD_DIM + group * FOUR;
+        float4 k = make_float4(0.0f, 0.0f, 0.0f, 0.0f), v = k;
+        if (key < keys) k = load_four(k_rows + offset);
+        if (key < keys) v = load_four(v_rows + offset);
+        k_tile[key][group ^ key % SWIZZLE] = k;
+        v_tile[key][group] = v;
+    }
+    // [/student]
+}
+
+/** One block, one head: all tiles of K and V, and for each all queries that see some of it. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, 2) attention_kernel(struct attention_args args, float scale,
+                                                               float *o, // [batch, heads, q_len, head_dim]
+                                                               float *m, // [batch, heads, q_len]
+                                                               float *l) // [batch, heads, q_len]
+{
+    // [student: attention_kernel]
+    constexpr int KEYS = sizes<HEAD_DIM>::KEYS, ROWS = sizes<HEAD_DIM>::ROWS;
+    __shared__ float4 k_tile[KEYS][sizes<HEAD_DIM>::FOURS];
+    __shared__ float4 v_tile[KEYS][sizes<HEAD_DIM>::FOURS];
+    __shared__ alignas(16) float row_tile[sizes<HEAD_DIM>::QUERIES][sizes<HEAD_DIM>::WIDTH];
+    struct head_data<T> head = find_head<T>(args, (int)blockIdx.x, o, m, l);
+    int warp = (int)threadIdx.x / WARP;
+
+    for (int tile = 0; tile < divide_up(args.kv_len, KEYS); tile++) {
+        int first_key = tile * KEYS;
+        size_t offset = (size_t)first_key * HEAD_DIM;
+        load_tile<T, HEAD_DIM>(k_tile, v_tile, head.k + offset, head.v + offset, args.kv_len - first_key);
+        __syncthreads(); // the tile is complete before anybody multiplies
+        for (int piece = warp; piece < divide_up(args.q_len, ROWS); piece += WARPS) {
+            struct query_rows rows = {piece * ROWS, min(args.q_len - piece * ROWS, ROWS)};
+            // Causal: no row of the piece sees a key of this tile. The first tile is visited all the same.
+            if (tile > 0 && keys_seen(args, rows.first + rows.count - 1) <= first_key) continue;
+            visit_tile<T, HEAD_DIM>(args, head, rows, first_key, scale, row_tile + warp * ROWS, k_tile,
+                                    v_tile);
+        }
+        __syncthreads(); // everybody is done with the tile before the next one overwrites it
+    }
+    if (args.lse == NULL) return; // after the last barrier, and the same for all threads
+    float *lse = args.lse + (size_t)blockIdx.x * args.q_len; // [q_len]
+    for (int query = (int)threadIdx.x; query < args.q_len; query += THREADS)
+        lse[query] = head.m[query] + logf(head.l[query]); // log 0 = -infinity
+    // [/student]
+}
+
+/** Launches the kernel for this head_dim. @p o is where the output lives, @p pairs has room for m and l. */
+template <typename T>
+inline enum kernel_status launch_attention(const struct attention_args *args,
+                                           float *o,     // [batch, heads, q_len, head_dim]
+                                           float *pairs, // [2, batch, heads, q_len]
+                                           cudaStream_t stream)
+{
+    // [student: launch_attention]
+    unsigned blocks = (unsigned)(args->batch * args->heads);
+    float *m = pairs, *l = pairs + (size_t)blocks * args->q_len;
+    float scale = attention_scale(args);
+    switch (args->head_dim) { // the sizes of tiles and register arrays must be known when compiling
+    case 32:
+        attention_kernel<T, 32><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
+        break;
+    case 64:
+        attention_kernel<T, 64><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
+        break;
+    case 128:
+        attention_kernel<T, 128><<<blocks, THREADS, 0, stream>>>(*args, scale, o, m, l);
+        break;
+    default:
+        return KERNEL_INVALID_DIMENSION;
+    }
+    return launch_status();
+    // [/student]
+}
+
 /** Rounds the finished output once, four elements per thread. */
 __global__ void round_kernel(const float *o, // [fours * 4]
                              half *out,      // [fours * 4]
@@ -438,12 +364,42 @@ __global__ void round_kernel(const float *o, // [fours * 4]
     // [/student]
 }
 
-/** Four halves as floats, in one instruction, as load_four() of floats in vector_elements.h. */
-__device__ inline float4 load_four(const half *from)
+/* ---- entry points ------------------------------------------------------------------------------------ */
+
+size_t flash_attention_1_workspace_bytes(const struct attention_args *args)
 {
-    // [student: load_four_halves]
-    uint2 bits = *(const uint2 *)from; // 8 bytes at once
-    float2 low = __half22float2(*(const half2 *)&bits.x), high = __half22float2(*(const half2 *)&bits.y);
-    return make_float4(low.x, low.y, high.x, high.y);
+    if (args == NULL || args->batch < 1 || args->heads < 1 || args->q_len < 1 || args->kv_len < 1 ||
+        args->head_dim < 1)
+        return 0;
+    uint64_t floats = args->dtype == DTYPE_F32 ? 2 : 2 + (uint64_t)args->head_dim; // a row
+    uint64_t bytes = sizeof(float);
+    int fits = multiply_fits(&bytes, floats, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->batch, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->heads, INT64_MAX) &&
+               multiply_fits(&bytes, (uint64_t)args->q_len, INT64_MAX);
+    return fits ? (size_t)bytes : SIZE_MAX;
+}
+
+enum kernel_status flash_attention_1_f32(const struct attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = check_call(args, DTYPE_F32);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f32]
+    return launch_attention<float>(args, (float *)args->out, (float *)args->workspace, stream);
+    // [/student]
+}
+
+enum kernel_status flash_attention_1_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    enum kernel_status status = check_call(args, DTYPE_F16);
+    if (status != KERNEL_OK) return status;
+    // [student: launch_f16]
+    size_t elems = (size_t)args->batch * args->heads * args->q_len * args->head_dim;
+    float *o = (float *)args->workspace; // [batch, heads, q_len, head_dim], with m and l after it
+    status = launch_attention<half>(args, o, o + elems, stream);
+    if (status != KERNEL_OK) return status;
+    unsigned blocks = (unsigned)((elems / FOUR - 1) / THREADS + 1);
+    round_kernel<<<blocks, THREADS, 0, stream>>>(o, (half *)args->out, elems / FOUR);
+    return launch_status();
     // [/student]
 }

@@ -31,7 +31,7 @@ enum {
     PAD = 4,             // floats after each row of Q, K and V: the next row begins 4 banks further
     TILE_P = 16,         // k-slice of P V: keys whose probabilities pass through shared memory at a time
     P_PAD = 8,           // floats after each row of P: the next one begins 8 banks further
-    MIN_BLOCKS = 2,      // of an SM: the compiler may spend half of the registers on a block
+    MIN_BLOCKS = 2,      // per SM: the compiler may spend half of the registers on a block
     SHARED_BYTES = 65536 // what a block may have on every device from sm_75 on
 };
 
@@ -76,133 +76,7 @@ struct query_tile {
     int rows;  // queries in the tile: TILE_Q, or what is left at the end of the head
 };
 
-// In the order of their calls: from the entry points down to one tile's steps.
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
-template <typename T, int HEAD_DIM>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
-template <typename T, int HEAD_DIM> __global__ void attention_kernel(struct attention_args args, float scale);
-template <int TILE_Q>
-__device__ inline struct query_tile find_query_tile(const struct attention_args &args, int index);
-template <typename T, int HEAD_DIM, int ROWS>
-__device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], const T *from, int rows, float factor);
-template <int HEAD_DIM>
-__device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                    const struct shared_tiles<HEAD_DIM> *tiles);
-template <int HEAD_DIM>
-__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
-                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles);
-template <int HEAD_DIM>
-__device__ inline void mask_scores(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                   const int seen[sizes<HEAD_DIM>::ROWS]);
-template <int HEAD_DIM>
-__device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
-                                   float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS]);
-__device__ inline float row_max(float value);
-template <int HEAD_DIM, int MASKED>
-__device__ inline void
-add_values(struct row_state<HEAD_DIM> *rows, const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-           const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles);
-template <int HEAD_DIM, int MASKED>
-__device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::COLUMNS],
-                                    const int seen[sizes<HEAD_DIM>::ROWS],
-                                    const struct shared_tiles<HEAD_DIM> *tiles, int first);
-template <typename T, int HEAD_DIM>
-__device__ inline void write_rows(const struct attention_args &args, struct query_tile tile,
-                                  const struct row_state<HEAD_DIM> *rows);
-__device__ inline float row_sum(float value);
-
-/* ---- launching ---------------------------------------------------------------------------------------- */
-
-enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<float>(args, DTYPE_F32, stream);
-}
-
-enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<__half>(args, DTYPE_F16, stream);
-}
-
-/** Checks the arguments and finds the kernel for head_dim. */
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
-{
-    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    switch (args->head_dim) { // tile sizes must be known when compiling
-    case 32:
-        return launch<T, 32>(args, stream);
-    case 64:
-        return launch<T, 64>(args, stream);
-    case 128:
-        return launch<T, 128>(args, stream);
-    default:
-        return KERNEL_INVALID_DIMENSION;
-    }
-}
-
-/** Starts one block per tile of queries. */
-template <typename T, int HEAD_DIM>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
-{
-    // [student: launch]
-    // No more blocks than there are rows, and attention_args_check() saw to it that those fit in an int.
-    int blocks = args->batch * args->heads * divide_up(args->q_len, sizes<HEAD_DIM>::TILE_Q);
-    int bytes = (int)sizeof(struct shared_tiles<HEAD_DIM>); // more than 48 KB must be asked for
-    if (cudaFuncSetAttribute(attention_kernel<T, HEAD_DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             bytes) != cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    attention_kernel<T, HEAD_DIM>
-        <<<(unsigned)blocks, THREADS, (size_t)bytes, stream>>>(*args, attention_scale(args));
-    return launch_status();
-    // [/student]
-}
-
-/* ---- the kernel --------------------------------------------------------------------------------------- */
-
-/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
-template <typename T, int HEAD_DIM>
-__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    attention_kernel(struct attention_args args, float scale)
-{
-    // [student: attention_kernel]
-    typedef struct sizes<HEAD_DIM> size;
-    extern __shared__ float4 shared_memory[];
-    struct shared_tiles<HEAD_DIM> *tiles = (struct shared_tiles<HEAD_DIM> *)shared_memory;
-    struct query_tile tile = find_query_tile<size::TILE_Q>(args, (int)blockIdx.x);
-    size_t q_row = (size_t)tile.bh * args.q_len + tile.first, kv_row = (size_t)tile.kv_bh * args.kv_len;
-    const T *q_tile = (const T *)args.q + q_row * HEAD_DIM; // [tile.rows, HEAD_DIM]
-    const T *k_bh = (const T *)args.k + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
-    const T *v_bh = (const T *)args.v + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
-    int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
-    int has_rows = (int)threadIdx.x / WARP * size::WARP_ROWS < tile.rows; // this warp
-
-    struct row_state<HEAD_DIM> rows;
-    for (int i = 0; i < size::ROWS; i++) {
-        rows.m[i] = -INFINITY; // nothing seen yet
-        rows.l[i] = 0.0f;
-        for (int c = 0; c < size::COLUMNS; c++) rows.o[i][c] = 0.0f;
-    }
-    load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, scale * LOG2_E);
-
-    for (int iteration = 0; iteration < divide_up(most, size::TILE_KV); iteration++) {
-        int key = iteration * size::TILE_KV; // first of the tile
-        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, k_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
-        __syncthreads(); // K is complete, and in the first iteration Q, before anybody multiplies
-        float s[size::ROWS][size::KEYS];
-        if (has_rows) multiply_q_k<HEAD_DIM>(s, tiles);
-        __syncthreads(); // everybody is done with K before V takes its place
-        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, v_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
-        __syncthreads(); // V is complete before anybody multiplies
-        if (has_rows) add_tile<HEAD_DIM>(args, tile, key, s, &rows, tiles);
-        __syncthreads(); // everybody is done with V before the next K takes its place
-    }
-    if (has_rows) write_rows<T, HEAD_DIM>(args, tile, &rows);
-    // [/student]
-}
+/* ---- tiles -------------------------------------------------------------------------------------------- */
 
 /**
  * The tile of queries of block @p index. Blocks start in the order of their numbers: with a causal mask the
@@ -255,6 +129,28 @@ __device__ inline void load_tile(float (*tile)[HEAD_DIM + PAD], // [ROWS][HEAD_D
     // [/student]
 }
 
+/* ---- the lanes of a row ------------------------------------------------------------------------------- */
+
+/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_max(float value)
+{
+    // [student: row_max]
+    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    return value;
+    // [/student]
+}
+
+/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
+__device__ inline float row_sum(float value)
+{
+    // [student: row_sum]
+    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, distance);
+    return value;
+    // [/student]
+}
+
 /* ---- one tile of keys --------------------------------------------------------------------------------- */
 
 /** S = Q K^T of a thread's rows and keys. */
@@ -277,30 +173,6 @@ __device__ inline void multiply_q_k(float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
                 for (int i = 0; i < size::ROWS; i++) s[i][j] += q[i][x] * k[x];
         }
     }
-    // [/student]
-}
-
-/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
-template <int HEAD_DIM>
-__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
-                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
-{
-    // [student: add_tile]
-    typedef struct sizes<HEAD_DIM> size;
-    int seen[size::ROWS];
-    if (keys_seen(args, tile.first) - first_key >= size::TILE_KV) { // the first query sees the fewest keys
-        update_rows<HEAD_DIM>(rows, s);
-        add_values<HEAD_DIM, 0>(rows, s, seen, tiles);
-        return;
-    }
-    for (int i = 0; i < size::ROWS; i++) {
-        int row = min(first_row<size::WARP_ROWS>() + i * ROW_LANES, tile.rows - 1); // no row past the end
-        seen[i] = keys_seen(args, tile.first + row) - first_key;
-    }
-    mask_scores<HEAD_DIM>(s, seen);
-    update_rows<HEAD_DIM>(rows, s);
-    add_values<HEAD_DIM, 1>(rows, s, seen, tiles);
     // [/student]
 }
 
@@ -340,38 +212,6 @@ __device__ inline void update_rows(struct row_state<HEAD_DIM> *rows,
     // [/student]
 }
 
-/** The largest @p value of the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_max(float value)
-{
-    // [student: row_max]
-    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
-    return value;
-    // [/student]
-}
-
-/** O += P V over the whole tile. A lane has p of 8 keys and needs those of all: they pass through memory. */
-template <int HEAD_DIM, int MASKED>
-__device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
-                                  const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
-                                  const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles)
-{
-    // [student: add_values]
-    typedef struct sizes<HEAD_DIM> size;
-    constexpr int LANE_KEYS = TILE_P / COLUMN_LANES; // keys of a slice that a lane has
-    int row = first_row<size::WARP_ROWS>();
-#pragma unroll
-    for (int slice = 0; slice < size::TILE_KV / TILE_P; slice++) {
-        __syncwarp(); // the warp has read the slice before, which this one overwrites
-        for (int i = 0; i < size::ROWS; i++)
-            for (int j = 0; j < LANE_KEYS; j++)
-                tiles->p[row + i * ROW_LANES][column_lane() + j * COLUMN_LANES] = p[i][slice * LANE_KEYS + j];
-        __syncwarp(); // the slice is complete; other warps have rows of their own
-        multiply_p_v<HEAD_DIM, MASKED>(rows->o, seen, tiles, slice * TILE_P);
-    }
-    // [/student]
-}
-
 /**
  * O += P V over the keys of one slice, which begins with key @p first of the tile. If MASKED, keys that a row
  * does not see are skipped: their p is 0, but 0 * NaN would be NaN.
@@ -397,6 +237,52 @@ __device__ inline void multiply_p_v(float o[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DI
                         if (!MASKED || first + key + x < seen[i]) o[i][c + y] += p[i][x] * v[y];
             }
     }
+    // [/student]
+}
+
+/** O += P V over the whole tile. A lane has p of 8 keys of each row and needs all: they pass through shared memory. */
+template <int HEAD_DIM, int MASKED>
+__device__ inline void add_values(struct row_state<HEAD_DIM> *rows,
+                                  const float p[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                  const int seen[sizes<HEAD_DIM>::ROWS], struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_values]
+    typedef struct sizes<HEAD_DIM> size;
+    constexpr int LANE_KEYS = TILE_P / COLUMN_LANES; // keys of a slice that a lane has
+    int row = first_row<size::WARP_ROWS>();
+#pragma unroll
+    for (int slice = 0; slice < size::TILE_KV / TILE_P; slice++) {
+        __syncwarp(); // the warp has read the slice before, which this one overwrites
+        for (int i = 0; i < size::ROWS; i++)
+            for (int j = 0; j < LANE_KEYS; j++)
+                tiles->p[row + i * ROW_LANES][column_lane() + j * COLUMN_LANES] = p[i][slice * LANE_KEYS + j];
+        __syncwarp(); // the slice is complete; other warps have rows of their own
+        multiply_p_v<HEAD_DIM, MASKED>(rows->o, seen, tiles, slice * TILE_P);
+    }
+    // [/student]
+}
+
+/** What a warp does with a tile of scores: mask them if need be, make them probabilities, add P V. */
+template <int HEAD_DIM>
+__device__ inline void add_tile(const struct attention_args &args, struct query_tile tile, int first_key,
+                                float s[sizes<HEAD_DIM>::ROWS][sizes<HEAD_DIM>::KEYS],
+                                struct row_state<HEAD_DIM> *rows, struct shared_tiles<HEAD_DIM> *tiles)
+{
+    // [student: add_tile]
+    typedef struct sizes<HEAD_DIM> size;
+    int seen[size::ROWS];
+    if (keys_seen(args, tile.first) - first_key >= size::TILE_KV) { // the first query sees the fewest keys
+        update_rows<HEAD_DIM>(rows, s);
+        add_values<HEAD_DIM, 0>(rows, s, seen, tiles);
+        return;
+    }
+    for (int i = 0; i < size::ROWS; i++) {
+        int row = min(first_row<size::WARP_ROWS>() + i * ROW_LANES, tile.rows - 1); // no row past the end
+        seen[i] = keys_seen(args, tile.first + row) - first_key;
+    }
+    mask_scores<HEAD_DIM>(s, seen);
+    update_rows<HEAD_DIM>(rows, s);
+    add_values<HEAD_DIM, 1>(rows, s, seen, tiles);
     // [/student]
 }
 
@@ -426,12 +312,93 @@ __device__ inline void write_rows(const struct attention_args &args, struct quer
     // [/student]
 }
 
-/** The sum over the 8 lanes that share a row. All 32 lanes must call it. */
-__device__ inline float row_sum(float value)
+/* ---- the kernel --------------------------------------------------------------------------------------- */
+
+/** One block, one tile of queries: walks over the tiles of keys that its last query sees. */
+template <typename T, int HEAD_DIM>
+__global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    attention_kernel(struct attention_args args, float scale)
 {
-    // [student: row_sum]
-    for (int distance = 2; distance <= COLUMN_LANES; distance *= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, distance);
-    return value;
+    // [student: attention_kernel]
+    typedef struct sizes<HEAD_DIM> size;
+    extern __shared__ float4 shared_memory[];
+    struct shared_tiles<HEAD_DIM> *tiles = (struct shared_tiles<HEAD_DIM> *)shared_memory;
+    struct query_tile tile = find_query_tile<size::TILE_Q>(args, (int)blockIdx.x);
+    size_t q_row = (size_t)tile.bh * args.q_len + tile.first, kv_row = (size_t)tile.kv_bh * args.kv_len;
+    const T *q_tile = (const T *)args.q + q_row * HEAD_DIM; // [tile.rows, HEAD_DIM]
+    const T *k_bh = (const T *)args.k + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
+    const T *v_bh = (const T *)args.v + kv_row * HEAD_DIM;  // [kv_len, HEAD_DIM]
+    int most = keys_seen(args, tile.first + tile.rows - 1); // the tile's last query sees the most keys
+    int has_rows = (int)threadIdx.x / WARP * size::WARP_ROWS < tile.rows; // this warp
+
+    struct row_state<HEAD_DIM> rows;
+    for (int i = 0; i < size::ROWS; i++) {
+        rows.m[i] = -INFINITY; // nothing seen yet
+        rows.l[i] = 0.0f;
+        for (int c = 0; c < size::COLUMNS; c++) rows.o[i][c] = 0.0f;
+    }
+    load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, scale * LOG2_E);
+
+    for (int iteration = 0; iteration < divide_up(most, size::TILE_KV); iteration++) {
+        int key = iteration * size::TILE_KV; // first of the tile
+        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, k_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
+        __syncthreads(); // K is complete, and in the first iteration Q, before anybody multiplies
+        float s[size::ROWS][size::KEYS];
+        if (has_rows) multiply_q_k<HEAD_DIM>(s, tiles);
+        __syncthreads(); // everybody is done with K before V takes its place
+        load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, v_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
+        __syncthreads(); // V is complete before anybody multiplies
+        if (has_rows) add_tile<HEAD_DIM>(args, tile, key, s, &rows, tiles);
+        __syncthreads(); // everybody is done with V before the next K takes its place
+    }
+    if (has_rows) write_rows<T, HEAD_DIM>(args, tile, &rows);
     // [/student]
+}
+
+/** Starts one block per tile of queries. */
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    // No more blocks than there are rows, and attention_args_check() saw to it that those fit in an int.
+    int blocks = args->batch * args->heads * divide_up(args->q_len, sizes<HEAD_DIM>::TILE_Q);
+    int bytes = (int)sizeof(struct shared_tiles<HEAD_DIM>); // more than 48 KB must be asked for
+    if (cudaFuncSetAttribute(attention_kernel<T, HEAD_DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             bytes) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    attention_kernel<T, HEAD_DIM>
+        <<<(unsigned)blocks, THREADS, (size_t)bytes, stream>>>(*args, attention_scale(args));
+    return launch_status();
+    // [/student]
+}
+
+/* ---- entry points ------------------------------------------------------------------------------------- */
+
+/** Checks the arguments and finds the kernel for head_dim. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, sizeof(uint4), 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    switch (args->head_dim) { // tile sizes must be known when compiling
+    case 32:
+        return launch<T, 32>(args, stream);
+    case 64:
+        return launch<T, 64>(args, stream);
+    case 128:
+        return launch<T, 128>(args, stream);
+    default:
+        return KERNEL_INVALID_DIMENSION;
+    }
+}
+
+enum kernel_status flash_attention_2_f32(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<float>(args, DTYPE_F32, stream);
+}
+
+enum kernel_status flash_attention_2_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<__half>(args, DTYPE_F16, stream);
 }

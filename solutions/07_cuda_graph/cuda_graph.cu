@@ -2,7 +2,7 @@
 /*
  * A decode step of a transformer as a CUDA graph.
  *
- * A step is five small kernels a layer, and each costs the host a launch. A capture records the launches of a
+ * A step is five small kernels per layer, and each costs the host a launch. A capture records the launches of a
  * step once; a replay starts all of them with one call. What a capture freezes is every argument: pointers,
  * extents, grid sizes. So whatever changes from step to step lies in device memory, at addresses that stay,
  * and a batch is padded to a size that has been captured.
@@ -30,17 +30,17 @@ struct decode_graphs {
     cudaGraphExec_t replay[MAX_BUCKETS]; // NULL where there is none
 };
 
-/** What an error of the CUDA runtime is called here. */
+/** The status that stands for an error of the CUDA runtime. */
 static enum kernel_status status_of(cudaError_t error)
 {
     if (error == cudaSuccess) return KERNEL_OK;
-    cudaGetLastError(); // it has been told: the next call begins without it
+    cudaGetLastError(); // it is reported: the next call begins without it
     return KERNEL_CUDA_ERROR;
 }
 
 /* ---- given: the arguments, and the step without a graph ---------------------------------------------- */
 
-/** What decode_graphs_create() refuses. */
+/** The checks of decode_graphs_create(). */
 static enum kernel_status check_create(const struct decode_model *model, const struct decode_buffers *buffers,
                                        cudaStream_t stream)
 {
@@ -52,7 +52,7 @@ static enum kernel_status check_create(const struct decode_model *model, const s
     return decode_config_check(&model->config);
 }
 
-/** What a step refuses. */
+/** The checks of a step. */
 static enum kernel_status check_batch(const struct decode_config *config, const struct decode_batch *batch)
 {
     if (batch == NULL || !batch->tokens || !batch->positions || !batch->block_table || !batch->logits)
@@ -102,7 +102,7 @@ static enum kernel_status capture_step(const struct decode_graphs *graphs, int r
 
 /* ---- a step ------------------------------------------------------------------------------------------ */
 
-/** Rows first .. last of the inputs become rows that do no harm. One block per row. */
+/** Rows first .. last of the inputs become padding, which changes nothing. One block per row. */
 __global__ void pad_rows_kernel(struct decode_buffers buffers, struct decode_config config, int first)
 {
     // [student: pad_rows_kernel]

@@ -28,7 +28,7 @@ enum {
     WARP_M = 64,   // rows of C of a warp
     WARP_N = 32,   // columns of C of a warp
     PAD = 8,       // halves after each row of a tile: the next row begins 4 banks further
-    MIN_BLOCKS = 4 // of an SM: while one loads, the other multiplies
+    MIN_BLOCKS = 4 // per SM: while one loads, another multiplies
 };
 
 enum {
@@ -167,13 +167,13 @@ __device__ inline void store_fragment(struct target to, int row, int col, const 
                                         nvcuda::wmma::mem_row_major);
         return; // the whole warp does
     }
-    // Nobody knows which lane has which element, so they pass through shared memory.
+    // Which lane has which element is not specified, so they pass through shared memory.
     nvcuda::wmma::store_matrix_sync(&edge[0][0], c, FRAGMENT + EDGE_PAD, nvcuda::wmma::mem_row_major);
     __syncwarp(); // every lane's elements are there
     int lane = (int)threadIdx.x % WARP, j = lane % FRAGMENT;
 #pragma unroll 1
-    for (int turn = 0; turn < FRAGMENT / 2; turn++) { // two rows, which are 2 apart: they share no bank
-        int i = turn / 2 * 4 + turn % 2 + lane / FRAGMENT * 2;
+    for (int pass = 0; pass < FRAGMENT / 2; pass++) { // two rows, which are 2 apart: they share no bank
+        int i = pass / 2 * 4 + pass % 2 + lane / FRAGMENT * 2;
         if (row + i < to.m && col + j < to.n) to.data[(size_t)(row + i) * to.leading + col + j] = edge[i][j];
     }
     __syncwarp(); // read by all lanes before the next fragment overwrites it

@@ -36,17 +36,17 @@ enum { TRANS_B = 1, TRANS_A = 2 };
 
 /** One line of the table below. */
 struct tile_choice {
-    int architecture;   // 90 stands for sm_90; and all later ones
-    float tiles_per_sm; // from so many large tiles on the large tile is taken, below the small one
+    int architecture;   // 90 stands for sm_90 and all later ones
+    float tiles_per_sm; // with at least so many large tiles per SM the large one is taken, else the small one
 };
 
-/** The first line that fits the device counts. What steps/ladder.cu measures belongs here. */
+/** The first line that fits the device counts. The numbers are those that steps/ladder.cu measures. */
 static const struct tile_choice TILE_CHOICES[] = {
     {90, 0.75f}, // an H200, 132 SMs: 98 tiles (1792 x 1792) are too few, 128 (2048 x 2048) enough
     {0, 0.75f},  // the same, carried over
 };
 
-/** What the kernel is told. */
+/** The kernel's arguments. */
 struct product {
     int m, n, k;          // k is 0 where alpha is: nothing is read then
     int tiles_m, tiles_n; // of C
@@ -68,7 +68,7 @@ template <typename T, int ELEMS> struct alignas(ELEMS * sizeof(T)) pack {
     T x[ELEMS];
 };
 
-/** What a thread carries of an operand. EXTENT is the side of its tile along C: TILE_M for A, TILE_N for B. */
+/** A thread's part of an operand. EXTENT is the side of its tile along C: TILE_M for A, TILE_N for B. */
 template <typename T, typename SIZE, int EXTENT, int ELEMS> struct operand {
     enum { PACKS = EXTENT * SIZE::TILE_K / SIZE::THREADS / ELEMS }; // packs of a tile
     static_assert((int)PACKS * SIZE::THREADS * ELEMS == EXTENT * SIZE::TILE_K, "threads have equal shares");
@@ -83,203 +83,6 @@ template <typename SIZE> struct fragments {
     alignas(16) float a[2][SIZE::THREAD_M]; // its rows of A
     alignas(16) float b[2][SIZE::THREAD_N]; // its columns of B
 };
-
-// In the order of their calls: from the entry points down to a store.
-template <typename T>
-static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, enum gemm_tile tile,
-                               cudaStream_t stream);
-static enum gemm_tile choose_tile(const struct gemm_args *args);
-template <typename T, typename SIZE>
-static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream);
-static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes);
-template <typename T, typename SIZE, int ELEMS>
-static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream);
-template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream);
-template <typename T, typename SIZE, int LAYOUT, int ELEMS> __global__ void gemm_kernel(struct product p);
-template <typename SIZE> __device__ inline void find_tile(const struct product &p, int block, int *m, int *n);
-template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void start_operand(struct operand<T, SIZE, EXTENT, ELEMS> *operand, int along_k,
-                                     const T *matrix, size_t ld, int first, int extent);
-template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void load_global_first(struct operand<T, SIZE, EXTENT, ELEMS> *operand, int depth);
-template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand);
-template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void store_shared(float (*tile)[EXTENT + PAD],
-                                    const struct operand<T, SIZE, EXTENT, ELEMS> *operand);
-template <typename SIZE>
-__device__ inline void load_fragments(struct fragments<SIZE> *fragments, const struct shared_tile<SIZE> *tile,
-                                      int k, int row, int column);
-template <typename SIZE>
-__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                         struct fragments<SIZE> *fragments,
-                                         const struct shared_tile<SIZE> *tile, int row, int column);
-template <typename SIZE>
-__device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                    const struct fragments<SIZE> *fragments, int k);
-template <typename T, typename SIZE>
-__device__ inline void write_sums(const struct product &p, const float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                  int m, int n, int row, int column);
-template <typename T>
-__device__ inline void write_elements(const struct product &p, T *to, const float sum[VECTOR], int count);
-
-/* ---- launch -------------------------------------------------------------------------------------------- */
-
-enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile,
-                                           cudaStream_t stream)
-{
-    return gemm<float>(args, DTYPE_F32, tile, stream);
-}
-
-enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,
-                                           cudaStream_t stream)
-{
-    return gemm<__half>(args, DTYPE_F16, tile, stream);
-}
-
-/** Checks the arguments and finds the kernel. */
-template <typename T>
-static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, enum gemm_tile tile,
-                               cudaStream_t stream)
-{
-    enum kernel_status status = gemm_args_check(args, 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    switch (tile == GEMM_TILE_AUTO ? choose_tile(args) : tile) {
-    case GEMM_TILE_SMALL:
-        return launch_tile<T, small_tile>(args, stream);
-    case GEMM_TILE_LARGE:
-        return launch_tile<T, large_tile>(args, stream);
-    default:
-        return KERNEL_INVALID_CONFIG;
-    }
-}
-
-/** The tile that the table gives for this C. */
-static enum gemm_tile choose_tile(const struct gemm_args *args)
-{
-    int architecture = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
-                       device_attribute(cudaDevAttrComputeCapabilityMinor);
-    const struct tile_choice *choice = TILE_CHOICES;
-    while (choice->architecture > architecture) choice++; // the last one is for all
-    double tiles = (double)divide_up(args->m, large_tile::TILE_M) * divide_up(args->n, large_tile::TILE_N);
-    double wanted = (double)choice->tiles_per_sm;
-    return tiles >= wanted * device_attribute(cudaDevAttrMultiProcessorCount) ? GEMM_TILE_LARGE
-                                                                              : GEMM_TILE_SMALL;
-}
-
-/** In vectors, if both operands consist of them; otherwise element by element. */
-template <typename T, typename SIZE>
-static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream)
-{
-    int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
-    if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
-        has_vectors(args->b, b_length, args->ldb, sizeof(T)))
-        return launch_layout<T, SIZE, VECTOR>(args, stream);
-    return launch_layout<T, SIZE, 1>(args, stream);
-}
-
-/** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
-static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes)
-{
-    return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
-}
-
-/** Finds the kernel of a layout: what lies along what must be known when compiling. */
-template <typename T, typename SIZE, int ELEMS>
-static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream)
-{
-    switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
-    case 0:
-        return launch<T, SIZE, 0, ELEMS>(args, stream);
-    case TRANS_B:
-        return launch<T, SIZE, TRANS_B, ELEMS>(args, stream);
-    case TRANS_A:
-        return launch<T, SIZE, TRANS_A, ELEMS>(args, stream);
-    default:
-        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, stream);
-    }
-}
-
-/** Starts one block per tile of C. */
-template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
-{
-    struct product p;
-    p.m = args->m, p.n = args->n;
-    p.a = args->a, p.b = args->b, p.c = args->c;
-    p.lda = (size_t)args->lda, p.ldb = (size_t)args->ldb, p.ldc = (size_t)args->ldc;
-    p.alpha = args->alpha, p.beta = args->beta;
-    // [student: launch]
-    p.k = args->alpha != 0.0f ? args->k : 0;
-    p.tiles_m = divide_up(args->m, SIZE::TILE_M), p.tiles_n = divide_up(args->n, SIZE::TILE_N);
-    p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
-    // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
-    int blocks = p.tiles_m * p.tiles_n;
-    gemm_kernel<T, SIZE, LAYOUT, ELEMS><<<(unsigned)blocks, SIZE::THREADS, 0, stream>>>(p);
-    return launch_status();
-    // [/student]
-}
-
-/* ---- the kernel ---------------------------------------------------------------------------------------- */
-
-/** One block, one tile of C. */
-template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-__global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
-{
-    // [student: gemm_kernel]
-    __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
-    int m, n, warp = (int)threadIdx.x / WARP;
-    find_tile<SIZE>(p, (int)blockIdx.x, &m, &n);
-    int row = warp / SIZE::WARPS_N * SIZE::WARP_M + lane_row<SIZE>() * VECTOR;       // in the tile
-    int column = warp % SIZE::WARPS_N * SIZE::WARP_N + lane_column<SIZE>() * VECTOR; // in the tile
-    struct operand<T, SIZE, SIZE::TILE_M, ELEMS> a;
-    struct operand<T, SIZE, SIZE::TILE_N, ELEMS> b;
-    start_operand(&a, !(LAYOUT & TRANS_A), (const T *)p.a, p.lda, m, p.m);
-    start_operand(&b, LAYOUT & TRANS_B, (const T *)p.b, p.ldb, n, p.n);
-
-    int iterations = max(divide_up(p.k, SIZE::TILE_K), 1), depth = p.k - (iterations - 1) * SIZE::TILE_K;
-    load_global_first(&a, depth);
-    load_global_first(&b, depth);
-    store_shared(tiles[0].a, &a);
-    store_shared(tiles[0].b, &b);
-    __syncthreads(); // the first tile is complete before anybody reads it
-    float sum[SIZE::THREAD_M][SIZE::THREAD_N] = {{0.0f}};
-    struct fragments<SIZE> fragments;
-    load_fragments(&fragments, &tiles[0], 0, row, column);
-
-#pragma unroll 1
-    for (int iteration = 0; iteration < iterations - 1; iteration++) {
-        int now = iteration % 2;
-        load_global(&a);
-        load_global(&b);
-        // Nothing needs this order but the clock: nvcc does not move loads across, and would otherwise put them
-        // right before the stores that wait for them.
-        __syncwarp();
-        multiply_but_last(sum, &fragments, &tiles[now], row, column);
-        store_shared(tiles[!now].a, &a);
-        store_shared(tiles[!now].b, &b);
-        // The next tile is complete before anybody reads it; and everybody has read all of this one before the
-        // iteration after this one overwrites it.
-        __syncthreads();
-        // Loaded while the last k of this tile is multiplied.
-        load_fragments(&fragments, &tiles[!now], 0, row, column);
-        multiply_add(sum, &fragments, SIZE::TILE_K - 1);
-    }
-    multiply_but_last(sum, &fragments, &tiles[(iterations - 1) % 2], row, column);
-    multiply_add(sum, &fragments, SIZE::TILE_K - 1);
-    write_sums<T, SIZE>(p, sum, m, n, row, column);
-    // [/student]
-}
-
-/** The first row and column of the tile of C that block @p block computes. */
-template <typename SIZE> __device__ inline void find_tile(const struct product &p, int block, int *m, int *n)
-{
-    struct tile_index tile = raster_tile<RASTER_ROWS>(block, p.tiles_m, p.tiles_n);
-    *m = tile.row * SIZE::TILE_M;
-    *n = tile.column * SIZE::TILE_N;
-}
 
 /* ---- one operand: device memory -> registers -> shared memory ------------------------------------------ */
 
@@ -368,21 +171,6 @@ __device__ inline void load_fragments(struct fragments<SIZE> *fragments, const s
     // [/student]
 }
 
-/** All k of a tile but the last. The fragments of k = 0 are loaded already; those of the last one will be. */
-template <typename SIZE>
-__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                         struct fragments<SIZE> *fragments,
-                                         const struct shared_tile<SIZE> *tile, int row, int column)
-{
-    // [student: multiply_but_last]
-#pragma unroll
-    for (int k = 0; k < SIZE::TILE_K - 1; k++) {
-        load_fragments(fragments, tile, k + 1, row, column); // before they are needed
-        multiply_add(sum, fragments, k);
-    }
-    // [/student]
-}
-
 /**
  * One k: THREAD_M + THREAD_N numbers for THREAD_M x THREAD_N multiply-adds. In a snake, so that an instruction always
  * shares a number with the one before it, which need not be read from a register again: down a column of 8 and up
@@ -406,22 +194,17 @@ __device__ inline void multiply_add(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
     // [/student]
 }
 
-/** Writes a thread's part of the tile at (@p m, @p n) of C; it begins at (@p row, @p column) of the tile. */
-template <typename T, typename SIZE>
-__device__ inline void write_sums(const struct product &p, const float sum[SIZE::THREAD_M][SIZE::THREAD_N],
-                                  int m, int n, int row, int column)
+/** All k of a tile but the last. The fragments of k = 0 are loaded already; those of the last one will be. */
+template <typename SIZE>
+__device__ inline void multiply_but_last(float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                         struct fragments<SIZE> *fragments,
+                                         const struct shared_tile<SIZE> *tile, int row, int column)
 {
-    // [student: write_sums]
+    // [student: multiply_but_last]
 #pragma unroll
-    for (int i = 0; i < SIZE::THREAD_M; i++) {
-        int r = row + i / VECTOR * VECTOR * SIZE::LANES_M + i % VECTOR;
-        if (r >= p.m - m) continue;
-#pragma unroll
-        for (int j = 0; j < SIZE::THREAD_N; j += VECTOR) {
-            int c = column + j * SIZE::LANES_N;
-            size_t at = ((size_t)m + r) * p.ldc + (size_t)n + c;
-            write_elements(p, (T *)p.c + at, &sum[i][j], p.n - n - c);
-        }
+    for (int k = 0; k < SIZE::TILE_K - 1; k++) {
+        load_fragments(fragments, tile, k + 1, row, column); // before they are needed
+        multiply_add(sum, fragments, k);
     }
     // [/student]
 }
@@ -442,4 +225,181 @@ __device__ inline void write_elements(const struct product &p, T *to, const floa
     }
     if (whole) *(struct pack<T, VECTOR> *)to = x;
     // [/student]
+}
+
+/** Writes a thread's part of the tile at (@p m, @p n) of C; it begins at (@p row, @p column) of the tile. */
+template <typename T, typename SIZE>
+__device__ inline void write_sums(const struct product &p, const float sum[SIZE::THREAD_M][SIZE::THREAD_N],
+                                  int m, int n, int row, int column)
+{
+    // [student: write_sums]
+#pragma unroll
+    for (int i = 0; i < SIZE::THREAD_M; i++) {
+        int r = row + i / VECTOR * VECTOR * SIZE::LANES_M + i % VECTOR;
+        if (r >= p.m - m) continue;
+#pragma unroll
+        for (int j = 0; j < SIZE::THREAD_N; j += VECTOR) {
+            int c = column + j * SIZE::LANES_N;
+            size_t at = ((size_t)m + r) * p.ldc + (size_t)n + c;
+            write_elements(p, (T *)p.c + at, &sum[i][j], p.n - n - c);
+        }
+    }
+    // [/student]
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+/** The first row and column of the tile of C that block @p block computes. */
+template <typename SIZE> __device__ inline void find_tile(const struct product &p, int block, int *m, int *n)
+{
+    struct tile_index tile = raster_tile<RASTER_ROWS>(block, p.tiles_m, p.tiles_n);
+    *m = tile.row * SIZE::TILE_M;
+    *n = tile.column * SIZE::TILE_N;
+}
+
+/** One block, one tile of C. */
+template <typename T, typename SIZE, int LAYOUT, int ELEMS>
+__global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
+{
+    // [student: gemm_kernel]
+    __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
+    int m, n, warp = (int)threadIdx.x / WARP;
+    find_tile<SIZE>(p, (int)blockIdx.x, &m, &n);
+    int row = warp / SIZE::WARPS_N * SIZE::WARP_M + lane_row<SIZE>() * VECTOR;       // in the tile
+    int column = warp % SIZE::WARPS_N * SIZE::WARP_N + lane_column<SIZE>() * VECTOR; // in the tile
+    struct operand<T, SIZE, SIZE::TILE_M, ELEMS> a;
+    struct operand<T, SIZE, SIZE::TILE_N, ELEMS> b;
+    start_operand(&a, !(LAYOUT & TRANS_A), (const T *)p.a, p.lda, m, p.m);
+    start_operand(&b, LAYOUT & TRANS_B, (const T *)p.b, p.ldb, n, p.n);
+
+    int iterations = max(divide_up(p.k, SIZE::TILE_K), 1), depth = p.k - (iterations - 1) * SIZE::TILE_K;
+    load_global_first(&a, depth);
+    load_global_first(&b, depth);
+    store_shared(tiles[0].a, &a);
+    store_shared(tiles[0].b, &b);
+    __syncthreads(); // the first tile is complete before anybody reads it
+    float sum[SIZE::THREAD_M][SIZE::THREAD_N] = {{0.0f}};
+    struct fragments<SIZE> fragments;
+    load_fragments(&fragments, &tiles[0], 0, row, column);
+
+#pragma unroll 1
+    for (int iteration = 0; iteration < iterations - 1; iteration++) {
+        int now = iteration % 2;
+        load_global(&a);
+        load_global(&b);
+        // Nothing needs this order but the clock: nvcc does not move loads across, and would otherwise put them
+        // right before the stores that wait for them.
+        __syncwarp();
+        multiply_but_last(sum, &fragments, &tiles[now], row, column);
+        store_shared(tiles[!now].a, &a);
+        store_shared(tiles[!now].b, &b);
+        // The next tile is complete before anybody reads it; and everybody has read all of this one before the
+        // iteration after this one overwrites it.
+        __syncthreads();
+        // Loaded while the last k of this tile is multiplied.
+        load_fragments(&fragments, &tiles[!now], 0, row, column);
+        multiply_add(sum, &fragments, SIZE::TILE_K - 1);
+    }
+    multiply_but_last(sum, &fragments, &tiles[(iterations - 1) % 2], row, column);
+    multiply_add(sum, &fragments, SIZE::TILE_K - 1);
+    write_sums<T, SIZE>(p, sum, m, n, row, column);
+    // [/student]
+}
+
+/** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
+static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes)
+{
+    return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
+}
+
+/** Starts one block per tile of C. */
+template <typename T, typename SIZE, int LAYOUT, int ELEMS>
+static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
+{
+    struct product p;
+    p.m = args->m, p.n = args->n;
+    p.a = args->a, p.b = args->b, p.c = args->c;
+    p.lda = (size_t)args->lda, p.ldb = (size_t)args->ldb, p.ldc = (size_t)args->ldc;
+    p.alpha = args->alpha, p.beta = args->beta;
+    // [student: launch]
+    p.k = args->alpha != 0.0f ? args->k : 0;
+    p.tiles_m = divide_up(args->m, SIZE::TILE_M), p.tiles_n = divide_up(args->n, SIZE::TILE_N);
+    p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
+    // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
+    int blocks = p.tiles_m * p.tiles_n;
+    gemm_kernel<T, SIZE, LAYOUT, ELEMS><<<(unsigned)blocks, SIZE::THREADS, 0, stream>>>(p);
+    return launch_status();
+    // [/student]
+}
+
+/* ---- entry points -------------------------------------------------------------------------------------- */
+
+/** Finds the kernel of a layout: what lies along what must be known when compiling. */
+template <typename T, typename SIZE, int ELEMS>
+static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream)
+{
+    switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
+    case 0:
+        return launch<T, SIZE, 0, ELEMS>(args, stream);
+    case TRANS_B:
+        return launch<T, SIZE, TRANS_B, ELEMS>(args, stream);
+    case TRANS_A:
+        return launch<T, SIZE, TRANS_A, ELEMS>(args, stream);
+    default:
+        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, stream);
+    }
+}
+
+/** In vectors, if both operands consist of them; otherwise element by element. */
+template <typename T, typename SIZE>
+static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream)
+{
+    int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
+    if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
+        has_vectors(args->b, b_length, args->ldb, sizeof(T)))
+        return launch_layout<T, SIZE, VECTOR>(args, stream);
+    return launch_layout<T, SIZE, 1>(args, stream);
+}
+
+/** The tile that the table gives for this C. */
+static enum gemm_tile choose_tile(const struct gemm_args *args)
+{
+    int architecture = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor) +
+                       device_attribute(cudaDevAttrComputeCapabilityMinor);
+    const struct tile_choice *choice = TILE_CHOICES;
+    while (choice->architecture > architecture) choice++; // the last one is for all
+    double tiles = (double)divide_up(args->m, large_tile::TILE_M) * divide_up(args->n, large_tile::TILE_N);
+    double wanted = (double)choice->tiles_per_sm;
+    return tiles >= wanted * device_attribute(cudaDevAttrMultiProcessorCount) ? GEMM_TILE_LARGE
+                                                                              : GEMM_TILE_SMALL;
+}
+
+/** Checks the arguments and finds the kernel. */
+template <typename T>
+static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, enum gemm_tile tile,
+                               cudaStream_t stream)
+{
+    enum kernel_status status = gemm_args_check(args, 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    switch (tile == GEMM_TILE_AUTO ? choose_tile(args) : tile) {
+    case GEMM_TILE_SMALL:
+        return launch_tile<T, small_tile>(args, stream);
+    case GEMM_TILE_LARGE:
+        return launch_tile<T, large_tile>(args, stream);
+    default:
+        return KERNEL_INVALID_CONFIG;
+    }
+}
+
+enum kernel_status register_tiled_gemm_f32(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
+{
+    return gemm<float>(args, DTYPE_F32, tile, stream);
+}
+
+enum kernel_status register_tiled_gemm_f16(const struct gemm_args *args, enum gemm_tile tile,
+                                           cudaStream_t stream)
+{
+    return gemm<__half>(args, DTYPE_F16, tile, stream);
 }

@@ -19,73 +19,9 @@
 #include "attention_backward.h"
 
 #include "backward_plan.h"    // the workspace, and which block does what
-#include "backward_steps.h"   // the functions below, and how an entry point gets to them
 #include "backward_tiles.h"   // sizes, and what lies in shared memory
 #include "matrix_fragments.h" // fragments and mma.sync
 #include "warp_reduce.h"
-
-/* ---- launching ---------------------------------------------------------------------------------------- */
-
-size_t attention_backward_workspace_bytes(const struct attention_backward_args *args)
-{
-    // [student: workspace_bytes]
-    size_t rows = args == NULL ? 0 : attention_backward_padded_rows(args);
-    if (rows == 0) return 0; // extents that are refused
-    size_t accumulators = args->dq == NULL ? 0 : (size_t)count_slices(args);
-    return rows * (sizeof(struct row_terms) + accumulators * (size_t)args->head_dim * sizeof(float));
-    // [/student]
-}
-
-enum kernel_status attention_backward_f32(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    return backward<float>(args, DTYPE_F32, stream);
-}
-
-enum kernel_status attention_backward_f16(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    return backward<__half>(args, DTYPE_F16, stream);
-}
-
-enum kernel_status attention_backward_bf16(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    return backward<__nv_bfloat16>(args, DTYPE_BF16, stream);
-}
-
-/** The three kernels of f16 or bf16. */
-template <typename T, int HEAD_DIM, int WARPS>
-static enum kernel_status launch_tensor(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    // [student: launch_tensor]
-    typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
-    struct backward_plan plan = make_plan(args, size::TILE_KV);
-    int bytes = (int)sizeof(struct tensor_tiles<T, HEAD_DIM, WARPS>); // more than 48 KB must be asked for
-    if (cudaFuncSetAttribute(tensor_kernel<T, HEAD_DIM, WARPS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             bytes) != cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    prepare<T, HEAD_DIM>(args, plan, stream);
-    unsigned blocks = (unsigned)(args->batch * args->kv_heads * plan.steps);
-    tensor_kernel<T, HEAD_DIM, WARPS>
-        <<<blocks, size::THREADS, (size_t)bytes, stream>>>(*args, plan, backward_scale(args));
-    return finish<T, HEAD_DIM, WARPS>(args, plan, size::TILE_KV, stream);
-    // [/student]
-}
-
-/** The three kernels of f32. */
-template <int HEAD_DIM>
-static enum kernel_status launch_f32(const struct attention_backward_args *args, cudaStream_t stream)
-{
-    // [student: launch_f32]
-    struct backward_plan plan = make_plan(args, F32_TILE_KV);
-    int bytes = (int)sizeof(struct f32_tiles<HEAD_DIM>);
-    if (cudaFuncSetAttribute(f32_kernel<HEAD_DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
-        cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    prepare<float, HEAD_DIM>(args, plan, stream);
-    unsigned blocks = (unsigned)(args->batch * args->kv_heads * plan.steps);
-    f32_kernel<HEAD_DIM><<<blocks, F32_THREADS, (size_t)bytes, stream>>>(*args, plan, backward_scale(args));
-    return finish<float, HEAD_DIM, 0>(args, plan, F32_TILE_KV, stream);
-    // [/student]
-}
 
 /* ---- before: D, and zeros to add to ------------------------------------------------------------------- */
 
@@ -114,53 +50,16 @@ __global__ void __launch_bounds__(ROW_THREADS)
     // [/student]
 }
 
-/* ---- f32: a block of 8 by 16 threads has 32 keys ------------------------------------------------------- */
-
-/** This block's tiles of keys, one after another: dK and dV of each, and its addends of dQ. */
-template <int HEAD_DIM>
-__global__ void __launch_bounds__(F32_THREADS)
-    f32_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
+/** A warp per padded row. */
+template <typename T, int HEAD_DIM>
+static void prepare(const struct attention_backward_args *args, const struct backward_plan &plan,
+                    cudaStream_t stream)
 {
-    // [student: f32_kernel]
-    typedef struct f32_sizes<HEAD_DIM> size;
-    extern __shared__ __align__(256) unsigned char shared[];
-    struct f32_tiles<HEAD_DIM> *tiles = (struct f32_tiles<HEAD_DIM> *)shared;
-    int first = (int)blockIdx.x / (args.batch * args.kv_heads);
-    for (int tile = first; tile * F32_TILE_KV < args.kv_len; tile += plan.steps) {
-        struct walk walk = find_walk(args, tile, F32_TILE_KV, size::QUERIES);
-        float dk[F32_KEYS][size::COLUMNS] = {}, dv[F32_KEYS][size::COLUMNS] = {};
-        size_t first_row = (size_t)walk.kv_bh * args.kv_len + walk.first_key;
-        __syncthreads(); // the tile of keys before has been read
-        load_rows<HEAD_DIM>(tiles->k, args.k, first_row, F32_TILE_KV, args.kv_len - walk.first_key);
-        load_rows<HEAD_DIM>(tiles->v, args.v, first_row, F32_TILE_KV, args.kv_len - walk.first_key);
-        for (int step = 0; step < walk.steps; step++) {
-            int bh = walk.bh + step / walk.q_tiles;
-            int query = (walk.first_q_tile + step % walk.q_tiles) * size::QUERIES;
-            size_t row = (size_t)bh * args.q_len + query;
-            const struct row_terms *terms = plan.terms + (size_t)bh * plan.q_tiles * TILE_Q + query;
-            __syncthreads(); // the tile of queries before has been read
-            load_rows<HEAD_DIM>(tiles->q, args.q, row, size::QUERIES, args.q_len - query);
-            load_rows<HEAD_DIM>(tiles->dout, args.dout, row, size::QUERIES, args.q_len - query);
-            __syncthreads(); // the tiles are complete
-            f32_scores<HEAD_DIM>(args, terms, query, walk.first_key, scale, tiles);
-            __syncthreads(); // P and dS are complete
-            f32_multiply<HEAD_DIM>(dv, tiles->p, tiles->dout);
-            f32_multiply<HEAD_DIM>(dk, tiles->ds, tiles->q);
-            if (args.dq != NULL)
-                f32_add_dq<HEAD_DIM>(accumulator_of<HEAD_DIM>(args, plan, walk.slice, bh, query), tiles,
-                                     args.deterministic, walk.first_visit);
-        }
-        for (int i = 0; i < F32_KEYS; i++)
-            for (int c = 0; c < size::COLUMNS; c++) {
-                int key = (int)threadIdx.x / F32_ACROSS + i * F32_DOWN;
-                size_t at = (first_row + key) * HEAD_DIM + threadIdx.x % F32_ACROSS + c * F32_ACROSS;
-                if (walk.first_key + key >= args.kv_len) continue;
-                if (args.dk != NULL) ((float *)args.dk)[at] = dk[i][c] * scale;
-                if (args.dv != NULL) ((float *)args.dv)[at] = dv[i][c];
-            }
-    }
-    // [/student]
+    int blocks = args->batch * args->heads * plan.q_tiles * (TILE_Q / ROW_WARPS);
+    prepare_kernel<T, HEAD_DIM><<<(unsigned)blocks, ROW_THREADS, 0, stream>>>(*args, plan);
 }
+
+/* ---- f32: a block of 8 by 16 threads has 32 keys ------------------------------------------------------- */
 
 /** P and dS of a tile. What the mask hides, and what is past the end, is 0. */
 template <int HEAD_DIM>
@@ -228,75 +127,53 @@ __device__ inline void f32_add_dq(float *accumulator, const struct f32_tiles<HEA
     // [/student]
 }
 
-/* ---- f16 and bf16: a warp has 16 or 32 keys ------------------------------------------------------------ */
-
-/** The same on tensor cores: copies begin here, tensor_tile() does the rest. */
-template <typename T, int HEAD_DIM, int WARPS>
-__global__ void __launch_bounds__(WARPS * 32, tensor_sizes<HEAD_DIM, WARPS>::BLOCKS)
-    tensor_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
+/** This block's tiles of keys, one after another: dK and dV of each, and its addends of dQ. */
+template <int HEAD_DIM>
+__global__ void __launch_bounds__(F32_THREADS)
+    f32_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
 {
-#if HAS_MATRIX_FRAGMENTS
-    // [student: tensor_kernel]
-    typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
+    // [student: f32_kernel]
+    typedef struct f32_sizes<HEAD_DIM> size;
     extern __shared__ __align__(256) unsigned char shared[];
-    struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles = (struct tensor_tiles<T, HEAD_DIM, WARPS> *)shared;
+    struct f32_tiles<HEAD_DIM> *tiles = (struct f32_tiles<HEAD_DIM> *)shared;
     int first = (int)blockIdx.x / (args.batch * args.kv_heads);
-    for (int tile = first; tile * size::TILE_KV < args.kv_len; tile += plan.steps) {
-        struct walk walk = find_walk(args, tile, size::TILE_KV, TILE_Q);
+    for (int tile = first; tile * F32_TILE_KV < args.kv_len; tile += plan.steps) {
+        struct walk walk = find_walk(args, tile, F32_TILE_KV, size::QUERIES);
+        float dk[F32_KEYS][size::COLUMNS] = {}, dv[F32_KEYS][size::COLUMNS] = {};
         size_t first_row = (size_t)walk.kv_bh * args.kv_len + walk.first_key;
-        int keys = args.kv_len - walk.first_key;
         __syncthreads(); // the tile of keys before has been read
-        copy_rows<T, HEAD_DIM, size::TILE_KV, size::THREADS>(tiles->k, args.k, first_row, keys);
-        copy_rows<T, HEAD_DIM, size::TILE_KV, size::THREADS>(tiles->v, args.v, first_row, keys);
-        load_queries(args, plan, walk, 0, tiles); // closes the group of copies
-        tensor_tile(args, plan, walk, scale, tiles);
+        load_rows<HEAD_DIM>(tiles->k, args.k, first_row, F32_TILE_KV, args.kv_len - walk.first_key);
+        load_rows<HEAD_DIM>(tiles->v, args.v, first_row, F32_TILE_KV, args.kv_len - walk.first_key);
+        for (int step = 0; step < walk.steps; step++) {
+            int bh = walk.bh + step / walk.q_tiles;
+            int query = (walk.first_q_tile + step % walk.q_tiles) * size::QUERIES;
+            size_t row = (size_t)bh * args.q_len + query;
+            const struct row_terms *terms = plan.terms + (size_t)bh * plan.q_tiles * TILE_Q + query;
+            __syncthreads(); // the tile of queries before has been read
+            load_rows<HEAD_DIM>(tiles->q, args.q, row, size::QUERIES, args.q_len - query);
+            load_rows<HEAD_DIM>(tiles->dout, args.dout, row, size::QUERIES, args.q_len - query);
+            __syncthreads(); // the tiles are complete
+            f32_scores<HEAD_DIM>(args, terms, query, walk.first_key, scale, tiles);
+            __syncthreads(); // P and dS are complete
+            f32_multiply<HEAD_DIM>(dv, tiles->p, tiles->dout);
+            f32_multiply<HEAD_DIM>(dk, tiles->ds, tiles->q);
+            if (args.dq != NULL)
+                f32_add_dq<HEAD_DIM>(accumulator_of<HEAD_DIM>(args, plan, walk.slice, bh, query), tiles,
+                                     args.deterministic, walk.first_visit);
+        }
+        for (int i = 0; i < F32_KEYS; i++)
+            for (int c = 0; c < size::COLUMNS; c++) {
+                int key = (int)threadIdx.x / F32_ACROSS + i * F32_DOWN;
+                size_t at = (first_row + key) * HEAD_DIM + threadIdx.x % F32_ACROSS + c * F32_ACROSS;
+                if (walk.first_key + key >= args.kv_len) continue;
+                if (args.dk != NULL) ((float *)args.dk)[at] = dk[i][c] * scale;
+                if (args.dv != NULL) ((float *)args.dv)[at] = dv[i][c];
+            }
     }
     // [/student]
-#endif
 }
 
-/** A tile of keys: all queries that see it, then dK and dV. */
-template <typename T, int HEAD_DIM, int WARPS>
-__device__ inline void tensor_tile(const struct attention_backward_args &args,
-                                   const struct backward_plan &plan, const struct walk &walk, float scale,
-                                   struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles)
-{
-    // [student: tensor_tile]
-    typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
-    typename size::sums dk = {}, dv = {};
-    int early = (int)threadIdx.x < size::THREADS / 2; // w or w + 4, which share a quarter of an SM
-    for (int step = 0; step < walk.steps; step++) {
-        int stage = step % size::STAGES, tile = walk.first_q_tile + step % walk.q_tiles;
-        wait_for_copies<0>();
-        __syncthreads(); // all copies have arrived, the last step's dS is complete; the other stage and dS have been read
-        if (size::STAGES == 2 && step + 1 < walk.steps) load_queries(args, plan, walk, step + 1, tiles);
-        int dq_is_due = size::DS_STAGES == 2 && step > 0 && args.dq != NULL; // that of the step before
-        if (dq_is_due && early) add_dq(args, plan, walk, step - 1, tiles);
-#pragma unroll 1
-        for (int sub = 0; sub < TILE_Q; sub += size::SUB) {
-            typename size::scores s = {}, dp = {};
-            multiply_rows<T, HEAD_DIM, WARPS>(s, tiles->k, tiles->q[stage], sub);
-            multiply_rows<T, HEAD_DIM, WARPS>(dp, tiles->v, tiles->dout[stage], sub);
-            weigh<T, HEAD_DIM, WARPS>(args, tiles->terms[stage] + sub, walk.first_key, tile * TILE_Q + sub,
-                                      scale, s, dp);
-            add_rows<T, HEAD_DIM, WARPS>(dv, s, tiles->dout[stage], sub);
-            share_ds<T, HEAD_DIM, WARPS>(dp, sub, tiles->ds[step % size::DS_STAGES]);
-            add_rows<T, HEAD_DIM, WARPS>(dk, dp, tiles->q[stage], sub);
-        }
-        if (dq_is_due && !early) add_dq(args, plan, walk, step - 1, tiles);
-        if (size::DS_STAGES == 2) continue;
-        __syncthreads(); // dS is complete
-        if (size::STAGES == 1 && step + 1 < walk.steps) load_queries(args, plan, walk, step + 1, tiles);
-        if (args.dq != NULL) add_dq(args, plan, walk, step, tiles);
-    }
-    if (size::DS_STAGES == 2 && walk.steps > 0 && args.dq != NULL) {
-        __syncthreads(); // the last dS is complete
-        add_dq(args, plan, walk, walk.steps - 1, tiles);
-    }
-    write_rows<T, HEAD_DIM, WARPS>(args.dk, walk, args.kv_len, scale, dk);
-    write_rows<T, HEAD_DIM, WARPS>(args.dv, walk, args.kv_len, 1.0f, dv);
-    // [/student]
-}
+/* ---- f16 and bf16: a warp has 16 or 32 keys ------------------------------------------------------------ */
 
 /**
  * sum += K Q^T: this warp's keys by SUB queries from @p first_query of the tile on; V dO^T likewise. @p keys and @p queries
@@ -341,8 +218,8 @@ __device__ inline void weigh(const struct attention_backward_args &args, const s
     // [student: weigh]
     typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
     int lane = (int)threadIdx.x % 32, key = first_key + (int)threadIdx.x / 32 * size::WARP_KEYS + lane / 4;
-    int masked =
-        first_key + size::TILE_KV > keys_seen(args, first_query); // otherwise every query sees every key
+    // Otherwise every query sees every key.
+    int masked = first_key + size::TILE_KV > keys_seen(args, first_query);
 #pragma unroll
     for (int n = 0; n < size::SUB / 8; n++)
 #pragma unroll
@@ -423,6 +300,74 @@ __device__ inline void add_dq(const struct attention_backward_args &args, const 
     // [/student]
 }
 
+/** A tile of keys: all queries that see it, then dK and dV. */
+template <typename T, int HEAD_DIM, int WARPS>
+__device__ inline void tensor_tile(const struct attention_backward_args &args,
+                                   const struct backward_plan &plan, const struct walk &walk, float scale,
+                                   struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles)
+{
+    // [student: tensor_tile]
+    typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
+    typename size::sums dk = {}, dv = {};
+    int early = (int)threadIdx.x < size::THREADS / 2; // w or w + 4, which share a quarter of an SM
+    for (int step = 0; step < walk.steps; step++) {
+        int stage = step % size::STAGES, tile = walk.first_q_tile + step % walk.q_tiles;
+        wait_for_copies<0>();
+        __syncthreads(); // all copies have arrived, the last step's dS is complete; the other stage and dS have been read
+        if (size::STAGES == 2 && step + 1 < walk.steps) load_queries(args, plan, walk, step + 1, tiles);
+        int dq_is_due = size::DS_STAGES == 2 && step > 0 && args.dq != NULL; // that of the step before
+        if (dq_is_due && early) add_dq(args, plan, walk, step - 1, tiles);
+#pragma unroll 1
+        for (int sub = 0; sub < TILE_Q; sub += size::SUB) {
+            typename size::scores s = {}, dp = {};
+            multiply_rows<T, HEAD_DIM, WARPS>(s, tiles->k, tiles->q[stage], sub);
+            multiply_rows<T, HEAD_DIM, WARPS>(dp, tiles->v, tiles->dout[stage], sub);
+            weigh<T, HEAD_DIM, WARPS>(args, tiles->terms[stage] + sub, walk.first_key, tile * TILE_Q + sub,
+                                      scale, s, dp);
+            add_rows<T, HEAD_DIM, WARPS>(dv, s, tiles->dout[stage], sub);
+            share_ds<T, HEAD_DIM, WARPS>(dp, sub, tiles->ds[step % size::DS_STAGES]);
+            add_rows<T, HEAD_DIM, WARPS>(dk, dp, tiles->q[stage], sub);
+        }
+        if (dq_is_due && !early) add_dq(args, plan, walk, step - 1, tiles);
+        if (size::DS_STAGES == 2) continue;
+        __syncthreads(); // dS is complete
+        if (size::STAGES == 1 && step + 1 < walk.steps) load_queries(args, plan, walk, step + 1, tiles);
+        if (args.dq != NULL) add_dq(args, plan, walk, step, tiles);
+    }
+    if (size::DS_STAGES == 2 && walk.steps > 0 && args.dq != NULL) {
+        __syncthreads(); // the last dS is complete
+        add_dq(args, plan, walk, walk.steps - 1, tiles);
+    }
+    write_rows<T, HEAD_DIM, WARPS>(args.dk, walk, args.kv_len, scale, dk);
+    write_rows<T, HEAD_DIM, WARPS>(args.dv, walk, args.kv_len, 1.0f, dv);
+    // [/student]
+}
+
+/** As f32_kernel(), on tensor cores: copies begin here, tensor_tile() does the rest. */
+template <typename T, int HEAD_DIM, int WARPS>
+__global__ void __launch_bounds__(WARPS * 32, tensor_sizes<HEAD_DIM, WARPS>::BLOCKS)
+    tensor_kernel(struct attention_backward_args args, struct backward_plan plan, float scale)
+{
+#if HAS_MATRIX_FRAGMENTS
+    // [student: tensor_kernel]
+    typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
+    extern __shared__ __align__(256) unsigned char shared[];
+    struct tensor_tiles<T, HEAD_DIM, WARPS> *tiles = (struct tensor_tiles<T, HEAD_DIM, WARPS> *)shared;
+    int first = (int)blockIdx.x / (args.batch * args.kv_heads);
+    for (int tile = first; tile * size::TILE_KV < args.kv_len; tile += plan.steps) {
+        struct walk walk = find_walk(args, tile, size::TILE_KV, TILE_Q);
+        size_t first_row = (size_t)walk.kv_bh * args.kv_len + walk.first_key;
+        int keys = args.kv_len - walk.first_key;
+        __syncthreads(); // the tile of keys before has been read
+        copy_rows<T, HEAD_DIM, size::TILE_KV, size::THREADS>(tiles->k, args.k, first_row, keys);
+        copy_rows<T, HEAD_DIM, size::TILE_KV, size::THREADS>(tiles->v, args.v, first_row, keys);
+        load_queries(args, plan, walk, 0, tiles); // closes the group of copies
+        tensor_tile(args, plan, walk, scale, tiles);
+    }
+    // [/student]
+#endif
+}
+
 /* ---- after: dq from its accumulators ------------------------------------------------------------------- */
 
 /** Two elements of dq per thread. The slices are added in their order: so the sum has the same bits every time. */
@@ -447,4 +392,116 @@ __global__ void __launch_bounds__(ROW_THREADS)
     size_t row = (size_t)bh * args.q_len + first + place.row;
     store_pair((T *)args.dq + row * HEAD_DIM + place.column, low * scale, high * scale);
     // [/student]
+}
+
+/** A thread per two elements of dq; nothing without dq. WARPS is that of tensor_kernel, 0 for f32_kernel. */
+template <typename T, int HEAD_DIM, int WARPS>
+static enum kernel_status finish(const struct attention_backward_args *args, const struct backward_plan &plan,
+                                 int tile_kv, cudaStream_t stream)
+{
+    int blocks = args->batch * args->heads * plan.q_tiles * (TILE_Q * HEAD_DIM / 2 / ROW_THREADS);
+    if (args->dq != NULL)
+        finish_kernel<T, HEAD_DIM, WARPS>
+            <<<(unsigned)blocks, ROW_THREADS, 0, stream>>>(*args, plan, backward_scale(args), tile_kv);
+    return launch_status();
+}
+
+/* ---- entry points ------------------------------------------------------------------------------------- */
+
+/** The three kernels of f32. */
+template <int HEAD_DIM>
+static enum kernel_status launch_f32(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    // [student: launch_f32]
+    struct backward_plan plan = make_plan(args, F32_TILE_KV);
+    int bytes = (int)sizeof(struct f32_tiles<HEAD_DIM>);
+    if (cudaFuncSetAttribute(f32_kernel<HEAD_DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
+        cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    prepare<float, HEAD_DIM>(args, plan, stream);
+    unsigned blocks = (unsigned)(args->batch * args->kv_heads * plan.steps);
+    f32_kernel<HEAD_DIM><<<blocks, F32_THREADS, (size_t)bytes, stream>>>(*args, plan, backward_scale(args));
+    return finish<float, HEAD_DIM, 0>(args, plan, F32_TILE_KV, stream);
+    // [/student]
+}
+
+/** The three kernels of f16 or bf16. */
+template <typename T, int HEAD_DIM, int WARPS>
+static enum kernel_status launch_tensor(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    // [student: launch_tensor]
+    typedef struct tensor_sizes<HEAD_DIM, WARPS> size;
+    struct backward_plan plan = make_plan(args, size::TILE_KV);
+    int bytes = (int)sizeof(struct tensor_tiles<T, HEAD_DIM, WARPS>); // more than 48 KB must be asked for
+    if (cudaFuncSetAttribute(tensor_kernel<T, HEAD_DIM, WARPS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             bytes) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    prepare<T, HEAD_DIM>(args, plan, stream);
+    unsigned blocks = (unsigned)(args->batch * args->kv_heads * plan.steps);
+    tensor_kernel<T, HEAD_DIM, WARPS>
+        <<<blocks, size::THREADS, (size_t)bytes, stream>>>(*args, plan, backward_scale(args));
+    return finish<T, HEAD_DIM, WARPS>(args, plan, size::TILE_KV, stream);
+    // [/student]
+}
+
+/** The kernels of a storage type. Where a block cannot have the memory of 8 warps, 4 warps have half as many keys. */
+template <typename T, int HEAD_DIM>
+static enum kernel_status launch(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    if constexpr (sizeof(T) == sizeof(float))
+        return launch_f32<HEAD_DIM>(args, stream);
+    else if (HEAD_DIM == 128 && device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >=
+                                    (int)sizeof(struct tensor_tiles<T, 128, 8>))
+        return launch_tensor < T, HEAD_DIM, HEAD_DIM == 128 ? 8 : 4 > (args, stream);
+    else
+        return launch_tensor<T, HEAD_DIM, 4>(args, stream);
+}
+
+/** Checks the arguments and finds the kernels for head_dim. */
+template <typename T>
+static enum kernel_status backward(const struct attention_backward_args *args, enum dtype dtype,
+                                   cudaStream_t stream)
+{
+    enum kernel_status status = attention_backward_args_check(args, sizeof(uint4), 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != 32 && args->head_dim != 64 && args->head_dim != 128)
+        return KERNEL_INVALID_DIMENSION;
+    if (dtype != DTYPE_F32 && device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
+        return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    status = attention_backward_args_check(args, sizeof(uint4), attention_backward_workspace_bytes(args));
+    if (status != KERNEL_OK) return status;
+    switch (args->head_dim) { // tile sizes must be known when compiling
+    case 32:
+        return launch<T, 32>(args, stream);
+    case 64:
+        return launch<T, 64>(args, stream);
+    default:
+        return launch<T, 128>(args, stream);
+    }
+}
+
+size_t attention_backward_workspace_bytes(const struct attention_backward_args *args)
+{
+    // [student: workspace_bytes]
+    size_t rows = args == NULL ? 0 : attention_backward_padded_rows(args);
+    if (rows == 0) return 0; // extents that are refused
+    size_t accumulators = args->dq == NULL ? 0 : (size_t)count_slices(args);
+    return rows * (sizeof(struct row_terms) + accumulators * (size_t)args->head_dim * sizeof(float));
+    // [/student]
+}
+
+enum kernel_status attention_backward_f32(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    return backward<float>(args, DTYPE_F32, stream);
+}
+
+enum kernel_status attention_backward_f16(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    return backward<__half>(args, DTYPE_F16, stream);
+}
+
+enum kernel_status attention_backward_bf16(const struct attention_backward_args *args, cudaStream_t stream)
+{
+    return backward<__nv_bfloat16>(args, DTYPE_BF16, stream);
 }

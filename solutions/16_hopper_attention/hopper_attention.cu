@@ -21,169 +21,15 @@
 #include "wgmma_attention.h" // wgmma_shared() for S = Q K^T, wgmma_registers() for O += P V
 #include "wgmma_e4m3.h"      // the same for part "fp8"
 
-// In the order of their calls: from the entry points down to a store.
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream);
-template <typename T, typename SIZE>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream);
-template <typename SIZE> static int describe(struct attention *p);
-template <typename T, typename SIZE>
-__global__ void attention_kernel(const __grid_constant__ struct attention p);
-template <typename SIZE>
-__device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s);
-template <typename SIZE>
-__device__ inline void load_first(const struct attention &p, const struct shared_memory &s);
-template <typename SIZE>
-__device__ inline void release(const struct stages &from, int stage, int tile, int head);
-template <typename T, typename SIZE>
-__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s);
-template <typename T, typename SIZE, int MASKED>
-__device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
-                                 const struct shared_memory &s, struct query_tile tile, int i,
-                                 struct ring *ring);
-template <typename T, typename SIZE>
-__device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struct attention &p,
-                                 const struct shared_memory &s, struct query_tile tile, struct ring *ring);
-template <typename SIZE>
-__device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring);
-template <typename T, typename SIZE>
-__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
-                                   const struct shared_memory &s, const struct ring *ring, int i, int head);
-template <typename T, typename SIZE>
-__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
-                                  const struct shared_memory &s, int stage);
-template <typename T, typename SIZE>
-__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage);
-template <typename T, typename SIZE>
-__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
-                                    const struct shared_memory &s, int stage);
-template <typename SIZE> __device__ inline void wait_for_turn(void);
-template <typename SIZE> __device__ inline void pass_turn(void);
-template <typename T, typename SIZE>
-__device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
-                                  struct query_tile tile, const struct row_state<SIZE::SUMS> *rows);
-template <typename T, typename E4M3>
-static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
-                                         cudaStream_t stream);
-template <typename T>
-__global__ void quantise_rows_kernel(const __grid_constant__ struct rows_to_round jobs,
-                                     const __grid_constant__ struct rotation rotation);
-template <typename T>
-__global__ void quantise_values_kernel(const T *v, uint8_t *codes, const float *tile_scales, float *scales,
-                                       int rows);
-__device__ inline float largest_of_block(float *words, float largest);
-
-/* ---- launch -------------------------------------------------------------------------------------------- */
-
-enum kernel_status hopper_attention_f16(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<half>(args, DTYPE_F16, stream);
-}
-
-enum kernel_status hopper_attention_bf16(const struct attention_args *args, cudaStream_t stream)
-{
-    return attention<__nv_bfloat16>(args, DTYPE_BF16, stream);
-}
-
-/** Checks the arguments and finds the kernel for head_dim: tile sizes must be known when compiling. */
-template <typename T>
-static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
-{
-    enum kernel_status status = attention_args_check(args, 16, 0);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
-    if (args->head_dim != 64 && args->head_dim != 128) return KERNEL_INVALID_DIMENSION;
-    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return args->head_dim == 64 ? launch<T, tile_of_64>(args, stream) : launch<T, tile_of_128>(args, stream);
-}
-
-/** Starts a block for every tile of queries, or, with a producer and few keys, one for every SM. */
-template <typename T, typename SIZE>
-static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
-{
-    // [student: launch]
-    struct attention p = {};
-    p.args = *args;
-    p.scale = attention_scale(args) * LOG2_E;
-    p.query_tiles = divide_up(args->q_len, SIZE::TILE_Q);
-    find_scales<SIZE>(&p);
-    int heads = args->batch * args->heads, group = args->heads / args->kv_heads;
-    size_t head_bytes =
-        2 * (size_t)args->kv_len * SIZE::HEAD_DIM * SIZE::ELEMENT_BYTES; // of K and V together
-    size_t section = L2_BYTES / head_bytes * (size_t)group;              // query heads whose K and V fit
-    p.section = section < 1 ? 1 : section < (size_t)heads ? (int)section : heads;
-    if (!describe<SIZE>(&p)) return KERNEL_CUDA_ERROR;
-    int blocks = heads * p.query_tiles;
-    // Blocks that stay load ahead into their next tile. Long tiles are better handed out as SMs come free.
-    if (SIZE::PRODUCERS > 0 && args->kv_len < LONG_KEYS)
-        blocks = min(blocks, device_attribute(cudaDevAttrMultiProcessorCount));
-    launch_in_clusters(attention_kernel<T, SIZE>, blocks, SIZE::THREADS, SIZE::SHARED_BYTES, 1, stream, p);
-    return launch_status();
-    // [/student]
-}
-
-/** Describes to TMA what it copies: boxes of 64 columns and as many rows as are copied at once. */
-template <typename SIZE> static int describe(struct attention *p)
-{
-    // [student: describe]
-    const struct attention_args &x = p->args;
-    CUtensorMapDataType type =
-        x.dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    int heads = x.batch * x.heads, kv_heads = x.batch * x.kv_heads;
-    int columns = SIZE::HEAD_DIM, v_rows = x.kv_len;
-    if (SIZE::ELEMENT_BYTES == 1) { // copied in pairs; tiles of V are transposed, and all of them are whole
-        columns /= 2, v_rows = divide_up(x.kv_len, SIZE::TILE_KV) * SIZE::HEAD_DIM;
-    }
-    return heads_map(&p->q, type, x.q, heads, x.q_len, columns, SIZE::TILE_Q) &&
-           heads_map(&p->k, type, x.k, kv_heads, x.kv_len, columns, SIZE::TILE_KV) &&
-           heads_map(&p->v, type, x.v, kv_heads, v_rows, columns, SIZE::TILE_KV) &&
-           heads_map(&p->out, type, x.out, heads, x.q_len, SIZE::HEAD_DIM, GROUP_ROWS);
-    // [/student]
-}
-
-/* ---- the kernel ---------------------------------------------------------------------------------------- */
-
-/** Sets up the mbarriers and gives every warpgroup its work. */
-template <typename T, typename SIZE>
-__global__ void __launch_bounds__(SIZE::THREADS, SIZE::BLOCKS)
-    attention_kernel(const __grid_constant__ struct attention p)
-{
-#if HOPPER_CODE
-    // [student: attention_kernel]
-    extern __shared__ __align__(1024) char shared[];
-    struct shared_memory s = divide_shared<SIZE>(shared, &p.k, &p.v);
-    if (threadIdx.x == 0) {
-        mbarrier_init(s.q_full, 1), mbarrier_init(s.q_empty, SIZE::CONSUMERS);
-        for (int i = 0; i < SIZE::STAGES; i++) {
-            mbarrier_init(&s.k.full[i], 1), mbarrier_init(&s.k.empty[i], SIZE::CONSUMERS);
-            mbarrier_init(&s.v.full[i], 1), mbarrier_init(&s.v.empty[i], SIZE::CONSUMERS);
-        }
-        mbarrier_init_fence();
-    }
-    __syncthreads(); // the mbarriers are there before anybody arrives at one
-    if (SIZE::PRODUCERS == 0) {
-        if (threadIdx.x == 0) load_first<SIZE>(p, s);
-        attend_tiles<T, SIZE>(p, s);
-    } else if (threadIdx.x < WARPGROUP) {
-        registers_down_to<SIZE::PRODUCER_REGISTERS>();
-        if (threadIdx.x == 0) load_tiles<SIZE>(p, s);
-    } else {
-        registers_up_to<SIZE::CONSUMER_REGISTERS>();
-        attend_tiles<T, SIZE>(p, s);
-    }
-    // [/student]
-#endif
-}
-
-/* ---- loading ------------------------------------------------------------------------------------------- */
+/* ---- loading -------------------------------------------------------------------------------------------- */
 
 /** The producer: one thread loads Q, K and V of all tiles of its block, as soon as there is room: K one tile ahead of V. */
 template <typename SIZE>
 __device__ inline void load_tiles(const struct attention &p, const struct shared_memory &s)
 {
     // [student: load_tiles]
-    int tiles = p.args.batch * p.args.heads * p.query_tiles,
-        q_parity = 1; // of the first round no phase has to end
+    int tiles = p.args.batch * p.args.heads * p.query_tiles;
+    int q_parity = 1; // here and in the rings: in the first round all is empty, and no wait blocks
     struct ring k = {0, 1}, v = {0, 1};
     for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
         struct query_tile tile = find_query_tile<SIZE>(p, index);
@@ -232,37 +78,88 @@ __device__ inline void release(const struct stages &from, int stage, int tile, i
     // [/student]
 }
 
-/* ---- the consumers ------------------------------------------------------------------------------------- */
+/* ---- the two products, in turn -------------------------------------------------------------------------- */
 
-/** A consumer takes its 64 rows of every tile of queries of its block: first the keys that not all rows see, then the others. */
-template <typename T, typename SIZE>
-__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s)
+/** Waits until the consumer before this one has issued its products. */
+template <typename SIZE> __device__ inline void wait_for_turn(void)
 {
-    // [student: attend_tiles]
-    int group = consumer<SIZE>(), q_parity = 0;
-    int tiles = p.args.batch * p.args.heads * p.query_tiles;
-    struct ring ring = {0, 0}; // of K; V, which is as many tiles, is in the same stage
-    if (group == SIZE::CONSUMERS - 1) pass_turn<SIZE>(); // consumer 0 begins
-    for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
-        struct query_tile tile = find_query_tile<SIZE>(p, index);
-        struct row_state<SIZE::SUMS> rows;
-        clear_rows(&rows);
-        mbarrier_wait(s.q_full, q_parity);
-        if (tile.first + group * GROUP_ROWS < p.args.q_len) {
-            int i = tile.count - 1;
-            for (; i >= tile.whole; i--) add_alone<T, SIZE, 1>(&rows, p, s, tile, i, &ring);
-            if (SIZE::CONSUMERS > 1 && i >= 0) add_whole<T, SIZE>(&rows, p, s, tile, &ring);
-            for (; SIZE::CONSUMERS == 1 && i >= 0; i--) add_alone<T, SIZE, 0>(&rows, p, s, tile, i, &ring);
-        } else {
-            pass_tiles<SIZE>(s, tile, &ring);
-        }
-        if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(s.q_empty); // the next Q may come
-        if (tile.first + group * GROUP_ROWS < p.args.q_len) write_rows<T, SIZE>(p, s, tile, &rows);
-    }
-    if (group == 0) wait_for_turn<SIZE>();                 // the turn that the last consumer has passed on
-    if (threadIdx.x % WARPGROUP == 0) bulk_wait_read<0>(); // TMA still reads shared memory
+    // [student: wait_for_turn]
+    int group = consumer<SIZE>();
+    if (SIZE::IN_TURN) named_barrier(TURN_BARRIER + group, 2 * WARPGROUP);
     // [/student]
 }
+
+/** The next consumer may issue its products. */
+template <typename SIZE> __device__ inline void pass_turn(void)
+{
+    // [student: pass_turn]
+    int next = (consumer<SIZE>() + 1) % SIZE::CONSUMERS;
+    if (SIZE::IN_TURN) named_barrier_arrive(TURN_BARRIER + next, 2 * WARPGROUP);
+    // [/student]
+}
+
+/** Issues S = Q K^T: 64 rows of Q, all keys of a stage, 16 columns at a time. */
+template <typename T, typename SIZE>
+__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage)
+{
+    // [student: multiply_q_k]
+    int group = consumer<SIZE>();
+    uint64_t q = tile_descriptor(shared_address(s.q + group * GROUP_ROWS * ROW_BYTES), 0);
+    uint64_t k = tile_descriptor(shared_address(s.k.tiles + stage * SIZE::KV_BYTES), 0);
+#pragma unroll
+    for (int i = 0; i < SIZE::ROW_STEPS; i++) { // along a row, then to the next block of columns
+        int block = i * MMA_BYTES / ROW_BYTES, byte = i * MMA_BYTES % ROW_BYTES;
+        wgmma_shared(scores, q + (block * SIZE::Q_BLOCK_BYTES + byte) / 16,
+                     k + (block * SIZE::KV_BLOCK_BYTES + byte) / 16, i > 0, T());
+    }
+    // [/student]
+}
+
+/** Issues O += P V: the weights from registers, 16 keys of a stage at a time. */
+template <typename T, typename SIZE>
+__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                    const struct shared_memory &s, int stage)
+{
+    // [student: multiply_p_v]
+    uint64_t v = tile_descriptor(shared_address(s.v.tiles + stage * SIZE::KV_BYTES), SIZE::KV_BLOCK_BYTES);
+#pragma unroll
+    for (int i = 0; i < SIZE::KEY_STEPS; i++)
+        wgmma_registers(o, &weights[4 * i], v + i * SIZE::KEY_STEP_BYTES / 16, T());
+    // [/student]
+}
+
+/** The scores of tile number @p i of the keys. No other product runs meanwhile. */
+template <typename T, typename SIZE>
+__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
+                                   const struct shared_memory &s, const struct ring *ring, int i, int head)
+{
+    // [student: find_scores]
+    mbarrier_wait(&s.k.full[ring->stage], ring->parity);
+    wgmma_fence();
+    multiply_q_k<T, SIZE>(scores, s, ring->stage);
+    wgmma_commit();
+    wgmma_wait<0>();
+    wgmma_hold(scores);
+    release<SIZE>(s.k, ring->stage, i, head);
+    if (p.scale < 0.0f) negate_scores(scores);
+    // [/student]
+}
+
+/** O += P V. No other product runs meanwhile. */
+template <typename T, typename SIZE>
+__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
+                                  const struct shared_memory &s, int stage)
+{
+    // [student: add_values]
+    wgmma_fence();
+    multiply_p_v<T, SIZE>(o, weights, s, stage);
+    wgmma_commit();
+    wgmma_wait<0>();
+    wgmma_hold(o);
+    // [/student]
+}
+
+/* ---- the consumers -------------------------------------------------------------------------------------- */
 
 /** Adds tile number @p i of the keys, one step after the other; MASKED: some rows do not see all of it. */
 template <typename T, typename SIZE, int MASKED>
@@ -350,87 +247,6 @@ __device__ inline void pass_tiles(const struct shared_memory &s, struct query_ti
     // [/student]
 }
 
-/* ---- the two products, in turn ------------------------------------------------------------------------- */
-
-/** The scores of tile number @p i of the keys. No other product runs meanwhile. */
-template <typename T, typename SIZE>
-__device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct attention &p,
-                                   const struct shared_memory &s, const struct ring *ring, int i, int head)
-{
-    // [student: find_scores]
-    mbarrier_wait(&s.k.full[ring->stage], ring->parity);
-    wgmma_fence();
-    multiply_q_k<T, SIZE>(scores, s, ring->stage);
-    wgmma_commit();
-    wgmma_wait<0>();
-    wgmma_hold(scores);
-    release<SIZE>(s.k, ring->stage, i, head);
-    if (p.scale < 0.0f) negate_scores(scores);
-    // [/student]
-}
-
-/** O += P V. No other product runs meanwhile. */
-template <typename T, typename SIZE>
-__device__ inline void add_values(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
-                                  const struct shared_memory &s, int stage)
-{
-    // [student: add_values]
-    wgmma_fence();
-    multiply_p_v<T, SIZE>(o, weights, s, stage);
-    wgmma_commit();
-    wgmma_wait<0>();
-    wgmma_hold(o);
-    // [/student]
-}
-
-/** Issues S = Q K^T: 64 rows of Q, all keys of a stage, 16 columns at a time. */
-template <typename T, typename SIZE>
-__device__ inline void multiply_q_k(float (&scores)[SIZE::SCORES], const struct shared_memory &s, int stage)
-{
-    // [student: multiply_q_k]
-    int group = consumer<SIZE>();
-    uint64_t q = tile_descriptor(shared_address(s.q + group * GROUP_ROWS * ROW_BYTES), 0);
-    uint64_t k = tile_descriptor(shared_address(s.k.tiles + stage * SIZE::KV_BYTES), 0);
-#pragma unroll
-    for (int i = 0; i < SIZE::ROW_STEPS; i++) { // along a row, then to the next block of columns
-        int block = i * MMA_BYTES / ROW_BYTES, byte = i * MMA_BYTES % ROW_BYTES;
-        wgmma_shared(scores, q + (block * SIZE::Q_BLOCK_BYTES + byte) / 16,
-                     k + (block * SIZE::KV_BLOCK_BYTES + byte) / 16, i > 0, T());
-    }
-    // [/student]
-}
-
-/** Issues O += P V: the weights from registers, 16 keys of a stage at a time. */
-template <typename T, typename SIZE>
-__device__ inline void multiply_p_v(float (&o)[SIZE::SUMS], const uint32_t (&weights)[SIZE::WEIGHTS],
-                                    const struct shared_memory &s, int stage)
-{
-    // [student: multiply_p_v]
-    uint64_t v = tile_descriptor(shared_address(s.v.tiles + stage * SIZE::KV_BYTES), SIZE::KV_BLOCK_BYTES);
-#pragma unroll
-    for (int i = 0; i < SIZE::KEY_STEPS; i++)
-        wgmma_registers(o, &weights[4 * i], v + i * SIZE::KEY_STEP_BYTES / 16, T());
-    // [/student]
-}
-
-/** Waits until the consumer before this one has issued its products. */
-template <typename SIZE> __device__ inline void wait_for_turn(void)
-{
-    // [student: wait_for_turn]
-    int group = consumer<SIZE>();
-    if (SIZE::IN_TURN) named_barrier(TURN_BARRIER + group, 2 * WARPGROUP);
-    // [/student]
-}
-
-/** The next consumer may issue its products. */
-template <typename SIZE> __device__ inline void pass_turn(void)
-{
-    // [student: pass_turn]
-    int next = (consumer<SIZE>() + 1) % SIZE::CONSUMERS;
-    if (SIZE::IN_TURN) named_barrier_arrive(TURN_BARRIER + next, 2 * WARPGROUP);
-    // [/student]
-}
-
 /** Divides O by l, once, and writes a consumer's rows: to shared memory, and from there by TMA. */
 template <typename T, typename SIZE>
 __device__ inline void write_rows(const struct attention &p, const struct shared_memory &s,
@@ -470,50 +286,150 @@ __device__ inline void write_rows(const struct attention &p, const struct shared
     // [/student]
 }
 
+/** A consumer takes its 64 rows of every tile of queries of its block: first the keys that not all rows see, then the others. */
+template <typename T, typename SIZE>
+__device__ inline void attend_tiles(const struct attention &p, struct shared_memory s)
+{
+    // [student: attend_tiles]
+    int group = consumer<SIZE>(), q_parity = 0;
+    int tiles = p.args.batch * p.args.heads * p.query_tiles;
+    struct ring ring = {0, 0};                           // of K; the same tile of V is in the same stage
+    if (group == SIZE::CONSUMERS - 1) pass_turn<SIZE>(); // consumer 0 begins
+    for (int index = (int)blockIdx.x; index < tiles; index += (int)gridDim.x, q_parity ^= 1) {
+        struct query_tile tile = find_query_tile<SIZE>(p, index);
+        struct row_state<SIZE::SUMS> rows;
+        clear_rows(&rows);
+        mbarrier_wait(s.q_full, q_parity);
+        if (tile.first + group * GROUP_ROWS < p.args.q_len) {
+            int i = tile.count - 1;
+            for (; i >= tile.whole; i--) add_alone<T, SIZE, 1>(&rows, p, s, tile, i, &ring);
+            if (SIZE::CONSUMERS > 1 && i >= 0) add_whole<T, SIZE>(&rows, p, s, tile, &ring);
+            for (; SIZE::CONSUMERS == 1 && i >= 0; i--) add_alone<T, SIZE, 0>(&rows, p, s, tile, i, &ring);
+        } else {
+            pass_tiles<SIZE>(s, tile, &ring);
+        }
+        if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(s.q_empty); // the next Q may come
+        if (tile.first + group * GROUP_ROWS < p.args.q_len) write_rows<T, SIZE>(p, s, tile, &rows);
+    }
+    if (group == 0) wait_for_turn<SIZE>();                 // the turn that the last consumer has passed on
+    if (threadIdx.x % WARPGROUP == 0) bulk_wait_read<0>(); // TMA still reads shared memory
+    // [/student]
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------------------- */
+
+/** Sets up the mbarriers and gives every warpgroup its work. */
+template <typename T, typename SIZE>
+__global__ void __launch_bounds__(SIZE::THREADS, SIZE::BLOCKS)
+    attention_kernel(const __grid_constant__ struct attention p)
+{
+#if HOPPER_CODE
+    // [student: attention_kernel]
+    extern __shared__ __align__(1024) char shared[];
+    struct shared_memory s = divide_shared<SIZE>(shared, &p.k, &p.v);
+    if (threadIdx.x == 0) {
+        mbarrier_init(s.q_full, 1), mbarrier_init(s.q_empty, SIZE::CONSUMERS);
+        for (int i = 0; i < SIZE::STAGES; i++) {
+            mbarrier_init(&s.k.full[i], 1), mbarrier_init(&s.k.empty[i], SIZE::CONSUMERS);
+            mbarrier_init(&s.v.full[i], 1), mbarrier_init(&s.v.empty[i], SIZE::CONSUMERS);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads(); // the mbarriers are there before anybody arrives at one
+    if (SIZE::PRODUCERS == 0) {
+        if (threadIdx.x == 0) load_first<SIZE>(p, s);
+        attend_tiles<T, SIZE>(p, s);
+    } else if (threadIdx.x < WARPGROUP) {
+        registers_down_to<SIZE::PRODUCER_REGISTERS>();
+        if (threadIdx.x == 0) load_tiles<SIZE>(p, s);
+    } else {
+        registers_up_to<SIZE::CONSUMER_REGISTERS>();
+        attend_tiles<T, SIZE>(p, s);
+    }
+    // [/student]
+#endif
+}
+
+/** Describes to TMA what it copies: boxes of 64 columns and as many rows as are copied at once. */
+template <typename SIZE> static int describe(struct attention *p)
+{
+    // [student: describe]
+    const struct attention_args &x = p->args;
+    CUtensorMapDataType type =
+        x.dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    int heads = x.batch * x.heads, kv_heads = x.batch * x.kv_heads;
+    int columns = SIZE::HEAD_DIM, v_rows = x.kv_len;
+    if (SIZE::ELEMENT_BYTES == 1) { // copied in pairs; tiles of V are transposed, and all of them are whole
+        columns /= 2, v_rows = divide_up(x.kv_len, SIZE::TILE_KV) * SIZE::HEAD_DIM;
+    }
+    return heads_map(&p->q, type, x.q, heads, x.q_len, columns, SIZE::TILE_Q) &&
+           heads_map(&p->k, type, x.k, kv_heads, x.kv_len, columns, SIZE::TILE_KV) &&
+           heads_map(&p->v, type, x.v, kv_heads, v_rows, columns, SIZE::TILE_KV) &&
+           heads_map(&p->out, type, x.out, heads, x.q_len, SIZE::HEAD_DIM, GROUP_ROWS);
+    // [/student]
+}
+
+/** Starts a block for every tile of queries, or, with a producer and few keys, one for every SM. */
+template <typename T, typename SIZE>
+static enum kernel_status launch(const struct attention_args *args, cudaStream_t stream)
+{
+    // [student: launch]
+    struct attention p = {};
+    p.args = *args;
+    p.scale = attention_scale(args) * LOG2_E;
+    p.query_tiles = divide_up(args->q_len, SIZE::TILE_Q);
+    find_scales<SIZE>(&p);
+    int heads = args->batch * args->heads, group = args->heads / args->kv_heads;
+    // Of K and V together.
+    size_t head_bytes = 2 * (size_t)args->kv_len * SIZE::HEAD_DIM * SIZE::ELEMENT_BYTES;
+    size_t section = L2_BYTES / head_bytes * (size_t)group; // query heads whose K and V fit
+    p.section = section < 1 ? 1 : section < (size_t)heads ? (int)section : heads;
+    if (!describe<SIZE>(&p)) return KERNEL_CUDA_ERROR;
+    int blocks = heads * p.query_tiles;
+    // Blocks that stay load ahead into their next tile. Long tiles are better handed out as SMs come free.
+    if (SIZE::PRODUCERS > 0 && args->kv_len < LONG_KEYS)
+        blocks = min(blocks, device_attribute(cudaDevAttrMultiProcessorCount));
+    launch_in_clusters(attention_kernel<T, SIZE>, blocks, SIZE::THREADS, SIZE::SHARED_BYTES, 1, stream, p);
+    return launch_status();
+    // [/student]
+}
+
+/* ---- parts "f16" and "bf16" ----------------------------------------------------------------------------- */
+
+/** Checks the arguments and finds the kernel for head_dim: tile sizes must be known when compiling. */
+template <typename T>
+static enum kernel_status attention(const struct attention_args *args, enum dtype dtype, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, 16, 0);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != dtype) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != 64 && args->head_dim != 128) return KERNEL_INVALID_DIMENSION;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return args->head_dim == 64 ? launch<T, tile_of_64>(args, stream) : launch<T, tile_of_128>(args, stream);
+}
+
+enum kernel_status hopper_attention_f16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<half>(args, DTYPE_F16, stream);
+}
+
+enum kernel_status hopper_attention_bf16(const struct attention_args *args, cudaStream_t stream)
+{
+    return attention<__nv_bfloat16>(args, DTYPE_BF16, stream);
+}
+
 /* ---- part "fp8": Q, K and V become E4M3 ----------------------------------------------------------------- */
 
-size_t hopper_attention_fp8_workspace_bytes(const struct attention_args *args)
+/** The largest @p largest of the block, in every thread; @p words is shared memory, a word per warp. */
+__device__ inline float largest_of_block(float *words, float largest)
 {
-    return e4m3_workspace(args).bytes;
-}
-
-enum kernel_status hopper_attention_fp8(const struct attention_args *args, unsigned seed, cudaStream_t stream)
-{
-    enum kernel_status status = attention_args_check(args, 16, e4m3_workspace(args).bytes);
-    if (status != KERNEL_OK) return status;
-    if (args->dtype != DTYPE_F16 && args->dtype != DTYPE_BF16) return KERNEL_UNSUPPORTED_DTYPE;
-    if (args->head_dim != E4M3_COLUMNS) return KERNEL_INVALID_DIMENSION;
-    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return args->dtype == DTYPE_F16 ? attention_e4m3<half, e4m3_to_f16>(args, seed, stream)
-                                    : attention_e4m3<__nv_bfloat16, e4m3_to_bf16>(args, seed, stream);
-}
-
-/** Rounds Q, K and V into the workspace, and launches attention of what is there. */
-template <typename T, typename E4M3>
-static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
-                                         cudaStream_t stream)
-{
-    // [student: attention_e4m3]
-    struct e4m3_places places = e4m3_workspace(args);
-    uint8_t *to = (uint8_t *)args->workspace;
-    struct attention_args rounded = *args;
-    rounded.q = to + places.q, rounded.k = to + places.k, rounded.v = to + places.v;
-    rounded.scale = e4m3_score_scale(args, seed); // the rotation multiplies products by 128
-    unsigned q_blocks = (unsigned)(args->batch * args->heads * divide_up(args->q_len, E4M3_ROWS));
-    unsigned kv_blocks = (unsigned)(args->batch * args->kv_heads * divide_up(args->kv_len, E4M3_ROWS));
-    float *v_scales = (float *)(to + places.v_scales), *v_tiles = (float *)(to + places.v_tiles);
-    struct rows_to_round jobs = {
-        {args->q, args->k, args->v}, // of V only the scales: its codes are transposed
-        {to + places.q, to + places.k, NULL},
-        {(float *)(to + places.q_scales), (float *)(to + places.k_scales), v_tiles},
-        {args->q_len, args->kv_len, args->kv_len},
-        {(int)q_blocks, (int)(q_blocks + kv_blocks)}};
-    quantise_rows_kernel<T>
-        <<<q_blocks + 2 * kv_blocks, QUANTISE_THREADS, 0, stream>>>(jobs, rotation_of(seed));
-    quantise_values_kernel<T><<<kv_blocks, QUANTISE_THREADS, 0, stream>>>((const T *)args->v, to + places.v,
-                                                                          v_tiles, v_scales, args->kv_len);
-    enum kernel_status status = launch_status();
-    return status == KERNEL_OK ? launch<E4M3, tile_of_e4m3>(&rounded, stream) : status;
+    // [student: largest_of_block]
+    for (int distance = 16; distance > 0; distance /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, distance));
+    if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = largest;
+    __syncthreads(); // those of all warps are there
+    for (int i = 0; i < QUANTISE_THREADS / 32; i++) largest = fmaxf(largest, words[i]);
+    return largest;
     // [/student]
 }
 
@@ -547,7 +463,7 @@ __global__ void __launch_bounds__(QUANTISE_THREADS, 2)
     rotate<T>(x, from, rotation, job < 2 && rotation.applies);
 #pragma unroll
     for (int i = 0; i < 64; i++) largest = fmaxf(largest, fabsf(x[i / 16][i / 4 % 4][i % 4]));
-    if (largest == INFINITY) { // seldom
+    if (largest == INFINITY) { // rare
         largest = 0.0f;
 #pragma unroll
         for (int i = 0; i < 64; i++) largest = fmaxf(largest, finite_size(x[i / 16][i / 4 % 4][i % 4]));
@@ -563,27 +479,15 @@ __global__ void __launch_bounds__(QUANTISE_THREADS, 2)
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 const float(&of)[4] = x[b][2 * i], (&next)[4] = x[b][2 * i + 1];
+                // Exact: the scale is a power of two.
                 float four[4] = {of[2 * h] * inverse, of[2 * h + 1] * inverse, next[2 * h] * inverse,
-                                 next[2 * h + 1] * inverse}; // exact: the scale is a power of two
+                                 next[2 * h + 1] * inverse};
                 word[i] = e4m3_word(four);
             }
             if (first + 8 * h < rows)
                 *(uint2 *)(jobs.codes[job] + (row + 8 * h) * E4M3_COLUMNS + 32 * b + lane % 4 * 8) =
                     make_uint2(word[0], word[1]);
         }
-    // [/student]
-}
-
-/** The largest of what the threads of a block have; @p words has one for each warp. */
-__device__ inline float largest_of_block(float *words, float largest)
-{
-    // [student: largest_of_block]
-    for (int distance = 16; distance > 0; distance /= 2)
-        largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, distance));
-    if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = largest;
-    __syncthreads(); // those of all warps are there
-    for (int i = 0; i < QUANTISE_THREADS / 32; i++) largest = fmaxf(largest, words[i]);
-    return largest;
     // [/student]
 }
 
@@ -594,8 +498,8 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
 {
     // [student: quantise_values]
     constexpr int WORDS = E4M3_ROWS / 4, LANES = E4M3_COLUMNS / 4;
-    __shared__ uint32_t
-        transposed[E4M3_COLUMNS][WORDS]; // a column of V per row; the XOR spreads it over banks
+    // A column of V per row; the XOR spreads it over banks.
+    __shared__ uint32_t transposed[E4M3_COLUMNS][WORDS];
     int tiles = divide_up(rows, E4M3_ROWS), head = (int)blockIdx.x / tiles, tile = (int)blockIdx.x % tiles;
     int lane = (int)threadIdx.x % LANES, first = tile * E4M3_ROWS;
     float scale = 0.0f;
@@ -625,4 +529,49 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
     for (int i = (int)threadIdx.x; i < E4M3_COLUMNS * WORDS; i += QUANTISE_THREADS)
         to[i] = transposed[i / WORDS][i % WORDS ^ i / WORDS / 4];
     // [/student]
+}
+
+/** Rounds Q, K and V into the workspace, and launches attention of what is there. */
+template <typename T, typename E4M3>
+static enum kernel_status attention_e4m3(const struct attention_args *args, unsigned seed,
+                                         cudaStream_t stream)
+{
+    // [student: attention_e4m3]
+    struct e4m3_places places = e4m3_workspace(args);
+    uint8_t *to = (uint8_t *)args->workspace;
+    struct attention_args rounded = *args;
+    rounded.q = to + places.q, rounded.k = to + places.k, rounded.v = to + places.v;
+    rounded.scale = e4m3_score_scale(args, seed); // the rotation multiplies products by 128
+    unsigned q_blocks = (unsigned)(args->batch * args->heads * divide_up(args->q_len, E4M3_ROWS));
+    unsigned kv_blocks = (unsigned)(args->batch * args->kv_heads * divide_up(args->kv_len, E4M3_ROWS));
+    float *v_scales = (float *)(to + places.v_scales), *v_tiles = (float *)(to + places.v_tiles);
+    struct rows_to_round jobs = {
+        {args->q, args->k, args->v}, // of V only the scales: its codes are transposed
+        {to + places.q, to + places.k, NULL},
+        {(float *)(to + places.q_scales), (float *)(to + places.k_scales), v_tiles},
+        {args->q_len, args->kv_len, args->kv_len},
+        {(int)q_blocks, (int)(q_blocks + kv_blocks)}};
+    quantise_rows_kernel<T>
+        <<<q_blocks + 2 * kv_blocks, QUANTISE_THREADS, 0, stream>>>(jobs, rotation_of(seed));
+    quantise_values_kernel<T><<<kv_blocks, QUANTISE_THREADS, 0, stream>>>((const T *)args->v, to + places.v,
+                                                                          v_tiles, v_scales, args->kv_len);
+    enum kernel_status status = launch_status();
+    return status == KERNEL_OK ? launch<E4M3, tile_of_e4m3>(&rounded, stream) : status;
+    // [/student]
+}
+
+size_t hopper_attention_fp8_workspace_bytes(const struct attention_args *args)
+{
+    return e4m3_workspace(args).bytes;
+}
+
+enum kernel_status hopper_attention_fp8(const struct attention_args *args, unsigned seed, cudaStream_t stream)
+{
+    enum kernel_status status = attention_args_check(args, 16, e4m3_workspace(args).bytes);
+    if (status != KERNEL_OK) return status;
+    if (args->dtype != DTYPE_F16 && args->dtype != DTYPE_BF16) return KERNEL_UNSUPPORTED_DTYPE;
+    if (args->head_dim != E4M3_COLUMNS) return KERNEL_INVALID_DIMENSION;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return args->dtype == DTYPE_F16 ? attention_e4m3<half, e4m3_to_f16>(args, seed, stream)
+                                    : attention_e4m3<__nv_bfloat16, e4m3_to_bf16>(args, seed, stream);
 }

@@ -7,7 +7,7 @@
  *      lane (g, t)   weights  row g, row g + 8    | 8 t .. 8 t + 7 |  16 bytes of each: two instructions' worth
  *                    x        row g of the batch  | 8 t .. 8 t + 7 |  the same columns, so any order of them will do
  *
- * Shared memory holds a dozen spans of weights that each lane has asked for, for itself alone, before the kernel in front is
+ * Shared memory holds a dozen spans of weights that each lane has asked for, for itself alone, before the preceding kernel is
  * over: between kernels the memory does not rest. A sum over `inputs` is cut into eight slices, one for each warp; slices are
  * added from the first to the last. No step of that depends on how many rows there are: batched equals alone, bit for bit.
  * Run:    build/bin/warpwise check 17 --kernel solutions/17_decode_engine/decode_engine.cu
@@ -21,243 +21,14 @@
 #include "engine_few.h"    // attention of few rows
 #include "engine_many.h"   // products of many rows
 #include "engine_merge.h"  // parts of attention become one
-#include "engine_parts.h"  // sizes, buffers, what a product and an attention are told
+#include "engine_parts.h"  // sizes, buffers, the arguments of a product and of attention
 #include "engine_prompt.h" // attention of many rows
 #include "engine_wide.h"   // products of tiles of 128 rows
 #include "kernel_launch.h"
 #include "warp_matrix.h"
 #include "warp_reduce.h"
 
-// In the order of their calls: what a step launches, and what blocks do.
-__global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
-                             float *x, unsigned int *arrived);
-static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
-                                       const struct engine_buffers *b, int index, cudaStream_t stream);
-template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream);
-template <int KIND, int ROWS> __global__ void product_kernel(struct product p);
-template <int KIND>
-__device__ inline void find_weights(struct ahead *next, const struct product &p, int tile, int span);
-template <int KIND, int ROWS>
-__device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
-                                   int begin, int end);
-template <int KIND, int ROWS>
-__device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
-                                   int end);
-template <int KIND, int ROWS>
-__device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
-                                    int begin, int end);
-template <int KIND, int ROWS>
-__device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
-template <int KIND>
-__device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
-                                    float before);
-__global__ void append_kernel(struct layer_attention a);
-__device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
-                                 int position);
-__device__ inline void norm_and_rotate(__half *to, const float *head, const struct turn &turn,
-                                       const struct engine_config &c);
-template <int LANES> __global__ void attend_kernel(struct layer_attention a);
-template <int LANES>
-__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
-                                 int cached);
-template <int LANES, int ROWS>
-__device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8], const float (*q)[8],
-                                 const uint4 *k, const uint4 *v, const int count[ROWS]);
-
-/* ---- a step ----------------------------------------------------------------------------------------------------- */
-
-size_t engine_workspace_bytes(const struct engine_config *config)
-{
-    if (config == NULL || !engine_config_fits(config)) return 0;
-    // [student: workspace_bytes]
-    return place_buffers(config, NULL).bytes;
-    // [/student]
-}
-
-enum kernel_status engine_step(const struct engine_model *model, const struct engine_batch *batch,
-                               cudaStream_t stream)
-{
-    const size_t needed = model == NULL ? 0 : engine_workspace_bytes(&model->config);
-    enum kernel_status status = engine_check(model, batch, needed);
-    if (status != KERNEL_OK) return status;
-    if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    // [student: step]
-    const struct engine_config *c = &model->config;
-    const struct engine_buffers b = place_buffers(c, model->workspace);
-    const __half *weights = (const __half *)model->weights;
-    if (!leave_room(embed_kernel)) return KERNEL_CUDA_ERROR;
-    embed_kernel<<<batch->rows, THREADS, 0, stream>>>(*c, *batch, weights, b.x, b.arrived);
-    status = launch_status();
-    for (int i = 0; i < c->layers && status == KERNEL_OK; i++)
-        status = launch_layer(model, batch, &b, i, stream);
-    if (status != KERNEL_OK || batch->wanted == 0) return status;
-    const __half *head = weights + engine_head_at(c), *gain = weights + engine_last_norm_at(c);
-    const struct product logits = {head,      gain,     b.x,           batch->logits, batch->wanted_rows,
-                                   c->hidden, c->vocab, batch->wanted, c->epsilon,    b.normed};
-    return launch_product<TO_LOGITS>(logits, stream);
-    // [/student]
-}
-
-/** Block (row): x = the embedding of the row's token; of a row that pads, zeros. */
-__global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
-                             float *x, unsigned int *arrived)
-{
-    // [student: embed_kernel]
-    const size_t row = blockIdx.x, hidden = (size_t)c.hidden;
-    const bool pads = batch.positions[row] < 0;
-    const __half *from = embedding + (pads ? 0 : (size_t)batch.tokens[row]) * hidden;
-    let_next_start();
-    if (row < SPREAD_ROWS)
-        for (int i = (int)threadIdx.x; i < c.heads; i += THREADS)
-            arrived[row * (size_t)c.heads + (size_t)i] = 0;
-    for (size_t i = threadIdx.x; i < hidden; i += THREADS)
-        x[row * hidden + i] = pads ? 0.0f : __half2float(from[i]);
-    // [/student]
-}
-
-/** Layer @p index: appends to the cache, changes x. */
-static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
-                                       const struct engine_buffers *b, int index, cudaStream_t stream)
-{
-    // [student: layer]
-    const struct engine_config *c = &model->config;
-    const struct engine_layer at = engine_layer_at(c, index);
-    const __half *w = (const __half *)model->weights;
-    const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
-    const size_t slice = engine_slice_elems(c);
-    __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
-    const struct layer_attention a = {
-        *c,   rows, batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm,
-        b->q, keys, keys + slice,     b->attended,     b->parts,      b->arrived};
-    const struct product qkv = {w + at.qkv, w + at.input_norm,   b->x, b->qkv,     NULL,
-                                c->hidden,  heads * c->head_dim, rows, c->epsilon, b->normed};
-    const struct product o = {w + at.o, NULL, b->attended, b->x, NULL, q_width, c->hidden, rows, 0.0f, NULL};
-    const struct product gate = {w + at.gate_up, w + at.mlp_norm, b->x, b->gated,   NULL,
-                                 c->hidden,      c->intermediate, rows, c->epsilon, b->normed};
-    const struct product down = {w + at.down,     NULL,      b->gated, b->x, NULL,
-                                 c->intermediate, c->hidden, rows,     0.0f, NULL};
-    const dim3 of_append(divide_up(heads, WARPS), rows),
-        of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
-    const bool few = rows <= FEW_ROWS; // then one kernel does both
-    const bool many = rows > BATCH;    // then blocks take several rows
-    void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
-                                                   : c->head_dim == 64 ? attend_kernel<8>
-                                                                       : attend_kernel<16>;
-    enum kernel_status status = launch_product<TO_QKV>(qkv, stream);
-    if (status == KERNEL_OK && few) status = launch_few(a, stream);
-    if (status == KERNEL_OK && !few) status = launch_early(append_kernel, of_append, THREADS, stream, a);
-    if (status == KERNEL_OK && !few && !many) status = launch_early(attend, of_attend, THREADS, stream, a);
-    if (status == KERNEL_OK && many) status = launch_prompt(a, stream);
-    if (status == KERNEL_OK) status = launch_product<TO_STATE>(o, stream);
-    if (status == KERNEL_OK) status = launch_product<TO_GATED>(gate, stream);
-    return status == KERNEL_OK ? launch_product<TO_STATE>(down, stream) : status;
-    // [/student]
-}
-
 /* ---- products with weights -------------------------------------------------------------------------------------- */
-
-/** A block for every 16 rows of weights, up to what the GPU runs at once, and for every tile of rows, or a single row. */
-template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
-{
-    // [student: launch_product]
-    if (p.rows > BATCH) return launch_many<KIND>(p, stream);
-    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
-    const bool single = p.rows == 1 && single_row_fits();
-    const int slots = single ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
-    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
-    const int spans = divide_up(tiles, sms) * divide_up(p.inputs, SPAN * WARPS);
-    const int at_once =
-        (spans <= slots ? 1 : BLOCKS_PER_SM) * sms / of_rows; // one, if it can ask for all its weights
-    const dim3 grid(min(tiles, max(at_once, 1)), of_rows);
-    void (*const kernel)(struct product) = single ? product_kernel<KIND, 1> : product_kernel<KIND, TILE>;
-    const size_t shared = sizeof(uint4) * 2 * WARP * WARPS * slots;
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    return launch_early_with(shared, kernel, grid, THREADS, stream, p);
-    // [/student]
-}
-
-/** Every warp sums its slice of the inputs, for 16 rows of weights and ROWS rows of the batch; then slices are added. */
-template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) product_kernel(struct product p)
-{
-    // [student: product_kernel]
-    enum { USED = ROWS == 1 ? SLOTS : TILE_SLOTS, LOADED = ROWS == 1 ? AHEAD : 1 };
-    extern __shared__ uint4 weights[];
-    __shared__ alignas(16) __half staged[WARPS][ROWS][STAGED];
-    __shared__ float parts[2][WARPS][ROWS][OUTPUTS];
-    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, g = lane / 4, t = lane % 4;
-    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
-    const int first_row = (int)blockIdx.y * ROWS, spans = p.inputs / SPAN;
-    const int begin = warp * spans / WARPS, end = (warp + 1) * spans / WARPS;
-    uint4(*const slots)[2][WARP] = (uint4(*)[2][WARP])(weights + warp * (USED * 2 * WARP));
-    struct ahead next = {};
-    struct inputs<KIND> in[LOADED]; // the next chunks
-    float factor = 1.0f;
-    const bool resident = ROWS == 1 && end - begin <= CHUNK; // one chunk: staged once, for all tiles
-    int ahead = begin;                                       // the chunk to be loaded next
-    int slot = 0, which = 0; // of parts: one is added while the other is written
-    let_next_start();
-    find_weights<KIND>(&next, p, (int)blockIdx.x, begin);
-#pragma unroll 1
-    for (int i = 0; i < USED; i++) // nobody writes weights: they need not wait
-        ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
-    wait_for_kernel_before();
-#pragma unroll
-    for (int i = 0; i < LOADED; i++) {
-        load_inputs<KIND, ROWS>(&in[i], p, first_row, resident && i > 0 ? end : ahead, end);
-        ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
-    }
-    if constexpr (KIND != TO_STATE) factor = find_factor<KIND, ROWS>(in, p, first_row, begin, end);
-    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
-        const int row = (int)threadIdx.x / width,
-                  output = tile * width + (int)threadIdx.x % width; // that this thread writes
-        const bool writes = row < ROWS && output < p.outputs && row_of_x<KIND>(p, first_row + row) >= 0;
-        float c[2][4] = {}, before = 0.0f;
-        if (KIND == TO_STATE && writes)
-            before = ((const float *)p.out)[(size_t)(first_row + row) * (size_t)p.outputs + (size_t)output];
-        for (int first = begin; first < end; first += CHUNK) {
-            if (!resident || tile == (int)blockIdx.x) stage_inputs<KIND, ROWS>(staged[warp], in[0], factor);
-            __syncwarp(); // the inputs of all lanes are there
-            if (!resident) {
-#pragma unroll
-                for (int i = 1; i < LOADED; i++) in[i - 1] = in[i];
-                if (first + LOADED * CHUNK < end || tile + (int)gridDim.x < tiles)
-                    load_inputs<KIND, ROWS>(&in[LOADED - 1], p, first_row, ahead, end);
-                ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
-            }
-            __pipeline_wait_prior(USED - CHUNK); // and this lane's weights of the chunk
-#pragma unroll
-            for (int i = 0; i < CHUNK; i++) {
-                if (first + i >= end) break; // whole warps
-                const int at = slot + i < USED ? slot + i : slot + i - USED;
-                const uint4 low = slots[at][0][lane], high = slots[at][1][lane];
-                const uint32_t a[4] = {low.x, high.x, low.y, high.y},
-                               a_next[4] = {low.z, high.z, low.w, high.w};
-                const uint4 h = *(const uint4 *)&staged[warp][g % ROWS][i * SPAN + 8 * t];
-                multiply_add<__half>(c[0], a, h.x, h.y);
-                multiply_add<__half>(c[1], a_next, h.z, h.w);
-            }
-            __syncwarp(); // and used, before the next ones replace them
-            const int count = min(end - first, (int)CHUNK);
-#pragma unroll 1
-            for (int i = 0; i < count; i++) ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
-            slot = slot + count < USED ? slot + count : slot + count - USED;
-        }
-        for (int i = 0; i < 4; i++)
-            if (2 * t + i % 2 < ROWS) parts[which][warp][2 * t + i % 2][g + i / 2 * 8] = c[0][i] + c[1][i];
-        __syncthreads(); // what every warp found is there
-        if (writes) {
-            float sums[2] = {0.0f, 0.0f}; // of TO_GATED those of gate and up
-            for (int i = 0; i < WARPS; i++) {
-                sums[0] += parts[which][i][row][threadIdx.x % width];
-                if (KIND == TO_GATED) sums[1] += parts[which][i][row][threadIdx.x % width + width];
-            }
-            write_output<KIND>(p, first_row + row, output, sums, before);
-        }
-        which = 1 - which;
-    }
-    // [/student]
-}
 
 /** Points @p next at a lane's weights of span @p span of tile @p tile. Rows past the last one are the last one again. */
 template <int KIND>
@@ -274,8 +45,8 @@ __device__ inline void find_weights(struct ahead *next, const struct product &p,
     // [/student]
 }
 
-/** Asks for the next span of weights of a warp, whose slice is spans @p begin to @p end - 1, and moves on: after the slice's last span
- * comes its first again, of the block's next tile, if there is one. */
+/** Starts to copy the next span of the warp's weights, and moves on. The warp's slice is spans @p begin to @p end - 1; after its last one
+ * comes the first of the block's next tile, if there is one. */
 template <int KIND, int ROWS>
 __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], const struct product &p,
                                    int begin, int end)
@@ -289,11 +60,11 @@ __device__ inline void ask_weights(struct ahead *next, uint4 (*slots)[2][WARP], 
         next->low += SPAN, next->high += SPAN;
         if (++next->span >= end) find_weights<KIND>(next, p, next->tile + (int)gridDim.x, begin);
     }
-    __pipeline_commit(); // also of nothing: the wait counts spans
+    __pipeline_commit(); // an empty group, too: the wait counts spans
     // [/student]
 }
 
-/** A lane's inputs of ROWS rows, of CHUNK spans from @p first on; zeros of rows that are nowhere, and from span @p end on. */
+/** Loads a lane's inputs of ROWS rows: CHUNK spans from @p first on. Zeros stand for rows that do not exist, and for spans from @p end on. */
 template <int KIND, int ROWS>
 __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product &p, int first_row, int first,
                                    int end)
@@ -317,7 +88,7 @@ __device__ inline void load_inputs(struct inputs<KIND> *in, const struct product
 }
 
 /** 1 / rms of row @p first_row + lane % ROWS. Each warp adds the squares of its slice, spans @p begin to @p end - 1, whose first chunks
- * are in @p in: AHEAD of a single row, else one. Then slices are added. */
+ * are in @p in: AHEAD of them for a single row, else one. Then slices are added. */
 template <int KIND, int ROWS>
 __device__ inline float find_factor(const struct inputs<KIND> *in, const struct product &p, int first_row,
                                     int begin, int end)
@@ -347,7 +118,7 @@ __device__ inline float find_factor(const struct inputs<KIND> *in, const struct 
     // [/student]
 }
 
-/** Stages a chunk for the warp as halves: of TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
+/** Stages a chunk for the warp as halves: for TO_STATE as they are, else times factor and gain. Lane i has the factor of row i. */
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor)
 {
@@ -371,7 +142,7 @@ __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct input
     // [/student]
 }
 
-/** What becomes of a sum; of TO_GATED @p sums has two, of gate and of up. @p before is what TO_STATE adds to. */
+/** Writes what becomes of a sum. For TO_GATED there are two @p sums, of gate and of up; TO_STATE adds to @p before. */
 template <int KIND>
 __device__ inline void write_output(const struct product &p, int row, int output, const float *sums,
                                     float before)
@@ -384,38 +155,112 @@ __device__ inline void write_output(const struct product &p, int row, int output
     // [/student]
 }
 
-/* ---- attention -------------------------------------------------------------------------------------------------- */
-
-/** Block (8 heads, row): a warp for each head; q and k are normalised and rotated, k and v go to the cache. */
-__global__ void append_kernel(struct layer_attention a)
+/** Every warp sums its slice of the inputs, for 16 rows of weights and ROWS rows of the batch; then slices are added. */
+template <int KIND, int ROWS> __global__ void __launch_bounds__(THREADS, 2) product_kernel(struct product p)
 {
-    // [student: append_kernel]
-    const struct engine_config &c = a.config;
-    const int row = (int)blockIdx.y, head = (int)(blockIdx.x * WARPS + threadIdx.x / WARP);
-    const int heads = c.heads + 2 * c.kv_heads, position = a.positions[row];
-    const size_t dim = (size_t)c.head_dim;
+    // [student: product_kernel]
+    enum { USED = ROWS == 1 ? SLOTS : TILE_SLOTS, LOADED = ROWS == 1 ? AHEAD : 1 };
+    extern __shared__ uint4 weights[];
+    __shared__ alignas(16) __half staged[WARPS][ROWS][STAGED];
+    __shared__ float parts[2][WARPS][ROWS][OUTPUTS];
+    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, g = lane / 4, t = lane % 4;
+    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
+    const int first_row = (int)blockIdx.y * ROWS, spans = p.inputs / SPAN;
+    const int begin = warp * spans / WARPS, end = (warp + 1) * spans / WARPS;
+    uint4(*const slots)[2][WARP] = (uint4(*)[2][WARP])(weights + warp * (USED * 2 * WARP));
+    struct ahead next = {};
+    struct inputs<KIND> in[LOADED]; // the next chunks
+    float factor = 1.0f;
+    const bool resident = ROWS == 1 && end - begin <= CHUNK; // one chunk: staged once, for all tiles
+    int ahead = begin;                                       // the chunk to be loaded next
+    int slot = 0, which = 0; // of parts: one is added while the other is written
     let_next_start();
-    if (head >= heads || position < 0) { // whole warps
-        wait_for_kernel_before();        // the kernels behind rely on it
-        return;
+    find_weights<KIND>(&next, p, (int)blockIdx.x, begin);
+#pragma unroll 1
+    for (int i = 0; i < USED; i++) // no kernel writes weights: they need not wait
+        ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
+    wait_for_kernel_before();
+#pragma unroll
+    for (int i = 0; i < LOADED; i++) {
+        load_inputs<KIND, ROWS>(&in[i], p, first_row, resident && i > 0 ? end : ahead, end);
+        ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
     }
-    const bool is_query = head < c.heads, is_key = !is_query && head < c.heads + c.kv_heads;
-    __half *to = a.q + ((size_t)row * (size_t)c.heads + (size_t)head) * dim;
-    if (!is_query)
-        to = (is_key ? a.keys : a.values) + cache_place(a, row, position) +
-             (size_t)((head - c.heads) % c.kv_heads) * dim;
-    struct turn turn;
-    if (is_query || is_key) find_turn(&turn, is_query ? a.q_norm : a.k_norm, c, position);
-    wait_for_kernel_before(); // so far nothing was read that a kernel writes
-    const float *from = a.qkv + ((size_t)row * (size_t)heads + (size_t)head) * dim;
-    if (is_query || is_key)
-        norm_and_rotate(to, from, turn, c);
-    else
-        for (int d = (int)threadIdx.x % WARP; d < c.head_dim; d += WARP) to[d] = __float2half(from[d]);
+    if constexpr (KIND != TO_STATE) factor = find_factor<KIND, ROWS>(in, p, first_row, begin, end);
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
+        // What this thread writes.
+        const int row = (int)threadIdx.x / width, output = tile * width + (int)threadIdx.x % width;
+        const bool writes = row < ROWS && output < p.outputs && row_of_x<KIND>(p, first_row + row) >= 0;
+        float c[2][4] = {}, before = 0.0f;
+        if (KIND == TO_STATE && writes)
+            before = ((const float *)p.out)[(size_t)(first_row + row) * (size_t)p.outputs + (size_t)output];
+        for (int first = begin; first < end; first += CHUNK) {
+            if (!resident || tile == (int)blockIdx.x) stage_inputs<KIND, ROWS>(staged[warp], in[0], factor);
+            __syncwarp(); // the inputs of all lanes are there
+            if (!resident) {
+#pragma unroll
+                for (int i = 1; i < LOADED; i++) in[i - 1] = in[i];
+                if (first + LOADED * CHUNK < end || tile + (int)gridDim.x < tiles)
+                    load_inputs<KIND, ROWS>(&in[LOADED - 1], p, first_row, ahead, end);
+                ahead = ahead + CHUNK < end ? ahead + CHUNK : begin;
+            }
+            __pipeline_wait_prior(USED - CHUNK); // so are this lane's weights of the chunk
+#pragma unroll
+            for (int i = 0; i < CHUNK; i++) {
+                if (first + i >= end) break; // whole warps
+                const int at = slot + i < USED ? slot + i : slot + i - USED;
+                const uint4 low = slots[at][0][lane], high = slots[at][1][lane];
+                const uint32_t a[4] = {low.x, high.x, low.y, high.y},
+                               a_next[4] = {low.z, high.z, low.w, high.w};
+                const uint4 h = *(const uint4 *)&staged[warp][g % ROWS][i * SPAN + 8 * t];
+                multiply_add<__half>(c[0], a, h.x, h.y);
+                multiply_add<__half>(c[1], a_next, h.z, h.w);
+            }
+            __syncwarp(); // all have used them before the next ones replace them
+            const int count = min(end - first, (int)CHUNK);
+#pragma unroll 1
+            for (int i = 0; i < count; i++) ask_weights<KIND, ROWS>(&next, slots, p, begin, end);
+            slot = slot + count < USED ? slot + count : slot + count - USED;
+        }
+        for (int i = 0; i < 4; i++)
+            if (2 * t + i % 2 < ROWS) parts[which][warp][2 * t + i % 2][g + i / 2 * 8] = c[0][i] + c[1][i];
+        __syncthreads(); // what every warp found is there
+        if (writes) {
+            float sums[2] = {0.0f, 0.0f}; // for TO_GATED those of gate and up
+            for (int i = 0; i < WARPS; i++) {
+                sums[0] += parts[which][i][row][threadIdx.x % width];
+                if (KIND == TO_GATED) sums[1] += parts[which][i][row][threadIdx.x % width + width];
+            }
+            write_output<KIND>(p, first_row + row, output, sums, before);
+        }
+        which = 1 - which;
+    }
     // [/student]
 }
 
-/** Gains and angles of the lane's pairs: element d turns by position * rope_base^(-2 d / head_dim). */
+/** A block for every 16 rows of weights, up to what the GPU runs at once, and for every tile of rows, or a single row. */
+template <int KIND> static enum kernel_status launch_product(const struct product &p, cudaStream_t stream)
+{
+    // [student: launch_product]
+    if (p.rows > BATCH) return launch_many<KIND>(p, stream);
+    const int width = KIND == TO_GATED ? OUTPUTS / 2 : OUTPUTS, tiles = divide_up(p.outputs, width);
+    const bool single = p.rows == 1 && single_row_fits();
+    const int slots = single ? SLOTS : TILE_SLOTS, of_rows = divide_up(p.rows, TILE);
+    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
+    const int spans = divide_up(tiles, sms) * divide_up(p.inputs, SPAN * WARPS);
+    // One block per SM if all its weights fit its slots: then they are under way at once.
+    const int at_once = (spans <= slots ? 1 : BLOCKS_PER_SM) * sms / of_rows;
+    const dim3 grid(min(tiles, max(at_once, 1)), of_rows);
+    void (*const kernel)(struct product) = single ? product_kernel<KIND, 1> : product_kernel<KIND, TILE>;
+    const size_t shared = sizeof(uint4) * 2 * WARP * WARPS * slots;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
+        return KERNEL_CUDA_ERROR;
+    return launch_early_with(shared, kernel, grid, THREADS, stream, p);
+    // [/student]
+}
+
+/* ---- attention -------------------------------------------------------------------------------------------------- */
+
+/** Gains and angles of the lane's pairs: element d is rotated by position * rope_base^(-2 d / head_dim). */
 __device__ inline void find_turn(struct turn *turn, const __half *gain, const struct engine_config &c,
                                  int position)
 {
@@ -460,47 +305,32 @@ __device__ inline void norm_and_rotate(__half *to, const float *head, const stru
     // [/student]
 }
 
-/** Block (head, row, walker; where rows are many, one for all walkers): of LANES walkers each takes every LANES-th tile. */
-template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel(struct layer_attention a)
+/** Block (8 heads, row): a warp for each head; q and k are normalised and rotated, k and v go to the cache. */
+__global__ void append_kernel(struct layer_attention a)
 {
-    // [student: attend_kernel]
-    enum { PART = LANES * 8 + 2 };
-    __shared__ float own[LANES * PART];
-    const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // not those of the capture
-    const int walkers = min(divide_up(keys, (int)KEYS), LANES);
-    const size_t place = (size_t)row * (size_t)a.config.heads + blockIdx.x;
-    const bool others = gridDim.z > 1 && walkers > 1;
-    float *const parts = others ? a.parts + place * (LANES * PART) : own;
+    // [student: append_kernel]
+    const struct engine_config &c = a.config;
+    const int row = (int)blockIdx.y, head = (int)(blockIdx.x * WARPS + threadIdx.x / WARP);
+    const int heads = c.heads + 2 * c.kv_heads, position = a.positions[row];
+    const size_t dim = (size_t)c.head_dim;
     let_next_start();
-    if (blockIdx.z > 0 && (int)blockIdx.z >= walkers) return;
-    int cached = keys > 0 ? find_key(a, (int)blockIdx.z * KEYS, keys) : 0; // no kernel writes tables
-    wait_for_kernel_before();
-    for (int walker = (int)blockIdx.z; walker < walkers; walker += (int)gridDim.z) {
-        walk_keys<LANES>(parts + walker * PART, a, walker, keys, cached);
-        if (walker + 1 < walkers) cached = find_key(a, (walker + 1) * KEYS, keys);
+    if (head >= heads || position < 0) { // whole warps
+        wait_for_kernel_before();        // later kernels rely on it
+        return;
     }
-    if (others && !is_last(a.arrived + place, walkers)) return;
-    merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
-    // [/student]
-}
-
-/** A walker's softmax over its tiles, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
-template <int LANES>
-__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
-                                 int cached)
-{
-    // [student: walk_keys]
-    const size_t place = (size_t)blockIdx.y * (size_t)a.config.heads + blockIdx.x;
-    float q[1][8], sums[1][8] = {{0.0f}}, m = -INFINITY, l = 0.0f;
-    load_eight(q[0], a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
-    for (int first = walker * KEYS; first < keys; first += LANES * KEYS) {
-        const int now = cached, left = keys - first;
-        uint4 k[OF_WARP * LANES / WARP], v[OF_WARP * LANES / WARP];
-        if (first + LANES * KEYS < keys) cached = find_key(a, first + LANES * KEYS, keys);
-        load_keys<LANES>(k, v, a, now);
-        take_keys<LANES, 1>(&m, &l, sums, q, k, v, &left);
-    }
-    merge_groups<LANES>(part, m, l, sums[0]);
+    const bool is_query = head < c.heads, is_key = !is_query && head < c.heads + c.kv_heads;
+    __half *to = a.q + ((size_t)row * (size_t)c.heads + (size_t)head) * dim;
+    if (!is_query)
+        to = (is_key ? a.keys : a.values) + cache_place(a, row, position) +
+             (size_t)((head - c.heads) % c.kv_heads) * dim;
+    struct turn turn;
+    if (is_query || is_key) find_turn(&turn, is_query ? a.q_norm : a.k_norm, c, position);
+    wait_for_kernel_before(); // so far nothing was read that a kernel writes
+    const float *from = a.qkv + ((size_t)row * (size_t)heads + (size_t)head) * dim;
+    if (is_query || is_key)
+        norm_and_rotate(to, from, turn, c);
+    else
+        for (int d = (int)threadIdx.x % WARP; d < c.head_dim; d += WARP) to[d] = __float2half(from[d]);
     // [/student]
 }
 
@@ -541,5 +371,191 @@ __device__ inline void take_keys(float m[ROWS], float l[ROWS], float (*sums)[8],
             for (int e = 0; e < 8; e++) sums[r][e] = fmaf(scores[r][i], of_value[e], sums[r][e]);
         }
     }
+    // [/student]
+}
+
+/** A walker's softmax over its tiles, to @p part: maximum, sum of weights, sums of values. @p cached: find_key() of its first tile. */
+template <int LANES>
+__device__ inline void walk_keys(float *part, const struct layer_attention &a, int walker, int keys,
+                                 int cached)
+{
+    // [student: walk_keys]
+    const size_t place = (size_t)blockIdx.y * (size_t)a.config.heads + blockIdx.x;
+    float q[1][8], sums[1][8] = {{0.0f}}, m = -INFINITY, l = 0.0f;
+    load_eight(q[0], a.q + place * (LANES * 8) + threadIdx.x % LANES * 8);
+    for (int first = walker * KEYS; first < keys; first += LANES * KEYS) {
+        const int now = cached, left = keys - first;
+        uint4 k[OF_WARP * LANES / WARP], v[OF_WARP * LANES / WARP];
+        if (first + LANES * KEYS < keys) cached = find_key(a, first + LANES * KEYS, keys);
+        load_keys<LANES>(k, v, a, now);
+        take_keys<LANES, 1>(&m, &l, sums, q, k, v, &left);
+    }
+    merge_groups<LANES>(part, m, l, sums[0]);
+    // [/student]
+}
+
+/** Block (head, row, walker): each of LANES walkers takes every LANES-th tile of keys. Where rows are many, one block does all walkers. */
+template <int LANES> __global__ void __launch_bounds__(THREADS, 2) attend_kernel(struct layer_attention a)
+{
+    // [student: attend_kernel]
+    enum { PART = LANES * 8 + 2 };
+    __shared__ float own[LANES * PART];
+    const int row = (int)blockIdx.y, keys = max(a.positions[row] + 1, 0); // read in each replay
+    const int walkers = min(divide_up(keys, (int)KEYS), LANES);
+    const size_t place = (size_t)row * (size_t)a.config.heads + blockIdx.x;
+    const bool others = gridDim.z > 1 && walkers > 1;
+    float *const parts = others ? a.parts + place * (LANES * PART) : own;
+    let_next_start();
+    if (blockIdx.z > 0 && (int)blockIdx.z >= walkers) return;
+    int cached = keys > 0 ? find_key(a, (int)blockIdx.z * KEYS, keys) : 0; // no kernel writes tables
+    wait_for_kernel_before();
+    for (int walker = (int)blockIdx.z; walker < walkers; walker += (int)gridDim.z) {
+        walk_keys<LANES>(parts + walker * PART, a, walker, keys, cached);
+        if (walker + 1 < walkers) cached = find_key(a, (walker + 1) * KEYS, keys);
+    }
+    if (others && !is_last(a.arrived + place, walkers)) return;
+    merge_parts<LANES>(a.attended + place * (LANES * 8), parts, walkers);
+    // [/student]
+}
+
+/* ---- a step ----------------------------------------------------------------------------------------------------- */
+
+/** Block (row): x = the embedding of the row's token; zeros for a row that pads. */
+__global__ void embed_kernel(struct engine_config c, struct engine_batch batch, const __half *embedding,
+                             float *x, unsigned int *arrived)
+{
+    // [student: embed_kernel]
+    const size_t row = blockIdx.x, hidden = (size_t)c.hidden;
+    const bool pads = batch.positions[row] < 0;
+    const __half *from = embedding + (pads ? 0 : (size_t)batch.tokens[row]) * hidden;
+    let_next_start();
+    if (row < SPREAD_ROWS)
+        for (int i = (int)threadIdx.x; i < c.heads; i += THREADS)
+            arrived[row * (size_t)c.heads + (size_t)i] = 0;
+    for (size_t i = threadIdx.x; i < hidden; i += THREADS)
+        x[row * hidden + i] = pads ? 0.0f : __half2float(from[i]);
+    // [/student]
+}
+
+/** Launches layer @p index: it appends to the cache and updates x. */
+static enum kernel_status launch_layer(const struct engine_model *model, const struct engine_batch *batch,
+                                       const struct engine_buffers *b, int index, cudaStream_t stream)
+{
+    // [student: layer]
+    const struct engine_config *c = &model->config;
+    const struct engine_layer at = engine_layer_at(c, index);
+    const __half *w = (const __half *)model->weights;
+    const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
+    const size_t slice = engine_slice_elems(c);
+    __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
+    const struct layer_attention a = {.config = *c,
+                                      .rows = rows,
+                                      .positions = batch->positions,
+                                      .requests = batch->requests,
+                                      .tables = batch->tables,
+                                      .qkv = b->qkv,
+                                      .q_norm = w + at.q_norm,
+                                      .k_norm = w + at.k_norm,
+                                      .q = b->q,
+                                      .keys = keys,
+                                      .values = keys + slice,
+                                      .attended = b->attended,
+                                      .parts = b->parts,
+                                      .arrived = b->arrived};
+    const struct product qkv = {.weights = w + at.qkv,
+                                .gain = w + at.input_norm,
+                                .x = b->x,
+                                .out = b->qkv,
+                                .wanted = NULL,
+                                .inputs = c->hidden,
+                                .outputs = heads * c->head_dim,
+                                .rows = rows,
+                                .epsilon = c->epsilon,
+                                .normed = b->normed};
+    const struct product o = {.weights = w + at.o,
+                              .gain = NULL,
+                              .x = b->attended,
+                              .out = b->x,
+                              .wanted = NULL,
+                              .inputs = q_width,
+                              .outputs = c->hidden,
+                              .rows = rows,
+                              .epsilon = 0.0f,
+                              .normed = NULL};
+    const struct product gate = {.weights = w + at.gate_up,
+                                 .gain = w + at.mlp_norm,
+                                 .x = b->x,
+                                 .out = b->gated,
+                                 .wanted = NULL,
+                                 .inputs = c->hidden,
+                                 .outputs = c->intermediate,
+                                 .rows = rows,
+                                 .epsilon = c->epsilon,
+                                 .normed = b->normed};
+    const struct product down = {.weights = w + at.down,
+                                 .gain = NULL,
+                                 .x = b->gated,
+                                 .out = b->x,
+                                 .wanted = NULL,
+                                 .inputs = c->intermediate,
+                                 .outputs = c->hidden,
+                                 .rows = rows,
+                                 .epsilon = 0.0f,
+                                 .normed = NULL};
+    const dim3 of_append(divide_up(heads, WARPS), rows),
+        of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
+    const bool few = rows <= FEW_ROWS; // then one kernel does both
+    const bool many = rows > BATCH;    // then blocks take several rows
+    void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
+                                                   : c->head_dim == 64 ? attend_kernel<8>
+                                                                       : attend_kernel<16>;
+    enum kernel_status status = launch_product<TO_QKV>(qkv, stream);
+    if (status == KERNEL_OK && few) status = launch_few(a, stream);
+    if (status == KERNEL_OK && !few) status = launch_early(append_kernel, of_append, THREADS, stream, a);
+    if (status == KERNEL_OK && !few && !many) status = launch_early(attend, of_attend, THREADS, stream, a);
+    if (status == KERNEL_OK && many) status = launch_prompt(a, stream);
+    if (status == KERNEL_OK) status = launch_product<TO_STATE>(o, stream);
+    if (status == KERNEL_OK) status = launch_product<TO_GATED>(gate, stream);
+    return status == KERNEL_OK ? launch_product<TO_STATE>(down, stream) : status;
+    // [/student]
+}
+
+size_t engine_workspace_bytes(const struct engine_config *config)
+{
+    if (config == NULL || !engine_config_fits(config)) return 0;
+    // [student: workspace_bytes]
+    return place_buffers(config, NULL).bytes;
+    // [/student]
+}
+
+enum kernel_status engine_step(const struct engine_model *model, const struct engine_batch *batch,
+                               cudaStream_t stream)
+{
+    const size_t needed = model == NULL ? 0 : engine_workspace_bytes(&model->config);
+    enum kernel_status status = engine_check(model, batch, needed);
+    if (status != KERNEL_OK) return status;
+    if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    // [student: step]
+    const struct engine_config *c = &model->config;
+    const struct engine_buffers b = place_buffers(c, model->workspace);
+    const __half *weights = (const __half *)model->weights;
+    if (!leave_room(embed_kernel)) return KERNEL_CUDA_ERROR;
+    embed_kernel<<<batch->rows, THREADS, 0, stream>>>(*c, *batch, weights, b.x, b.arrived);
+    status = launch_status();
+    for (int i = 0; i < c->layers && status == KERNEL_OK; i++)
+        status = launch_layer(model, batch, &b, i, stream);
+    if (status != KERNEL_OK || batch->wanted == 0) return status;
+    const __half *head = weights + engine_head_at(c), *gain = weights + engine_last_norm_at(c);
+    const struct product logits = {.weights = head,
+                                   .gain = gain,
+                                   .x = b.x,
+                                   .out = batch->logits,
+                                   .wanted = batch->wanted_rows,
+                                   .inputs = c->hidden,
+                                   .outputs = c->vocab,
+                                   .rows = batch->wanted,
+                                   .epsilon = c->epsilon,
+                                   .normed = b.normed};
+    return launch_product<TO_LOGITS>(logits, stream);
     // [/student]
 }

@@ -2,7 +2,7 @@
 // from shared memory feed each multiply-add.
 #include "steps.h"
 
-/** 32 x 32 of C a block, an element a thread. */
+/** 32 x 32 of C per block, an element per thread. */
 static __global__ void __launch_bounds__(1024) shared_kernel(struct matrices x)
 {
     constexpr int TILE = 32;

@@ -2,7 +2,7 @@
 // from shared memory feed 8 multiply-adds.
 #include "steps.h"
 
-/** 64 x 64 of C a block, 8 x 1 a thread. */
+/** 64 x 64 of C per block, 8 x 1 per thread. */
 static __global__ void __launch_bounds__(512) column_of_sums_kernel(struct matrices x)
 {
     constexpr int TILE = 64, DEPTH = 8, SUMS = 8; // 64 x 64 of C, 512 threads

@@ -1,7 +1,7 @@
-// Step 5: 8 x 8 elements a thread. 16 loads from shared memory feed 64 multiply-adds.
+// Step 5: 8 x 8 elements per thread. 16 loads from shared memory feed 64 multiply-adds.
 #include "steps.h"
 
-/** 128 x 128 of C a block, 8 x 8 a thread. */
+/** 128 x 128 of C per block, 8 x 8 per thread. */
 static __global__ void __launch_bounds__(256) square_of_sums_kernel(struct matrices x)
 {
     constexpr int TILE = 128, DEPTH = 8, SUMS = 8, THREADS = 256; // 128 x 128 of C

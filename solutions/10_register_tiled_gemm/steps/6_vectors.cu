@@ -1,4 +1,4 @@
-// Step 6: the same in vectors of four. A is turned on its way into shared memory, so that a thread's 8 rows lie
+// Step 6: the same in vectors of four. A is transposed on its way into shared memory, so that a thread's 8 rows lie
 // side by side there. 4 loads feed 64 multiply-adds; k and n must be multiples of 4.
 #include "steps.h"
 

@@ -288,7 +288,7 @@ static int count_all(int extent)
     return error == cudaSuccess ? 0 : 1;
 }
 
-/** Checks, then times what it is told. */
+/** Checks, then times what its arguments ask for. */
 int main(int argc, char **argv)
 {
 #ifdef WARPWISE_HAVE_CUBLAS

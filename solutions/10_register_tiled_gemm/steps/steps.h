@@ -1,6 +1,6 @@
 /**
  * @file steps.h
- * @brief The steps to a fast product, one kernel a file: C = A B in f32, no transposes, rows without gaps.
+ * @brief The steps to a fast product, one kernel per file: C = A B in f32, no transposes, rows without gaps.
  *
  * They are what the page's chart shows; ladder.cu checks and times them beside the solution, which is the next
  * step: two buffers, 8 x 16 sums, every layout.
@@ -20,7 +20,7 @@ struct matrices {
     float *c;       /**< [m, n] */
 };
 
-/** @brief How many pieces of @p size cover @p extent. */
+/** @brief How many tiles of @p size cover @p extent. */
 static inline unsigned pieces(int extent, int size)
 {
     return (unsigned)((extent - 1) / size + 1);

@@ -215,7 +215,7 @@ static int count_all(int length)
     return error == cudaSuccess ? 0 : 1;
 }
 
-/** Checks, then times what it is told. */
+/** Checks, then times what its arguments ask for. */
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--counted") == 0) return count_all(atoi(argv[2]));

@@ -1,6 +1,6 @@
 /**
  * @file steps.h
- * @brief The steps to attention on tensor cores, one kernel a file: f16, not causal, head_dim 64 or 128, lengths that are
+ * @brief The steps to attention on tensor cores, one kernel per file: f16, not causal, head_dim 64 or 128, lengths that are
  *        multiples of 64.
  *
  * They are what the page's chart shows; ladder.cu checks and times them beside the solution, which is the next step: 32 rows
@@ -33,7 +33,7 @@ void step_ldmatrix(struct problem x);  /**< four fragments in one instruction */
 void step_pipelined(struct problem x); /**< the next tile on its way under this one's products */
 /** @} */
 
-/** @brief 64 queries per block, 16 a warp; 64 keys per tile. */
+/** @brief 64 queries per block, 16 per warp; 64 keys per tile. */
 enum { STEP_LANES = 32, STEP_THREADS = 128, STEP_ROWS = 64, STEP_KEYS = 64 };
 
 /** @brief What a lane knows of its rows g and g + 8. */

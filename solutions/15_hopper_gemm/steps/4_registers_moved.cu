@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
     uint64_t *empty = full + STEP_STAGES;
     int tiles_m = divide_up(x.m, STEP_M), tiles_n = divide_up(x.n, STEP_N);
     int group = (int)threadIdx.x / WARPGROUP - 1;
-    struct ring ring = {0, group < 0}; // of the first round no phase of `empty` has to end
+    struct ring ring = {0, group < 0}; // the producer waits for parity 1: in the first round stages are empty
     for (int i = 0; i < STEP_STAGES && threadIdx.x == 0; i++) {
         mbarrier_init(&full[i], WARPGROUP);
         mbarrier_init(&empty[i], 2 * WARPGROUP);

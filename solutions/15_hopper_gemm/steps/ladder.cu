@@ -324,14 +324,14 @@ static int time_all(int extent)
     return failures;
 }
 
-/** Checks, then times what it is told. */
+/** Checks, then times what its arguments ask for. */
 int main(int argc, char **argv)
 {
 #ifdef WARPWISE_HAVE_CUBLAS
     if (cublasCreate(&cublas) != CUBLAS_STATUS_SUCCESS) return 2;
 #endif
     unsigned bits = 2166136261u;
-    // A rim on every side, a tail of k, more slices than stages; then several tiles per block where there are few SMs.
+    // An edge on every side, a tail of k, more slices than stages; then several tiles per block where there are few SMs.
     int failures = check(264, 264, 328, &bits) + check(72, 520, 72, &bits) + check(3, 8, 8, &bits);
     if (argc == 2 && strcmp(argv[1], "--bits") == 0) printf("bits %08x\n", bits);
     printf("%d kernels, %d wrong\n", (int)ROWS, failures);

@@ -1,6 +1,6 @@
 /**
  * @file steps.h
- * @brief The steps to a fast product on Hopper, one kernel a file: C = A B^T in f16, sums in f32, rows without gaps.
+ * @brief The steps to a fast product on Hopper, one kernel per file: C = A B^T in f16, sums in f32, rows without gaps.
  *
  * They are what the page's chart shows; ladder.cu checks and times them beside the solution, which is the next step: every
  * layout, every alignment, alpha and beta, two sizes of tiles. Here is what all of them share.

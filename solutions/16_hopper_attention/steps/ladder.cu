@@ -251,7 +251,7 @@ static int time_all(int length, int head_dim)
     return failures;
 }
 
-/** Checks, then times what it is told. */
+/** Checks, then times what its arguments ask for. */
 int main(int argc, char **argv)
 {
     unsigned bits = 2166136261u;

@@ -1,6 +1,6 @@
 /**
  * @file steps.h
- * @brief The steps to FlashAttention-3, one kernel a file: f16, not causal, head_dim 64 or 128, lengths that are multiples of 128.
+ * @brief The steps to FlashAttention-3, one kernel per file: f16, not causal, head_dim 64 or 128, lengths that are multiples of 128.
  *
  * They are what the page's chart shows; ladder.cu checks and times them beside the solution, which is the next step: any length, a
  * mask, blocks that stay and O by TMA. What the steps have in common is here.
