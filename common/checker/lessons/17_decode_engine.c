@@ -342,24 +342,24 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     const size_t copies = p.manner & ENGINE_ALONE ? 2 : 1;
     const size_t workspace = engine_staged(&p) + engine_most_workspace(c) / 256 * 256;
     const size_t slices = 2 * (size_t)c->layers, slice = engine_slice_elems(c);
-    b[ENGINE_WEIGHTS] =
-        (struct lesson_buffer){"weights", WIRE_IN, 1, {engine_weight_elems(c)}, {0}, STORAGE_F16};
-    b[ENGINE_TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[ENGINE_POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[ENGINE_REQUESTS] = (struct lesson_buffer){"requests", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[ENGINE_TABLES] = (struct lesson_buffer){
-        "tables", WIRE_IN, 3, {steps, (size_t)p.requests, (size_t)c->max_blocks}, {0}, STORAGE_I32};
-    b[ENGINE_WANTED] = (struct lesson_buffer){"wanted_rows", WIRE_IN, 2, {steps + 1, rows}, {0}, STORAGE_I32};
-    b[ENGINE_CACHE] = (struct lesson_buffer){
-        "cache", WIRE_INOUT, 3, {copies, slices == 0 ? 1 : slices, slices == 0 ? 8 : slice},
-        {0},     STORAGE_F16};
-    b[ENGINE_LOGITS] =
-        (struct lesson_buffer){"logits", WIRE_OUT, 4, {copies, steps, rows, vocab}, {0}, STORAGE_F32};
-    b[ENGINE_REPORT] =
-        (struct lesson_buffer){"batched", WIRE_OUT, 2, {steps, 1}, {"differs_from_alone"}, STORAGE_I32};
-    b[ENGINE_WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace / 4}, {0}, STORAGE_F32};
-    b[ENGINE_WEIGHTS].extent[LESSON_ALIGN] = b[ENGINE_CACHE].extent[LESSON_ALIGN] = 16;
+    b[ENGINE_WEIGHTS] = LESSON_BUFFER("weights", WIRE_IN, STORAGE_F16, engine_weight_elems(c));
+    b[ENGINE_TOKENS] = LESSON_BUFFER("tokens", WIRE_IN, STORAGE_I32, steps, rows);
+    b[ENGINE_POSITIONS] = LESSON_BUFFER("positions", WIRE_IN, STORAGE_I32, steps, rows);
+    b[ENGINE_REQUESTS] = LESSON_BUFFER("requests", WIRE_IN, STORAGE_I32, steps, rows);
+    b[ENGINE_TABLES] =
+        LESSON_BUFFER("tables", WIRE_IN, STORAGE_I32, steps, (size_t)p.requests, (size_t)c->max_blocks);
+    b[ENGINE_WANTED] = LESSON_BUFFER("wanted_rows", WIRE_IN, STORAGE_I32, steps + 1, rows);
+    b[ENGINE_CACHE] = LESSON_BUFFER("cache", WIRE_INOUT, STORAGE_F16, copies, slices == 0 ? 1 : slices,
+                                    slices == 0 ? 8 : slice);
+    b[ENGINE_LOGITS] = LESSON_BUFFER("logits", WIRE_OUT, STORAGE_F32, copies, steps, rows, vocab);
+    b[ENGINE_REPORT] = (struct lesson_buffer){.name = "batched",
+                                              .role = WIRE_OUT,
+                                              .rank = 2,
+                                              .extent = {steps, 1},
+                                              .column = {"differs_from_alone"},
+                                              .storage = STORAGE_I32};
+    b[ENGINE_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace / 4);
+    b[ENGINE_WEIGHTS].align = b[ENGINE_CACHE].align = 16;
     return ENGINE_BUFFERS;
 }
 
