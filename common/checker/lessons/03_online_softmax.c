@@ -629,12 +629,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_03_online_softmax = {
-    .number = 3,
-    .topic = "online_softmax",
+#include "checker/cases/described.h"
     .turns = "in",
-    .title = "softmax in one pass",
-    .part_count = 3,
-    .part = {{"merge", 20}, {"rows", 40}, {"attention", 40}},
     .distributions = DIST_COUNT, /* of the attention cases; merge and rows have fewer */
     .cases = cases,
     .vary = vary,

@@ -797,11 +797,7 @@ static uint64_t others_below(const struct lesson_case *item, int buffer)
 }
 
 const struct lesson lesson_07_cuda_graph = {
-    .number = 7,
-    .topic = "cuda_graph",
-    .title = "a decode step as a graph",
-    .part_count = 1,
-    .part = {{"step", 100}},
+#include "checker/cases/described.h"
     .cases = cases,
     .vary = vary,
     .buffers = buffers,

@@ -820,12 +820,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_17_decode_engine = {
-    .number = 17,
-    .topic = "decode_engine",
-    .title = "a whole decoder, batched bit for bit",
-    .part_count = 1,
-    .part = {{"step", 100}},
-    .least_architecture = 80,
+#include "checker/cases/described.h"
     .distributions = DISTRIBUTIONS,
     .nan = "the cache is NaN where no row has appended: are keys and values stored, and read, at a row's own "
            "position, by its request's table?",

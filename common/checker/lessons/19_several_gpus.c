@@ -205,7 +205,9 @@ static const struct bad_row {
     [NULL_INPUT_AND_WORKSPACE] = {"null_input_and_workspace", KERNEL_INVALID_CONFIG, ON_ANY},
 };
 
-static const char *const PART_NAME[] = {"tensor_parallel", "ring"};
+static const char *const PART_NAME[] = {
+#include "description/part_names.h"
+};
 
 /* ---- cases --------------------------------------------------------------------------------------------- */
 
@@ -713,15 +715,11 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_19_several_gpus = {
-    .number = 19,
-    .topic = "several_gpus",
+#include "checker/cases/described.h"
     .network = 1,
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
         "launches? A launch in the stream of another device is refused",
-    .title = "a layer and a sequence on several GPUs",
-    .part_count = 2,
-    .part = {{"tensor_parallel", 50}, {"ring", 50}},
     .distributions = DIST_COUNT,
     .cases = cases,
     .vary = vary,
