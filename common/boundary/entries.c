@@ -28,9 +28,18 @@ static inline uint64_t double_bits(double x)
 }
 
 /* Handles that lie in elements of a struct: with_handles() says that the host process may name them. */
-#define STREAM_IN(field) {'s', held->at[i].field}
-#define EVENT_IN(field) {'e', held->at[i].field}
-#define COMMUNICATOR_IN(field) {'c', held->at[i].field}
+#define STREAM_IN(field)                                                                                     \
+    {                                                                                                        \
+        's', held->at[i].field                                                                               \
+    }
+#define EVENT_IN(field)                                                                                      \
+    {                                                                                                        \
+        'e', held->at[i].field                                                                               \
+    }
+#define COMMUNICATOR_IN(field)                                                                               \
+    {                                                                                                        \
+        'c', held->at[i].field                                                                               \
+    }
 #define HANDLES(type, ...)                                                                                   \
     static const type *with_handles(const type *held)                                                        \
     {                                                                                                        \

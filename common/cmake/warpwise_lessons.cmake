@@ -2,6 +2,7 @@
 #   WARPWISE_LESSONS                     their names, in order
 #   generated/lessons.def                all descriptions, for C
 #   lesson_says(LESSON WORD OUT)         the arguments of the line `WORD(...)` as a list; nothing if there is none
+#   lesson_architectures(LESSON OUT)     90a-real, if it uses what sm_90 alone has; else nothing
 cmake_path(SET WARPWISE_LESSON_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../../lessons)
 
 function(lesson_says lesson word out)
@@ -9,6 +10,18 @@ function(lesson_says lesson word out)
     string(REGEX REPLACE "^${word}\\(([^()]*)\\).*$" "\\1" said "${line}")
     string(REPLACE ", " ";" said "${said}")
     set(${out} "${said}" PARENT_SCOPE)
+endfunction()
+
+function(lesson_architectures lesson out)
+    lesson_says(${lesson} ARCHITECTURE said)
+    list(LENGTH said count)
+    set(${out} "" PARENT_SCOPE)
+    if(count EQUAL 2)
+        list(GET said 1 last)
+        if(last)
+            set(${out} ${last}a-real PARENT_SCOPE)
+        endif()
+    endif()
 endfunction()
 
 file(GLOB lesson_defs CONFIGURE_DEPENDS ${WARPWISE_LESSON_DIR}/[0-9][0-9]_*/lesson.def)

@@ -17,7 +17,6 @@
  *     LINES(most)                    lines of the solution, if more than 450
  *     TEST_MUTANTS(most)             mutants that the preset `test` judges, if other than usual
  *     TEST_STEPS(selftest)           the steps of the page are tested in `selftest` only
- *     VARIANTS_FROM(architecture)    what variants are compiled for at the least, if the lesson itself has no least one
  *
  * Of a part. What stands before the first part belongs to all of them:
  *
@@ -92,7 +91,6 @@
 #define LINES(most)
 #define TEST_MUTANTS(most)
 #define TEST_STEPS(suite)
-#define VARIANTS_FROM(architecture)
 
 /* The device memory that the structs of several lessons name. */
 #define ATTENTION_TENSORS(dtype, alignment, out, lse)                                                        \
@@ -113,11 +111,11 @@
     POINTER("dk", OUT, dtype, 16, OPTIONAL, batch, kv_heads, kv_len, head_dim)                               \
     POINTER("dv", OUT, dtype, 16, OPTIONAL, batch, kv_heads, kv_len, head_dim)                               \
     SCRATCH("workspace")
-#define DECODE_TENSORS(dtype, alignment)                                                                     \
+#define DECODE_TENSORS(dtype, alignment, out)                                                                \
     POINTER("q", IN, dtype, alignment, REQUIRED, batch, q_len, heads, head_dim)                              \
     POINTER("k_cache", IN, dtype, alignment, REQUIRED, batch, max_len, kv_stride)                            \
     POINTER("v_cache", IN, dtype, alignment, REQUIRED, batch, max_len, kv_stride)                            \
-    POINTER("out", OUT | INOUT, dtype, 4, REQUIRED, batch, q_len, heads, head_dim)
+    POINTER("out", out, dtype, 4, REQUIRED, batch, q_len, heads, head_dim)
 #define GEMM_MATRICES(in, out, c)                                                                            \
     POINTER("a", IN, in, ELEMENT, REQUIRED, a_rows, lda)                                                     \
     POINTER("b", IN, in, ELEMENT, REQUIRED, b_rows, ldb)                                                     \
@@ -143,7 +141,6 @@
 #undef LINES
 #undef TEST_MUTANTS
 #undef TEST_STEPS
-#undef VARIANTS_FROM
 #undef ATTENTION_TENSORS
 #undef BACKWARD_TENSORS
 #undef DECODE_TENSORS

@@ -20,6 +20,8 @@ add_unit_test(checker_half SOURCES ${unit}/checker_half.c ${unit}/judged_case.c 
 add_unit_test(checker_bounds SOURCES ${unit}/checker_bounds.c LIBRARIES checker_parts)
 add_unit_test(checker_e4m3 SOURCES ${unit}/checker_e4m3.c LIBRARIES checker_parts)
 add_unit_test(checker_gemm SOURCES ${unit}/checker_gemm.c ${unit}/judged_case.c LIBRARIES checker_parts)
+add_unit_test(lesson_defs SOURCES ${unit}/lesson_defs.c LIBRARIES checker_parts)
+target_include_directories(unit_lesson_defs PRIVATE ${PROJECT_BINARY_DIR}/generated ${PROJECT_SOURCE_DIR}/lessons)
 add_executable(fake_runner ${unit}/fake_runner.c)
 target_compile_definitions(fake_runner PRIVATE _GNU_SOURCE)
 target_link_libraries(fake_runner PRIVATE warpwise_options m)
