@@ -13,6 +13,8 @@
  *                                    is 0: then it is built for sm_`last`a, whose instructions later GPUs lack
  *     METRICS(title, ...)            what `warpwise profile` shows; without it, everything
  *     SHOWN_BY(case)                 the case that it shows, if none is named; without it, the first one of group speed
+ *     SANITIZED(case, ...)           what tests/gpu/verify.sh runs under compute-sanitizer: every kernel, every path
+ *     COUNTED(case, ...)             whose counters it holds against those of the software device
  *     FAMILY(attention | gemm)       common/runner/families/ has the call; without it, common/runner/lessons/ has
  *     LINES(most)                    lines of the solution, if more than 450
  *     TEST_MUTANTS(most)             mutants that the preset `test` judges, if other than usual
@@ -57,6 +59,12 @@
 #endif
 #ifndef SHOWN_BY
 #define SHOWN_BY(test_case)
+#endif
+#ifndef SANITIZED
+#define SANITIZED(...)
+#endif
+#ifndef COUNTED
+#define COUNTED(...)
 #endif
 #ifndef PART
 #define PART(id, name, points)
@@ -128,6 +136,8 @@
 #undef ARCHITECTURE
 #undef METRICS
 #undef SHOWN_BY
+#undef SANITIZED
+#undef COUNTED
 #undef PART
 #undef ENTRY
 #undef WORKSPACE

@@ -19,9 +19,9 @@ enum {
     S8 = 1 << STORAGE_S8
 };
 enum { ELEMENT = 0, REQUIRED = 0, OPTIONAL = 1 };
-enum { VARIED = 8, WORDS = 16, LONGEST = 32 };
+enum { VARIED = 8, WORDS = 16, LONGEST = 32, MOST_NAMED = 24 };
 
-enum kind { A_LESSON, A_PART, A_POINTER, A_SCRATCH, A_REPORT, A_CASE };
+enum kind { A_LESSON, A_PART, A_POINTER, A_SCRATCH, A_REPORT, A_LIST };
 
 /** A line of a description. */
 struct line {
@@ -29,6 +29,8 @@ struct line {
     const char *name;
     unsigned roles, dtypes, alignments, optional;
     const char *extents;
+    unsigned devices; /**< that its cases are for */
+    const char *cases[MOST_NAMED];
 };
 
 /* clang-format off */
@@ -36,10 +38,12 @@ static const struct line lines[] = {
 #define LESSON(number, topic, title) {.kind = A_LESSON, .name = #topic},
 #define PART(id, name_, points) {.kind = A_PART, .name = name_},
 #define POINTER(name_, role, dtype, alignment, null, ...) \
-    {A_POINTER, name_, role, dtype, alignment, null, #__VA_ARGS__},
+    {.kind = A_POINTER, .name = name_, .roles = role, .dtypes = dtype, .alignments = alignment, .optional = null, .extents = #__VA_ARGS__},
 #define SCRATCH(name_) {.kind = A_SCRATCH, .name = name_},
 #define REPORT(name_) {.kind = A_REPORT, .name = name_},
-#define SHOWN_BY(test_case) {.kind = A_CASE, .name = test_case},
+#define SHOWN_BY(test_case) {.kind = A_LIST, .devices = ON_ANY, .cases = {test_case}},
+#define SANITIZED(...) {.kind = A_LIST, .devices = ON_GPU, .cases = {__VA_ARGS__}},
+#define COUNTED(...) {.kind = A_LIST, .devices = ON_ANY, .cases = {__VA_ARGS__}},
 #define LESSON_DEF "lessons.def"
 #include "description/lesson_def.h"
 };
@@ -65,7 +69,7 @@ static int line_of(int at, int part, const char *name)
     int now = -1;
     for (int i = at + 1; i < LINES && lines[i].kind != A_LESSON; i++) {
         now += lines[i].kind == A_PART;
-        if ((now < 0 || now == part) && lines[i].kind != A_PART && lines[i].kind != A_CASE &&
+        if ((now < 0 || now == part) && lines[i].kind != A_PART && lines[i].kind != A_LIST &&
             strcmp(lines[i].name, name) == 0)
             return i;
     }
@@ -191,7 +195,7 @@ static void hold_part(const struct lesson *lesson, int at, int part)
     }
     for (int i = at + 1; i < LINES && lines[i].kind != A_LESSON; i++) {
         now += lines[i].kind == A_PART;
-        if (lines[i].kind == A_PART || lines[i].kind == A_CASE || (now >= 0 && now != part)) continue;
+        if (lines[i].kind == A_PART || lines[i].kind == A_LIST || (now >= 0 && now != part)) continue;
         hold_line(lesson, i, part, nulls, addresses);
     }
 }
@@ -203,17 +207,29 @@ static const struct lesson *lesson_on(const char *topic)
     return *at;
 }
 
+/** Cases that are named are there, for the devices that they are named for. */
+static void hold_list(const struct lesson *lesson, const struct line *line, const struct lesson_case *cases,
+                      int count)
+{
+    for (int i = 0; i < MOST_NAMED && line->cases[i] != NULL; i++) {
+        int found = 0;
+        for (int c = 0; c < count; c++)
+            found |= strcmp(cases[c].name, line->cases[i]) == 0 &&
+                     (cases[c].devices & line->devices) == line->devices;
+        if (!found)
+            fail(lesson, "lesson.def", line->cases[i], "no such case for the device that it is named for");
+    }
+}
+
 static void hold_lesson(int at)
 {
     static struct lesson_case cases[CHECK_CASES];
     const struct lesson *lesson = lesson_on(lines[at].name);
-    const char *shown = NULL;
     if (lesson == NULL) abort();
     const int count = lesson->cases(cases, CHECK_CASES);
     for (int i = at + 1; i < LINES && lines[i].kind != A_LESSON; i++)
-        if (lines[i].kind == A_CASE) shown = lines[i].name;
-    for (int c = 0; c < count; c++) {
-        if (shown != NULL && strcmp(cases[c].name, shown) == 0 && cases[c].devices == ON_ANY) shown = NULL;
+        if (lines[i].kind == A_LIST) hold_list(lesson, &lines[i], cases, count);
+    for (int c = 0; c < count; c++)
         for (int index = 0; index < cases[c].repeat && index < VARIED; index++) {
             struct lesson_case item = cases[c];
             struct rng rng = {rng_mix(1, (uint64_t)index)};
@@ -221,8 +237,6 @@ static void hold_lesson(int at)
             if (item.repeat > 1) lesson->vary(&item, index, &rng);
             hold_item(lesson, at, &item);
         }
-    }
-    if (shown != NULL) fail(lesson, "SHOWN_BY", shown, "no case that both devices have");
     for (int part = 0; part < lesson->part_count; part++) hold_part(lesson, at, part);
 }
 

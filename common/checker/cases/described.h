@@ -13,4 +13,4 @@
 #define PART(id, name, points) {name, points},
 #include "description/lesson_def.h"
 },
-    /* clang-format on */
+/* clang-format on */
