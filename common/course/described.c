@@ -11,6 +11,7 @@
 static const struct described_lesson lessons[] = {{.topic = ""
 #define LESSON(number, topic_, title) }, {.topic = #topic_
 #define ARCHITECTURE(least, last) , .last_architecture = last
+#define NCCL() , .nccl = 1
 #define METRICS(...) , .metrics = {__VA_ARGS__}
 #define SHOWN_BY(test_case) , .shown_by = test_case
 #define LESSON_DEF "lessons.def" /* all of them: CMake writes it */

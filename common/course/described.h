@@ -11,6 +11,7 @@ enum { LESSON_METRICS = 12 };
 struct described_lesson {
     const char *topic;
     int last_architecture;               /**< 90: built for sm_90a, and for nothing later */
+    int nccl;                            /**< 1: its ranks are several GPUs */
     const char *metrics[LESSON_METRICS]; /**< titles of what `warpwise profile` shows */
     const char *shown_by;                /**< the case that it shows */
 };

@@ -11,6 +11,7 @@
  *     LESSON(number, topic, title)   comes first
  *     ARCHITECTURE(least, last)      a GPU older than sm_`least` is no device for it, nor one later than sm_`last`, unless that
  *                                    is 0: then it is built for sm_`last`a, whose instructions later GPUs lack
+ *     NCCL()                         its ranks are several GPUs, and open sockets
  *     METRICS(title, ...)            what `warpwise profile` shows; without it, everything
  *     SHOWN_BY(case)                 the case that it shows, if none is named; without it, the first one of group speed
  *     SANITIZED(case, ...)           what tests/gpu/verify.sh runs under compute-sanitizer: every kernel, every path
@@ -44,6 +45,7 @@
  * null is REQUIRED or OPTIONAL. What depends on other arguments is a set: OUT | INOUT, 4 | 16. Extents are words: what has the
  * same word has the same extent; `any` stands for all of them.
  */
+/** @cond */
 #ifndef LESSON_DEF
 #define LESSON_DEF "lesson.def"
 #endif
@@ -53,6 +55,9 @@
 #endif
 #ifndef ARCHITECTURE
 #define ARCHITECTURE(least, last)
+#endif
+#ifndef NCCL
+#define NCCL()
 #endif
 #ifndef METRICS
 #define METRICS(...)
@@ -134,6 +139,7 @@
 #undef LESSON_DEF
 #undef LESSON
 #undef ARCHITECTURE
+#undef NCCL
 #undef METRICS
 #undef SHOWN_BY
 #undef SANITIZED
@@ -166,3 +172,4 @@
 #undef STREAM_IN
 #undef EVENT_IN
 #undef COMMUNICATOR_IN
+/** @endcond */

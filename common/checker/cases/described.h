@@ -4,6 +4,7 @@
  */
 /* clang-format off */
 #define LESSON(number_, topic_, title_) .number = number_, .topic = #topic_, .title = title_,
+#define NCCL() .network = 1,
 #define ARCHITECTURE(least, last) .least_architecture = least, .last_architecture = last,
 #include "description/lesson_def.h"
 .part_count = 0
@@ -13,4 +14,3 @@
 #define PART(id, name, points) {name, points},
 #include "description/lesson_def.h"
 },
-/* clang-format on */

@@ -716,7 +716,6 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_19_several_gpus = {
 #include "checker/cases/described.h"
-    .network = 1,
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
         "launches? A launch in the stream of another device is refused",
