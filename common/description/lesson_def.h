@@ -17,7 +17,6 @@
  *     SANITIZED(case, ...)           what tests/gpu/verify.sh runs under compute-sanitizer: every kernel, every path
  *     COUNTED(case, ...)             whose counters it holds against those of the software device
  *     FAMILY(attention | gemm)       common/runner/families/ has the call; without it, common/runner/lessons/ has
- *     LINES(most)                    lines of the solution, if more than 450
  *     TEST_MUTANTS(most)             mutants that the preset `test` judges, if other than usual
  *     TEST_STEPS(selftest)           the steps of the page are tested in `selftest` only
  *
@@ -101,7 +100,6 @@
 
 /* Only CMake reads these. */
 #define FAMILY(name)
-#define LINES(most)
 #define TEST_MUTANTS(most)
 #define TEST_STEPS(suite)
 
@@ -154,7 +152,6 @@
 #undef SCRATCH
 #undef REPORT
 #undef FAMILY
-#undef LINES
 #undef TEST_MUTANTS
 #undef TEST_STEPS
 #undef ATTENTION_TENSORS
