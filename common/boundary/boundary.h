@@ -39,6 +39,26 @@ enum {
     BOUNDARY_REALS = 4 /* at most, of each class of registers */
 };
 
+/** @brief Bits of a float, as the lower half of a register has them. */
+static inline uint64_t boundary_float(float x)
+{
+    union {
+        float real;
+        uint64_t bits;
+    } both = {.bits = 0};
+    both.real = x;
+    return both.bits;
+}
+/** @brief The same of a double. */
+static inline uint64_t boundary_double(double x)
+{
+    union {
+        double real;
+        uint64_t bits;
+    } both = {.real = x};
+    return both.bits;
+}
+
 /** @brief Calls @p function, one of the student's, in the host process, and serves its calls of CUDA until it returns. */
 uint64_t boundary_call(void (*function)(void), const struct boundary_word *word, unsigned count);
 

@@ -7,26 +7,6 @@
 
 #include "boundary.h"
 
-/* Bits of a float, as the lower half of a register has them. */
-static inline uint64_t float_bits(float x)
-{
-    union {
-        float real;
-        uint64_t bits;
-    } both = {.bits = 0};
-    both.real = x;
-    return both.bits;
-}
-
-static inline uint64_t double_bits(double x)
-{
-    union {
-        double real;
-        uint64_t bits;
-    } both = {.real = x};
-    return both.bits;
-}
-
 /* Handles that lie in elements of a struct: with_handles() says that the host process may name them. */
 #define STREAM_IN(field)                                                                                     \
     {                                                                                                        \
@@ -58,8 +38,8 @@ static inline uint64_t double_bits(double x)
 /* clang-format off */
 #define PLAIN(x) {BOUNDARY_PLAIN, 0, (uint64_t)(uintptr_t)(x)}
 #define STREAM(x) {BOUNDARY_STREAM, 0, (uint64_t)(uintptr_t)(x)}
-#define FLOAT(x) {BOUNDARY_REAL, 0, float_bits(x)}
-#define DOUBLE(x) {BOUNDARY_REAL, 0, double_bits(x)}
+#define FLOAT(x) {BOUNDARY_REAL, 0, boundary_float(x)}
+#define DOUBLE(x) {BOUNDARY_REAL, 0, boundary_double(x)}
 #define GIVEN(x) {BOUNDARY_GIVEN, sizeof *(x), (uint64_t)(uintptr_t)(x)}
 #define FILLED(x) GIVEN(x)
 #define HOLDING(x) GIVEN(with_handles(x))

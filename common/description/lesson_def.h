@@ -1,21 +1,21 @@
 /**
  * @file lesson_def.h
- * @brief Reads lesson.def, the one description of a lesson: include it again and again, each time with what is wanted of it.
+ * @brief Reads lesson.def, the one description of a lesson. A file may include this several times.
  *
- * Whoever reads a description defines those of the words below that he is interested in, as macros, and then includes this.
- * All others are nothing. Afterwards none of them is defined. What is read is LESSON_DEF; without it "lesson.def", which the
- * build lets a file of one lesson find.
+ * A reader defines the words that it wants as macros and includes this file. The other words expand to nothing, and
+ * afterwards none of them is defined. LESSON_DEF is the description that is read. Without it, it is the one of the lesson that the
+ * build compiles the file for.
  *
  * Of the lesson:
  *
  *     LESSON(number, topic, title)   comes first
- *     ARCHITECTURE(least, last)      a GPU older than sm_`least` is no device for it, nor one later than sm_`last`, unless that
- *                                    is 0: then it is built for sm_`last`a, whose instructions later GPUs lack
- *     NCCL()                         its ranks are several GPUs, and open sockets
+ *     ARCHITECTURE(least, last)      GPUs older than sm_`least` cannot run it. If `last` is not 0 it is built for sm_`last`a,
+ *                                    whose instructions later GPUs lack, so that they cannot run it either
+ *     NCCL()                         its ranks are several GPUs, and NCCL opens sockets
  *     METRICS(title, ...)            what `warpwise profile` shows; without it, everything
  *     SHOWN_BY(case)                 the case that it shows, if none is named; without it, the first one of group speed
- *     SANITIZED(case, ...)           what tests/gpu/verify.sh runs under compute-sanitizer: every kernel, every path
- *     COUNTED(case, ...)             whose counters it holds against those of the software device
+ *     SANITIZED(case, ...)           cases that tests/gpu/verify.sh runs under compute-sanitizer: every kernel, every path
+ *     COUNTED(case, ...)             cases whose counters verify.sh compares with the software device's
  *     FAMILY(attention | gemm)       common/runner/families/ has the call; without it, common/runner/lessons/ has
  *     TEST_MUTANTS(most)             mutants that the preset `test` judges, if other than usual
  *     TEST_STEPS(selftest)           the steps of the page are tested in `selftest` only
@@ -29,7 +29,7 @@
  *     PROCEDURE(name, (parameters), kind(parameter), ...)           one that returns nothing
  *     POINTER(name, role, dtype, alignment, null, extent, ...)      memory on the device that they are given
  *     SCRATCH(name)                                                 the workspace
- *     REPORT(name)                                                  what the runner reports beside it, to be compared
+ *     REPORT(name)                                                  an output of the runner itself, which is compared, too
  *
  * How a parameter gets from one process to the other:
  *
@@ -41,8 +41,8 @@
  *     HANDLES(struct, STREAM_IN(field), EVENT_IN(field), COMMUNICATOR_IN(field), ...)   of the struct's `count` elements `at`
  *
  * A role is IN, OUT or INOUT; a dtype is F32, F16, BF16, I32 or S8; an alignment is in bytes, or ELEMENT: that of an element;
- * null is REQUIRED or OPTIONAL. What depends on other arguments is a set: OUT | INOUT, 4 | 16. Extents are words: what has the
- * same word has the same extent; `any` stands for all of them.
+ * null is REQUIRED or OPTIONAL. What depends on other arguments is a set: OUT | INOUT, 4 | 16. Extents are words: where
+ * the same word stands, the extent is the same; `any` stands for whatever extents there are.
  */
 /** @cond */
 #ifndef LESSON_DEF

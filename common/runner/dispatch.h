@@ -1,7 +1,7 @@
 /**
  * @file dispatch.h
- * @brief The inside of a lesson_call(): calls the entry point of part item->part, as lesson.def says it is called. Parameters
- *        are variables of the function that includes this: `args` or whatever the contract calls them.
+ * @brief The inside of a lesson_call(): calls the entry point of part item->part. The function that includes this has a
+ *        variable for each parameter, with the name that lesson.def gives it.
  */
 /* clang-format off */
 {

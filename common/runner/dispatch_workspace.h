@@ -1,7 +1,7 @@
 /**
  * @file dispatch_workspace.h
- * @brief The inside of a lesson_workspace_bytes(), as dispatch.h is that of a lesson_call(): asks the lesson's function, or the
- *        part's. What is FILLED, and never NULL, is the variable `filled`.
+ * @brief The inside of a lesson_workspace_bytes(): asks the function of the lesson, or of part item->part, for the size. A
+ *        parameter that is FILLED, so never NULL, is the address of the variable `filled`.
  */
 /* clang-format off */
 {
