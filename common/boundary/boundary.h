@@ -10,7 +10,7 @@
  * Both are the same program, so that a function has the same address on both sides. What the student's object file calls
  * (cudaMemsetAsync, fprintf) the linker finds under another name, gate_cudaMemsetAsync (build/object_gates.c); the gate sends
  * the call to the other side, and refuses it in a kernel. What the student's file defines for the contract is likewise called
- * student_NAME; NAME is in lessons/, and calls the other side.
+ * student_NAME; NAME is in entries.c, and calls the other side.
  */
 #ifndef WARPWISE_BOUNDARY_H
 #define WARPWISE_BOUNDARY_H
@@ -59,60 +59,11 @@ static inline uint64_t boundary_double(double x)
     return both.bits;
 }
 
-/** @brief A parameter that is a number or a device pointer. */
-#define PLAIN(x)                                                                                             \
-    {                                                                                                        \
-        BOUNDARY_PLAIN, 0, (uint64_t)(uintptr_t)(x)                                                          \
-    }
-/** @brief One that is a stream. */
-#define STREAM(x)                                                                                            \
-    {                                                                                                        \
-        BOUNDARY_STREAM, 0, (uint64_t)(uintptr_t)(x)                                                         \
-    }
-/** @brief One that is a float. */
-#define FLOAT(x)                                                                                             \
-    {                                                                                                        \
-        BOUNDARY_REAL, 0, boundary_float(x)                                                                  \
-    }
-/** @brief One that is a double. */
-#define DOUBLE(x)                                                                                            \
-    {                                                                                                        \
-        BOUNDARY_REAL, 0, boundary_double(x)                                                                 \
-    }
-/** @brief One that points to a struct of the host's. */
-#define GIVEN(x)                                                                                             \
-    {                                                                                                        \
-        BOUNDARY_GIVEN, sizeof *(x), (uint64_t)(uintptr_t)(x)                                                \
-    }
-/** @brief One that points to a pointer that the entry point sets. */
-#define HANDLE(x)                                                                                            \
-    {                                                                                                        \
-        BOUNDARY_HANDLE, 0, (uint64_t)(uintptr_t)(x)                                                         \
-    }
-
 /** @brief Calls @p function, one of the student's, in the host process, and serves its calls of CUDA until it returns. */
 uint64_t boundary_call(void (*function)(void), const struct boundary_word *word, unsigned count);
 
 /** @brief From now on the host process may name @p handle, which lies in a struct that it is given; @p kind as in calls.h. */
 void boundary_may_use(char kind, const void *handle);
-
-/** @brief An entry point of a contract, as the runner calls it: `ENTRY(result, name, (parameters), word, word ...)`. */
-#define ENTRY(result, name, parameters, ...)                                                                 \
-    extern void student_##name(void);                                                                        \
-    result name parameters                                                                                   \
-    {                                                                                                        \
-        const struct boundary_word words[] = {__VA_ARGS__};                                                  \
-        return (result)boundary_call(student_##name, words, sizeof words / sizeof *words);                   \
-    }
-
-/** @brief The same for one that returns nothing. */
-#define ENTRY_VOID(name, parameters, ...)                                                                    \
-    extern void student_##name(void);                                                                        \
-    void name parameters                                                                                     \
-    {                                                                                                        \
-        const struct boundary_word words[] = {__VA_ARGS__};                                                  \
-        (void)boundary_call(student_##name, words, sizeof words / sizeof *words);                            \
-    }
 
 /**
  * @brief Makes the host process, before anything is there that it must not have; returns in the device process only.

@@ -27,6 +27,7 @@
 #include "build_checks.h"
 #include "build_recipe.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
 
@@ -75,13 +76,13 @@ static void add_files(struct sha256 *hash, const char *folder, const char *patte
 
 /* ---- the two compilers -------------------------------------------------------------------------------- */
 
-/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. Lessons 15 and 16 use what
- * sm_90a alone has, of which later GPUs take no PTX. */
-static char *code_for_this_gpu(const char *lesson)
+/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. A lesson with a last
+ * architecture uses what that one alone has, of which later GPUs take no PTX. */
+static char *code_for_this_gpu(const struct lesson_folder *lesson)
 {
     int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
-    if (arch == 90 && strstr(lesson, "_hopper_") != NULL)
-        return format_string("-gencode=arch=compute_90a,code=sm_90a");
+    if (arch == course_described(lesson->topic)->last_architecture)
+        return format_string("-gencode=arch=compute_%da,code=sm_%da", arch, arch);
     const char *list = places.cuda_architectures;
     for (char *word; (word = next_word(&list, ';')); free(word)) {
         int value = atoi(word);
@@ -104,7 +105,7 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
         const char *less = getenv("WARPWISE_GPU_OPTIMISE"); /* likewise: nvcc's flags instead of these */
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
         argument_add_words(list, less && *less ? less : "-O3 -lineinfo");
-        argument_add(list, code_for_this_gpu(recipe->lesson->name));
+        argument_add(list, code_for_this_gpu(recipe->lesson));
         if (*places.cuda_host) {
             argument_add(list, "-ccbin");
             argument_add(list, places.cuda_host);

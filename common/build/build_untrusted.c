@@ -369,9 +369,7 @@ static char *boundary_library(const struct work *work)
 {
     char *library = format_string("%s/lib/libboundary_%s.a", places.binary_dir, work->recipe->lesson->name);
     if (access(library, R_OK) == 0) return library;
-    complain("%s is missing: a submission of this lesson cannot be graded without "
-             "common/boundary/lessons/%s.c; run cmake --build %s",
-             library, work->recipe->lesson->name, places.binary_dir);
+    complain("%s is missing; run cmake --build %s", library, places.binary_dir);
     free(library);
     return NULL;
 }

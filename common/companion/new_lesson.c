@@ -21,33 +21,32 @@
 
 enum { LONGEST_TOPIC = 40 };
 
-/* Every file of a lesson: the template, and where it goes. A family need not have all of them. */
+/* Every file of a lesson: the template, and where it goes. A family may do without an optional one. */
 static const struct {
     const char *from, *to, *what;
     int skeleton; /* of the two kernels that kernel.cu.in holds */
+    int optional;
 } parts[] = {
-    {"page.md.in", "lessons/@lesson@/README.md", "the page", 0},
-    {"contract.h.in", "lessons/@lesson@/@topic@.h", "the contract", 0},
-    {"kernel.cu.in", "lessons/@lesson@/@topic@.cu", "the skeleton", 1},
-    {"kernel.cu.in", "solutions/@lesson@/@topic@.cu", "the solution", 0},
-    {"notes.md.in", "solutions/@lesson@/NOTES.md", "why it is fast, what was measured", 0},
-    {"items.h.in", "common/protocol/@topic@_items.h", "what an item says to the runner", 0},
-    {"checker.c.in", "common/checker/lessons/@lesson@.c", "cases, inputs, oracle, bounds", 0},
-    {"runner.c.in", "common/runner/lessons/@lesson@.c", "how the kernel is called", 0},
-    {"boundary.c.in", "common/boundary/lessons/@lesson@.c",
-     "how a graded one is called, in a process of its own", 0},
-    {"mutant.in", "tests/mutants/@lesson@/last_one_left_out.mutant", "a wrong kernel", 0},
+    {"page.md.in", "lessons/@lesson@/README.md", "the page", 0, 0},
+    {"lesson.def.in", "lessons/@lesson@/lesson.def", "what it is: parts, entry points, devices", 0, 0},
+    {"contract.h.in", "lessons/@lesson@/@topic@.h", "the contract", 0, 0},
+    {"kernel.cu.in", "lessons/@lesson@/@topic@.cu", "the skeleton", 1, 0},
+    {"kernel.cu.in", "solutions/@lesson@/@topic@.cu", "the solution", 0, 0},
+    {"notes.md.in", "solutions/@lesson@/NOTES.md", "why it is fast, what was measured", 0, 0},
+    {"items.h.in", "common/protocol/@topic@_items.h", "what an item says to the runner", 0, 1},
+    {"checker.c.in", "common/checker/lessons/@lesson@.c", "cases, inputs, oracle, bounds", 0, 0},
+    {"runner.c.in", "common/runner/lessons/@lesson@.c", "how the kernel is called", 0, 1},
+    {"mutant.in", "tests/mutants/@lesson@/last_one_left_out.mutant", "a wrong kernel", 0, 0},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-/* What is moved into place, folders as a whole. The checker's file is last: with it CMake knows of the lesson. */
-static const char *const places_of_lesson[] = {"lessons/@lesson@",
-                                               "solutions/@lesson@",
+/* What is moved into place, folders as a whole. That with the description is last: with it CMake knows of the lesson. */
+static const char *const places_of_lesson[] = {"solutions/@lesson@",
                                                "tests/mutants/@lesson@",
                                                "common/protocol/@topic@_items.h",
                                                "common/runner/lessons/@lesson@.c",
-                                               "common/boundary/lessons/@lesson@.c",
-                                               "common/checker/lessons/@lesson@.c"};
+                                               "common/checker/lessons/@lesson@.c",
+                                               "lessons/@lesson@"};
 enum { PLACES = sizeof places_of_lesson / sizeof places_of_lesson[0] };
 
 /* ---- templates ------------------------------------------------------------------------------------------ */
@@ -222,7 +221,7 @@ static int write_part(const struct new_lesson *lesson, const char *folder, int i
     char *below = filled_in(lesson, parts[index].to), *to = format_string("%s/%s", folder, below);
     char *parent = format_string("%.*s", (int)(strrchr(to, '/') - to), to);
     int error = read_file(template, &content), code = EXIT_PASS;
-    if (error == ENOENT && strcmp(parts[index].from, "items.h.in") == 0) {
+    if (error == ENOENT && parts[index].optional) {
         error = 0;
     } else if (error) {
         code = complain("%s cannot be read: %s.", course_short_path(template), strerror(error));

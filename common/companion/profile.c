@@ -22,52 +22,11 @@
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "progress.h"
 
 enum { CALLS = 2, PROFILE_SECONDS = 600, TITLE_WIDTH = 26, NUMBER_WIDTH = 15 };
-
-/* What each lesson is about. A lesson that is not here gets everything. */
-static const struct {
-    const char *topic, *titles[8];
-} lesson_metrics[] = {
-    {"naive_attention",
-     {"time", "load requests", "load sectors", "sectors per request", "L1 hit rate, %", "L2 hit rate, %",
-      "DRAM read, bytes"}},
-    {"tiled_attention",
-     {"time", "load sectors", "sectors per request", "shared wavefronts", "bank conflicts", "L2 hit rate, %",
-      "SM busy, %"}},
-    {"online_softmax",
-     {"time", "load sectors", "store sectors", "DRAM read, bytes", "DRAM busy, %", "L2 hit rate, %"}},
-    {"flash_attention_1",
-     {"time", "load sectors", "store sectors", "bank conflicts", "L2 hit rate, %", "DRAM read, bytes",
-      "DRAM written, bytes", "warps resident, %"}},
-    {"flash_attention_2",
-     {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "SM busy, %",
-      "warps resident, %"}},
-    {"paged_attention",
-     {"time", "load sectors", "sectors per request", "L2 hit rate, %", "DRAM read, bytes", "DRAM busy, %",
-      "warps resident, %"}},
-    {"cuda_graph", {"time", "load sectors", "DRAM busy, %", "SM busy, %", "L2 hit rate, %"}},
-    {"wmma_gemm",
-     {"time", "load sectors", "shared wavefronts", "bank conflicts", "L2 hit rate, %", "tensor pipe, %",
-      "DRAM busy, %"}},
-    {"pipelined_gemm",
-     {"time", "shared wavefronts", "bank conflicts", "tensor pipe, %", "L2 hit rate, %",
-      "warps resident, %"}},
-    {"vectorised_decode",
-     {"time", "load requests", "load sectors", "sectors per request", "store sectors", "L1 hit rate, %",
-      "DRAM busy, %", "warps resident, %"}},
-    {"tensor_core_attention",
-     {"time", "load sectors", "store sectors", "shared wavefronts", "bank conflicts", "tensor pipe, %",
-      "L2 hit rate, %", "warps resident, %"}},
-    {"register_tiled_gemm",
-     {"time", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %", "L2 hit rate, %",
-      "warps resident, %"}},
-    {"int8_gemm",
-     {"time", "load requests", "load sectors", "shared wavefronts", "bank conflicts", "SM busy, %",
-      "L2 hit rate, %", "warps resident, %"}},
-};
 
 /* One line of the printout: a metric, or a ratio of two. */
 struct line_of_table {
@@ -92,15 +51,13 @@ static struct line_of_table line_called(const char *title)
         metric_called("load sectors"), metric_called("load requests")};
 }
 
-/* The lines for @p topic; returns how many. */
-static size_t choose_lines(const char *topic, int all, struct line_of_table lines[MOST_METRICS])
+/* The lines for @p lesson; returns how many. A lesson that names none gets all. */
+static size_t choose_lines(const struct described_lesson *lesson, int all,
+                           struct line_of_table lines[MOST_METRICS])
 {
     size_t count = 0;
-    for (size_t i = 0; !all && i < sizeof lesson_metrics / sizeof lesson_metrics[0]; i++) {
-        if (strcmp(lesson_metrics[i].topic, topic) != 0) continue;
-        for (size_t j = 0; j < 8 && lesson_metrics[i].titles[j]; j++)
-            lines[count++] = line_called(lesson_metrics[i].titles[j]);
-    }
+    for (size_t i = 0; !all && i < LESSON_METRICS && lesson->metrics[i]; i++)
+        lines[count++] = line_called(lesson->metrics[i]);
     if (count) return count;
     for (size_t i = 0; i < profile_metric_count; i++) lines[count++] = line_called(profile_metrics[i].title);
     lines[count++] = line_called("sectors per request");
@@ -365,13 +322,14 @@ static int run_profile(const struct command_line *line)
     struct device_choice choice;
     struct catalogue catalogue;
     struct line_of_table lines[MOST_METRICS];
-    const char *given = option_value(line, "--kernel");
+    const char *given = option_value(line, "--kernel"), *case_name = option_value(line, "--case");
     const struct lesson_folder *lesson = lesson_or_next(line->operand);
     if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
+    const struct described_lesson *described = course_described(lesson->topic);
     enum device device = choice.wanted[DEVICE_SIMT] ? DEVICE_SIMT : DEVICE_GPU;
     const struct known_case *test_case =
-        catalogue_case(&catalogue, lesson, option_value(line, "--case"), device);
+        catalogue_case(&catalogue, lesson, case_name ? case_name : described->shown_by, device);
     char *kernel =
         given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (!test_case || build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
@@ -381,14 +339,14 @@ static int run_profile(const struct command_line *line)
     layout_paragraph(test_case->shape, (int)(strlen(lesson->topic) + strlen(test_case->name)) + 12, 2);
     int code = measure(line, &request, &choice, &simt, &gpu);
     if (code != EXIT_PASS) return code;
-    size_t count = choose_lines(lesson->topic, option_value(line, "--all") != NULL, lines);
+    size_t count = choose_lines(described, option_value(line, "--all") != NULL, lines);
     print_columns(&simt, &gpu, lines, count);
     free(kernel);
     return EXIT_PASS;
 }
 
 static const struct option_description options[] = {
-    {"--case", "NAME", "this case; without it, the first that is measured on simt", 0},
+    {"--case", "NAME", "this case; without it, the one that shows what the lesson is about", 0},
     {"--device", "gpu|simt|both", "where to count; without it, wherever it can be", 0},
     {"--from", "FILE.csv", "the gpu column from a profile made elsewhere by ncu --csv --page raw", 0},
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},

@@ -6,7 +6,11 @@
 #define WARPWISE_PROTOCOL_BACKWARD_ITEMS_H
 
 /** @brief The parts of the lesson. */
-enum backward_part { PART_F32, PART_TENSOR, PART_DETERMINISTIC, BACKWARD_PARTS };
+enum backward_part {
+#define LESSON_DEF "../lessons/14_attention_backward/lesson.def"
+#include "description/parts.h"
+    BACKWARD_PARTS
+};
 
 /* Device buffers, in this order, of every item. */
 enum { BW_Q, BW_K, BW_V, BW_OUT, BW_DOUT, BW_LSE, BW_DQ, BW_DK, BW_DV, BW_WORKSPACE, BW_BUFFERS };

@@ -7,13 +7,8 @@
 
 /** @brief The parts of the lesson. */
 enum decode_part {
-    PART_HALF2,
-    PART_VECTOR,
-    PART_DEVICE,
-    PART_PREFILL,
-    PART_MHA,
-    PART_FLASH_2,
-    PART_DISPATCH,
+#define LESSON_DEF "../lessons/11_vectorised_decode/lesson.def"
+#include "description/parts.h"
     DECODE_PARTS
 };
 

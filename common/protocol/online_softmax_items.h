@@ -8,7 +8,10 @@
 #include "attention_items.h"
 #include "wire.h"
 
-enum { PART_MERGE, PART_ROWS, PART_ATTENTION };
+enum {
+#define LESSON_DEF "../lessons/03_online_softmax/lesson.def"
+#include "description/parts.h"
+};
 
 /* lesson_case.value of the first two parts; ON_PART comes after all that attention uses. */
 enum { ON_COUNT, ON_ROWS = ON_COUNT, ON_COLS, ON_PART = AT_KIND + 1 };

@@ -6,7 +6,11 @@
 #define WARPWISE_PROTOCOL_PAGED_ITEMS_H
 
 /** @brief The parts of the lesson. */
-enum { PART_VALIDATE, PART_V1, PART_V2, PARTS };
+enum {
+#define LESSON_DEF "../lessons/06_paged_attention/lesson.def"
+#include "description/parts.h"
+    PARTS
+};
 
 /* Device buffers, in this order, of every item. */
 enum { PA_Q, PA_K, PA_V, PA_TABLE, PA_LENS, PA_SLOPES, PA_OUT, PA_STATUS, PA_WORKSPACE, PA_BUFFERS };

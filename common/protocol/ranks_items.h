@@ -12,7 +12,10 @@
 
 #include "attention_items.h"
 
-enum { PART_LAYER, PART_RING };
+enum {
+#define LESSON_DEF "../lessons/19_several_gpus/lesson.def"
+#include "description/parts.h"
+};
 
 /** @brief Device buffers of part "tensor_parallel". */
 enum layer_buffer {

@@ -44,17 +44,29 @@ enum wire_role {
     WIRE_WORKSPACE /**< scratch: only its guard zones come back */
 };
 
-enum wire_flags {
-    WIRE_TWO_STREAMS = 1,    /**< both runs at once, each with its own buffers */
+/** @brief How a case is run: what the lesson says and the runner is told, and (WIRE_) what the checker adds. */
+enum case_flags {
+    CASE_TWO_STREAMS = 1,    /**< both runs at once on two streams, each with its own buffers */
     WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
-    WIRE_SMALL_DEVICE = 4,   /**< the software device says that it has few SMs */
-    WIRE_LAUNCH_ONLY = 8,    /**< the software device checks launches and runs nothing */
-    WIRE_TWO_PLACES = 16,    /**< the runs follow each other, each with its own buffers: their leads differ */
-    WIRE_REFUSE_LAUNCHES = 32, /**< the runtime refuses whatever is launched on the stream */
-    WIRE_OLD_DEVICE = 64,      /**< the software device says that it is an sm_75 */
-    WIRE_ONE_CALL = 128,       /**< called once; what it left stands for both runs */
-    WIRE_NEW_DEVICE = 256,     /**< the software device says that it is an sm_100 */
-    WIRE_LITTLE_SHARED = 512   /**< the software device says that it is an sm_86 */
+    /** the software device says that it has few SMs, so that a small problem fills it and kernels that choose by size take
+        what they have for large ones */
+    CASE_SMALL_DEVICE = 4,
+    /** the software device checks launches and runs nothing, so that a problem may be larger than any memory; nothing is
+        compared */
+    CASE_LAUNCH_ONLY = 8,
+    WIRE_TWO_PLACES = 16, /**< the runs follow each other, each with its own buffers: their leads differ */
+    /** the runtime refuses whatever is launched: an entry point has to say so, and to read the error */
+    CASE_REFUSE_LAUNCHES = 32,
+    CASE_OLD_DEVICE = 64, /**< the software device says that it is an sm_75 */
+    /** the software device calls it once, and what that left stands for both runs: what a second call would show, other cases
+        do; the checker decides, and tells the runner */
+    CASE_ONE_CALL = 128,
+    CASE_NEW_DEVICE = 256, /**< the software device says that it is an sm_100 */
+    /** the software device says that it is an sm_86, where a block has 99 KB of shared memory */
+    CASE_LITTLE_SHARED = 512,
+    /** what the runner is told just as the lesson says it */
+    CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
+                        CASE_OLD_DEVICE | CASE_NEW_DEVICE | CASE_LITTLE_SHARED
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

@@ -3,7 +3,6 @@
  * @brief Runner's side of the attention lessons: an item's numbers become struct attention_args.
  */
 #include "attention_call.h"
-#include "attention_parts.h"
 
 void attention_args_of(const struct wire_case *item, void *const *buffers, struct attention_args *args)
 {
@@ -30,30 +29,4 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
     if (!value[AT_STRAY_WORKSPACE]) return;
     args->workspace = (char *)buffers[ATTENTION_OUT] + 3;
     args->workspace_bytes = 5;
-}
-
-enum kernel_status attention_parts_call(const struct attention_parts *parts, const struct wire_case *item,
-                                        void *const *buffers, cudaStream_t stream)
-{
-    struct attention_args args;
-    attention_args_of(item, buffers, &args);
-    const struct attention_args *given = item->value[AT_NULL_ARGS] ? NULL : &args;
-    switch (item->value[AT_KIND]) {
-    case ATTENTION_SCORES:
-        return parts->scores(given, buffers[ATTENTION_MATRIX], stream);
-    case ATTENTION_SOFTMAX:
-        return parts->softmax(given, buffers[ATTENTION_MATRIX], stream);
-    case ATTENTION_OUTPUT:
-        return parts->output(given, buffers[ATTENTION_MATRIX], stream);
-    default:
-        return parts->whole(given, stream);
-    }
-}
-
-size_t attention_parts_workspace_bytes(const struct attention_parts *parts, const struct wire_case *item)
-{
-    struct attention_args args;
-    void *const none[WIRE_BUFFERS] = {0};
-    attention_args_of(item, none, &args);
-    return parts->workspace_bytes(&args);
 }

@@ -33,7 +33,7 @@ static void allow_launches(cudaStream_t stream)
 static int call(struct device_case *run, int set, int index)
 {
     struct wire_result *result = &run->item->result, described = {0};
-    int refused = (run->item->flags & WIRE_REFUSE_LAUNCHES) != 0;
+    int refused = (run->item->flags & CASE_REFUSE_LAUNCHES) != 0;
     if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
     if (simt_turn_order != NULL) simt_turn_order(index);
     result->status[index] =
@@ -77,7 +77,7 @@ static int run_once(struct device_case *run)
 
 static int run_one_by_one(struct device_case *run)
 {
-    if (run->item->flags & WIRE_ONE_CALL) return run_once(run);
+    if (run->item->flags & CASE_ONE_CALL) return run_once(run);
     for (int index = 0; index < 2; index++) {
         int set = run->sets == 2 ? index : 0;
         if (prepare_outputs(run, set, index, 1) != 0) return -1;
@@ -92,13 +92,13 @@ enum { FEW_SMS = 2 /* of a small device */, OLD_CAPABILITY = 75, LITTLE_SHARED =
 static void pretend(uint32_t flags)
 {
     if (simt_pretend_multiprocessors != NULL)
-        simt_pretend_multiprocessors(flags & WIRE_SMALL_DEVICE ? FEW_SMS : 0);
+        simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);
     if (simt_pretend_capability != NULL)
-        simt_pretend_capability(flags & WIRE_OLD_DEVICE      ? OLD_CAPABILITY
-                                : flags & WIRE_LITTLE_SHARED ? LITTLE_SHARED
-                                : flags & WIRE_NEW_DEVICE    ? NEW_CAPABILITY
+        simt_pretend_capability(flags & CASE_OLD_DEVICE      ? OLD_CAPABILITY
+                                : flags & CASE_LITTLE_SHARED ? LITTLE_SHARED
+                                : flags & CASE_NEW_DEVICE    ? NEW_CAPABILITY
                                                              : 0);
-    if (simt_launch_only != NULL) simt_launch_only((flags & WIRE_LAUNCH_ONLY) != 0);
+    if (simt_launch_only != NULL) simt_launch_only((flags & CASE_LAUNCH_ONLY) != 0);
 }
 
 static int findings(void)
@@ -123,12 +123,12 @@ void run_case(struct wire_header *image, struct wire_case *item)
     int before = findings();
     pretend(item->flags);
     *run = (struct device_case){
-        .image = image, .item = item, .sets = item->flags & (WIRE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
+        .image = image, .item = item, .sets = item->flags & (CASE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
     measure_own_memory(&item->result);
     item->result.workspace_asked = lesson_workspace_bytes(item);
     if (set_up(run) != 0) {
         item->result.setup_failed = 1;
-    } else if ((item->flags & WIRE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
+    } else if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
                copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
         time_case(run);
     }

@@ -11,7 +11,7 @@
 #include "lock.h"
 #include "protocol/wire.h"
 
-/* ---- given by the lesson (runner/lessons/NN_topic.c) ----------------------------------------------- */
+/* ---- given by the lesson (runner/lessons/NN_topic.c, or a family's in runner/families/) --------------- */
 
 /** @brief Calls the student's entry point that @p item stands for. */
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream);

@@ -12,7 +12,7 @@ foreach(gone IN ITEMS solutions tests/mutants tests/variants tests/exploits test
         message(SEND_ERROR "${gone} is in the students' tree")
     endif()
 endforeach()
-foreach(there IN ITEMS README.md lessons/README.md lessons/01_naive_attention/naive_attention.cu common/simt/machine/arena.c
+foreach(there IN ITEMS README.md lessons/README.md lessons/01_naive_attention/naive_attention.cu lessons/01_naive_attention/lesson.def common/simt/machine/arena.c
         common/checker/lessons/01_naive_attention.c reference/attention.c)
     if(NOT EXISTS ${tree}/${there})
         message(SEND_ERROR "${there} is not in the students' tree")

@@ -42,7 +42,7 @@ if(WHOLE)
 else()
     file(COPY ${SOURCE_DIR}/lessons/01_naive_attention DESTINATION ${root}/lessons)
     file(COPY ${SOURCE_DIR}/common/protocol DESTINATION ${root}/common)
-    file(MAKE_DIRECTORY ${root}/solutions ${root}/common/checker/lessons ${root}/common/runner/lessons ${root}/common/boundary/lessons
+    file(MAKE_DIRECTORY ${root}/solutions ${root}/common/checker/lessons ${root}/common/runner/lessons
          ${build}/bin ${build}/lib)
     foreach(room IN ITEMS contracts simt decode)
         file(CREATE_LINK ${SOURCE_DIR}/common/${room} ${root}/common/${room} SYMBOLIC)
@@ -111,12 +111,12 @@ foreach(lesson family IN ZIP_LISTS lessons families)
 endforeach()
 expect(0 "made like attention" ${warpwise} new-lesson 94_usual)
 file(REMOVE_RECURSE ${root}/lessons/94_usual ${root}/solutions/94_usual ${root}/tests/mutants/94_usual)
-file(REMOVE ${root}/common/checker/lessons/94_usual.c ${root}/common/runner/lessons/94_usual.c ${root}/common/boundary/lessons/94_usual.c)
+file(REMOVE ${root}/common/checker/lessons/94_usual.c)
 file(GLOB_RECURSE written ${root}/lessons/9[1-3]_*/* ${root}/solutions/9[1-3]_*/* ${root}/tests/mutants/9[1-3]_*/*
      ${root}/common/*/lessons/9[1-3]_* ${root}/common/protocol/like_*)
 list(LENGTH written count)
-if(NOT count EQUAL 28)
-    message(SEND_ERROR "${count} files of three lessons, not 28: ${written}")
+if(NOT count EQUAL 26)
+    message(SEND_ERROR "${count} files of three lessons, not 26: ${written}")
 endif()
 foreach(file IN LISTS written)
     file(STRINGS ${file} left REGEX "@[A-Za-z]+@|// \\[skeleton\\]")
@@ -158,12 +158,18 @@ if(WHOLE)
     return()
 endif()
 
-set(flags -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -I${root}/common -I${SOURCE_DIR}/common -I${SOURCE_DIR}/common/contracts)
+set(all_flags -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -I${root}/common -I${SOURCE_DIR}/common -I${SOURCE_DIR}/common/contracts)
 set(table "#include \"checker/cases/lesson.h\"\n")
 set(addresses "")
 set(objects "")
 list(GET C_COMPILER 0 plain_compiler) # a runner ends up in one program with a kernel: no sanitizer
-foreach(lesson IN LISTS lessons)
+foreach(lesson family IN ZIP_LISTS lessons families)
+    string(SUBSTRING ${lesson} 3 -1 topic)
+    set(flags ${all_flags} -I${root}/lessons/${lesson} "-DLESSON_HEADER=\"${topic}.h\"")
+    set(call ${SOURCE_DIR}/common/runner/families/${family}.c)
+    if(family STREQUAL own)
+        set(call ${root}/common/runner/lessons/${lesson}.c)
+    endif()
     run(${C_COMPILER} ${flags} -I${SOURCE_DIR}/reference -c ${root}/common/checker/lessons/${lesson}.c -o ${WORK}/${lesson}.c.o)
     list(APPEND objects ${WORK}/${lesson}.c.o)
     string(APPEND table "extern const struct lesson lesson_${lesson};\n")
@@ -171,15 +177,15 @@ foreach(lesson IN LISTS lessons)
     # a runner is the runner's objects, the same for all lessons, and the lesson's own
     set(library ${build}/lib/librunner_${lesson}_simt.a)
     file(COPY_FILE ${PARTS}/librunner_01_naive_attention_simt.a ${library})
-    run(ar d ${library} 01_naive_attention.c.o)
-    run(${plain_compiler} ${flags} -fno-pie -DWARPWISE_SIMT -I${root}/lessons/${lesson} -I${SOURCE_DIR}/common/simt
-        -isystem ${SOURCE_DIR}/common/simt/include -c ${root}/common/runner/lessons/${lesson}.c -o ${WORK}/run_${lesson}.c.o)
+    run(ar d ${library} attention.c.o)
+    run(${plain_compiler} ${flags} -fno-pie -DWARPWISE_SIMT -I${SOURCE_DIR}/common/simt
+        -isystem ${SOURCE_DIR}/common/simt/include -c ${call} -o ${WORK}/run_${lesson}.c.o)
     run(ar rs ${library} ${WORK}/run_${lesson}.c.o)
-    run(${plain_compiler} ${flags} -fno-pie -I${root}/lessons/${lesson} -isystem ${SOURCE_DIR}/common/simt/include
-        -c ${root}/common/boundary/lessons/${lesson}.c -o ${WORK}/boundary_${lesson}.c.o) # it compiles; that it works is honest.cmake's
+    run(${plain_compiler} ${flags} -fno-pie -isystem ${SOURCE_DIR}/common/simt/include
+        -c ${SOURCE_DIR}/common/boundary/entries.c -o ${WORK}/boundary_${lesson}.c.o) # it compiles; that it works is honest.cmake's
 endforeach()
 file(WRITE ${WORK}/table.c "${table}const struct lesson *const lesson_table[] = {${addresses}0};\n")
-run(${C_COMPILER} ${flags} ${SOURCE_DIR}/common/checker/main.c ${WORK}/table.c ${objects} -L${PARTS} -lchecker_parts -lsandbox -lbase
+run(${C_COMPILER} ${all_flags} ${SOURCE_DIR}/common/checker/main.c ${WORK}/table.c ${objects} -L${PARTS} -lchecker_parts -lsandbox -lbase
     -lreference -lm -pthread -o ${build}/bin/checker)
 foreach(lesson IN LISTS lessons)
     string(SUBSTRING ${lesson} 0 2 number)

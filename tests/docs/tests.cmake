@@ -47,8 +47,9 @@ foreach(lesson IN LISTS stepped)
                          -DWARPWISE=$<TARGET_FILE:warpwise> -DLESSON=${number} -DWORK=${PROJECT_BINARY_DIR}/docs/steps/${lesson}
                          -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/steps.cmake)
         set_tests_properties(docs.steps.${lesson} PROPERTIES TIMEOUT 600 ENVIRONMENT WARPWISE_SIMT_OPTIMISE=-O0)
-        if(lesson MATCHES "_hopper_") # a build takes three seconds
-            set_tests_properties(docs.steps.${lesson} PROPERTIES LABELS selftest)
+        lesson_says(${lesson} TEST_STEPS suite)
+        if(suite)
+            set_tests_properties(docs.steps.${lesson} PROPERTIES LABELS ${suite})
         endif()
     endif()
 endforeach()

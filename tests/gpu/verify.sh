@@ -32,63 +32,10 @@ all_lessons() {
     done
 }
 
-# Cases that reach every kernel and every path of the solutions, at sizes a sanitizer can bear.
-sanitized_cases() {
-    case $1 in
-    01 | 02) echo attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
-    03) echo merge/pairs_257 rows/cols_1023 rows/cols_1025 rows/cols_40000 rows/nothing_to_see \
-             attention/gqa_batch_causal attention/tail_65x63 attention/causal_blind_rows attention/head_dim_129 ;;
-    04) echo f32/gqa_batch_causal f32/tail_65x63 f32/causal_blind_rows f32/head_dim_128_causal f16/head_dim_64_gqa f16/tail_63x65 ;;
-    05) echo f32/two_tiles_causal_130 f32/blind_tile_causal f32/two_tiles_65x129 f16/head_dim_64_gqa f16/tail_65x63 f16/head_dim_128_causal ;;
-    06) echo validate/last_entry_lowest v1/around_pages v1/known_to_be_wrong v2/around_pages v2/gqa_11 v2/head_dim_32 \
-             v2/alibi_128 v2/known_to_be_wrong ;;
-    07) echo step/joins_and_leaves step/rows_5_of_8 step/page_edges step/grouped_heads step/five_layers ;;
-    08) echo product/square_128 product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/rows_apart_far ;;
-    09) echo product/square_stages_1 product/square_stages_2 product/square_stages_3 product/square_stages_4 \
-             product/edge_63_65_64 product/start_of_a_odd product/n_tail_rows_aligned product/many_tiles ;;
-    10) echo f32/square_128 f32/nt_129_127_131 f32/tn_127_131_129 f32/tt_rows_apart f32/rows_apart_odd f32/alpha_beta_tail \
-             f32/k_0 f32/tiles_516x132 f16/edge_129_128_127 f16/transposed_tt f16/rows_apart_8 ;;
-    11) echo half2/keys_331 half2/f32_keys_300 vector/keys_8193 vector/rows_apart device/captured_earlier device/f32_keys_300 \
-             device/position_one_too_far prefill/after_1022 prefill/queries_rows_apart mha/queries_33 mha/head_dim_80 \
-             flash_2/gqa_7 flash_2/split_mixed flash_2/split_and_short flash_2/position_wrong_split dispatch/mha_f32 ;;
-    12) echo f16/two_tiles_causal_130 f16/blind_tile_causal f16/head_dim_128_causal f16/head_dim_256_tail f16/nan_behind_mask_128 \
-             f16/enormous_logits bf16/heads_and_tiles_64 bf16/head_dim_256_gqa_3 bf16/two_tiles_65x129 ;;
-    13) echo s32/square_128 s32/nt_129_127_131 s32/tn_127_131_129 s32/tt_131_129_127 s32/rows_apart_odd s32/k_900_tt s32/few_sms_nt \
-             s32/tiles_516x132 s32/chunk_ends_within_lines s32/n_tail_rows_aligned dequantised/k_513 dequantised/edge_129_128_127 \
-             dequantised/few_sms_by_bytes dequantised/scales_nan dequantised/to_infinity ;;
-    14) echo f32/causal_blind_rows f32/gqa_3 tensor/prime_97x131_f16 tensor/head_dim_128_tail_bf16 \
-        deterministic/slices_3_f16 deterministic/slices_unseen_f16 ;;
-    15) echo f16/one_stage f16/ring_and_one f16/square_128 f16/nt_129_127_131 f16/tn_127_131_129 f16/a_by_hand f16/c_by_hand \
-             f16/between_rows_tt f16/gpu_medium_rim_tt f16/gpu_large_rim_tn bf16/one_stage bf16/m_129_n_65 bf16/skinny_16 ;;
-    16) echo f16/rows_129_keys_129 f16/causal_320 f16/causal_400_two_consumers f16/nan_behind_mask_150 f16/refilled_640 \
-             f16/tiles_of_a_block bf16/ring_twice_640 fp8/uneven_blocks fp8/nan_behind_mask_150 fp8/bf16_gqa_2 ;;
-    17) echo step/four_requests step/rows_33 step/uneven_spans step/keys_233_to_290 step/heads_of_128 step/replayed_in_12_rows ;;
-    19) echo tensor_parallel/heads_of_36 tensor_parallel/keys_131 tensor_parallel/rows_33 ring/heads_5 ring/part_67 ;;
-    esac
-}
-
-# Cases whose counters are held against those of the software device. Those of lesson 07 have as many rows as their graph, so that a
-# replayed launch and one of the eager step after it do the same work: narrow and wide rows of weights, one row and two.
-counted_cases() {
-    case $1 in
-    01 | 02) echo attention/qwen3_8b_prefill_8 ;;
-    03) echo rows/64x1024 attention/qwen3_8b_decode_291 ;;
-    04) echo f32/tail_127x129 f16/head_dim_128_causal ;;
-    05) echo f32/qwen3_8b_prefill_8 f16/two_tiles_causal_130 ;;
-    06) echo v1/qwen3_8b_291 v2/qwen3_8b_291 ;;
-    07) echo step/one_sequence step/grouped_heads ;;
-    08) echo product/square_256 product/odd_191 ;;
-    09) echo product/square_256 product/edge_127_129_128 ;;
-    10) echo f32/square_256 f32/nt_129_127_131 f16/edge_129_128_127 ;;
-    11) echo half2/qwen3_8b_291 vector/qwen3_8b_291 device/qwen3_8b_291_half2 device/qwen3_8b_291 prefill/qwen3_8b_8_half2 \
-             prefill/qwen3_8b_8 mha/qwen3_8b_f32_101 flash_2/qwen3_8b_291 flash_2/split_mixed ;;
-    12) echo f16/qwen3_8b_prefill_8 f16/two_tiles_causal_130 f16/head_dim_256_tail ;;
-    13) echo s32/square_256 s32/square_256_nt s32/nt_129_127_131 dequantised/square_256_nt ;;
-    14) echo f32/heads_2_len_128 tensor/heads_2_len_128_f16 deterministic/heads_2_len_128_f16 ;;
-    15) echo f16/square_256_nt f16/a_begins_at_8_bytes f16/c_begins_at_8_bytes ;;
-    16) echo f16/rows_129_keys_129 f16/causal_320 bf16/ring_twice_640 ;;
-    17) echo step/decode_small step/prompt_small ;;
-    esac
+# The cases that a lesson's description names: SANITIZED, which reach every kernel and every path of the solutions at sizes a
+# sanitizer can bear; COUNTED, whose counters are held against those of the software device.
+described_cases() { # WORD NUMBER
+    sed -n "s/^$1(\(.*\))\$/\1/p" lessons/"$2"_*/lesson.def | tr -d '",'
 }
 
 step_build() {
@@ -204,7 +151,7 @@ step_sanitize() {
     rm -rf build/sanitizer
     mkdir -p build/sanitizer
     for number in ${LESSONS:-$(all_lessons)}; do
-        for case in $(sanitized_cases "$number"); do echo "$number $case"; done
+        for case in $(described_cases SANITIZED "$number"); do echo "$number $case"; done
     done >build/sanitizer/cases
     export device
     export -f save_command sanitize_case
@@ -264,7 +211,7 @@ step_counters() {
         sections+=(--section "Small kernels (tests/simt/counters/$program.cu)=$name")
     done
     for number in ${LESSONS:-$(all_lessons)}; do
-        for case in $(counted_cases "$number"); do echo "$number $case"; done
+        for case in $(described_cases COUNTED "$number"); do echo "$number $case"; done
     done >build/counters/cases
     export -f count_in_software
     xargs -r -P "$jobs" -L 1 bash -c 'count_in_software "$@" || exit 1' - <build/counters/cases &

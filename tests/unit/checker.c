@@ -96,8 +96,10 @@ static void test_bounds(void)
 
 static void test_names(void)
 {
-    struct lesson_buffer out = {"out", WIRE_OUT, 4, {2, 3, 65, 64}, {0}, STORAGE_F16};
-    struct lesson_buffer pairs = {"a", WIRE_IN, 2, {5, 2}, {"m", "l"}, STORAGE_F32};
+    struct lesson_buffer out = LESSON_BUFFER("out", WIRE_OUT, STORAGE_F16, 2, 3, 65, 64);
+    struct lesson_buffer pairs = LESSON_BUFFER("a", WIRE_IN, STORAGE_F32, 5, 2);
+    pairs.column[0] = "m";
+    pairs.column[1] = "l";
     char text[64];
     compare_name(&out, ((1 * 3 + 2) * 65 + 64) * 64 + 7, text, sizeof text);
     expect(strcmp(text, "out[1,2,64,7]") == 0, "compare_name", text);

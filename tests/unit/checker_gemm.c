@@ -114,8 +114,8 @@ static void test_item(const struct lesson_case *item)
     gemm_describe(item, shape, sizeof shape);
     expect(strlen(shape) < sizeof shape - 1, item->name, "its shape does not fit");
     for (int b = 0; b < GEMM_BUFFERS; b++) {
-        size_t gap = buffers[b].extent[1] - buffers[b].extent[LESSON_ROW];
-        expect(buffers[b].extent[LESSON_ROW] <= buffers[b].extent[1], item->name, "rows overlap");
+        size_t gap = buffers[b].extent[1] - buffers[b].row;
+        expect(buffers[b].row <= buffers[b].extent[1], item->name, "rows overlap");
         expect(lesson_elems(&buffers[b]) == buffers[b].extent[0] * buffers[b].extent[1] - gap, item->name,
                "something lies behind the last row");
     }
@@ -410,7 +410,7 @@ static void spoil_values(struct judged_case *c, enum damage damage, const float 
 static void spoil_bits(struct judged_case *c, enum damage damage)
 {
     const struct lesson_buffer *buffer = &c->item->buffer[GEMM_C];
-    size_t ldc = buffer->extent[1], n = buffer->extent[LESSON_ROW], m = buffer->extent[0];
+    size_t ldc = buffer->extent[1], n = buffer->row, m = buffer->extent[0];
     if (damage == INPUT_CHANGED) ((unsigned char *)copy_of(c, GEMM_B, 0))[6] ^= 1;
     for (int run = 0; run < 2; run++) {
         unsigned char *out = copy_of(c, GEMM_C, run);

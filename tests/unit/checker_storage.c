@@ -224,9 +224,9 @@ static int whole_cases(struct lesson_case *cases, int capacity)
 static int whole_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
 {
     (void)item;
-    buffers[0] = (struct lesson_buffer){"table", WIRE_IN, 1, {4}, {0}, STORAGE_I32};
-    buffers[1] = (struct lesson_buffer){"next", WIRE_OUT, 1, {4}, {0}, STORAGE_I32};
-    buffers[2] = (struct lesson_buffer){"out", WIRE_OUT, 1, {3}, {0}, STORAGE_F16};
+    buffers[0] = LESSON_BUFFER("table", WIRE_IN, STORAGE_I32, 4);
+    buffers[1] = LESSON_BUFFER("next", WIRE_OUT, STORAGE_I32, 4);
+    buffers[2] = LESSON_BUFFER("out", WIRE_OUT, STORAGE_F16, 3);
     return 3;
 }
 

@@ -8,6 +8,7 @@
 #include "base/line_diff.h"
 #include "base/text.h"
 #include "companion/limits.h"
+#include "companion/profile.h"
 
 static int failures;
 
@@ -130,8 +131,26 @@ static void test_rates(void)
     }
 }
 
+/* Whatever a description calls a metric, `warpwise profile` knows. */
+static void test_metrics(void)
+{
+    static const char *const titles[] = {
+#define METRICS(...) __VA_ARGS__,
+#define LESSON_DEF "lessons.def"
+#include "description/lesson_def.h"
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        size_t metric = 0;
+        while (metric < profile_metric_count && strcmp(profile_metrics[metric].title, titles[i]) != 0)
+            metric++;
+        if (metric == profile_metric_count)
+            expect_text("a metric", titles[i], "sectors per request"); /* a ratio */
+    }
+}
+
 int main(void)
 {
+    test_metrics();
     test_rates();
     test_line_diff();
     test_wrap();

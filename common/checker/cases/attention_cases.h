@@ -68,8 +68,7 @@ static inline int attention_tiled_head_dim(int64_t head_dim)
 int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                     int capacity);
 
-/** @brief The cases of a lesson whose parts are scores, softmax, output and the whole, in f32; attention_parts.h is the
- *  runner's side of it. */
+/** @brief The cases of a lesson whose parts are scores, softmax, output and the whole, in f32. */
 int attention_cases_in_parts(struct lesson_case *cases, int capacity);
 
 enum { GUESS_WORKERS = 128, GUESS_KEYS = 1024 };

@@ -64,19 +64,15 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     if (row_floats == 0 && item->null_buffer == ATTENTION_WORKSPACE) row_floats = kv_len;
     enum storage storage = attention_storage(item);
 
-    buffers[ATTENTION_Q] =
-        (struct lesson_buffer){"q", WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}, storage};
-    buffers[ATTENTION_K] =
-        (struct lesson_buffer){"k", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}, storage};
-    buffers[ATTENTION_V] =
-        (struct lesson_buffer){"v", WIRE_IN, 4, {batch, kv_heads, kv_len, head_dim}, {0}, storage};
-    buffers[ATTENTION_OUT] = (struct lesson_buffer){
-        "out", writes_out ? WIRE_OUT : WIRE_IN, 4, {batch, heads, q_len, head_dim}, {0}, storage};
-    buffers[ATTENTION_LSE] = (struct lesson_buffer){
-        "lse", writes_lse ? WIRE_OUT : WIRE_IN, 3, {batch, heads, q_len}, {0}, STORAGE_F32};
-    buffers[ATTENTION_WORKSPACE] = (struct lesson_buffer){
-        "workspace", WIRE_WORKSPACE, 4, {batch, heads, row_floats > 0 ? q_len : 0, row_floats},
-        {0},         STORAGE_F32};
+    buffers[ATTENTION_Q] = LESSON_BUFFER("q", WIRE_IN, storage, batch, heads, q_len, head_dim);
+    buffers[ATTENTION_K] = LESSON_BUFFER("k", WIRE_IN, storage, batch, kv_heads, kv_len, head_dim);
+    buffers[ATTENTION_V] = LESSON_BUFFER("v", WIRE_IN, storage, batch, kv_heads, kv_len, head_dim);
+    buffers[ATTENTION_OUT] =
+        LESSON_BUFFER("out", writes_out ? WIRE_OUT : WIRE_IN, storage, batch, heads, q_len, head_dim);
+    buffers[ATTENTION_LSE] =
+        LESSON_BUFFER("lse", writes_lse ? WIRE_OUT : WIRE_IN, STORAGE_F32, batch, heads, q_len);
+    buffers[ATTENTION_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, batch, heads,
+                                                 row_floats > 0 ? q_len : 0, row_floats);
     if (item->extent[EX_WORKSPACE] == WORKSPACE_E4M3) {
         const size_t floats[] = {1, 1, 1, e4m3_bytes(item->extent, item->extent[EX_DTYPE]) / sizeof(float)};
         memcpy(buffers[ATTENTION_WORKSPACE].extent, floats, sizeof floats);
@@ -86,19 +82,14 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
         const size_t pairs[] = {row_floats, batch, heads, q_len};
         memcpy(buffers[ATTENTION_WORKSPACE].extent, pairs, sizeof pairs);
     }
-    for (int b = ATTENTION_Q; b <= ATTENTION_OUT && item->extent[EX_TILED]; b++)
-        buffers[b].extent[LESSON_ALIGN] = 16;
+    for (int b = ATTENTION_Q; b <= ATTENTION_OUT && item->extent[EX_TILED]; b++) buffers[b].align = 16;
     if (kind == ATTENTION_WHOLE) return ATTENTION_MATRIX;
 
     enum wire_role role = kind == ATTENTION_SCORES    ? WIRE_OUT
                           : kind == ATTENTION_SOFTMAX ? WIRE_INOUT
                                                       : WIRE_IN;
-    buffers[ATTENTION_MATRIX] = (struct lesson_buffer){kind == ATTENTION_OUTPUT ? "probs" : "scores",
-                                                       role,
-                                                       4,
-                                                       {batch, heads, q_len, kv_len},
-                                                       {0},
-                                                       STORAGE_F32};
+    buffers[ATTENTION_MATRIX] = LESSON_BUFFER(kind == ATTENTION_OUTPUT ? "probs" : "scores", role,
+                                              STORAGE_F32, batch, heads, q_len, kv_len);
     return ATTENTION_BUFFERS;
 }
 

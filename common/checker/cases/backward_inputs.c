@@ -72,18 +72,16 @@ int backward_buffers(const struct lesson_case *item, struct lesson_buffer *buffe
         [BW_DK] = {"dk", 1, WIRE_OUT},  [BW_DV] = {"dv", 1, WIRE_OUT}};
     for (int b = BW_Q; b <= BW_DV; b++) {
         if (b == BW_LSE) continue;
-        buffers[b] = (struct lesson_buffer){
-            tensor[b].name, tensor[b].role, 4, {batch, heads, q_len, head_dim}, {0}, storage};
+        buffers[b] = LESSON_BUFFER(tensor[b].name, tensor[b].role, storage, batch, heads, q_len, head_dim);
         if (tensor[b].of_keys) {
             buffers[b].extent[1] = kv_heads;
             buffers[b].extent[2] = kv_len;
         }
-        buffers[b].extent[LESSON_ALIGN] = 16;
+        buffers[b].align = 16;
     }
-    buffers[BW_LSE] = (struct lesson_buffer){"lse", WIRE_IN, 3, {batch, heads, q_len}, {0}, STORAGE_F32};
-    buffers[BW_WORKSPACE] = (struct lesson_buffer){
-        "workspace", WIRE_WORKSPACE, 1, {backward_contract_workspace(item) / sizeof(float)},
-        {0},         STORAGE_F32};
+    buffers[BW_LSE] = LESSON_BUFFER("lse", WIRE_IN, STORAGE_F32, batch, heads, q_len);
+    buffers[BW_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32,
+                                          backward_contract_workspace(item) / sizeof(float));
     return BW_BUFFERS;
 }
 

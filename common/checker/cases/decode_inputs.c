@@ -164,20 +164,19 @@ int decode_buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     size_t head_dim = (size_t)extent[DC_HEAD_DIM], max_len = (size_t)extent[DC_MAX_LEN];
     size_t stride = (size_t)extent[DC_KV_STRIDE];
     enum wire_role out = extent[EX_FAULT] == POSITIONS_SOUND ? WIRE_OUT : WIRE_INOUT;
-    buffers[DC_Q] = (struct lesson_buffer){"q", WIRE_IN, 4, {batch, q_len, heads, head_dim}, {0}, storage};
-    buffers[DC_K] = (struct lesson_buffer){"k_cache", WIRE_IN, 3, {batch, max_len, stride}, {0}, storage};
+    buffers[DC_Q] = LESSON_BUFFER("q", WIRE_IN, storage, batch, q_len, heads, head_dim);
+    buffers[DC_K] = LESSON_BUFFER("k_cache", WIRE_IN, storage, batch, max_len, stride);
     buffers[DC_V] = buffers[DC_K];
     buffers[DC_V].name = "v_cache";
-    buffers[DC_POSITIONS] = (struct lesson_buffer){"device_positions", WIRE_IN, 1, {batch}, {0}, STORAGE_I32};
-    buffers[DC_STATUS] = (struct lesson_buffer){"device_status", WIRE_INOUT, 1, {1}, {0}, STORAGE_I32};
-    buffers[DC_OUT] = (struct lesson_buffer){"out", out, 4, {batch, q_len, heads, head_dim}, {0}, storage};
-    buffers[DC_CHOSEN] = (struct lesson_buffer){"chosen", WIRE_OUT, 1, {1}, {0}, STORAGE_I32};
-    buffers[DC_WORKSPACE] = (struct lesson_buffer){
-        "workspace", WIRE_WORKSPACE, 1, {decode_contract_workspace(item) / sizeof(float)}, {0}, STORAGE_F32};
+    buffers[DC_POSITIONS] = LESSON_BUFFER("device_positions", WIRE_IN, STORAGE_I32, batch);
+    buffers[DC_STATUS] = LESSON_BUFFER("device_status", WIRE_INOUT, STORAGE_I32, 1);
+    buffers[DC_OUT] = LESSON_BUFFER("out", out, storage, batch, q_len, heads, head_dim);
+    buffers[DC_CHOSEN] = LESSON_BUFFER("chosen", WIRE_OUT, STORAGE_I32, 1);
+    buffers[DC_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32,
+                                          decode_contract_workspace(item) / sizeof(float));
     static const int loaded[] = {DC_Q, DC_K, DC_V};
     int at_once = item->value[DC_LOADS] == DECODE_LOADS_4_BYTES ? 4 : 16;
-    for (size_t i = 0; i < sizeof loaded / sizeof loaded[0]; i++)
-        buffers[loaded[i]].extent[LESSON_ALIGN] = (size_t)at_once;
-    buffers[DC_OUT].extent[LESSON_ALIGN] = 4;
+    for (size_t i = 0; i < sizeof loaded / sizeof loaded[0]; i++) buffers[loaded[i]].align = (size_t)at_once;
+    buffers[DC_OUT].align = 4;
     return DC_BUFFERS;
 }

@@ -124,7 +124,7 @@ static struct operand operand(const struct lesson_case *item, const float *const
     struct lesson_buffer buffers[GEMM_BUFFERS];
     gemm_buffers(item, buffers);
     const struct lesson_buffer *buffer = &buffers[index];
-    size_t row = dense ? buffer->extent[LESSON_ROW] : buffer->extent[1];
+    size_t row = dense ? buffer->row : buffer->extent[1];
     /* Lines of A are its rows, those of B its columns. */
     int along_rows = (index == GEMM_B) ^ item->extent[index == GEMM_A ? GEMM_TRANS_A : GEMM_TRANS_B] ^ other;
     return (struct operand){data[index], along_rows ? 1 : row, along_rows ? row : 1, lesson_elems(buffer)};
@@ -283,7 +283,7 @@ static int ends_within_a_vector(const struct lesson_case *item, int index)
     struct lesson_buffer buffers[GEMM_BUFFERS];
     gemm_buffers(item, buffers);
     size_t vector = 16 / storage_bytes(buffers[index].storage);
-    return buffers[index].extent[1] % vector == 0 && buffers[index].extent[LESSON_ROW] % vector != 0;
+    return buffers[index].extent[1] % vector == 0 && buffers[index].row % vector != 0;
 }
 
 /* What is wrong with the family's choice; NULL if nothing is. */

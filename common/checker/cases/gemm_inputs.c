@@ -68,13 +68,9 @@ int gemm_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
         struct stored matrix = stored(item, index);
         enum wire_role role = WIRE_IN;
         if (index == GEMM_C) role = item->real[GEMM_BETA] != 0.0 ? WIRE_INOUT : WIRE_OUT;
-        buffers[index] = (struct lesson_buffer){names[index],
-                                                role,
-                                                2,
-                                                {at_least_1(matrix.rows), (size_t)matrix.leading},
-                                                {0},
-                                                gemm_storage(item, index)};
-        buffers[index].extent[LESSON_ROW] = at_least_1(matrix.cols);
+        buffers[index] = LESSON_BUFFER(names[index], role, gemm_storage(item, index), at_least_1(matrix.rows),
+                                       (size_t)matrix.leading);
+        buffers[index].row = at_least_1(matrix.cols);
     }
     return GEMM_BUFFERS;
 }

@@ -35,9 +35,9 @@ int int8_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
     int count = gemm_buffers(item, buffers);
     if (!is_scaled(item)) return count;
     size_t m = (size_t)item->extent[GEMM_M], n = (size_t)item->extent[GEMM_N];
-    buffers[INT8_ROW_SCALES] = (struct lesson_buffer){"row_scales", WIRE_IN, 1, {m}, {0}, STORAGE_F32};
-    buffers[INT8_COLUMN_SCALES] = (struct lesson_buffer){"column_scales", WIRE_IN, 1, {n}, {0}, STORAGE_F32};
-    buffers[INT8_BIAS] = (struct lesson_buffer){"bias", WIRE_IN, 1, {n}, {0}, STORAGE_F32};
+    buffers[INT8_ROW_SCALES] = LESSON_BUFFER("row_scales", WIRE_IN, STORAGE_F32, m);
+    buffers[INT8_COLUMN_SCALES] = LESSON_BUFFER("column_scales", WIRE_IN, STORAGE_F32, n);
+    buffers[INT8_BIAS] = LESSON_BUFFER("bias", WIRE_IN, STORAGE_F32, n);
     return item->extent[INT8_EX_BIAS] ? INT8_BUFFERS : INT8_BIAS;
 }
 

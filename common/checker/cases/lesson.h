@@ -40,40 +40,23 @@ enum {
     LESSON_PARTS = 8,
     LESSON_RANK = 4,
     LESSON_COLUMNS = 5, /* names that a buffer of fields may have */
-    LESSON_STARTS = 4,
-    LESSON_ROW = LESSON_RANK,
-    LESSON_ALIGN,
-    LESSON_SHAPE
+    LESSON_STARTS = 4
 };
 
-enum case_flags {
-    CASE_TWO_STREAMS = 1, /* both runs at once on two streams */
-    CASE_UNIT_SCALE = 2,  /* data of size 1: the bound is capped as well */
-    CASE_ASK_ONLY = 4,    /* only the workspace size is asked; the call itself is expected to be refused */
-    CASE_SAME_BITS =
-        8, /* a property whose items come in sets that must agree bit for bit; vary() leaves it to
-                             those that are compared with the item before them */
-    CASE_SMALL_DEVICE = 16, /* the software device says that it has few SMs, so that a small problem
-                              fills it and kernels that choose by size take what they have for large ones */
-    CASE_LAUNCH_ONLY =
-        32, /* on the software device: launches are checked and not run, so that a problem may be
-                              larger than any memory; nothing is compared */
-    CASE_IF_WORKSPACE = 64, /* refused for its workspace: a kernel that asked for none succeeds */
-    CASE_REFUSE_LAUNCHES =
-        128, /* the runtime refuses whatever is launched: an entry point has to say so, and to read
-                              the error */
-    CASE_OLD_DEVICE = 256, /* the software device says that it is an sm_75 */
-    CASE_ENUMERATES =
-        512, /* a hundred inputs or more, none of them at random: each is another thing to try */
-    CASE_ONE_CALL =
-        1024, /* the software device calls it once: what a second call would show, other cases do */
-    CASE_NEW_DEVICE = 2048, /* the software device says that it is an sm_100 */
-    CASE_LITTLE_SHARED =
-        4096, /* the software device says that it is an sm_86, where a block has 99 KB of shared memory */
-    CASE_ALL_FLAGS = CASE_TWO_STREAMS | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS | CASE_SMALL_DEVICE |
-                     CASE_LAUNCH_ONLY | CASE_IF_WORKSPACE | CASE_REFUSE_LAUNCHES | CASE_OLD_DEVICE |
-                     CASE_ENUMERATES | CASE_ONE_CALL | CASE_NEW_DEVICE |
-                     CASE_LITTLE_SHARED /* whoever adds one adds it here */
+/** @brief What the checker alone knows of a case, above the flags that it shares with the runner (enum case_flags). */
+enum lesson_flags {
+    CASE_UNIT_SCALE = 1 << 16, /**< data of size 1: the bound is capped as well */
+    /** only the workspace size is asked; the call itself is expected to be refused */
+    CASE_ASK_ONLY = 1 << 17,
+    /** a property whose items come in sets that must agree bit for bit; vary() leaves it to those that are compared with the
+        item before them */
+    CASE_SAME_BITS = 1 << 18,
+    CASE_IF_WORKSPACE = 1 << 19, /**< refused for its workspace: a kernel that asked for none succeeds */
+    /** a hundred inputs or more, none of them at random: each is another thing to try */
+    CASE_ENUMERATES = 1 << 20,
+    /** whoever adds one adds it here */
+    CASE_ALL_FLAGS = CASE_SHARED_FLAGS | CASE_ONE_CALL | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS |
+                     CASE_IF_WORKSPACE | CASE_ENUMERATES
 };
 
 /** @brief One case, or one item of a property. */
@@ -88,7 +71,7 @@ struct lesson_case {
     int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */
     double real[WIRE_REALS];
     int distribution;      /**< the lesson's own */
-    unsigned flags;        /**< set of enum case_flags */
+    unsigned flags;        /**< set of enum case_flags and enum lesson_flags */
     int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
@@ -113,19 +96,27 @@ struct lesson_buffer {
     const char *name;
     enum wire_role role;
     int rank;
-    /** Element [i, j, ...] is row-major; printed as name[i,j,...]. Where rows lie apart, extent[LESSON_ROW] says
-     *  how many elements of the last extent count; 0 for all. extent[LESSON_ALIGN] is what the contract asks its
-     *  address to be a multiple of; 0: of an element's size, of a workspace 256. */
-    size_t extent[LESSON_SHAPE];
+    size_t extent[LESSON_RANK]; /**< element [i, j, ...] is row-major; printed as name[i,j,...] */
     const char
         *column[LESSON_COLUMNS]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
     enum storage storage;        /**< how elements lie in device memory */
+    size_t row;                  /**< elements of the last extent that count, where rows lie apart; 0: all */
+    /** bytes that the contract asks its address to be a multiple of; 0: those of an element, 256 of a workspace */
+    size_t align;
 };
+
+/** @brief A buffer of elements as @p storage_ says; its extents follow. */
+#define LESSON_BUFFER(name_, role_, storage_, ...)                                                           \
+    ((struct lesson_buffer){.name = name_,                                                                   \
+                            .role = role_,                                                                   \
+                            .rank = (int)(sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t)),                 \
+                            .extent = {__VA_ARGS__},                                                         \
+                            .storage = storage_})
 
 /** @brief What the address of @p buffer is a multiple of by contract. */
 static inline size_t lesson_align(const struct lesson_buffer *buffer)
 {
-    if (buffer->extent[LESSON_ALIGN] > 0) return buffer->extent[LESSON_ALIGN];
+    if (buffer->align > 0) return buffer->align;
     return buffer->role == WIRE_WORKSPACE ? WIRE_ALIGNMENT : storage_bytes(buffer->storage);
 }
 
@@ -134,15 +125,14 @@ static inline size_t lesson_elems(const struct lesson_buffer *buffer)
 {
     size_t elems = 1;
     for (int axis = 0; axis < buffer->rank; axis++) elems *= buffer->extent[axis];
-    if (buffer->extent[LESSON_ROW] == 0 || elems == 0) return elems;
-    return elems - (buffer->extent[buffer->rank - 1] - buffer->extent[LESSON_ROW]);
+    if (buffer->row == 0 || elems == 0) return elems;
+    return elems - (buffer->extent[buffer->rank - 1] - buffer->row);
 }
 
 /** @brief 1 if element @p at lies between two rows: an output must keep what is there. */
 static inline int lesson_between_rows(const struct lesson_buffer *buffer, size_t at)
 {
-    return buffer->extent[LESSON_ROW] > 0 &&
-           at % buffer->extent[buffer->rank - 1] >= buffer->extent[LESSON_ROW];
+    return buffer->row > 0 && at % buffer->extent[buffer->rank - 1] >= buffer->row;
 }
 
 /** @brief Bytes of @p buffer. */

@@ -276,21 +276,18 @@ int paged_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
     size_t num_blocks = (size_t)extent[PA_NUM_BLOCKS], max_blocks = (size_t)extent[PA_MAX_BLOCKS];
     size_t results = batch * heads * ((size_t)(extent[PA_MAX_CONTEXT_LEN] - 1) / PARTITION_LEAST + 1);
     size_t workspace = item->part == PART_V2 ? (results * (head_dim + 2) + 63) / 64 * 64 : 0;
-    buffers[PA_Q] = (struct lesson_buffer){"q", WIRE_IN, 3, {batch, heads, head_dim}, {0}, STORAGE_F16};
-    buffers[PA_K] = (struct lesson_buffer){
-        "k_cache", WIRE_IN, 4, {num_blocks, block_size, kv_heads, head_dim}, {0}, STORAGE_F16};
+    buffers[PA_Q] = LESSON_BUFFER("q", WIRE_IN, STORAGE_F16, batch, heads, head_dim);
+    buffers[PA_K] =
+        LESSON_BUFFER("k_cache", WIRE_IN, STORAGE_F16, num_blocks, block_size, kv_heads, head_dim);
     buffers[PA_V] = buffers[PA_K];
     buffers[PA_V].name = "v_cache";
-    buffers[PA_TABLE] =
-        (struct lesson_buffer){"block_table", WIRE_IN, 2, {batch, max_blocks}, {0}, STORAGE_I32};
-    buffers[PA_LENS] = (struct lesson_buffer){"context_lens", WIRE_IN, 1, {batch}, {0}, STORAGE_I32};
-    buffers[PA_SLOPES] = (struct lesson_buffer){"alibi_slopes", WIRE_IN, 1, {heads}, {0}, STORAGE_F32};
-    buffers[PA_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 3, {batch, heads, head_dim}, {0}, STORAGE_F16};
-    buffers[PA_STATUS] = (struct lesson_buffer){"device_status", WIRE_INOUT, 1, {1}, {0}, STORAGE_I32};
-    buffers[PA_WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace}, {0}, STORAGE_F32};
+    buffers[PA_TABLE] = LESSON_BUFFER("block_table", WIRE_IN, STORAGE_I32, batch, max_blocks);
+    buffers[PA_LENS] = LESSON_BUFFER("context_lens", WIRE_IN, STORAGE_I32, batch);
+    buffers[PA_SLOPES] = LESSON_BUFFER("alibi_slopes", WIRE_IN, STORAGE_F32, heads);
+    buffers[PA_OUT] = LESSON_BUFFER("out", WIRE_OUT, STORAGE_F16, batch, heads, head_dim);
+    buffers[PA_STATUS] = LESSON_BUFFER("device_status", WIRE_INOUT, STORAGE_I32, 1);
+    buffers[PA_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace);
     static const int vectors[] = {PA_Q, PA_K, PA_V, PA_OUT};
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
-        buffers[vectors[i]].extent[LESSON_ALIGN] = 16;
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) buffers[vectors[i]].align = 16;
     return PA_BUFFERS;
 }

@@ -6,11 +6,7 @@
 #include "checker/cases/attention_cases.h"
 
 const struct lesson lesson_01_naive_attention = {
-    .number = 1,
-    .topic = "naive_attention",
-    .title = "attention by its definition",
-    .part_count = 4,
-    .part = {{"scores", 25}, {"softmax", 25}, {"output", 25}, {"attention", 25}},
+#include "checker/cases/described.h"
     ATTENTION_CALLBACKS,
     .cases = attention_cases_in_parts,
 };

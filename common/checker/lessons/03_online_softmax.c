@@ -248,15 +248,18 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     if (item->part == PART_ATTENTION) return attention_buffers(item, buffers);
     size_t rows = (size_t)item->extent[0], cols = (size_t)item->extent[1];
     if (item->part == PART_ROWS) {
-        buffers[ROWS_IN] = (struct lesson_buffer){"in", WIRE_IN, 2, {rows, cols}, {0}, STORAGE_F32};
-        buffers[ROWS_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, cols}, {0}, STORAGE_F32};
-        buffers[ROWS_LSE] = (struct lesson_buffer){"lse", WIRE_OUT, 1, {rows}, {0}, STORAGE_F32};
+        buffers[ROWS_IN] = LESSON_BUFFER("in", WIRE_IN, STORAGE_F32, rows, cols);
+        buffers[ROWS_OUT] = LESSON_BUFFER("out", WIRE_OUT, STORAGE_F32, rows, cols);
+        buffers[ROWS_LSE] = LESSON_BUFFER("lse", WIRE_OUT, STORAGE_F32, rows);
         return ROWS_LSE + 1;
     }
-    buffers[MERGE_A] = (struct lesson_buffer){"a", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
-    buffers[MERGE_B] = (struct lesson_buffer){"b", WIRE_IN, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
-    buffers[MERGE_OUT] = (struct lesson_buffer){"out", WIRE_OUT, 2, {rows, 2}, {"m", "l"}, STORAGE_F32};
-    for (int b = MERGE_A; b <= MERGE_OUT; b++) buffers[b].extent[LESSON_ALIGN] = 8;
+    static const char *const pairs[] = {[MERGE_A] = "a", [MERGE_B] = "b", [MERGE_OUT] = "out"};
+    for (int b = MERGE_A; b <= MERGE_OUT; b++) {
+        buffers[b] = LESSON_BUFFER(pairs[b], b == MERGE_OUT ? WIRE_OUT : WIRE_IN, STORAGE_F32, rows, 2);
+        buffers[b].column[0] = "m";
+        buffers[b].column[1] = "l";
+        buffers[b].align = 8;
+    }
     return MERGE_OUT + 1;
 }
 
@@ -626,12 +629,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_03_online_softmax = {
-    .number = 3,
-    .topic = "online_softmax",
+#include "checker/cases/described.h"
     .turns = "in",
-    .title = "softmax in one pass",
-    .part_count = 3,
-    .part = {{"merge", 20}, {"rows", 40}, {"attention", 40}},
     .distributions = DIST_COUNT, /* of the attention cases; merge and rows have fewer */
     .cases = cases,
     .vary = vary,

@@ -4,7 +4,9 @@
  */
 #include "checker/cases/attention_cases.h"
 
-enum { PART_F32, PART_F16 };
+enum {
+#include "description/parts.h"
+};
 
 static int cases(struct lesson_case *cases, int capacity)
 {
@@ -23,11 +25,7 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_04_flash_attention_1 = {
-    .number = 4,
-    .topic = "flash_attention_1",
-    .title = "tiles and the online softmax together: no score matrix",
-    .part_count = 2,
-    .part = {{"f32", 60}, {"f16", 40}},
+#include "checker/cases/described.h"
     ATTENTION_CALLBACKS,
     .cases = cases,
 };

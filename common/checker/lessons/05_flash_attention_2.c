@@ -4,7 +4,9 @@
  */
 #include "checker/cases/attention_cases.h"
 
-enum { PART_F32, PART_F16 };
+enum {
+#include "description/parts.h"
+};
 
 #include <stdio.h>
 
@@ -68,11 +70,7 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_05_flash_attention_2 = {
-    .number = 5,
-    .topic = "flash_attention_2",
-    .title = "a block owns its rows: one pass, one division",
-    .part_count = 2,
-    .part = {{"f32", 60}, {"f16", 40}},
+#include "checker/cases/described.h"
     ATTENTION_CALLBACKS,
     .cases = cases,
 };

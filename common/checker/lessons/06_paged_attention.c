@@ -237,7 +237,9 @@ static const struct bad_row BAD[] = {
 
 enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 5 /* the last ones; only v2 has one */ };
 
-static const char *const PART_NAME[PARTS] = {"validate", "v1", "v2"};
+static const char *const PART_NAME[] = {
+#include "description/part_names.h"
+};
 
 /* ---- cases
  * ----------------------------------------------------------------------------------------------- */
@@ -517,12 +519,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_06_paged_attention = {
-    .number = 6,
-    .topic = "paged_attention",
+#include "checker/cases/described.h"
     .turns = "q",
-    .title = "decode over a paged K/V cache",
-    .part_count = PARTS,
-    .part = {{"validate", 10}, {"v1", 40}, {"v2", 50}},
     .distributions = CHEAP + 1,
     .cases = cases,
     .vary = vary,

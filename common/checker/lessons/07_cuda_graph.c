@@ -324,27 +324,22 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     size_t steps = (size_t)p.steps, rows = first_row_of(&p, p.steps), copies = p.mode == MODE_BOTH ? 2 : 1;
     size_t page = (size_t)c->block_size * (size_t)c->kv_heads * (size_t)c->head_dim;
     size_t slices = 2 * (size_t)c->layers, vocab = (size_t)c->vocab;
-    b[WEIGHTS] =
-        (struct lesson_buffer){"weights", WIRE_IN, 1, {decode_model_at(c, NULL, &model)}, {0}, STORAGE_F16};
-    b[TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 1, {rows}, {0}, STORAGE_I32};
-    b[POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 1, {rows}, {0}, STORAGE_I32};
-    b[TABLES] =
-        (struct lesson_buffer){"block_table", WIRE_IN, 2, {rows, (size_t)c->max_blocks}, {0}, STORAGE_I32};
-    b[CACHE] = (struct lesson_buffer){"cache", WIRE_INOUT, 4, {copies, slices, (size_t)c->num_blocks, page},
-                                      {0},     STORAGE_F16};
-    b[LOGITS] = (struct lesson_buffer){"logits", WIRE_OUT,   4, {copies, steps, (size_t)c->max_rows, vocab},
-                                       {0},      STORAGE_F32};
-    b[REPORT] =
-        (struct lesson_buffer){"replay",
-                               WIRE_OUT,
-                               2,
-                               {steps + 1, COLUMNS},
-                               {"graphs", "kernels", "differences_from_eager", "padding", "host_memory_left"},
-                               STORAGE_I32};
-    b[WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace_of(&p) / 4}, {0}, STORAGE_F32};
+    b[WEIGHTS] = LESSON_BUFFER("weights", WIRE_IN, STORAGE_F16, decode_model_at(c, NULL, &model));
+    b[TOKENS] = LESSON_BUFFER("tokens", WIRE_IN, STORAGE_I32, rows);
+    b[POSITIONS] = LESSON_BUFFER("positions", WIRE_IN, STORAGE_I32, rows);
+    b[TABLES] = LESSON_BUFFER("block_table", WIRE_IN, STORAGE_I32, rows, (size_t)c->max_blocks);
+    b[CACHE] = LESSON_BUFFER("cache", WIRE_INOUT, STORAGE_F16, copies, slices, (size_t)c->num_blocks, page);
+    b[LOGITS] = LESSON_BUFFER("logits", WIRE_OUT, STORAGE_F32, copies, steps, (size_t)c->max_rows, vocab);
+    b[REPORT] = (struct lesson_buffer){
+        .name = "replay",
+        .role = WIRE_OUT,
+        .rank = 2,
+        .extent = {steps + 1, COLUMNS},
+        .column = {"graphs", "kernels", "differences_from_eager", "padding", "host_memory_left"},
+        .storage = STORAGE_I32};
+    b[WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace_of(&p) / 4);
     /* The given kernels ask for it. */
-    b[WEIGHTS].extent[LESSON_ALIGN] = b[CACHE].extent[LESSON_ALIGN] = DECODE_ALIGNMENT;
+    b[WEIGHTS].align = b[CACHE].align = DECODE_ALIGNMENT;
     return BUFFERS;
 }
 
@@ -802,11 +797,7 @@ static uint64_t others_below(const struct lesson_case *item, int buffer)
 }
 
 const struct lesson lesson_07_cuda_graph = {
-    .number = 7,
-    .topic = "cuda_graph",
-    .title = "a decode step as a graph",
-    .part_count = 1,
-    .part = {{"step", 100}},
+#include "checker/cases/described.h"
     .cases = cases,
     .vary = vary,
     .buffers = buffers,

@@ -12,11 +12,7 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_08_wmma_gemm = {
-    .number = 8,
-    .topic = "wmma_gemm",
-    .title = "a matrix product on tensor cores",
-    .part_count = 1,
-    .part = {{"product", 100}},
+#include "checker/cases/described.h"
     GEMM_CALLBACKS,
     .cases = cases,
 };

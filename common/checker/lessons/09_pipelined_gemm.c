@@ -127,11 +127,7 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_09_pipelined_gemm = {
-    .number = 9,
-    .topic = "pipelined_gemm",
-    .title = "a matrix product that fetches ahead",
-    .part_count = 1,
-    .part = {{"product", 100}},
+#include "checker/cases/described.h"
     GEMM_CALLBACKS,
     .cases = cases,
 };

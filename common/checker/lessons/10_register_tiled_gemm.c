@@ -4,7 +4,9 @@
  */
 #include "checker/cases/gemm_cases.h"
 
-enum { PART_F32, PART_F16 };
+enum {
+#include "description/parts.h"
+};
 
 /* The values of enum gemm_tile, which is CUDA's side of the lesson. */
 enum { TILE_AUTO = 0, TILE_LARGE = 2 };
@@ -37,11 +39,7 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_10_register_tiled_gemm = {
-    .number = 10,
-    .topic = "register_tiled_gemm",
-    .title = "a matrix product in registers, every layout",
-    .part_count = 2,
-    .part = {{"f32", 60}, {"f16", 40}},
+#include "checker/cases/described.h"
     .same_bits_anywhere = 1,
     GEMM_CALLBACKS,
     .cases = cases,

@@ -299,8 +299,9 @@ static const struct bad_row BAD[] = {
 
 enum { BAD_COUNT = sizeof BAD / sizeof BAD[0] };
 
-static const char *const PART_NAME[DECODE_PARTS] = {"half2", "vector",  "device",  "prefill",
-                                                    "mha",   "flash_2", "dispatch"};
+static const char *const PART_NAME[] = {
+#include "description/part_names.h"
+};
 
 /* ---- cases -------------------------------------------------------------------------------------------------- */
 
@@ -647,18 +648,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_11_vectorised_decode = {
-    .number = 11,
-    .topic = "vectorised_decode",
+#include "checker/cases/described.h"
     .turns = "q",
-    .title = "wide loads, and the choice of a decode kernel",
-    .part_count = DECODE_PARTS,
-    .part = {{"half2", 15},
-             {"vector", 15},
-             {"device", 20},
-             {"prefill", 10},
-             {"mha", 10},
-             {"flash_2", 20},
-             {"dispatch", 10}},
     .distributions = CHEAP + 1,
     .cases = cases,
     .vary = vary,

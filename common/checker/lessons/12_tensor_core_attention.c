@@ -4,7 +4,9 @@
  */
 #include "checker/cases/attention_cases.h"
 
-enum { PART_F16, PART_BF16 };
+enum {
+#include "description/parts.h"
+};
 
 #include <stdio.h>
 
@@ -127,13 +129,8 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 }
 
 const struct lesson lesson_12_tensor_core_attention = {
-    .number = 12,
-    .topic = "tensor_core_attention",
+#include "checker/cases/described.h"
     .turns = "q k v",
-    .title = "attention on tensor cores: fragments that fit",
-    .part_count = 2,
-    .part = {{"f16", 60}, {"bf16", 40}},
-    .least_architecture = 80,
     .vary = attention_vary,
     .buffers = attention_buffers,
     .fill = attention_fill,

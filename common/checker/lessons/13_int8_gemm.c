@@ -4,7 +4,9 @@
  */
 #include "checker/cases/int8_cases.h"
 
-enum { PART_S32, PART_DEQUANTISED };
+enum {
+#include "description/parts.h"
+};
 
 static int cases(struct lesson_case *cases, int capacity)
 {
@@ -21,13 +23,8 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_13_int8_gemm = {
-    .number = 13,
-    .topic = "int8_gemm",
-    .title = "a product of 8-bit integers, exact, and its scales",
-    .part_count = 2,
-    .part = {{"s32", 60}, {"dequantised", 40}},
+#include "checker/cases/described.h"
     .same_bits_anywhere = 1,
-    .least_architecture = 80,
     INT8_CALLBACKS,
     .cases = cases,
 };

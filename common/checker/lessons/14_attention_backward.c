@@ -36,7 +36,9 @@ static const struct {
                  {PART_DETERMINISTIC, DTYPE_F16, "_f16"},
                  {PART_DETERMINISTIC, DTYPE_BF16, "_bf16"}};
 
-static const char *const PART_NAME[BACKWARD_PARTS] = {"f32", "tensor", "deterministic"};
+static const char *const PART_NAME[] = {
+#include "description/part_names.h"
+};
 
 enum {
     CAUSAL = 1,
@@ -567,11 +569,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_14_attention_backward = {
-    .number = 14,
-    .topic = "attention_backward",
-    .title = "gradients from a saved logsumexp",
-    .part_count = BACKWARD_PARTS,
-    .part = {{"f32", 35}, {"tensor", 40}, {"deterministic", 25}},
+#include "checker/cases/described.h"
     .distributions = BACKWARD_DISTRIBUTIONS,
     .cases = cases,
     .vary = vary,

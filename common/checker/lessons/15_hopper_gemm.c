@@ -7,7 +7,9 @@
  */
 #include "checker/cases/gemm_cases.h"
 
-enum { PART_F16, PART_BF16 };
+enum {
+#include "description/parts.h"
+};
 
 enum { TRANS_A = 1, TRANS_B = 2, FEW_SMS = 4, F16_ONLY = 8, A_AT_8 = 16, B_AT_8 = 32, C_AT_8 = 64 };
 
@@ -172,14 +174,8 @@ static int cases(struct lesson_case *cases, int capacity)
 }
 
 const struct lesson lesson_15_hopper_gemm = {
-    .number = 15,
-    .topic = "hopper_gemm",
-    .title = "a product on Hopper: TMA, mbarriers, warpgroups",
-    .part_count = 2,
-    .part = {{"f16", 60}, {"bf16", 40}},
+#include "checker/cases/described.h"
     .same_bits_anywhere = 1,
-    .least_architecture = 90,
-    .last_architecture = 90,
     GEMM_CALLBACKS,
     .cases = cases,
 };

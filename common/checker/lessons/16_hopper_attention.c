@@ -4,7 +4,9 @@
  */
 #include "checker/cases/attention_cases.h"
 
-enum { PART_F16, PART_BF16, PART_FP8 };
+enum {
+#include "description/parts.h"
+};
 
 #include <math.h>
 #include <stdio.h>
@@ -363,14 +365,8 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 }
 
 const struct lesson lesson_16_hopper_attention = {
-    .number = 16,
-    .topic = "hopper_attention",
+#include "checker/cases/described.h"
     .turns = "q k v",
-    .title = "attention on Hopper: softmax under the products",
-    .part_count = 3,
-    .part = {{"f16", 45}, {"bf16", 25}, {"fp8", 30}},
-    .least_architecture = 90,
-    .last_architecture = 90,
     .vary = vary,
     .buffers = attention_buffers,
     .fill = attention_fill,

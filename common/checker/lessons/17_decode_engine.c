@@ -74,72 +74,72 @@ enum { A = ENGINE_ALONE, G = ENGINE_GRAPH, R = ENGINE_REVERSED, F = ENGINE_FEW, 
 static const struct table_row {
     const char *name;
     enum case_group group;
-    unsigned devices;
     const struct sizes *sizes;
-    int requests, text, growth, every, chunk, decode, page;
+    int requests; /* 0: one */
+    int text, growth, every, chunk, decode, page;
     unsigned manner;
     enum distribution distribution;
+    int gpu_only;
 } TABLE[] = {
     /* clang-format off */
-    /* name                         group             devices  decoder        requests text growth every chunk decode page manner     data */
-    {"step/no_layers",              GROUP_BASIC,      ON_ANY,  &NO_LAYERS,     1,       3,  0,     0,    3,    0,     4,   0,         NORMAL},
-    {"step/no_attention",           GROUP_BASIC,      ON_ANY,  &SMALL,         1,       3,  0,     0,    3,    0,     4,   0,         NO_ATTENTION},
-    {"step/no_mlp",                 GROUP_BASIC,      ON_ANY,  &SMALL,         1,       5,  0,     0,    5,    0,     4,   0,         NO_MLP},
-    {"step/prompt",                 GROUP_BASIC,      ON_ANY,  &TWO_LAYERS,    1,       9,  0,     0,    9,    0,     4,   A,         NORMAL},
-    {"step/token_by_token",         GROUP_BASIC,      ON_ANY,  &TWO_LAYERS,    1,       5,  0,     0,    2,    3,     4,   0,         NORMAL},
-    {"step/four_requests",          GROUP_BASIC,      ON_ANY,  &SMALL,         4,       4,  1,     0,    3,    2,     4,   A,         NORMAL},
+    {"step/no_layers",              GROUP_BASIC,      &NO_LAYERS,    .text = 3, .chunk = 3, .page = 4},
+    {"step/no_attention",           GROUP_BASIC,      &SMALL,        .text = 3, .chunk = 3, .page = 4, .distribution = NO_ATTENTION},
+    {"step/no_mlp",                 GROUP_BASIC,      &SMALL,        .text = 5, .chunk = 5, .page = 4, .distribution = NO_MLP},
+    {"step/prompt",                 GROUP_BASIC,      &TWO_LAYERS,   .text = 9, .chunk = 9, .page = 4, .manner = A},
+    {"step/token_by_token",         GROUP_BASIC,      &TWO_LAYERS,   .text = 5, .chunk = 2, .decode = 3, .page = 4},
+    {"step/four_requests",          GROUP_BASIC,      &SMALL,        .requests = 4, .text = 4, .growth = 1, .chunk = 3, .decode = 2, .page = 4, .manner = A},
 
-    {"step/one_token",              GROUP_EDGES,      ON_ANY,  &SMALL,         1,       1,  0,     0,    1,    0,     1,   0,         NORMAL},
-    {"step/rows_7",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       7,  0,     0,    7,    0,     2,   A,         NORMAL},
-    {"step/rows_8",                 GROUP_EDGES,      ON_ANY,  &SMALL,         1,       8,  0,     0,    8,    0,     3,   A,         NORMAL},
-    {"step/rows_33",                GROUP_EDGES,      ON_ANY,  &SMALL,         1,      33,  0,     0,   33,    0,    16,   A,         NORMAL},
-    {"step/chunks_of_3",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,      13,  0,     0,    3,    0,     4,   A,         NORMAL},
-    {"step/pages_of_1",             GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  1,     0,    2,    1,     1,   0,         NORMAL},
-    {"step/keys_233_to_290",        GROUP_EDGES,      ON_ANY,  &SMALL,         1,     290,  0,     0,   58,    0,    16,   L,         SHARP},
-    {"step/keys_to_600",            GROUP_EDGES,      ON_ANY,  &SMALL,         1,     600,  0,     0,  199,    3,    16,   0,         NORMAL},
-    {"step/keys_to_2100",           GROUP_EDGES,      ON_GPU,  &SMALL,         1,    2100,  0,     0,  699,    3,    16,   0,         NORMAL},
-    {"step/join_and_leave",         GROUP_EDGES,      ON_ANY,  &SMALL,         5,       3,  1,     2,    2,    2,     2,   A,         NORMAL},
-    {"step/rows_reversed",          GROUP_EDGES,      ON_ANY,  &SMALL,         3,       5,  1,     1,    4,    1,     4,   A | R,     NORMAL},
-    {"step/few_wanted",             GROUP_EDGES,      ON_ANY,  &SMALL,         3,       6,  1,     1,    4,    1,     4,   A | F,     NORMAL},
-    {"step/last_wanted",            GROUP_EDGES,      ON_ANY,  &SMALL,         2,       5,  0,     0,    2,    1,     4,   L,         NORMAL},
-    {"step/replayed",               GROUP_EDGES,      ON_ANY,  &SMALL,         3,       4,  2,     1,    3,    2,     2,   A | G,     NORMAL},
-    {"step/replayed_in_2_rows",     GROUP_EDGES,      ON_ANY,  &SMALL,         1,       4,  0,     0,    1,    0,     2,   A | G,     NORMAL},
-    {"step/replayed_in_12_rows",    GROUP_EDGES,      ON_ANY,  &SMALL,         3,       7,  1,     2,    5,    2,     4,   A | G | F, NORMAL},
-    {"step/three_groups",           GROUP_EDGES,      ON_ANY,  &THREE_GROUPS,  2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
-    {"step/four_groups",            GROUP_EDGES,      ON_ANY,  &FOUR_GROUPS,   2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
-    {"step/no_groups",              GROUP_EDGES,      ON_ANY,  &NO_GROUPS,     2,       5,  2,     0,    4,    1,     4,   0,         NORMAL},
-    {"step/heads_of_128",           GROUP_EDGES,      ON_ANY,  &HEADS_OF_128,  1,      19,  0,     0,   18,    1,     8,   0,         NORMAL},
-    {"step/uneven_spans",           GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  2,       5,  1,     0,    5,    1,     4,   A,         NORMAL},
-    {"step/uneven_spans_20",        GROUP_EDGES,      ON_ANY,  &UNEVEN_SPANS,  1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
-    {"step/long_rows",              GROUP_EDGES,      ON_ANY,  &LONG_ROWS,     1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
-    {"step/long_rows_20",           GROUP_EDGES,      ON_ANY,  &LONG_ROWS,     1,      20,  0,     0,   19,    1,     8,   A,         NORMAL},
-    {"step/many_tiles",             GROUP_EDGES,      ON_ANY,  &MANY_TILES,    1,       4,  0,     0,    3,    1,     4,   A,         NORMAL},
-    {"step/few_past_128_keys",      GROUP_EDGES,      ON_ANY,  &SMALL,         3,     131,  2,     0,   65,    2,    16,   A,         SHARP},
-    {"step/words_65601",            GROUP_EDGES,      ON_ANY,  &MANY_WORDS,    1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
-    {"step/one_word",               GROUP_EDGES,      ON_ANY,  &ONE_WORD,      1,       3,  0,     0,    2,    1,     4,   0,         NORMAL},
+    {"step/one_token",              GROUP_EDGES,      &SMALL,        .text = 1, .chunk = 1, .page = 1},
+    {"step/rows_7",                 GROUP_EDGES,      &SMALL,        .text = 7, .chunk = 7, .page = 2, .manner = A},
+    {"step/rows_8",                 GROUP_EDGES,      &SMALL,        .text = 8, .chunk = 8, .page = 3, .manner = A},
+    {"step/rows_33",                GROUP_EDGES,      &SMALL,        .text = 33, .chunk = 33, .page = 16, .manner = A},
+    {"step/chunks_of_3",            GROUP_EDGES,      &SMALL,        .text = 13, .chunk = 3, .page = 4, .manner = A},
+    {"step/pages_of_1",             GROUP_EDGES,      &SMALL,        .requests = 2, .text = 5, .growth = 1, .chunk = 2, .decode = 1, .page = 1},
+    {"step/keys_233_to_290",        GROUP_EDGES,      &SMALL,        .text = 290, .chunk = 58, .page = 16, .manner = L, .distribution = SHARP},
+    {"step/keys_to_600",            GROUP_EDGES,      &SMALL,        .text = 600, .chunk = 199, .decode = 3, .page = 16},
+    {"step/keys_to_2100",           GROUP_EDGES,      &SMALL,        .text = 2100, .chunk = 699, .decode = 3, .page = 16, .gpu_only = 1},
+    {"step/join_and_leave",         GROUP_EDGES,      &SMALL,        .requests = 5, .text = 3, .growth = 1, .every = 2, .chunk = 2, .decode = 2, .page = 2, .manner = A},
+    {"step/rows_reversed",          GROUP_EDGES,      &SMALL,        .requests = 3, .text = 5, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | R},
+    {"step/few_wanted",             GROUP_EDGES,      &SMALL,        .requests = 3, .text = 6, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | F},
+    {"step/last_wanted",            GROUP_EDGES,      &SMALL,        .requests = 2, .text = 5, .chunk = 2, .decode = 1, .page = 4, .manner = L},
+    {"step/replayed",               GROUP_EDGES,      &SMALL,        .requests = 3, .text = 4, .growth = 2, .every = 1, .chunk = 3, .decode = 2, .page = 2, .manner = A | G},
+    {"step/replayed_in_2_rows",     GROUP_EDGES,      &SMALL,        .text = 4, .chunk = 1, .page = 2, .manner = A | G},
+    {"step/replayed_in_12_rows",    GROUP_EDGES,      &SMALL,        .requests = 3, .text = 7, .growth = 1, .every = 2, .chunk = 5, .decode = 2, .page = 4, .manner = A | G | F},
+    {"step/three_groups",           GROUP_EDGES,      &THREE_GROUPS, .requests = 2, .text = 5, .growth = 2, .chunk = 4, .decode = 1, .page = 4},
+    {"step/four_groups",            GROUP_EDGES,      &FOUR_GROUPS,  .requests = 2, .text = 5, .growth = 2, .chunk = 4, .decode = 1, .page = 4},
+    {"step/no_groups",              GROUP_EDGES,      &NO_GROUPS,    .requests = 2, .text = 5, .growth = 2, .chunk = 4, .decode = 1, .page = 4},
+    {"step/heads_of_128",           GROUP_EDGES,      &HEADS_OF_128, .text = 19, .chunk = 18, .decode = 1, .page = 8},
+    {"step/uneven_spans",           GROUP_EDGES,      &UNEVEN_SPANS, .requests = 2, .text = 5, .growth = 1, .chunk = 5, .decode = 1, .page = 4, .manner = A},
+    {"step/uneven_spans_20",        GROUP_EDGES,      &UNEVEN_SPANS, .text = 20, .chunk = 19, .decode = 1, .page = 8, .manner = A},
+    {"step/long_rows",              GROUP_EDGES,      &LONG_ROWS,    .text = 4, .chunk = 3, .decode = 1, .page = 4, .manner = A},
+    {"step/long_rows_20",           GROUP_EDGES,      &LONG_ROWS,    .text = 20, .chunk = 19, .decode = 1, .page = 8, .manner = A},
+    {"step/many_tiles",             GROUP_EDGES,      &MANY_TILES,   .text = 4, .chunk = 3, .decode = 1, .page = 4, .manner = A},
+    {"step/few_past_128_keys",      GROUP_EDGES,      &SMALL,        .requests = 3, .text = 131, .growth = 2, .chunk = 65, .decode = 2, .page = 16, .manner = A, .distribution = SHARP},
+    {"step/words_65601",            GROUP_EDGES,      &MANY_WORDS,   .text = 3, .chunk = 2, .decode = 1, .page = 4},
+    {"step/one_word",               GROUP_EDGES,      &ONE_WORD,     .text = 3, .chunk = 2, .decode = 1, .page = 4},
 
-    {"step/sharp",                  GROUP_NUMERICS,   ON_ANY,  &TWO_LAYERS,    1,      12,  0,     0,   11,    1,     4,   0,         SHARP},
-    {"step/far_below_zero",         GROUP_NUMERICS,   ON_ANY,  &SMALL,        12,       1,  0,     0,    1,    0,     4,   0,         FAR},
-    {"step/faint",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         FAINT},
-    {"step/large",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         LARGE},
-    {"step/steep",                  GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         STEEP},
-    {"step/uneven",                 GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         UNEVEN},
-    {"step/nan_token",              GROUP_NUMERICS,   ON_ANY,  &SMALL,         3,       6,  0,     0,    4,    1,     4,   A,         NAN_TOKEN},
+    {"step/sharp",                  GROUP_NUMERICS,   &TWO_LAYERS,   .text = 12, .chunk = 11, .decode = 1, .page = 4, .distribution = SHARP},
+    {"step/far_below_zero",         GROUP_NUMERICS,   &SMALL,        .requests = 12, .text = 1, .chunk = 1, .page = 4, .distribution = FAR},
+    {"step/faint",                  GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = FAINT},
+    {"step/large",                  GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = LARGE},
+    {"step/steep",                  GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = STEEP},
+    {"step/uneven",                 GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = UNEVEN},
+    {"step/nan_token",              GROUP_NUMERICS,   &SMALL,        .requests = 3, .text = 6, .chunk = 4, .decode = 1, .page = 4, .manner = A, .distribution = NAN_TOKEN},
 
-    {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         BROAD},
-    {"step/gates_of_5",             GROUP_NUMERICS,   ON_ANY,  &SMALL,         1,       6,  0,     0,    5,    1,     4,   0,         GATES_OF_5},
-    {"step/faint_weights",          GROUP_NUMERICS,   ON_ANY,  &SLOW_PAIRS,    1,     290,  0,     0,   97,    1,    16,   L,         ONE_KEY},
-    {"step/layers_alike",           GROUP_NUMERICS,   ON_ANY,  &LAYERS_32,     1,       4,  0,     0,    3,    1,     4,   0,         ALIKE},
+    {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = BROAD},
+    {"step/gates_of_5",             GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = GATES_OF_5},
+    {"step/faint_weights",          GROUP_NUMERICS,   &SLOW_PAIRS,   .text = 290, .chunk = 97, .decode = 1, .page = 16, .manner = L, .distribution = ONE_KEY},
+    {"step/layers_alike",           GROUP_NUMERICS,   &LAYERS_32,    .text = 4, .chunk = 3, .decode = 1, .page = 4, .distribution = ALIKE},
 
-    {"step/property_random",        GROUP_PROPERTIES, ON_ANY,  &SMALL,         2,       3,  1,     0,    2,    1,     4,   A,         NORMAL},
+    {"step/property_random",        GROUP_PROPERTIES, &SMALL,        .requests = 2, .text = 3, .growth = 1, .chunk = 2, .decode = 1, .page = 4, .manner = A},
 
-    {"step/decode_small",           GROUP_SPEED,      ON_ANY,  &UNEVEN_SPANS,  1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/prompt_small",           GROUP_SPEED,      ON_ANY,  &UNEVEN_SPANS,  1,      16,  0,     0,   16,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/like_qwen3_0_6b",        GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/like_qwen3_0_6b_8",      GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,     8,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/like_qwen3_0_6b_32",     GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,    32,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/like_qwen3_0_6b_texts",  GROUP_SPEED,      ON_GPU,  &LIKE_0_6B,    16,       8,  0,     0,    8,    0,    16,   ENGINE_KEPT, NORMAL},
-    {"step/like_qwen3_8b",          GROUP_SPEED,      ON_GPU,  &LIKE_8B,       1,       1,  0,     0,    1,    0,    16,   ENGINE_KEPT, NORMAL},
+    {"step/decode_small",           GROUP_SPEED,      &UNEVEN_SPANS, .text = 1, .chunk = 1, .page = 16, .manner = ENGINE_KEPT},
+    {"step/prompt_small",           GROUP_SPEED,      &UNEVEN_SPANS, .text = 16, .chunk = 16, .page = 16, .manner = ENGINE_KEPT},
+    {"step/like_qwen3_0_6b",        GROUP_SPEED,      &LIKE_0_6B,    .text = 1, .chunk = 1, .page = 16, .manner = ENGINE_KEPT, .gpu_only = 1},
+    {"step/like_qwen3_0_6b_8",      GROUP_SPEED,      &LIKE_0_6B,    .requests = 8, .text = 1, .chunk = 1, .page = 16, .manner = ENGINE_KEPT, .gpu_only = 1},
+    {"step/like_qwen3_0_6b_32",     GROUP_SPEED,      &LIKE_0_6B,    .requests = 32, .text = 1, .chunk = 1, .page = 16, .manner = ENGINE_KEPT, .gpu_only = 1},
+    {"step/like_qwen3_0_6b_texts",  GROUP_SPEED,      &LIKE_0_6B,    .requests = 16, .text = 8, .chunk = 8, .page = 16, .manner = ENGINE_KEPT, .gpu_only = 1},
+    {"step/like_qwen3_8b",          GROUP_SPEED,      &LIKE_8B,      .text = 1, .chunk = 1, .page = 16, .manner = ENGINE_KEPT, .gpu_only = 1},
     /* clang-format on */
 };
 
@@ -244,13 +244,13 @@ static struct lesson_case case_of(const struct table_row *row)
 {
     struct lesson_case item = {.group = row->group,
                                .weight = 3,
-                               .devices = row->devices,
+                               .devices = row->gpu_only ? ON_GPU : ON_ANY,
                                .distribution = row->distribution,
                                .null_buffer = -1,
                                .misaligned_buffer = -1,
                                .repeat = row->group == GROUP_PROPERTIES ? 100 : 1};
     struct engine_plan plan = {.config = {.block_size = row->page},
-                               .requests = row->requests,
+                               .requests = row->requests > 0 ? row->requests : 1,
                                .text = row->text,
                                .growth = row->growth,
                                .every = row->every,
@@ -267,9 +267,8 @@ static struct lesson_case case_of(const struct table_row *row)
 
 static struct lesson_case bad_case_of(int mistake)
 {
-    /* clang-format off */
-    static const struct table_row basis = {"", GROUP_BAD_INPUT, ON_ANY, &THREE_GROUPS, 2, 3, 0, 0, 3, 0, 4, 0, NORMAL};
-    /* clang-format on */
+    static const struct table_row basis = {"",        GROUP_BAD_INPUT, &THREE_GROUPS, .requests = 2,
+                                           .text = 3, .chunk = 3,      .page = 4};
     struct lesson_case item = case_of(&basis);
     struct engine_plan plan = engine_plan_of(item.value);
     plan.mistake = mistake;
@@ -342,24 +341,24 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     const size_t copies = p.manner & ENGINE_ALONE ? 2 : 1;
     const size_t workspace = engine_staged(&p) + engine_most_workspace(c) / 256 * 256;
     const size_t slices = 2 * (size_t)c->layers, slice = engine_slice_elems(c);
-    b[ENGINE_WEIGHTS] =
-        (struct lesson_buffer){"weights", WIRE_IN, 1, {engine_weight_elems(c)}, {0}, STORAGE_F16};
-    b[ENGINE_TOKENS] = (struct lesson_buffer){"tokens", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[ENGINE_POSITIONS] = (struct lesson_buffer){"positions", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[ENGINE_REQUESTS] = (struct lesson_buffer){"requests", WIRE_IN, 2, {steps, rows}, {0}, STORAGE_I32};
-    b[ENGINE_TABLES] = (struct lesson_buffer){
-        "tables", WIRE_IN, 3, {steps, (size_t)p.requests, (size_t)c->max_blocks}, {0}, STORAGE_I32};
-    b[ENGINE_WANTED] = (struct lesson_buffer){"wanted_rows", WIRE_IN, 2, {steps + 1, rows}, {0}, STORAGE_I32};
-    b[ENGINE_CACHE] = (struct lesson_buffer){
-        "cache", WIRE_INOUT, 3, {copies, slices == 0 ? 1 : slices, slices == 0 ? 8 : slice},
-        {0},     STORAGE_F16};
-    b[ENGINE_LOGITS] =
-        (struct lesson_buffer){"logits", WIRE_OUT, 4, {copies, steps, rows, vocab}, {0}, STORAGE_F32};
-    b[ENGINE_REPORT] =
-        (struct lesson_buffer){"batched", WIRE_OUT, 2, {steps, 1}, {"differs_from_alone"}, STORAGE_I32};
-    b[ENGINE_WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {workspace / 4}, {0}, STORAGE_F32};
-    b[ENGINE_WEIGHTS].extent[LESSON_ALIGN] = b[ENGINE_CACHE].extent[LESSON_ALIGN] = 16;
+    b[ENGINE_WEIGHTS] = LESSON_BUFFER("weights", WIRE_IN, STORAGE_F16, engine_weight_elems(c));
+    b[ENGINE_TOKENS] = LESSON_BUFFER("tokens", WIRE_IN, STORAGE_I32, steps, rows);
+    b[ENGINE_POSITIONS] = LESSON_BUFFER("positions", WIRE_IN, STORAGE_I32, steps, rows);
+    b[ENGINE_REQUESTS] = LESSON_BUFFER("requests", WIRE_IN, STORAGE_I32, steps, rows);
+    b[ENGINE_TABLES] =
+        LESSON_BUFFER("tables", WIRE_IN, STORAGE_I32, steps, (size_t)p.requests, (size_t)c->max_blocks);
+    b[ENGINE_WANTED] = LESSON_BUFFER("wanted_rows", WIRE_IN, STORAGE_I32, steps + 1, rows);
+    b[ENGINE_CACHE] = LESSON_BUFFER("cache", WIRE_INOUT, STORAGE_F16, copies, slices == 0 ? 1 : slices,
+                                    slices == 0 ? 8 : slice);
+    b[ENGINE_LOGITS] = LESSON_BUFFER("logits", WIRE_OUT, STORAGE_F32, copies, steps, rows, vocab);
+    b[ENGINE_REPORT] = (struct lesson_buffer){.name = "batched",
+                                              .role = WIRE_OUT,
+                                              .rank = 2,
+                                              .extent = {steps, 1},
+                                              .column = {"differs_from_alone"},
+                                              .storage = STORAGE_I32};
+    b[ENGINE_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace / 4);
+    b[ENGINE_WEIGHTS].align = b[ENGINE_CACHE].align = 16;
     return ENGINE_BUFFERS;
 }
 
@@ -594,8 +593,10 @@ static void follow(void *context, size_t first, size_t last)
     const struct following *f = context;
     for (size_t j = first; j < last; j++) {
         const size_t count = (size_t)engine_text(&f->plan, (int)j), elems = count * (size_t)f->sizes.vocab;
-        const struct ref_qwen3_rounding rounding = {BOUND_U_F16, BOUND_U_F32, BOUND_U_F32,
-                                                    drawn_for(&f->sizes, count)};
+        const struct ref_qwen3_rounding rounding = {.stored = BOUND_U_F16,
+                                                    .sums = BOUND_U_F32,
+                                                    .scores = BOUND_U_F32,
+                                                    .drawn = drawn_for(&f->sizes, count)};
         double *memory = malloc((2 * elems + ref_qwen3_scratch_elems(&f->sizes, count)) * sizeof *memory);
         int *tokens = malloc(count * sizeof *tokens);
         if (memory == NULL || tokens == NULL) abort();
@@ -615,18 +616,31 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
     const float *w = f->weights;
     for (int i = 0; i < c->layers; i++) {
         const struct engine_layer at = engine_layer_at(c, i);
-        layers[i] =
-            (struct ref_qwen3_layer){w + at.input_norm, w + at.qkv,
-                                     w + at.qkv + q,    w + at.qkv + q + kv,
-                                     w + at.q_norm,     w + at.k_norm,
-                                     w + at.o,          w + at.mlp_norm,
-                                     w + at.gate_up,    w + at.gate_up + (size_t)c->intermediate * hidden,
-                                     w + at.down};
+        layers[i] = (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
+                                             .q = w + at.qkv,
+                                             .k = w + at.qkv + q,
+                                             .v = w + at.qkv + q + kv,
+                                             .q_norm = w + at.q_norm,
+                                             .k_norm = w + at.k_norm,
+                                             .o = w + at.o,
+                                             .mlp_norm = w + at.mlp_norm,
+                                             .gate = w + at.gate_up,
+                                             .up = w + at.gate_up + (size_t)c->intermediate * hidden,
+                                             .down = w + at.down};
     }
-    f->sizes = (struct ref_qwen3_sizes){c->layers,   c->hidden,          c->heads,
-                                        c->kv_heads, c->head_dim,        c->intermediate,
-                                        c->vocab,    (double)c->epsilon, (double)c->rope_base};
-    f->of_model = (struct ref_qwen3_weights){w, w + engine_last_norm_at(c), w + engine_head_at(c), layers};
+    f->sizes = (struct ref_qwen3_sizes){.layers = c->layers,
+                                        .hidden = c->hidden,
+                                        .heads = c->heads,
+                                        .kv_heads = c->kv_heads,
+                                        .head_dim = c->head_dim,
+                                        .intermediate = c->intermediate,
+                                        .vocab = c->vocab,
+                                        .epsilon = (double)c->epsilon,
+                                        .rope_base = (double)c->rope_base};
+    f->of_model = (struct ref_qwen3_weights){.embedding = w,
+                                             .last_norm = w + engine_last_norm_at(c),
+                                             .head = w + engine_head_at(c),
+                                             .layers = layers};
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -820,12 +834,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_17_decode_engine = {
-    .number = 17,
-    .topic = "decode_engine",
-    .title = "a whole decoder, batched bit for bit",
-    .part_count = 1,
-    .part = {{"step", 100}},
-    .least_architecture = 80,
+#include "checker/cases/described.h"
     .distributions = DISTRIBUTIONS,
     .nan = "the cache is NaN where no row has appended: are keys and values stored, and read, at a row's own "
            "position, by its request's table?",

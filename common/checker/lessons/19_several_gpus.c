@@ -205,7 +205,9 @@ static const struct bad_row {
     [NULL_INPUT_AND_WORKSPACE] = {"null_input_and_workspace", KERNEL_INVALID_CONFIG, ON_ANY},
 };
 
-static const char *const PART_NAME[] = {"tensor_parallel", "ring"};
+static const char *const PART_NAME[] = {
+#include "description/part_names.h"
+};
 
 /* ---- cases --------------------------------------------------------------------------------------------- */
 
@@ -358,9 +360,12 @@ static size_t sent_columns(const struct lesson_case *item)
 
 static struct lesson_buffer sent_buffer(const struct lesson_case *item)
 {
-    return (struct lesson_buffer){
-        "sent_by_rank", WIRE_OUT, 2, {V(item, AT_RANKS), sent_columns(item)}, {"floats", "x_unlike_rank_0"},
-        STORAGE_I32};
+    return (struct lesson_buffer){.name = "sent_by_rank",
+                                  .role = WIRE_OUT,
+                                  .rank = 2,
+                                  .extent = {V(item, AT_RANKS), sent_columns(item)},
+                                  .column = {"floats", "x_unlike_rank_0"},
+                                  .storage = STORAGE_I32};
 }
 
 static int layer_buffers(const struct lesson_case *item, struct lesson_buffer *b)
@@ -368,18 +373,16 @@ static int layer_buffers(const struct lesson_case *item, struct lesson_buffer *b
     const size_t ranks = V(item, AT_RANKS), rows = V(item, AT_ROWS), width = V(item, AT_WIDTH);
     const size_t heads = V(item, AT_LAYER_HEADS), dim = V(item, AT_LAYER_DIM), inner = V(item, AT_INNER);
     const size_t all = heads * dim, room = V(item, AT_ROOM);
-    b[LAYER_QKV] = (struct lesson_buffer){"qkv", WIRE_IN, 3, {3, all, width}, {0}, STORAGE_F32};
-    b[LAYER_O] = (struct lesson_buffer){"o", WIRE_IN, 2, {width, all}, {0}, STORAGE_F32};
-    b[LAYER_GATE_UP] = (struct lesson_buffer){"gate_up", WIRE_IN, 3, {2, inner, width}, {0}, STORAGE_F32};
-    b[LAYER_DOWN] = (struct lesson_buffer){"down", WIRE_IN, 2, {width, inner}, {0}, STORAGE_F32};
-    b[LAYER_X] = (struct lesson_buffer){"x", WIRE_IN, 2, {rows, width}, {0}, STORAGE_F32};
-    b[LAYER_CACHE] =
-        (struct lesson_buffer){"cache", WIRE_INOUT, 4, {2 * rows, heads, room, dim}, {0}, STORAGE_F32};
-    b[LAYER_OUT] = (struct lesson_buffer){"x_of_rank", WIRE_OUT, 3, {ranks, rows, width}, {0}, STORAGE_F32};
+    b[LAYER_QKV] = LESSON_BUFFER("qkv", WIRE_IN, STORAGE_F32, 3, all, width);
+    b[LAYER_O] = LESSON_BUFFER("o", WIRE_IN, STORAGE_F32, width, all);
+    b[LAYER_GATE_UP] = LESSON_BUFFER("gate_up", WIRE_IN, STORAGE_F32, 2, inner, width);
+    b[LAYER_DOWN] = LESSON_BUFFER("down", WIRE_IN, STORAGE_F32, width, inner);
+    b[LAYER_X] = LESSON_BUFFER("x", WIRE_IN, STORAGE_F32, rows, width);
+    b[LAYER_CACHE] = LESSON_BUFFER("cache", WIRE_INOUT, STORAGE_F32, 2 * rows, heads, room, dim);
+    b[LAYER_OUT] = LESSON_BUFFER("x_of_rank", WIRE_OUT, STORAGE_F32, ranks, rows, width);
     b[LAYER_SENT] = sent_buffer(item);
-    b[LAYER_WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {most_workspace(item)}, {0}, STORAGE_F32};
-    for (int i = LAYER_QKV; i <= LAYER_OUT; i++) b[i].extent[LESSON_ALIGN] = 16;
+    b[LAYER_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, most_workspace(item));
+    for (int i = LAYER_QKV; i <= LAYER_OUT; i++) b[i].align = 16;
     return LAYER_BUFFERS;
 }
 
@@ -387,10 +390,9 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
 {
     if (item->part == PART_LAYER) return layer_buffers(item, b);
     (void)attention_buffers(item, b);
-    b[ATTENTION_WORKSPACE] =
-        (struct lesson_buffer){"workspace", WIRE_WORKSPACE, 1, {most_workspace(item)}, {0}, STORAGE_F32};
+    b[ATTENTION_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, most_workspace(item));
     b[RING_SENT] = sent_buffer(item);
-    for (int i = ATTENTION_Q; i <= ATTENTION_LSE; i++) b[i].extent[LESSON_ALIGN] = 16;
+    for (int i = ATTENTION_Q; i <= ATTENTION_LSE; i++) b[i].align = 16;
     return RING_BUFFERS;
 }
 
@@ -713,15 +715,10 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 }
 
 const struct lesson lesson_19_several_gpus = {
-    .number = 19,
-    .topic = "several_gpus",
-    .network = 1,
+#include "checker/cases/described.h"
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
         "launches? A launch in the stream of another device is refused",
-    .title = "a layer and a sequence on several GPUs",
-    .part_count = 2,
-    .part = {{"tensor_parallel", 50}, {"ring", 50}},
     .distributions = DIST_COUNT,
     .cases = cases,
     .vary = vary,

@@ -305,7 +305,7 @@ static int rows_kept(const struct judged *judged, int b, char *reason, size_t si
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     size_t columns = buffer->extent[buffer->rank - 1];
-    if (buffer->extent[LESSON_ROW] == 0 || buffer->extent[LESSON_ROW] == columns) return 1;
+    if (buffer->row == 0 || buffer->row == columns) return 1;
     for (int run = 0; run < 2; run++)
         for (size_t at = 0; at < lesson_elems(buffer); at++) {
             if (!lesson_between_rows(buffer, at)) continue;
@@ -315,7 +315,7 @@ static int rows_kept(const struct judged *judged, int b, char *reason, size_t si
             snprintf(reason, size,
                      "%s was written: it lies past the end of its row, which has %zu elements; the next row "
                      "begins %zu further on",
-                     name, buffer->extent[LESSON_ROW], columns - at % columns);
+                     name, buffer->row, columns - at % columns);
             return 0;
         }
     return 1;

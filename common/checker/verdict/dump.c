@@ -21,7 +21,7 @@ static void print_row(const struct lesson_buffer *buffer, const float *got, cons
                       const double *bound, size_t row, size_t columns)
 {
     char name[96];
-    size_t used = buffer->extent[LESSON_ROW] > 0 ? buffer->extent[LESSON_ROW] : columns;
+    size_t used = buffer->row > 0 ? buffer->row : columns;
     size_t shown = used < SHOWN_COLUMNS ? used : SHOWN_COLUMNS;
     compare_name(buffer, row * columns, name, sizeof name);
     printf("    %-20s", name);
@@ -47,8 +47,7 @@ static void print_buffer(const struct lesson_buffer *buffer, const float *got, c
     size_t rows = (elems + columns - 1) / columns;
     static const char *const roles[] = {"input", "output", "in and out", "workspace after the call"};
     printf("  %s (%s, %zu rows of %zu, %s)\n", buffer->name, roles[buffer->role], rows,
-           buffer->extent[LESSON_ROW] > 0 ? buffer->extent[LESSON_ROW] : columns,
-           storage_name(buffer->storage));
+           buffer->row > 0 ? buffer->row : columns, storage_name(buffer->storage));
     for (size_t row = 0; row < rows && row < SHOWN_ROWS; row++)
         print_row(buffer, got, expected, bound, row, columns);
     if (rows > SHOWN_ROWS) printf("    ... and %zu more rows\n", rows - SHOWN_ROWS);

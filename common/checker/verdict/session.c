@@ -202,7 +202,7 @@ uint64_t session_turn(const struct session *session, const struct item *item, in
 {
     const struct lesson_buffer *buffer = &item->buffer[index];
     const char *names = session->check->options.lesson->turns;
-    const size_t length = strlen(buffer->name), row = buffer->extent[LESSON_ROW];
+    const size_t length = strlen(buffer->name), row = buffer->row;
     int named = 0;
     for (const char *at = names; at != NULL && *at != '\0' && !named;
          at += strcspn(at, " "), at += *at == ' ')
@@ -245,8 +245,8 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     buffer->rank = role == WIRE_WORKSPACE ? 0 : (uint32_t)described->rank;
     buffer->elem_bytes = role == WIRE_WORKSPACE ? 1 : (uint32_t)storage_bytes(described->storage);
     for (uint32_t axis = 0; axis < buffer->rank; axis++) buffer->extent[axis] = described->extent[axis];
-    if (described->extent[LESSON_ROW] > 0) {
-        buffer->own_row = described->extent[LESSON_ROW] * storage_bytes(described->storage);
+    if (described->row > 0) {
+        buffer->own_row = described->row * storage_bytes(described->storage);
         buffer->row_stride = described->extent[described->rank - 1] * storage_bytes(described->storage);
     }
     for (int run = 0; run < 2; run++) buffer->lead[run] = lead_of(session, item, index, run);
@@ -296,15 +296,9 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     memcpy(wire->nonce, item->nonce, sizeof wire->nonce);
     wire->guard_bytes = session_guard_bytes(session);
     wire->guard_seed = item->guard_seed;
-    if (item->settled.flags & CASE_TWO_STREAMS) wire->flags |= WIRE_TWO_STREAMS;
-    if (item->settled.flags & CASE_SMALL_DEVICE) wire->flags |= WIRE_SMALL_DEVICE;
-    if (item->settled.flags & CASE_OLD_DEVICE) wire->flags |= WIRE_OLD_DEVICE;
-    if (item->settled.flags & CASE_NEW_DEVICE) wire->flags |= WIRE_NEW_DEVICE;
-    if (item->settled.flags & CASE_LITTLE_SHARED) wire->flags |= WIRE_LITTLE_SHARED;
-    if (item->settled.flags & CASE_LAUNCH_ONLY) wire->flags |= WIRE_LAUNCH_ONLY;
-    if (item->settled.flags & CASE_REFUSE_LAUNCHES) wire->flags |= WIRE_REFUSE_LAUNCHES;
+    wire->flags |= item->settled.flags & CASE_SHARED_FLAGS;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
-    if (item->one_call) wire->flags |= WIRE_ONE_CALL;
+    if (item->one_call) wire->flags |= CASE_ONE_CALL;
     /* The software device tells reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);
     if (session->timed > 0) {

@@ -7,7 +7,9 @@
 #include "protocol/int8_items.h"
 #include "runner/runner.h"
 
-enum { PART_S32, PART_DEQUANTISED };
+enum {
+#include "description/parts.h"
+};
 
 static struct int8_gemm_args args_of(const struct wire_case *item, void *const *buffers)
 {
@@ -41,9 +43,10 @@ static struct int8_gemm_args args_of(const struct wire_case *item, void *const *
 
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
 {
-    struct int8_gemm_args args = args_of(item, buffers);
-    const struct int8_gemm_args *given = item->value[GEMM_NULL_ARGS] ? NULL : &args;
-    return item->part == PART_S32 ? int8_gemm_s32(given, stream) : int8_gemm_dequantised(given, stream);
+    struct int8_gemm_args filled = args_of(item, buffers);
+    const struct int8_gemm_args *args = item->value[GEMM_NULL_ARGS] ? NULL : &filled;
+#include "runner/dispatch.h"
+    return KERNEL_INVALID_CONFIG;
 }
 
 /* No workspace. */

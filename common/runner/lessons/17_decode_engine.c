@@ -281,9 +281,11 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     struct scene scene = {.plan = engine_plan_of(item->value), .buffers = buffers, .stream = stream};
     const struct engine_plan *p = &scene.plan;
     const size_t asked = engine_workspace_bytes(&p->config), most = engine_most_workspace(&p->config);
-    scene.model = (struct engine_model){p->config, buffers[ENGINE_WEIGHTS], buffers[ENGINE_CACHE],
-                                        (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
-                                        asked < most ? asked : most};
+    scene.model = (struct engine_model){.config = p->config,
+                                        .weights = buffers[ENGINE_WEIGHTS],
+                                        .cache = buffers[ENGINE_CACHE],
+                                        .workspace = (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
+                                        .workspace_bytes = asked < most ? asked : most};
     if (p->mistake != ENGINE_RIGHT) return call_wrongly(&scene);
     enum kernel_status status =
         p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? replay(&scene) : take_steps(&scene);

@@ -1,0 +1,22 @@
+/**
+ * @file described.h
+ * @brief What lesson.def says of a lesson to whoever builds and measures its kernels.
+ */
+#ifndef WARPWISE_COURSE_DESCRIBED_H
+#define WARPWISE_COURSE_DESCRIBED_H
+
+enum { LESSON_METRICS = 12 };
+
+/** @brief Zero and NULL where a description says nothing. */
+struct described_lesson {
+    const char *topic;
+    int last_architecture;               /**< 90: built for sm_90a, and for nothing later */
+    int nccl;                            /**< 1: its ranks are several GPUs */
+    const char *metrics[LESSON_METRICS]; /**< titles of what `warpwise profile` shows */
+    const char *shown_by;                /**< the case that it shows */
+};
+
+/** @brief What the description of the lesson on @p topic says; of a lesson that was not there when this was built, nothing. */
+const struct described_lesson *course_described(const char *topic);
+
+#endif
