@@ -17,7 +17,7 @@ set(excluded
     # tables, a row a line: of figures, of values, of the functions of CUDA's headers
     "^docs/figures/"
     "^tests/unit/reference_values[.]h$"
-    "^common/simt/include/")
+    "^common/simt/(libraries/)?include/")
 
 execute_process(COMMAND ${CLANG_FORMAT} --version RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_QUIET)
 string(REPLACE "." "[.]" wanted ${version})

@@ -13,10 +13,16 @@ extern struct message device_question;
 
 /** @brief The next @p bytes of its data behind *@p at, which moves on; NULL: there are no more. */
 const void *device_data(size_t *at, size_t bytes);
+/** @brief An answer without words and data. */
+void device_begin_answer(void);
 /** @brief Adds to the answer. */
 void device_answer_with(const void *data, size_t bytes);
 /** @brief Sets a word of the answer; the first is the result. */
 void device_answer_word(unsigned index, uint64_t value);
+void device_send_answer(void);
+/** @brief Sends or receives any message. Where the host process is gone, the runner ends as that did. */
+void device_send(const struct message *message);
+void device_receive(struct message *message);
 /** @brief Copies from the host process's memory; returns how many bytes there were. */
 size_t device_fetch(uint64_t address, void *to, size_t bytes);
 /** @brief What came is no message of ours: the runner ends, which is a crash of the student's. */
@@ -24,6 +30,8 @@ _Noreturn void device_refuse_message(const char *what);
 
 /** @brief The host process may name this object from now on. @p kind as in calls.h. */
 void device_give_handle(char kind, uint64_t value);
+/** @brief What exists no longer makes room. Nodes go with their graph, of which nobody tells: with any graph. */
+void device_forget_dead_handles(int nodes_too);
 /** @brief 1 if it was given this object, and the object exists. */
 int device_handle_is_good(char kind, uint64_t value);
 /** @brief Has the runtime remember and return @p error, for an argument that must not reach it. */

@@ -1,11 +1,10 @@
 /**
  * @file open.c
- * @brief Making the host process, and packets between the two.
+ * @brief Making the host process.
  */
 #include "boundary.h"
 #include "message.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -14,33 +13,6 @@
 #include <unistd.h>
 
 #include "machine.h"
-
-_Static_assert(offsetof(struct message, data) % 16 == 0, "data begins where any of it may lie");
-
-int boundary_socket = -1;
-pid_t boundary_host = -1;
-
-int message_send(const struct message *message)
-{
-    const size_t size = MESSAGE_SIZE(message->bytes);
-    ssize_t sent;
-    do sent = send(boundary_socket, message, size, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)size ? 0 : -1;
-}
-
-int message_receive(struct message *message)
-{
-    ssize_t got;
-    do got = recv(boundary_socket, message, sizeof *message, MSG_TRUNC);
-    while (got < 0 && errno == EINTR);
-    if (got <= 0) return 0;
-    const size_t size = (size_t)got;
-    if (size > sizeof *message || size < MESSAGE_SIZE(0) || message->bytes > MESSAGE_DATA ||
-        size != MESSAGE_SIZE(message->bytes))
-        return -1;
-    return 1;
-}
 
 /* It is made before the image is mapped and the device is open; what it inherits beside its output is closed. */
 static void become_host(pid_t device)

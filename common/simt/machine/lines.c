@@ -44,7 +44,8 @@ static struct line *find(uint32_t pc)
 static bool is_students(const char *file)
 {
     return strstr(file, "/simt/include/") == NULL && strstr(file, "/simt/machine/") == NULL &&
-           strstr(file, "/simt/runtime/") == NULL && strncmp(file, "/usr/", 5) != 0 && file[0] != '?';
+           strstr(file, "/simt/runtime/") == NULL && strstr(file, "/simt/libraries/") == NULL &&
+           strncmp(file, "/usr/", 5) != 0 && file[0] != '?';
 }
 
 const char *simt_short_path(const char *file)

@@ -86,6 +86,7 @@ static void make_folder(void)
 
 struct installation {
     char *include, *libsimt;
+    char *library_headers, *libraries; /**< cuBLAS and cuRAND; NULL where they are not built */
 };
 
 static char *existing(char *path)
@@ -93,6 +94,12 @@ static char *existing(char *path)
     if (access(path, R_OK) == 0) return path;
     free(path);
     return NULL;
+}
+
+/** The path of @p name in the folder where @p path lies. */
+static char *beside(const char *path, const char *name)
+{
+    return format_string("%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, name);
 }
 
 /** An installation has share/simt/include and lib/simt/libsimt.a; the course's folder has them where they are built. */
@@ -109,7 +116,7 @@ static void look_below(struct installation *in, const char *root)
  *  is: PREFIX/bin/simtcc finds what is beside it. */
 static struct installation find_installation(int need_library)
 {
-    struct installation in = {NULL, NULL};
+    struct installation in = {0};
     char program[4096];
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     const char *root = getenv("WARPWISE_SIMT_ROOT");
@@ -135,6 +142,8 @@ static struct installation find_installation(int need_library)
     if (need_library && in.libsimt == NULL)
         die("libsimt.a is not found; build it (cmake --build build), or set WARPWISE_SIMT_ROOT to the "
             "course's folder");
+    in.library_headers = beside(in.include, "libraries/include");
+    if (in.libsimt != NULL) in.libraries = existing(beside(in.libsimt, "libsimt_libraries.a"));
     return in;
 }
 
@@ -475,6 +484,16 @@ static int is_to_be_debugged(const struct options *o)
     return 0;
 }
 
+static void add_header_folders(const struct job *job, struct string_list *command)
+{
+    const char *const folders[] = {job->where.include, job->where.library_headers,
+                                   format_string("%s/refused", job->where.include)};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        list_add(command, "-isystem");
+        list_add(command, folders[i]);
+    }
+}
+
 /** Everything but the files: what a kernel file and the headers before it are compiled with. */
 static void add_kernel_flags(const struct job *job, struct string_list *command, const char *level)
 {
@@ -490,11 +509,9 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     list_add(command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
     if (o->architecture_specific)
         list_add(command, format_string("-D__CUDA_ARCH_FEAT_SM%d_ALL", o->architecture / 10));
-    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", ".", "-isystem"};
+    static const char *const fixed[] = {"-D__CUDACC__=1", "-D__SIMT__=1", "-iquote", "."};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) list_add(command, fixed[i]);
-    list_add(command, job->where.include);
-    list_add(command, "-isystem");
-    list_add(command, format_string("%s/refused", job->where.include));
+    add_header_folders(job, command);
 }
 
 /** -E names copies, too: line markers in @p path must name the originals. */
@@ -588,12 +605,15 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
     return status;
 }
 
-/** Leaves precompiled headers beside the library. clang is content without. */
+/** Leaves precompiled headers beside the library, for one level of optimisation if the command names it. clang is content
+ *  without. */
 static int precompile(const struct job *job)
 {
     int status = 0;
     if (job->compiler->is_clang) return 0;
+    const char *wanted = job->options->optimise;
     for (size_t i = 0; prelude_levels[i] != NULL && status == 0; i++) {
+        if (wanted != NULL && strcmp(wanted, prelude_levels[i]) != 0) continue;
         const char *prelude = prelude_prepare(job->where.libsimt, job->where.include, prelude_levels[i]);
         struct string_list command = {0};
         /* Compilers that run meanwhile have the old one mapped: the new one takes its place when it is whole. */
@@ -622,10 +642,9 @@ static int compile_host_file(const struct job *job, const char *source, const ch
     }
     list_add(&command, job->options->optimise != NULL ? job->options->optimise : "-O2");
     add_all(&command, &job->options->compile);
-    const char *const fixed[] = {"-fno-pie", "-D__SIMT__=1", "-isystem", job->where.include};
-    for (size_t i = 0; i < 4; i++) list_add(&command, fixed[i]);
-    list_add(&command, "-isystem");
-    list_add(&command, format_string("%s/refused", job->where.include));
+    list_add(&command, "-fno-pie");
+    list_add(&command, "-D__SIMT__=1");
+    add_header_folders(job, &command);
     if (depfile != NULL) add_dependencies(job, &command, object, depfile);
     const char *const last[] = {"-c", source, "-o", object};
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
@@ -648,6 +667,22 @@ static int compile(const struct job *job, const char *source, const char *object
 
 /* ---- linking ------------------------------------------------------------------------------------------- */
 
+/** Shows what the linker said in the file @p path: in one sentence, if names are missing that are in libraries not built. */
+static void show_link_errors(const struct job *job, const char *path)
+{
+    static const char *const missing[] = {"undefined reference to `cublas", "undefined reference to `curand",
+                                          "undefined reference to `simt_",  "undefined symbol: cublas",
+                                          "undefined symbol: curand",       "undefined symbol: simt_"};
+    struct text text = {0};
+    if (!text_read_file(&text, path) || text.data == NULL) return;
+    for (size_t i = 0; job->where.libraries == NULL && i < sizeof missing / sizeof missing[0]; i++)
+        if (strstr(text.data, missing[i]) != NULL)
+            die("cuBLAS and cuRAND of the software device are not built: cmake --build build --target "
+                "simt_libraries");
+    fwrite(text.data, 1, text.length, stderr);
+    text_drop(&text);
+}
+
 static int link_program(const struct job *job, const struct string_list *objects, const char *program)
 {
     static const char *const libraries[] = {"-lpthread", "-ldl", "-lm"};
@@ -660,11 +695,16 @@ static int link_program(const struct job *job, const struct string_list *objects
 #endif
     add_all(&command, &job->options->link);
     add_all(&command, objects);
+    if (job->where.libraries != NULL) list_add(&command, job->where.libraries);
     list_add(&command, job->where.libsimt);
     for (size_t i = 0; i < 3; i++) list_add(&command, libraries[i]);
     list_add(&command, "-o");
     list_add(&command, program);
-    return run(&command, job->options->verbose);
+    char *messages = format_string("%s/messages", folder);
+    list_add(&temporary_files, messages);
+    int status = run_into(&command, job->options->verbose, messages);
+    show_link_errors(job, messages);
+    return status;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------- */

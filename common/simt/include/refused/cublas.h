@@ -1,5 +1,1 @@
-/**
- * @file cublas.h
- * @brief Refused: simtcc says so in one sentence, and nothing behind it (simtcc/refusals.c).
- */
 #error "the first interface of cuBLAS is not on the software device; use cublas_v2.h"

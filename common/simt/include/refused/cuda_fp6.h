@@ -1,5 +1,1 @@
-/**
- * @file cuda_fp6.h
- * @brief Refused: simtcc says so in one sentence, and nothing behind it (simtcc/refusals.c).
- */
 #error "floats of six bits are not on the software device, which has those of eight in cuda_fp8.h"

@@ -1,5 +1,1 @@
-/**
- * @file nvjpeg.h
- * @brief Refused: simtcc says so in one sentence, and nothing behind it (simtcc/refusals.c).
- */
 #error "nvJPEG is not on the software device, which runs CUDA C++ source only"

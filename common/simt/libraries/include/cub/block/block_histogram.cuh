@@ -1,0 +1,1 @@
+#include "../../simt/cub/device.h"

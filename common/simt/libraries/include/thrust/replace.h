@@ -1,0 +1,1 @@
+#include "../simt/thrust/all.h"
