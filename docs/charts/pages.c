@@ -1,13 +1,22 @@
-/* The page of all measured numbers, lesson by lesson. */
-#include "measured.h"
-
+/*
+ * Writes the pages of the site that are tables of kept CSV files, so that no page of numbers has to be kept.
+ *
+ *     write_pages TREE OUT
+ *
+ * TREE is the top folder. OUT/measured.md has every lesson's numbers of docs/results/nvidia_h200.csv and simt.csv, a section each.
+ * For each docs/results/tables/NAME.csv there is OUT/NAME.md, with a section for each value of the first column; a column that is
+ * empty in a whole section is left out of it.
+ */
+#include <ctype.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "writing.h"
+#include "records.h"
 #include "tree.h"
+#include "writing.h"
 
 static double value_of(const struct records *records, const struct record *like, const char *metric)
 {
@@ -107,8 +116,8 @@ static void add_limits(struct text *out, const struct records *gpu)
     text_add(out, "\n");
 }
 
-int write_measured_page(const struct records *gpu, const struct records *simt, const char *folder,
-                        const char *tree)
+static int write_measured_page(const struct records *gpu, const struct records *simt, const char *tree,
+                               const char *out_folder)
 {
     static const char *const charts[][2] = {
         {"ladder", "The same attention, lesson by lesson."},
@@ -127,20 +136,115 @@ int write_measured_page(const struct records *gpu, const struct records *simt, c
     struct text out = {0};
     char path[2048];
     text_print(&out,
-               "# Every measured number\n\nMeasured on an %s. This page is written by `cmake --build build "
-               "--target charts` from "
-               "[the files of results](README.md), which say how and when.\n\n",
+               "# Every measured number\n\nMeasured on an %s. This page is written from [the files of "
+               "results](README.md), which say how and when.\n\n",
                gpu->count > 0 ? gpu->at[0].device : "unknown device");
     for (size_t i = 0; i < sizeof charts / sizeof charts[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s.svg", folder, charts[i][0]);
+        snprintf(path, sizeof path, "%s/docs/results/%s.svg", tree, charts[i][0]);
         char *there = read_whole(path);
         if (there != NULL) text_print(&out, "![%s](%s.svg)\n\n", charts[i][1], charts[i][0]);
         free(there);
     }
     for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
     add_limits(&out, gpu);
-    snprintf(path, sizeof path, "%s/measured.md", folder);
+    snprintf(path, sizeof path, "%s/measured.md", out_folder);
     int status = write_if_changed(path, out.data);
     text_free(&out);
     return status;
+}
+
+/* ---- a table of its own ------------------------------------------------------------------------------------------- */
+
+enum { COLUMNS_MAX = 16, ROWS_MAX = 20000 };
+
+/* A CSV file, cut up. The first row has the names of the columns. */
+struct table {
+    char *content;
+    char *cells[ROWS_MAX][COLUMNS_MAX];
+    int rows, columns;
+};
+
+static void read_table(struct table *table, const char *path)
+{
+    table->content = read_whole(path);
+    if (table->content == NULL) fail("%s: cannot be read", path);
+    table->rows = 0;
+    for (char *line = table->content, *next; *line != '\0'; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        if (table->rows == ROWS_MAX) fail("%s: more than %d rows", path, ROWS_MAX);
+        int columns = cut_line(line, table->cells[table->rows], COLUMNS_MAX);
+        if (table->rows == 0) table->columns = columns;
+        if (columns != table->columns || columns > COLUMNS_MAX)
+            fail("%s:%d: %d columns, not %d", path, table->rows + 1, columns, table->columns);
+        table->rows++;
+    }
+}
+
+/* The rows from begin to end, which share their first cell. */
+static void add_section(struct text *out, const struct table *table, int begin, int end)
+{
+    int shown[COLUMNS_MAX] = {0};
+    for (int row = begin; row < end; row++)
+        for (int column = 1; column < table->columns; column++)
+            shown[column] |= table->cells[row][column][0] != '\0';
+    text_print(out, "## %s\n\n", table->cells[begin][0]);
+    for (int row = begin - 2; row < end; row++) {
+        text_add(out, "|");
+        for (int column = 1; column < table->columns; column++)
+            if (shown[column])
+                text_print(out, row == begin - 1 ? "---|" : " %s |",
+                           table->cells[row < begin ? 0 : row][column]);
+        text_add(out, "\n");
+    }
+    text_add(out, "\n");
+}
+
+static int write_table_page(const char *file, const char *out_folder)
+{
+    static struct table table;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash == NULL ? file : slash + 1;
+    int length = (int)strcspn(name, ".");
+    struct text out = {0};
+    read_table(&table, file);
+    text_print(&out, "# %c%.*s\n\nWritten from [docs/results/tables/%s](tables/%s).\n\n",
+               toupper((unsigned char)name[0]), length - 1, name + 1, name, name);
+    for (char *c = out.data; *c != '\n'; c++)
+        if (*c == '_') *c = ' ';
+    for (int begin = 1, end; begin < table.rows; begin = end) {
+        for (end = begin; end < table.rows && strcmp(table.cells[end][0], table.cells[begin][0]) == 0;) end++;
+        add_section(&out, &table, begin, end);
+    }
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%.*s.md", out_folder, length, name);
+    int status = write_if_changed(path, out.data);
+    text_free(&out);
+    free(table.content);
+    return status;
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 3) fail("usage: write_pages TREE OUT");
+    const char *tree = arguments[1], *out_folder = arguments[2];
+    char path[2048];
+    snprintf(path, sizeof path, "%s/docs/results/nvidia_h200.csv", tree);
+    struct records gpu = read_records(path);
+    snprintf(path, sizeof path, "%s/docs/results/simt.csv", tree);
+    struct records simt = read_records(path);
+    int status = write_measured_page(&gpu, &simt, tree, out_folder);
+    snprintf(path, sizeof path, "%s/docs/results/tables", tree);
+    DIR *folder = opendir(path);
+    if (folder == NULL) fail("%s: cannot be read", path);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (strstr(entry->d_name, ".csv") == NULL) continue;
+        snprintf(path, sizeof path, "%s/docs/results/tables/%s", tree, entry->d_name);
+        status |= write_table_page(path, out_folder);
+    }
+    closedir(folder);
+    free_records(&gpu);
+    free_records(&simt);
+    return status == 0 ? 0 : 1;
 }
