@@ -28,8 +28,7 @@ add_unit_test(checker_child SOURCES ${unit}/checker_child.c LIBRARIES checker_pa
 target_compile_definitions(unit_checker_child PRIVATE FAKE_RUNNER="$<TARGET_FILE:fake_runner>")
 add_dependencies(unit_checker_child fake_runner)
 if(WARPWISE_WITH_SIMT)
-    add_test(NAME unit.simtcc COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc>
-                                      -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simtcc -P ${unit}/simtcc.cmake)
+    add_shell_test(unit.simtcc ${unit}/simtcc.test 600 simt/simtcc)
     # no thread of it sees what another wrote: one order is enough
     add_test(NAME unit.simt_half COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${unit}/simt_half.cu -DORDERS=forward
                                          -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_half

@@ -1,20 +1,33 @@
 # A course of two small lessons whose compilers, checker and GPU are shell scripts, so that every fault that the
-# program warpwise has to explain can be made to happen.
-#   SOURCE_DIR  the project      WORK  a folder of our own      C_COMPILER  to build warpwise for the sandbox
-#   PARTS       the folder of the libraries warpwise is made of
+# program warpwise has to explain can be made to happen. Read by tests in an empty folder, which becomes the course.
+#   SOURCE_DIR  the project      C_COMPILER  to build warpwise for the sandbox      PARTS  the libraries warpwise is made of
 # What the scripts do is written in the kernel file: a line "verdict: PASS" and the like.
-include(${CMAKE_CURRENT_LIST_DIR}/build_warpwise.cmake)
-set(root ${WORK}/sandbox)
-set(build ${root}/build)
-set(warpwise ${build}/bin/warpwise)
+. "$here/build_warpwise.sh"
+root=$work
+build=$root/build
+warpwise=$build/bin/warpwise
 
-function(write_script path text)
-    file(WRITE ${path} "#!/bin/sh\n${text}")
-    file(CHMOD ${path} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
-endfunction()
+warpwise() {
+    "$warpwise" "$@"
+}
+
+# write_script FILE <<END: a program of the shell
+write_script() {
+    mkdir -p "$(dirname "$1")"
+    { echo '#!/bin/sh'; cat; } >"$1"
+    chmod +x "$1"
+}
+
+write_kernel() {
+    mkdir -p "$(dirname "$1")"
+    printf '/* a kernel */\n// verdict: %s\n' "$2" >"$1"
+}
+
+unset LC_ALL LC_CTYPE NO_COLOR COLUMNS XDG_STATE_HOME WARPWISE_WATCH
+export WARPWISE_STATE="$root/state" LANG=C.UTF-8 # nothing of the tester's own is touched
 
 # The stub compilers: the runner is a copy of the kernel file. Every call is noted in compiled.log.
-set(compiler_script [=[
+write_script build/bin/simtcc <<'END'
 words=$*
 while [ $# -gt 0 ]; do
     case $1 in
@@ -43,9 +56,12 @@ grep -q SLOW "$source" && { echo $$ >"$source.pid"; exec sleep 300; }
 grep -q LARGE "$source" && { head -c 9000000 /dev/zero >"$out" || exit 1; }
 cp "$source" "$out" || exit 1
 chmod +x "$out"
-]=])
+END
+mkdir tools
+cp build/bin/simtcc tools/nvcc
+echo 'echo stub 1.0' | write_script tools/c++
 
-set(checker_script [=[
+write_script build/bin/checker <<'END'
 while [ $# -gt 0 ]; do
     case $1 in
     --lesson) lesson=$2 ;;
@@ -96,22 +112,22 @@ CRASH) says CRASH "ended by signal 11"; row basic basic CRASH 0 ,,,,,,,; exit 1 
 NOT_STARTED) row basic basic NOT_STARTED 0 ,,,,,,,; exit 77 ;;
 MISCOUNTS) row basic basic FAIL 0 ,,,,,,,; exit 0 ;;
 esac
-]=])
+END
 
-set(limits_script [=[
+write_script build/bin/device_limits <<'END'
 if [ -e "$(dirname "$0")/no_gpu" ]; then
     echo "reason,the NVIDIA driver is too old"
     exit 77
 fi
 printf 'device,Stub GPU\narch,90\ncopy_gbps,4000\nread_gbps,4100\nlaunch_us,2.5\nf32_tflops,50\nf16_tflops,600\n'
 printf 'some_library_us@all/qwen3,70\n'
-]=])
+END
 
-function(write_kernel path verdict)
-    file(WRITE ${path} "/* a kernel */\n// verdict: ${verdict}\n")
-endfunction()
-
-set(skeleton_text [=[
+for lesson in 01_alpha 02_beta; do
+    topic=${lesson#*_}
+    mkdir -p lessons/$lesson build/lib
+    echo '/* contract */' >lessons/$lesson/$topic.h
+    cat >lessons/$lesson/$topic.cu <<'END'
 // [student: head]
 /* your desk */
 // [/student]
@@ -122,9 +138,8 @@ set(skeleton_text [=[
 // [student: second_kernel]
 /* TODO: the second */
 // [/student]
-]=])
-
-set(page_text [=[
+END
+    cat >lessons/$lesson/README.md <<'END'
 # A lesson
 
 ## Goal
@@ -158,62 +173,13 @@ Their name.
 </details>
 
 ## Further reading
-]=])
+END
+    write_kernel solutions/$lesson/$topic.cu PASS
+    printf simt >build/lib/librunner_${lesson}_simt.a
+    printf gpu >build/lib/librunner_${lesson}_gpu.a
+done
+mkdir -p common/contracts
+echo '/* status */' >common/contracts/kernel_status.h
+printf simt >build/lib/libsimt.a
 
-# Builds the sandbox, with warpwise compiled for exactly this place.
-function(make_sandbox)
-    file(REMOVE_RECURSE ${root})
-    set(ENV{WARPWISE_STATE} ${root}/state) # nothing of the tester's own is touched
-    set(ENV{LANG} C.UTF-8)
-    set(CMAKE_CXX_COMPILER_ID Stub)
-    set(CMAKE_CXX_COMPILER_VERSION 1.2.3)
-    set(CMAKE_CUDA_COMPILER_VERSION 13.0.88)
-    foreach(name IN ITEMS LC_ALL LC_CTYPE NO_COLOR COLUMNS XDG_STATE_HOME WARPWISE_WATCH)
-        unset(ENV{${name}})
-    endforeach()
-    foreach(lesson IN ITEMS 01_alpha 02_beta)
-        string(SUBSTRING ${lesson} 3 -1 topic)
-        file(WRITE ${root}/lessons/${lesson}/${topic}.h "/* contract */\n")
-        file(WRITE ${root}/lessons/${lesson}/${topic}.cu "${skeleton_text}")
-        file(WRITE ${root}/lessons/${lesson}/README.md "${page_text}")
-        write_kernel(${root}/solutions/${lesson}/${topic}.cu PASS)
-        file(WRITE ${build}/lib/librunner_${lesson}_simt.a "simt")
-        file(WRITE ${build}/lib/librunner_${lesson}_gpu.a "gpu")
-    endforeach()
-    file(WRITE ${root}/common/contracts/kernel_status.h "/* status */\n")
-    file(WRITE ${build}/lib/libsimt.a "simt")
-    write_script(${build}/bin/simtcc "${compiler_script}")
-    write_script(${build}/bin/checker "${checker_script}")
-    write_script(${build}/bin/device_limits "${limits_script}")
-    write_script(${root}/tools/c++ "echo stub 1.0\n")
-    write_script(${root}/tools/nvcc "${compiler_script}")
-
-    set(PROJECT_VERSION 1.2.3)
-    set(PROJECT_SOURCE_DIR ${root})
-    set(PROJECT_BINARY_DIR ${build})
-    set(WARPWISE_RUNNER_DEVICES "simt;gpu")
-    set(CMAKE_CXX_COMPILER ${root}/tools/c++)
-    set(CMAKE_CUDA_COMPILER ${root}/tools/nvcc)
-    set(WARPWISE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual")
-    configure_file(${SOURCE_DIR}/common/course/places.c.in ${build}/generated/places.c @ONLY)
-    build_warpwise(${build}/generated/places.c ${warpwise})
-endfunction()
-
-# expect(CODE TEXT COMMAND...): runs it; the exit code must be CODE and TEXT, a regular expression, in the output.
-function(expect code text)
-    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${root} RESULT_VARIABLE result OUTPUT_VARIABLE output
-                    ERROR_VARIABLE output)
-    set(output "${output}" PARENT_SCOPE)
-    list(JOIN ARGN " " command)
-    if(NOT result STREQUAL code)
-        message(SEND_ERROR "exit ${result} instead of ${code}: ${command}\n${output}")
-    elseif(NOT output MATCHES "${text}")
-        message(SEND_ERROR "\"${text}\" is not in the output of: ${command}\n${output}")
-    endif()
-endfunction()
-
-function(expect_equal what got wanted)
-    if(NOT "${got}" STREQUAL "${wanted}")
-        message(SEND_ERROR "${what}: ${got} instead of ${wanted}")
-    endif()
-endfunction()
+build_warpwise 'simt;gpu' "$root/tools/c++" "$root/tools/nvcc"
