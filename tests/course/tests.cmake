@@ -11,30 +11,14 @@ add_shell_test(course.sass ${course}/sass.test 600 sass/sandbox)
 add_shell_test(course.grade ${course}/grade.test 240 grading/sandbox)
 if(WARPWISE_WITH_SIMT)
     add_shell_test(course.desk ${course}/desk.test 600 desk_of_a_student)
-endif()
-if(WARPWISE_WITH_SIMT)
     add_test(NAME selftest.class
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}
                      -DWORK=${PROJECT_BINARY_DIR}/class -P ${CMAKE_CURRENT_LIST_DIR}/class.cmake)
     set_tests_properties(selftest.class PROPERTIES LABELS selftest TIMEOUT 7200)
-    add_test(NAME course.grade_way
-             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise>
-                     -DWORK=${PROJECT_BINARY_DIR}/grade_way -P ${CMAKE_CURRENT_LIST_DIR}/grade_way.cmake)
-    set_tests_properties(course.grade_way PROPERTIES TIMEOUT 120)
+    add_shell_test(course.grade_way ${course}/grade_way.test 120 grade_way)
 endif()
-foreach(suite IN ITEMS test selftest)
-    set(name course.handout)
-    set(build OFF)
-    if(suite STREQUAL selftest)
-        set(name selftest.handout)
-        set(build ON)
-    endif()
-    add_test(NAME ${name}
-             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise> -DBUILD=${build}
-                     -DWORK=${PROJECT_BINARY_DIR}/handout-${suite} -DC_COMPILER=${CMAKE_C_COMPILER}
-                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -P ${CMAKE_CURRENT_LIST_DIR}/handout.cmake)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
-endforeach()
+add_shell_test(course.handout ${course}/handout.test 600 handout)
+add_shell_test(selftest.handout ${course}/handout.test 600 handout_whole whole)
 set_tests_properties(selftest.handout PROPERTIES LABELS selftest)
 
 # A lesson of each family, written and judged: put together from this build's libraries, and from a copy of the tree.
