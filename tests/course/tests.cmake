@@ -1,24 +1,24 @@
 # Included by ../CMakeLists.txt. The program warpwise, driven in a sandbox of stub compilers.
-set(course ${CMAKE_CURRENT_LIST_DIR})
-add_shell_test(course.program ${course}/course.test 120 course/sandbox)
+set(course_tests ${CMAKE_CURRENT_LIST_DIR})
+add_shell_test(course.program ${course_tests}/course.test 120 course/sandbox)
 
 # The commands that accompany a student; on_terminal plays the person at the keyboard.
 add_executable(on_terminal ${CMAKE_CURRENT_LIST_DIR}/on_terminal.c)
 target_compile_definitions(on_terminal PRIVATE _GNU_SOURCE)
 target_link_libraries(on_terminal PRIVATE warpwise_options)
-add_shell_test(course.companion ${course}/companion.test 600 companion/sandbox)
-add_shell_test(course.sass ${course}/sass.test 600 sass/sandbox)
-add_shell_test(course.grade ${course}/grade.test 240 grading/sandbox)
+add_shell_test(course.companion ${course_tests}/companion.test 600 companion/sandbox)
+add_shell_test(course.sass ${course_tests}/sass.test 600 sass/sandbox)
+add_shell_test(course.grade ${course_tests}/grade.test 240 grading/sandbox)
 if(WARPWISE_WITH_SIMT)
-    add_shell_test(course.desk ${course}/desk.test 600 desk_of_a_student)
+    add_shell_test(course.desk ${course_tests}/desk.test 600 desk_of_a_student)
     add_test(NAME selftest.class
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}
                      -DWORK=${PROJECT_BINARY_DIR}/class -P ${CMAKE_CURRENT_LIST_DIR}/class.cmake)
     set_tests_properties(selftest.class PROPERTIES LABELS selftest TIMEOUT 7200)
-    add_shell_test(course.grade_way ${course}/grade_way.test 120 grade_way)
+    add_shell_test(course.grade_way ${course_tests}/grade_way.test 120 grade_way)
 endif()
-add_shell_test(course.handout ${course}/handout.test 600 handout)
-add_shell_test(selftest.handout ${course}/handout.test 600 handout_whole whole)
+add_shell_test(course.handout ${course_tests}/handout.test 600 handout)
+add_shell_test(selftest.handout ${course_tests}/handout.test 600 handout_whole whole)
 set_tests_properties(selftest.handout PROPERTIES LABELS selftest)
 
 # A lesson of each family, written and judged: put together from this build's libraries, and from a copy of the tree.
