@@ -6,6 +6,7 @@
 # their #include lines, so that a mistake may be in them, too.
 #
 # Semicolons and brackets are list syntax in CMake, so the text is handled as a whole with string(FIND).
+cmake_minimum_required(VERSION 3.25)
 function(with_given_headers source out)
     file(READ "${source}" text)
     cmake_path(GET source PARENT_PATH folder)
@@ -91,3 +92,8 @@ function(apply_mutant mutant source out)
     file(COPY_FILE "${out}.new" "${out}" ONLY_IF_DIFFERENT)
     file(REMOVE "${out}.new")
 endfunction()
+
+# As a program: cmake -DMUTANT= -DSOURCE= -DOUT= -P apply_mutant.cmake
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+    apply_mutant(${MUTANT} ${SOURCE} ${OUT})
+endif()

@@ -1,8 +1,8 @@
 /*
- * Draws the charts of the measured results, and writes the page that lists them all. Ours, and not gnuplot's: the test
- * docs.charts compares bytes, which change with gnuplot's version, and the colours are the site's, light and dark.
+ * Draws the charts of the measured results. Ours, and not gnuplot's: the test docs.charts compares bytes, which change with
+ * gnuplot's version, and the colours are the site's, light and dark.
  *
- *     draw_charts GPU.csv SIMT.csv DIR TREE      writes DIR/ladder.svg, ... and DIR/measured.md; TREE is the top folder
+ *     draw_charts GPU.csv DIR      writes DIR/ladder.svg, ...
  */
 #include <ctype.h>
 #include <math.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measured.h"
 #include "plot.h"
 #include "records.h"
 #include "svg.h"
@@ -414,19 +413,13 @@ static int draw_decode(const struct records *records, const char *folder)
 
 int main(int count, char **arguments)
 {
-    if (count != 5) fail("usage: draw_charts GPU.csv SIMT.csv DIR TREE");
-    struct records gpu = read_records(arguments[1]), simt = {0};
-    char *there = read_whole(arguments[2]);
-    if (there != NULL) simt = read_records(arguments[2]);
-    free(there);
-    int status =
-        draw_ladder(&gpu, arguments[3]) | draw_roofline(&gpu, arguments[3]) | draw_decode(&gpu, arguments[3]);
-    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++)
-        status |= draw_steps(&gpu, &STEPS[i], arguments[3]);
+    if (count != 3) fail("usage: draw_charts GPU.csv DIR");
+    struct records gpu = read_records(arguments[1]);
+    const char *folder = arguments[2];
+    int status = draw_ladder(&gpu, folder) | draw_roofline(&gpu, folder) | draw_decode(&gpu, folder);
+    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) status |= draw_steps(&gpu, &STEPS[i], folder);
     for (size_t i = 0; i < sizeof SWEEPS / sizeof SWEEPS[0]; i++)
-        status |= draw_sweep(&gpu, &SWEEPS[i], arguments[3]);
-    status |= write_measured_page(&gpu, &simt, arguments[3], arguments[4]);
+        status |= draw_sweep(&gpu, &SWEEPS[i], folder);
     free_records(&gpu);
-    free_records(&simt);
     return status == 0 ? 0 : 1;
 }

@@ -8,11 +8,10 @@
 
 enum { COLUMNS = 10 };
 
-/* Cuts one line into fields, in place; quotes may hold commas, and two quotes stand for one. Returns their number. */
-static int cut(char *line, char **fields)
+int cut_line(char *line, char **fields, int most)
 {
     int count = 0;
-    for (char *from = line; count < COLUMNS;) {
+    for (char *from = line; count < most;) {
         char *to = from;
         int quoted = *from == '"';
         fields[count++] = to;
@@ -34,7 +33,7 @@ static int cut(char *line, char **fields)
         if (last) return count;
         from++;
     }
-    return COLUMNS + 1;
+    return most + 1;
 }
 
 struct records read_records(const char *path)
@@ -53,7 +52,8 @@ struct records read_records(const char *path)
         line[length] = '\0';
         number++;
         if (number > 1 && length > 0) {
-            if (cut(line, fields) != COLUMNS) fail("%s:%d: not %d columns", path, number, COLUMNS);
+            if (cut_line(line, fields, COLUMNS) != COLUMNS)
+                fail("%s:%d: not %d columns", path, number, COLUMNS);
             records.at[records.count++] =
                 (struct record){fields[0], fields[1], fields[2], fields[3], fields[4],
                                 fields[5], fields[6], fields[8], fields[9], strtod(fields[7], NULL)};

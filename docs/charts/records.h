@@ -21,6 +21,12 @@ struct records {
     char *content; /**< the file, cut into fields */
 };
 
+/**
+ * @brief Cuts one line of a CSV file into fields, in place; quotes may hold commas, and two quotes stand for one.
+ * @return how many fields there are; @p most + 1 if there are more than that
+ */
+int cut_line(char *line, char **fields, int most);
+
 /** @brief Reads a file; the program ends with a message if it cannot be read or a row has no 10 columns. */
 struct records read_records(const char *path);
 

@@ -55,6 +55,17 @@ static size_t without_ticks(char *plain, size_t size, const char *text, size_t l
     return kept;
 }
 
+/* The page that write_pages has made of a file of docs/results; NULL of another file. */
+static const char *page_of_numbers(const char *path, char *name, size_t size)
+{
+    static const char tables[] = "docs/results/tables/";
+    if (strcmp(path, "docs/results/nvidia_h200.csv") == 0 || strcmp(path, "docs/results/simt.csv") == 0)
+        return "measured";
+    if (strncmp(path, tables, sizeof tables - 1) != 0) return NULL;
+    page_name(path, name, size);
+    return name;
+}
+
 int add_site_link(struct text *out, const struct site *site, const char *from, const char *page,
                   const char *target, const char *text, size_t length)
 {
@@ -68,7 +79,7 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
         return 0;
     }
     snprintf(file, sizeof file, "%.*s", (int)strcspn(target, "#"), target);
-    const char *fragment = strchr(target, '#');
+    const char *fragment = strchr(target, '#'), *numbers;
     if (file[0] == '\0')
         snprintf(path, sizeof path, "%s", from);
     else if (resolve_link(from, file, path, sizeof path) != 0)
@@ -90,6 +101,8 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
         } else
             snprintf(label, sizeof label, "%s", strcmp(name, "mainpage") == 0 ? "index" : name);
         text_print(out, "[%.*s](@ref %s)", (int)length, text, label);
+    } else if ((numbers = page_of_numbers(path, name, sizeof name)) != NULL && strcmp(numbers, page) != 0) {
+        text_print(out, "[%.*s](@ref %s)", (int)length, text, numbers);
     } else if (is_input(path)) {
         text_print(out, "[%.*s](@ref %s)", (int)length, text, path);
     } else if (ends_with(path, ".cu") && strncmp(path, "lessons/", 8) == 0 &&

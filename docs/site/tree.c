@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "records.h"
 #include "writing.h"
 
 int tree_has(const char *root, const char *path, int folder)
@@ -40,19 +41,25 @@ static void read_title(const char *root, struct lesson_folder *lesson)
     free(page);
 }
 
-/* The page of measured numbers has a section for each lesson of which something was recorded. */
-static int is_measured(const char *measured, const char *lesson)
+/* Whether something of the lesson was recorded: a time, or counters of the software device. */
+static int is_measured(const struct records *records, const char *number)
 {
-    char heading[300];
-    snprintf(heading, sizeof heading, "\n## %s\n", lesson);
-    return measured != NULL && strstr(measured, heading) != NULL;
+    for (size_t i = 0; i < records->count; i++) {
+        const struct record *record = &records->at[i];
+        if (strcmp(record->lesson, number) == 0 &&
+            (strcmp(record->metric, "time") == 0 || strcmp(record->metric, "load_sectors") == 0))
+            return 1;
+    }
+    return 0;
 }
 
 int find_lessons(const char *root, struct lesson_folder *lessons)
 {
     char path[2 * TREE_PATH_MAX];
-    snprintf(path, sizeof path, "%s/docs/results/measured.md", root);
-    char *measured = read_whole(path);
+    snprintf(path, sizeof path, "%s/docs/results/nvidia_h200.csv", root);
+    struct records gpu = read_records(path);
+    snprintf(path, sizeof path, "%s/docs/results/simt.csv", root);
+    struct records simt = read_records(path);
     snprintf(path, sizeof path, "%s/lessons", root);
     DIR *folder = opendir(path);
     if (folder == NULL) fail("%s: cannot be read", path);
@@ -66,12 +73,13 @@ int find_lessons(const char *root, struct lesson_folder *lessons)
         snprintf(lesson->folder, sizeof lesson->folder, "%s", name);
         snprintf(lesson->number, sizeof lesson->number, "%.2s", name);
         snprintf(lesson->topic, sizeof lesson->topic, "%s", name + 3);
-        lesson->measured = is_measured(measured, name);
+        lesson->measured = is_measured(&gpu, lesson->number) || is_measured(&simt, lesson->number);
         snprintf(path, sizeof path, "lessons/%s/%s.py", name, name + 3);
         lesson->is_python = tree_has(root, path, 0);
         read_title(root, lesson);
     }
-    free(measured);
+    free_records(&gpu);
+    free_records(&simt);
     closedir(folder);
     qsort(lessons, (size_t)count, sizeof *lessons, compare_folders);
     return count;

@@ -19,7 +19,7 @@ struct lesson_folder {
     char number[3];   /**< 03 */
     char topic[256];  /**< online_softmax */
     char title[256];  /**< the page's title without the number, "Online softmax" */
-    int measured;     /**< 1 if it has a section in docs/results/measured.md */
+    int measured;     /**< 1 if it has a section in the page of measured numbers */
     int is_python;    /**< 1 if there is no kernel to write, but a file of Python */
 };
 

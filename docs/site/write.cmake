@@ -1,6 +1,8 @@
-# Writes the site: Doxygen, then copies of the files that pages link to, then the search index.
-#   -DSOURCE= top folder  -DBUILD= build/docs  -DDOXYGEN= -DINDEX= programs
-file(REMOVE_RECURSE ${BUILD}/html ${BUILD}/skeletons)
+# Writes the site: pages of numbers, Doxygen, then copies of the files that pages link to, then the search index.
+#   -DSOURCE= top folder  -DBUILD= build/docs  -DPAGES= -DDOXYGEN= -DINDEX= programs
+file(REMOVE_RECURSE ${BUILD}/html ${BUILD}/skeletons ${BUILD}/results)
+file(MAKE_DIRECTORY ${BUILD}/results)
+execute_process(COMMAND ${PAGES} ${SOURCE} ${BUILD}/results COMMAND_ERROR_IS_FATAL ANY)
 
 # A page for each skeleton: two files of one name (the skeleton and its solution) would confuse Doxygen's links.
 file(GLOB lessons RELATIVE ${SOURCE}/lessons ${SOURCE}/lessons/[0-9][0-9]_*)

@@ -1,78 +1,31 @@
 # Included by ../CMakeLists.txt. The program warpwise, driven in a sandbox of stub compilers.
-set(c_compiler ${CMAKE_C_COMPILER}) # what links the build's libraries needs what they were built with
-if(WARPWISE_SANITIZE)
-    list(APPEND c_compiler -fsanitize=address,undefined)
-endif()
-if(WARPWISE_COVERAGE)
-    list(APPEND c_compiler --coverage)
-endif()
-add_test(NAME course.program
-         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/course
-                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -P ${CMAKE_CURRENT_LIST_DIR}/course.cmake)
-set_tests_properties(course.program PROPERTIES TIMEOUT 120)
+set(course_tests ${CMAKE_CURRENT_LIST_DIR})
+add_shell_test(course.program ${course_tests}/course.test 120 course/sandbox)
 
 # The commands that accompany a student; on_terminal plays the person at the keyboard.
 add_executable(on_terminal ${CMAKE_CURRENT_LIST_DIR}/on_terminal.c)
 target_compile_definitions(on_terminal PRIVATE _GNU_SOURCE)
 target_link_libraries(on_terminal PRIVATE warpwise_options)
-add_test(NAME course.companion
-         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/companion
-                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
-                 -P ${CMAKE_CURRENT_LIST_DIR}/companion.cmake)
-set_tests_properties(course.companion PROPERTIES TIMEOUT 600)
-add_test(NAME course.sass
-         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/sass -DWARPWISE=$<TARGET_FILE:warpwise>
-                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -P ${CMAKE_CURRENT_LIST_DIR}/sass.cmake)
-set_tests_properties(course.sass PROPERTIES TIMEOUT 600)
+add_shell_test(course.companion ${course_tests}/companion.test 600 companion/sandbox)
+add_shell_test(course.sass ${course_tests}/sass.test 600 sass/sandbox)
+add_shell_test(course.grade ${course_tests}/grade.test 240 grading/sandbox)
 if(WARPWISE_WITH_SIMT)
-    add_test(NAME course.desk
-             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBUILD=${PROJECT_BINARY_DIR}
-                     -DWORK=${PROJECT_BINARY_DIR}/desk "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}
-                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -DON_TERMINAL=$<TARGET_FILE:on_terminal>
-                     -P ${CMAKE_CURRENT_LIST_DIR}/desk.cmake)
-    set_tests_properties(course.desk PROPERTIES TIMEOUT 600)
-endif()
-find_program(XMLLINT_EXECUTABLE xmllint)
-mark_as_advanced(XMLLINT_EXECUTABLE)
-if(XMLLINT_EXECUTABLE)
-    set(xmllint ${XMLLINT_EXECUTABLE})
-else()
-    set(xmllint "")
-endif()
-add_test(NAME course.grade
-         COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/grading
-                 "-DC_COMPILER=${c_compiler}" -DPARTS=${CMAKE_ARCHIVE_OUTPUT_DIRECTORY} -DXMLLINT=${xmllint} -P ${CMAKE_CURRENT_LIST_DIR}/grade.cmake)
-set_tests_properties(course.grade PROPERTIES TIMEOUT 240)
-if(WARPWISE_WITH_SIMT)
+    add_shell_test(course.desk ${course_tests}/desk.test 600 desk_of_a_student)
     add_test(NAME selftest.class
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}
                      -DWORK=${PROJECT_BINARY_DIR}/class -P ${CMAKE_CURRENT_LIST_DIR}/class.cmake)
     set_tests_properties(selftest.class PROPERTIES LABELS selftest TIMEOUT 7200)
-    add_test(NAME course.grade_way
-             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise>
-                     -DWORK=${PROJECT_BINARY_DIR}/grade_way -P ${CMAKE_CURRENT_LIST_DIR}/grade_way.cmake)
-    set_tests_properties(course.grade_way PROPERTIES TIMEOUT 120)
+    add_shell_test(course.grade_way ${course_tests}/grade_way.test 120 grade_way)
 endif()
-foreach(suite IN ITEMS test selftest)
-    set(name course.handout)
-    set(build OFF)
-    if(suite STREQUAL selftest)
-        set(name selftest.handout)
-        set(build ON)
-    endif()
-    add_test(NAME ${name}
-             COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DWARPWISE=$<TARGET_FILE:warpwise> -DBUILD=${build}
-                     -DWORK=${PROJECT_BINARY_DIR}/handout-${suite} -DC_COMPILER=${CMAKE_C_COMPILER}
-                     -DCXX_COMPILER=${CMAKE_CXX_COMPILER} -P ${CMAKE_CURRENT_LIST_DIR}/handout.cmake)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
-endforeach()
+add_shell_test(course.handout ${course_tests}/handout.test 600 handout)
+add_shell_test(selftest.handout ${course_tests}/handout.test 600 handout_whole whole)
 set_tests_properties(selftest.handout PROPERTIES LABELS selftest)
 
 # A lesson of each family, written and judged: put together from this build's libraries, and from a copy of the tree.
 if(WARPWISE_WITH_SIMT)
     foreach(suite IN ITEMS course selftest)
         set(whole OFF)
-        set(compiler ${c_compiler})
+        separate_arguments(compiler UNIX_COMMAND "${shell_test_compiler}")
         if(suite STREQUAL selftest)
             set(whole ON)
             set(compiler ${CMAKE_C_COMPILER})

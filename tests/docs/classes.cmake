@@ -1,16 +1,16 @@
-# Wrong kernels that docs/results/mutation.md names, as `NN/NAME`, are there: tests/mutants/NN_topic/NAME.mutant.
+# Wrong kernels that docs/results/tables/mutation_classes.csv names, as `NN/NAME`, are there: tests/mutants/NN_topic/NAME.mutant.
 #   cmake -DSOURCE=. -P tests/docs/classes.cmake
 cmake_minimum_required(VERSION 3.25)
-file(READ ${SOURCE}/docs/results/mutation.md text)
+file(READ ${SOURCE}/docs/results/tables/mutation_classes.csv text)
 string(REGEX MATCHALL "`[0-9][0-9]/[a-z0-9_]+`" names "${text}")
 list(LENGTH names count)
 foreach(name IN LISTS names)
     string(REGEX REPLACE "`([0-9]+)/(.*)`" "tests/mutants/\\1_*/\\2.mutant" pattern "${name}")
     file(GLOB found ${SOURCE}/${pattern})
     if(NOT found)
-        message(SEND_ERROR "docs/results/mutation.md names ${name}, and there is no ${pattern}")
+        message(SEND_ERROR "docs/results/tables/mutation_classes.csv names ${name}, and there is no ${pattern}")
     endif()
 endforeach()
 if(count LESS 50)
-    message(SEND_ERROR "docs/results/mutation.md names ${count} wrong kernels, not 50 or more")
+    message(SEND_ERROR "docs/results/tables/mutation_classes.csv names ${count} wrong kernels, not 50 or more")
 endif()

@@ -224,7 +224,7 @@ step_counters() {
         sections+=(--section "Solution of lesson $number, case $case=$name")
     done <build/counters/cases
     wait "$software" || { echo "the software device did not count every case"; return 1; }
-    python3 "$compare" "${sections[@]}" --out "$out/counters.md"
+    python3 "$compare" "${sections[@]}" --out "$out/counters_by_kernel.csv"
 }
 
 for step in "${steps[@]}"; do

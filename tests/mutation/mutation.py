@@ -3,8 +3,9 @@
 
     mutation.py run   --build BUILD [--lessons 01,05] [--jobs N] [--shard K/N] [--limit N] [--again]
     mutation.py list  --build BUILD [--lessons ...]      survivors that no kept line explains
-    mutation.py table --build BUILD [--out FILE]         one row a lesson, as Markdown
+    mutation.py table --build BUILD [--out FILE]         one row a lesson, as CSV
     mutation.py lint                                     the kept lines still match their solutions
+    mutation.py byhand [--lessons ...]                   mutants in tests/mutants/ that a machine makes, too
 
 universalmutator (from PyPI) changes one line of a solution by the rules in cuda.rules, at every place they match.
 Each mutant is built for the software device and judged by the checker, which stops at the first wrong item.
@@ -21,11 +22,16 @@ score = killed / (killed + survivors that no line explains); `beyond` is listed 
 Verdicts are kept as BUILD/mutation/NN_topic.csv, one row a mutant, under a name made from its text, so a run that was
 stopped goes on where it was, and a mutant keeps its verdict until the solution's line changes. `--again` judges those
 anew that survived. Mutants are taken in the order of their names, which is as good as chance: a run with --limit is a
-sample of them all. Only Python's standard library is used, and universalmutator for `run`.
+sample of them all. Only Python's standard library is used, and universalmutator for `run` and `byhand`.
+
+`byhand` prints each mutant that somebody wrote and that is, but for white space and parentheses, one of those made here: its
+file says nothing that the rules do not. `kept` is one that is there for more: a line `names:` or `killed-by: simt` asks in
+which words, or by which finding, the mistake is reported; another mutant may be `covered-by:` it, or a page may name it.
 """
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import csv
 import hashlib
 import importlib.util
@@ -97,10 +103,14 @@ def name_of(old, new, occurrence):
 
 def code_lines(lesson):
     """The lines of a solution without their comments."""
+    return lines_of(lesson, solution(lesson).read_text() if is_python(lesson) else whole_text(lesson))
+
+
+def lines_of(lesson, text):
     if is_python(lesson):
-        return python_file.code_lines(solution(lesson).read_text())
+        return python_file.code_lines(text)
     text = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/',
-                  lambda m: m.group(1) or "\n" * m.group(0).count("\n"), whole_text(lesson), flags=re.S)
+                  lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text, flags=re.S)
     # universalmutator takes `{-` for the start of a comment of another language.
     return [line.rstrip().replace("{-", "{ -") for line in text.splitlines()]
 
@@ -158,6 +168,56 @@ def written(lines, mutant):
         indentation = re.match(" *", lines[at]).group(0)
         lines[at] = indentation + mutant.new
     return "\n".join(lines) + "\n"
+
+
+# What a rule writes so that it fits everywhere, and a person in fewer words; both without white space.
+SHORTER = [(re.compile(r"^if\(0&&\(.*\)\)[^{]*;$|^;$"), lambda m: ""),
+           (re.compile(r"\((\d+)([+-])1\)"), lambda m: str(int(m[1]) + (1 if m[2] == "+" else -1))),
+           (re.compile(r"\[\(([^()\[\]]+)\)\+1\]"), lambda m: f"[{m[1]}+1]")]
+
+
+def plain(line):
+    line = re.sub(r"\s+", "", line)
+    for pattern, shorter in SHORTER:
+        line = pattern.sub(shorter, line)
+    return line
+
+
+def sum_of(lines):
+    return hashlib.sha256("".join(lines).encode()).digest()
+
+
+def there_for_more(path, content, cited):
+    """Whether a mutant by hand is a test of more than of its mistake."""
+    return (re.search(r"^names:|^killed-by: simt", content, re.M) or f"`{path.parent.name[:2]}/{path.stem}`" in cited or
+            any(f"\ncovered-by: {path.stem}\n" in other.read_text() for other in path.parent.glob("*.mutant")))
+
+
+def do_byhand(options):
+    """Prints the mutants of tests/mutants that generate() makes, too, and how many there are."""
+    total = made = kept = 0
+    cited = "".join(page.read_text() for page in (ROOT / "docs" / "results").rglob("mutation*"))
+    for lesson in lessons(options.lessons):
+        lines = code_lines(lesson)
+        plain_lines = [plain(line) for line in lines]
+        machine = {}
+        for mutant in generate(lesson):
+            at = mutant.line - 1
+            change = written(lines, mutant).splitlines()[at - 1 if at else 0:at + 2]
+            begin = at - 1 if at else 0
+            machine[sum_of(plain_lines[:begin] + [plain(line) for line in change] + plain_lines[begin + len(change):])] = mutant
+        text = solution(lesson).read_text() if is_python(lesson) else whole_text(lesson)
+        for path in sorted((ROOT / "tests" / "mutants" / lesson).glob("*.mutant")):
+            content, changed = path.read_text(), text
+            for old, new in re.findall(r"^<<<<\n(.*?)^====\n(.*?)^>>>>$", content, re.M | re.S):
+                changed = changed.replace(old, new)
+            total += 1
+            same = machine.get(sum_of([plain(line) for line in lines_of(lesson, changed)]))
+            if same:
+                more = bool(there_for_more(path, content, cited))
+                made, kept = made + 1, kept + more
+                print(f"{'kept' if more else 'made'} {lesson}/{path.stem}:{same.line}\n- {same.old}\n+ {same.new}")
+    print(f"{made} of {total} mutants by hand are machine-made ones, too; {kept} of them are there for more")
 
 
 def run(arguments, seconds, **more):
@@ -308,23 +368,22 @@ def at_most(count):
 
 
 COLUMNS = (BROKEN, SAME, KILLED, "equivalent", "allowed", "beyond", SURVIVED)  # of the table, before the score
-BEGIN, END = "<!-- mutation table -->\n", "<!-- end -->\n"
+HEADING = ["table", "lesson", "mutants judged", "do not build", "the same program", "killed", "equivalent", "allowed", "beyond",
+           "survive", "score", "missed, at most"]
+TABLE = "Score"
 
 
 def rows_there(page):
-    """What the table in page says of each lesson: lessons that were judged elsewhere keep their rows."""
-    rows = {}
-    for line in pathlib.Path(page).read_text().split(BEGIN)[1].split(END)[0].splitlines():
-        cells = [cell.strip() for cell in line.strip("| ").split("|")]
-        if re.match(r"\d\d_", cells[0]):
-            rows[cells[0]] = collections.Counter(dict(zip(COLUMNS, map(int, cells[2:9]))))
-    return rows
+    """What a table says of each lesson: lessons that were judged elsewhere keep their rows."""
+    with open(page, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {row["lesson"]: collections.Counter({column: int(row[name]) for column, name in zip(COLUMNS, HEADING[3:10])})
+            for row in rows if row["lesson"] != "all"}
 
 
 def do_table(options):
-    rows = ["| lesson | mutants judged | do not build | the same program | killed | equivalent | allowed | beyond | "
-            "survive | score | missed, at most |", "|---|---|---|---|---|---|---|---|---|---|---|"]
-    total, there = collections.Counter(), rows_there(options.out) if options.out else {}
+    rows, total = [HEADING], collections.Counter()
+    there = rows_there(options.out) if options.out else {}
     for lesson in lessons(options.lessons):
         kept, count = kept_lines(lesson), collections.Counter()
         for row in current(options.build, lesson):
@@ -337,16 +396,10 @@ def do_table(options):
         total += count
         decided = count[KILLED] + count[SURVIVED]
         score = f"{100.0 * count[KILLED] / decided:.1f}%" if decided else "-"
-        numbers = " | ".join(str(count[column]) for column in COLUMNS)
-        rows.append(f"| {lesson} | {judged} | {numbers} | {score} | {at_most(count)} |")
-    rows.append(f"| all | {sum(total.values())} | " + " | ".join(str(total[column]) for column in COLUMNS) + " | | |")
-    text = "\n".join(rows) + "\n"
-    if options.out:
-        page = pathlib.Path(options.out)
-        before, rest = page.read_text().split(BEGIN)
-        page.write_text(before + BEGIN + text + END + rest.split(END)[1])
-    else:
-        print(text, end="")
+        rows.append([TABLE, lesson, judged, *(count[column] for column in COLUMNS), score, at_most(count)])
+    rows.append([TABLE, "all", sum(total.values()), *(total[column] for column in COLUMNS), "", ""])
+    with open(options.out, "w", newline="") if options.out else contextlib.nullcontext(sys.stdout) as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def do_lint(options):
@@ -362,7 +415,7 @@ def do_lint(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "list", "table", "lint"])
+    parser.add_argument("what", choices=["run", "list", "table", "lint", "byhand"])
     parser.add_argument("--build", default=str(ROOT / "build"))
     parser.add_argument("--lessons", type=lambda text: text.split(","), default=[])
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -371,7 +424,7 @@ def main():
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--out")
     options = parser.parse_args()
-    {"run": do_run, "list": do_list, "table": do_table, "lint": do_lint}[options.what](options)
+    {"run": do_run, "list": do_list, "table": do_table, "lint": do_lint, "byhand": do_byhand}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /**
  * What the software device refuses or finds in calls of the host: each prints a finding and returns the right
- * code, and the program ends with 86 in spite of its own 0. simt_refused.cmake counts the findings by kind.
+ * code, and the program ends with 86 in spite of its own 0. simt_refused.test counts the findings by kind.
  */
 #include "../simt/testing.h"
 

@@ -32,18 +32,11 @@ add_unit_test(checker_child SOURCES ${unit}/checker_child.c LIBRARIES checker_pa
 target_compile_definitions(unit_checker_child PRIVATE FAKE_RUNNER="$<TARGET_FILE:fake_runner>")
 add_dependencies(unit_checker_child fake_runner)
 if(WARPWISE_WITH_SIMT)
-    add_test(NAME unit.simtcc COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc>
-                                      -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simtcc -P ${unit}/simtcc.cmake)
+    add_shell_test(unit.simtcc ${unit}/simtcc.test 600 simt/simtcc)
     # no thread of it sees what another wrote: one order is enough
-    add_test(NAME unit.simt_half COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${unit}/simt_half.cu -DORDERS=forward
-                                         -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_half
-                                         -P ${unit}/../simt/run_programs.cmake)
-    add_test(NAME unit.simt_refused COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc>
-                                            -DSOURCE=${unit}/simt_refused.cu
-                                            -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_refused
-                                            -P ${unit}/simt_refused.cmake)
-    add_test(NAME unit.simt_blas COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${unit}/simt_blas.cu
-                                         -DWORKDIR=${PROJECT_BINARY_DIR}/simt/simt_blas -P ${unit}/simt_blas.cmake)
+    add_shell_test(unit.simt_half ${unit}/../simt/program.test 300 simt/simt_half ${unit}/simt_half.cu one)
+    add_shell_test(unit.simt_refused ${unit}/simt_refused.test 300 simt/simt_refused ${unit}/simt_refused.cu)
+    add_shell_test(unit.simt_blas ${unit}/simt_blas.test 300 simt/simt_blas ${unit}/simt_blas.cu)
 endif()
 # The kernels in this one are C, built as simtcc builds kernel files, so that the compiler reports their accesses.
 if(WARPWISE_WITH_SIMT AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -57,10 +50,7 @@ if(WARPWISE_WITH_SIMT AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set_tests_properties(unit.simt_machine PROPERTIES TIMEOUT 240)
 endif()
 if(WARPWISE_WITH_SIMT)
-    add_test(NAME unit.checker_program COMMAND ${CMAKE_COMMAND} -DCHECKER=$<TARGET_FILE:checker> -DWARPWISE=$<TARGET_FILE:warpwise>
-                                               -DSOURCE=${PROJECT_SOURCE_DIR} -DWORKDIR=${PROJECT_BINARY_DIR}/checker_program
-                                               -P ${unit}/checker_program.cmake)
-    set_tests_properties(unit.checker_program PROPERTIES TIMEOUT 600) # half a minute; ten times that without optimisation
+    add_shell_test(unit.checker_program ${unit}/checker_program.test 600 checker_program) # half a minute; ten times that without optimisation
 endif()
 add_executable(sandbox_guest ${unit}/sandbox_guest.c ${PROJECT_SOURCE_DIR}/common/runner/lock.c)
 target_compile_definitions(sandbox_guest PRIVATE _GNU_SOURCE)
@@ -91,6 +81,5 @@ if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions AND NOT WARPWIS
     set_tests_properties(unit.generate PROPERTIES TIMEOUT 300)
 endif()
 if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions)
-    add_test(NAME unit.ranks_apart COMMAND ${CMAKE_COMMAND} -DSIMTCC=$<TARGET_FILE:simtcc> -DSOURCE=${PROJECT_SOURCE_DIR}
-                                           -DWORKDIR=${PROJECT_BINARY_DIR}/unit_ranks_apart -P ${unit}/ranks_apart.cmake)
+    add_shell_test(unit.ranks_apart ${unit}/ranks_apart.test 300 unit_ranks_apart)
 endif()

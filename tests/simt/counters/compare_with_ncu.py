@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the counters of the device in software against those of Nsight Compute and writes docs/counters.md.
+"""Holds the counters of the device in software against those of Nsight Compute, for docs/counters.md.
 
-    compare_with_ncu.py --section "TITLE=PREFIX" [--section ...] --out docs/counters.md
+    compare_with_ncu.py --section "TITLE=PREFIX" [--section ...] --out docs/results/tables/counters_by_kernel.csv
 
 Each section is one program, measured before: PREFIX.ncu is what ncu wrote for the one that nvcc built (with the
 arguments that --print-ncu prints), PREFIX.sass what `cuobjdump -sass` wrote for it, PREFIX.simt what SIMT_COUNTERS
@@ -131,64 +131,6 @@ def explanation(program, kernel, figure, theirs, ours, again):
     if figure in ("global_load_requests", "global_load_sectors") and more and theirs[figure] <= twice:
         return DIFFERENT_TURNS.get((program, kernel), "")
     return ""
-
-
-INTRODUCTION = """# Counters of the device in software, beside hardware's
-
-Written by `tests/simt/counters/compare_with_ncu.py`; the kernels are in `tests/simt/counters/counters.cu` and
-in the lessons, and their names say what they do. *H200* is what Nsight Compute reports, on an H200 or an H100, for the program that
-nvcc built, *ours* is what `SIMT_COUNTERS` reports for the one that `simtcc` built. Figures that are zero on
-both sides are left out.
-
-Rules found by these kernels and followed by the device, a warp's instruction at a time:
-- global memory: one request; as many sectors as there are different 32-byte sectors among the active lanes,
-  whatever the width of the access;
-- shared memory, up to 32 bits a lane: as many wavefronts as the fullest of the 32 banks has different words;
-- 64 bits a lane: half warps one after the other, 128 bits: quarter warps; a load takes two of these parts
-  together when every lane shares its address with lane i ^ 1, or every lane with lane i ^ 2 (idle partners count
-  as sharing), a store never does;
-- a struct that is copied as a whole is as many accesses as its alignment asks for (two for a pair of floats);
-- a bank conflict is a wavefront beyond the one that each part needs;
-- an atomic on shared memory: as many wavefronts as the fullest bank has lanes.
-
-Rules for warp matrix operations, read off the machine code that nvcc 13 makes for sm_75, sm_80 and sm_90; the kernels
-of `tests/simt/counters/matrix.cu` are there to hold them against the hardware. A tile falls into blocks of 8 x 8:
-- half, from shared memory: LDSM, four blocks an instruction (sm_75: two), each of eight 16-byte lines that are served
-  together: four wavefronts for 16 x 16 if the lines of each block are in different banks;
-- half, from device memory: a 32-bit load per block, in which four neighbouring lanes read one line; bfloat16 and half
-  accumulators: the same from shared memory, too;
-- float accumulators: a 64-bit access a block where lines run along columns (row-major; of m8n32k16 column-major), two
-  32-bit accesses a block where they run across, to or from either memory;
-- an asynchronous copy is a load request and stores to shared memory;
-- one of 4 or 8 bytes goes through the L1 cache: sectors as above; each line of 128 bytes it comes from is stored by
-  itself, in as many wavefronts as the fullest bank has different words. Wavefronts beyond one for each four lines
-  (8 bytes: for each four lines of a half warp) count as bank conflicts;
-- one of 16 bytes goes past it: sectors are the 32-byte blocks of *shared* memory that each line of 128 bytes fills, and
-  there are no bank conflicts. A wavefront moves what comes from one line of 128 bytes and goes to one: whole sectors
-  together, wherever in the line each of them goes and whether or not its halves change places, as a swizzle has it, but
-  each to one place: a sector that goes to two places of a line takes two wavefronts;
-  halves of sectors with those that are as many sectors from their places, lower and upper ones, and those that change
-  sides and those that stay, each by themselves. So a copy of four whole lines by a warp takes 4 wavefronts, swizzled or
-  not, but rows padded by 16 bytes take 10: every other row is cut into halves. Rows of 128 bytes that lie 144 apart on
-  either side take 9: every other one begins and ends with half a sector. Where nvcc makes LDGSTS.ZFILL of a copy (how many of
-  the 16 bytes to copy is known only when the kernel runs), hardware takes twice as many.
-
-Which executions of an instruction belong together, where lanes of a warp go different ways:
-- hardware puts lanes together again behind a loop that some of them left early. The device logs accesses, not branches.
-  It puts the n-th execution by each lane together, from one meeting of the warp (a barrier, a shuffle) to the next;
-  where a lane has fewer than another, it passes over those that would change the distance between the two lanes'
-  addresses if a later one keeps it, unless the addresses of both advance by equal steps throughout: that is taken for
-  one loop with steps of different lengths;
-- so these may be put together otherwise than on hardware: lanes that execute an instruction equally often but in
-  different turns of a loop; a lane that takes every second or third turn, or begins later; addresses that have no
-  constant distance, or keep it by chance; more than 1,024 accesses of a lane between two meetings. Requests are right all the same as long as one lane takes
-  part in every turn.
-
-Why a figure may differ, with what shows it: another count of shared wavefronts, or of loads, is explained by what the machine code does
-(the reason is in the script, for one kernel at a time); bank conflicts beyond ours are collisions with other traffic, which
-hardware's counter counts too, if the wavefronts that ncu gives by instruction add up to ours, or, where the code differs, if
-those beyond the least possible do, or if the figure was another one when the same launch came again.
-"""
 
 
 NCU = ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--print-metric-instances", "details",
@@ -365,7 +307,7 @@ def compare_launch(program, name, theirs, ours, again):
             why = explanation(program, kernel, figure, theirs, ours, again)
             verdict = f"no: {why}" if why else "**no**"
             wrong += not why
-        rows.append(f"| {name} | {figure.replace('_', ' ')} | {expected:,} | {got:,} | {verdict} |")
+        rows.append((name, figure.replace("_", " "), expected, got, verdict))
     return rows, wrong
 
 
@@ -381,7 +323,7 @@ def compare_kernel(program, kernel, profiles, sass, launches):
         grid, our_grid = (shape(launch[a]) + shape(launch[b]) for launch, a, b in
                           ((profile, "Grid Size", "Block Size"), (ours, "grid", "block")))
         if grid != our_grid:
-            rows.append(f"| {name} | grid and block | {grid} | {our_grid} | **no** |")
+            rows.append((name, "grid and block", grid, our_grid, "**no**"))
             wrong += 1
             continue
         conflicts = [number(other["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"])
@@ -405,11 +347,9 @@ def compare(hardware, sass, software, program):
 
 
 def not_measured(hardware, software, program):
-    """A sentence on the kernels of a small program that the hardware's run does not have; empty if it has all."""
-    missing = [f"`{kernel}`" for kernel in software if kernel not in hardware]
-    if not missing or not program.endswith(".cu"):
-        return ""
-    return f"\nNot yet counted on hardware, only by hand (the `.expected` file): {', '.join(missing)}.\n"
+    """Rows for the kernels of a small program that the hardware's run does not have."""
+    missing = [kernel for kernel in software if kernel not in hardware and program.endswith(".cu")]
+    return [(kernel, "all", "", "", "not yet counted on hardware, only by hand (the `.expected` file)") for kernel in missing]
 
 
 def program_of(title):
@@ -422,23 +362,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--section", action="append", default=[], metavar="TITLE=PREFIX",
                         help="one measured program; may be repeated")
-    parser.add_argument("--out", default="docs/counters.md")
+    parser.add_argument("--out", default="docs/results/tables/counters_by_kernel.csv")
     parser.add_argument("--print-ncu", action="store_true", help="print how ncu has to be called, and end")
     arguments = parser.parse_args()
     if arguments.print_ncu:
         print(" ".join(NCU + [",".join(METRICS)]))
         return 0
-    tables, figures, wrong, kernels = [], 0, 0, 0
+    table, figures, wrong, kernels = [], 0, 0, 0
     for section in arguments.section:
         title, _, prefix = section.rpartition("=")
         hardware, software = read_ncu(prefix + ".ncu"), read_simt(prefix + ".simt")
         rows, unexplained, compared = compare(hardware, read_sass(prefix + ".sass"), software, program_of(title))
-        tables.append(f"\n## {title}\n\n| kernel | figure | H200 | ours | equal? |\n|---|---|---:|---:|---|\n" +
-                      "\n".join(rows) + "\n" + not_measured(hardware, software, program_of(title)))
+        table += [(title, *row) for row in rows + not_measured(hardware, software, program_of(title))]
         figures, wrong, kernels = figures + len(rows), wrong + unexplained, kernels + compared
     summary = f"{kernels} kernels, {figures} figures, {wrong} differences not explained"
-    with open(arguments.out, "w") as file:
-        file.write(INTRODUCTION + f"\nIn all: {summary}.\n" + "".join(tables))
+    with open(arguments.out, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("section", "kernel", "figure", "H200", "ours", "equal?")] + table)
     print(f"{arguments.out}: {summary}")
     return 0 if wrong == 0 and kernels > 0 else 1
 

@@ -3,7 +3,7 @@
  * counters.
  *
  * Every kernel is launched once, with a fixed grid, and its name says what it does; compare_with_ncu.py runs
- * the nvcc build under Nsight Compute, the simtcc build with SIMT_COUNTERS, and writes docs/counters.md.
+ * the nvcc build under Nsight Compute, the simtcc build with SIMT_COUNTERS, and writes docs/results/tables/counters_by_kernel.csv.
  *
  * A gather kernel makes one access of interest a thread and writes what it read, so that no compiler can
  * drop, merge or hoist it. Where nvcc is known to merge accesses all the same, the kernel says so. The

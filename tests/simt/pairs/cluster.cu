@@ -1,5 +1,5 @@
 /**
- * Kernels in clusters of two blocks, in pairs: RIGHT, or with one mistake. run_pairs.cmake holds the device to what is announced before each
+ * Kernels in clusters of two blocks, in pairs: RIGHT, or with one mistake. pairs.test holds the device to what is announced before each
  * of them. `build/cluster NAME right|wrong` runs one.
  */
 #include "../hopper.h"

@@ -1,5 +1,5 @@
 /**
- * Kernels with mbarriers, bulk copies and tensor copies, in pairs: RIGHT, or with one mistake. run_pairs.cmake holds the device to
+ * Kernels with mbarriers, bulk copies and tensor copies, in pairs: RIGHT, or with one mistake. pairs.test holds the device to
  * what is announced before each of them. `build/hopper NAME right|wrong` runs one.
  */
 #include "../hopper.h"

@@ -1,7 +1,7 @@
 // with: SIMT_DEVICES=2
 // runs: few
 /*
- * Two ranks that call NCCL, in pairs: RIGHT, or with one mistake, of which most would hang on GPUs. run_pairs.cmake holds the
+ * Two ranks that call NCCL, in pairs: RIGHT, or with one mistake, of which most would hang on GPUs. pairs.test holds the
  * device to what is announced before each of them. `build/nccl NAME right|wrong` runs one.
  */
 #include "../testing.h"

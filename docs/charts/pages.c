@@ -1,0 +1,250 @@
+/*
+ * Writes the pages of the site that are tables of kept CSV files, so that no page of numbers has to be kept.
+ *
+ *     write_pages TREE OUT
+ *
+ * TREE is the top folder. OUT/measured.md has every lesson's numbers of docs/results/nvidia_h200.csv and simt.csv, a section each.
+ * For each docs/results/tables/NAME.csv there is OUT/NAME.md, with a section for each value of the first column; a column that is
+ * empty in a whole section is left out of it.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "records.h"
+#include "tree.h"
+#include "writing.h"
+
+static double value_of(const struct records *records, const struct record *like, const char *metric)
+{
+    const struct record *record = find_record(records, like->lesson, like->kernel, like->case_name, metric);
+    return record == NULL ? NAN : record->value;
+}
+
+/* A cell: the number, or nothing. */
+static void add_cell(struct text *out, double value, double factor, const char *after)
+{
+    double scaled = value * factor;
+    if (isnan(value))
+        text_add(out, " |");
+    else
+        text_print(out,
+                   scaled >= 9.995 || scaled == 0 ? " %.0f%s |"
+                   : scaled >= 0.0995             ? " %.2f%s |"
+                                                  : " %.3g%s |",
+                   scaled, after);
+}
+
+static void add_time(struct text *out, double us)
+{
+    if (us >= 1000)
+        text_print(out, us >= 9999.5 ? " %.1f ms |" : " %.2f ms |", us / 1000);
+    else
+        text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
+}
+
+static int add_times(struct text *out, const struct records *gpu, const char *number)
+{
+    int rows = 0;
+    for (size_t i = 0; i < gpu->count; i++) {
+        const struct record *record = &gpu->at[i];
+        if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "time") != 0) continue;
+        if (rows++ == 0)
+            text_add(out, "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate | measured by "
+                          "|\n|---|---|---|---|---|---|---|\n");
+        const char *slash = strchr(record->case_name, '/');
+        text_print(out, "| `%s` | %s |", record->kernel, slash == NULL ? record->case_name : slash + 1);
+        add_time(out, record->value);
+        add_cell(out, value_of(gpu, record, "tflops"), 1, "");
+        add_cell(out, value_of(gpu, record, "gb_per_s"), 1, "");
+        add_cell(out, value_of(gpu, record, "share_of_copy"), 100, "%");
+        text_print(out, " %.*s, %s |\n", (int)strcspn(record->command, ":"), record->command, record->date);
+    }
+    if (rows > 0) text_add(out, "\n");
+    return rows;
+}
+
+static int add_counters(struct text *out, const struct records *simt, const char *number)
+{
+    int rows = 0;
+    for (size_t i = 0; i < simt->count; i++) {
+        const struct record *record = &simt->at[i];
+        if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "load_sectors") != 0) continue;
+        if (rows++ == 0)
+            text_add(out, "Exact counters of the software device:\n\n"
+                          "| case | load sectors | store sectors | shared wavefronts, load and store | bank "
+                          "conflicts |\n|---|---|---|---|---|\n");
+        text_print(out, "| %s | %.0f |", record->case_name, record->value);
+        text_print(out, " %.0f |", value_of(simt, record, "store_sectors"));
+        text_print(out, " %.0f, %.0f |", value_of(simt, record, "shared_load_wavefronts"),
+                   value_of(simt, record, "shared_store_wavefronts"));
+        text_print(out, " %.0f |\n", value_of(simt, record, "bank_conflicts"));
+    }
+    if (rows > 0) text_add(out, "\n");
+    return rows;
+}
+
+/* A section for the lesson, if anything of it was recorded. */
+static void add_lesson(struct text *out, const struct records *gpu, const struct records *simt,
+                       const struct lesson_folder *lesson)
+{
+    struct text tables = {0};
+    int rows = add_times(&tables, gpu, lesson->number);
+    rows += add_counters(&tables, simt, lesson->number);
+    if (rows > 0) {
+        text_print(out,
+                   "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
+                   "[notes](../../solutions/%s/NOTES.md).\n\n",
+                   lesson->folder, lesson->title, lesson->folder, lesson->folder);
+        text_add(out, tables.data);
+    }
+    text_free(&tables);
+}
+
+static void add_limits(struct text *out, const struct records *gpu)
+{
+    text_add(out, "## Limits of the device\n\n| | case | | measured by |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < gpu->count; i++) {
+        const struct record *record = &gpu->at[i];
+        if (strcmp(record->lesson, "limits") != 0) continue;
+        text_print(out, "| %s | %s | %g %s | %s, %s |\n", record->kernel, record->case_name, record->value,
+                   strcmp(record->unit, "1") == 0 ? "" : record->unit, record->command, record->date);
+    }
+    text_add(out, "\n");
+}
+
+static int write_measured_page(const struct records *gpu, const struct records *simt, const char *tree,
+                               const char *out_folder)
+{
+    static const char *const charts[][2] = {
+        {"ladder", "The same attention, lesson by lesson."},
+        {"roofline", "The fastest part of each lesson at the problem of the ladder or, if it has none, at "
+                     "its fastest case."},
+        {"sequence_sweep", "Speed by length of the sequence."},
+        {"heads_sweep", "One block per head needs heads: lesson 04 beside lesson 02."},
+        {"decode", "Lesson 06: bytes per second."},
+        {"product_sweep", "Products by size."},
+        {"product_steps", "The steps to lesson 10, in f32 at 4096."},
+        {"attention_steps", "The steps to lesson 12, beside FlashAttention-2 and cuDNN."},
+        {"hopper_attention_64_steps", "The steps to lesson 16, head_dim 64."},
+        {"hopper_attention_128_steps", "The steps to lesson 16, head_dim 128."}};
+    static struct lesson_folder lessons[LESSONS_MAX];
+    int count = find_lessons(tree, lessons);
+    struct text out = {0};
+    char path[2048];
+    text_print(&out,
+               "# Every measured number\n\nMeasured on an %s. This page is written from [the files of "
+               "results](README.md), which say how and when.\n\n",
+               gpu->count > 0 ? gpu->at[0].device : "unknown device");
+    for (size_t i = 0; i < sizeof charts / sizeof charts[0]; i++) {
+        snprintf(path, sizeof path, "%s/docs/results/%s.svg", tree, charts[i][0]);
+        char *there = read_whole(path);
+        if (there != NULL) text_print(&out, "![%s](%s.svg)\n\n", charts[i][1], charts[i][0]);
+        free(there);
+    }
+    for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
+    add_limits(&out, gpu);
+    snprintf(path, sizeof path, "%s/measured.md", out_folder);
+    int status = write_if_changed(path, out.data);
+    text_free(&out);
+    return status;
+}
+
+/* ---- a table of its own ------------------------------------------------------------------------------------------- */
+
+enum { COLUMNS_MAX = 16, ROWS_MAX = 20000 };
+
+/* A CSV file, cut up. The first row has the names of the columns. */
+struct table {
+    char *content;
+    char *cells[ROWS_MAX][COLUMNS_MAX];
+    int rows, columns;
+};
+
+static void read_table(struct table *table, const char *path)
+{
+    table->content = read_whole(path);
+    if (table->content == NULL) fail("%s: cannot be read", path);
+    table->rows = 0;
+    for (char *line = table->content, *next; *line != '\0'; line = next) {
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        if (table->rows == ROWS_MAX) fail("%s: more than %d rows", path, ROWS_MAX);
+        int columns = cut_line(line, table->cells[table->rows], COLUMNS_MAX);
+        if (table->rows == 0) table->columns = columns;
+        if (columns != table->columns || columns > COLUMNS_MAX)
+            fail("%s:%d: %d columns, not %d", path, table->rows + 1, columns, table->columns);
+        table->rows++;
+    }
+}
+
+/* The rows from begin to end, which share their first cell. */
+static void add_section(struct text *out, const struct table *table, int begin, int end)
+{
+    int shown[COLUMNS_MAX] = {0};
+    for (int row = begin; row < end; row++)
+        for (int column = 1; column < table->columns; column++)
+            shown[column] |= table->cells[row][column][0] != '\0';
+    text_print(out, "## %s\n\n", table->cells[begin][0]);
+    for (int row = begin - 2; row < end; row++) {
+        text_add(out, "|");
+        for (int column = 1; column < table->columns; column++)
+            if (shown[column])
+                text_print(out, row == begin - 1 ? "---|" : " %s |",
+                           table->cells[row < begin ? 0 : row][column]);
+        text_add(out, "\n");
+    }
+    text_add(out, "\n");
+}
+
+static int write_table_page(const char *file, const char *out_folder)
+{
+    static struct table table;
+    const char *slash = strrchr(file, '/');
+    const char *name = slash == NULL ? file : slash + 1;
+    int length = (int)strcspn(name, ".");
+    struct text out = {0};
+    read_table(&table, file);
+    text_print(&out, "# %c%.*s\n\nWritten from [docs/results/tables/%s](tables/%s).\n\n",
+               toupper((unsigned char)name[0]), length - 1, name + 1, name, name);
+    for (char *c = out.data; *c != '\n'; c++)
+        if (*c == '_') *c = ' ';
+    for (int begin = 1, end; begin < table.rows; begin = end) {
+        for (end = begin; end < table.rows && strcmp(table.cells[end][0], table.cells[begin][0]) == 0;) end++;
+        add_section(&out, &table, begin, end);
+    }
+    char path[2048];
+    snprintf(path, sizeof path, "%s/%.*s.md", out_folder, length, name);
+    int status = write_if_changed(path, out.data);
+    text_free(&out);
+    free(table.content);
+    return status;
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 3) fail("usage: write_pages TREE OUT");
+    const char *tree = arguments[1], *out_folder = arguments[2];
+    char path[2048];
+    snprintf(path, sizeof path, "%s/docs/results/nvidia_h200.csv", tree);
+    struct records gpu = read_records(path);
+    snprintf(path, sizeof path, "%s/docs/results/simt.csv", tree);
+    struct records simt = read_records(path);
+    int status = write_measured_page(&gpu, &simt, tree, out_folder);
+    snprintf(path, sizeof path, "%s/docs/results/tables", tree);
+    DIR *folder = opendir(path);
+    if (folder == NULL) fail("%s: cannot be read", path);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (strstr(entry->d_name, ".csv") == NULL) continue;
+        snprintf(path, sizeof path, "%s/docs/results/tables/%s", tree, entry->d_name);
+        status |= write_table_page(path, out_folder);
+    }
+    closedir(folder);
+    free_records(&gpu);
+    free_records(&simt);
+    return status == 0 ? 0 : 1;
+}
