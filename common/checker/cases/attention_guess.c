@@ -17,7 +17,9 @@ enum {
     CAUSAL = 1 << ATTENTION_KINDS,
     GROUPS = 2 << ATTENTION_KINDS,
     BATCHES = 4 << ATTENTION_KINDS,
-    IN_LSE = 8 << ATTENTION_KINDS /* looked for in lse, which is wrong where out is right; else in the other output */
+    IN_LSE =
+        8
+        << ATTENTION_KINDS /* looked for in lse, which is wrong where out is right; else in the other output */
 };
 
 /* Lesson 01 has no tiles: what is told is what the keys come to. */
@@ -179,10 +181,10 @@ static void count_keys(struct wrong_row *row)
     if ((number == FIRST_TILE_ONLY || number == FIRST_STEP_ONLY) && last > size) last = size;
     row->last = last;
     row->first = number == LAST_TILE_ONLY && last > 0 ? (last - 1) / size * size : 0;
-    row->zeros = number == ONE_MORE_AS_ZERO                           ? 1
-                 : number == NOT_MASKED && end > kv_len               ? end - kv_len
+    row->zeros = number == ONE_MORE_AS_ZERO                     ? 1
+                 : number == NOT_MASKED && end > kv_len         ? end - kv_len
                  : number == TAIL_AS_ZEROS && kv_len % size > 0 ? size - kv_len % size
-                                                                      : 0;
+                                                                : 0;
 }
 
 static size_t place_of(const struct wrong_row *row, int key)
@@ -194,7 +196,8 @@ static size_t place_of(const struct wrong_row *row, int key)
     if (number == HEAD_SAME) head = row->h;
     if (number == HEAD_NO_BATCH) sequence = 0;
     if (number == HEAD_BATCH_STRIDE_1) sequence = row->b;
-    const size_t first = (sequence + head) % ((size_t)extent[AT_BATCH] * kv_heads) * (size_t)extent[AT_KV_LEN];
+    const size_t first =
+        (sequence + head) % ((size_t)extent[AT_BATCH] * kv_heads) * (size_t)extent[AT_KV_LEN];
     return (first + (size_t)key) * row->head_dim;
 }
 
@@ -245,7 +248,8 @@ static int guess_row(const struct wrong_row *row, size_t unit, int buffer, doubl
     case ATTENTION_OUTPUT:
         *value = 0.0;
         for (int key = row->first; key < row->last; key++)
-            *value += (double)row->data[ATTENTION_MATRIX][unit * kv_len + (size_t)key] * wrong_value(row, key);
+            *value +=
+                (double)row->data[ATTENTION_MATRIX][unit * kv_len + (size_t)key] * wrong_value(row, key);
         return 1;
     case ATTENTION_SCORES:
         *value = (int)row->column < row->last ? wrong_score(row, (int)row->column) : (double)-INFINITY;

@@ -9,7 +9,16 @@
 #include "wrong_attention.h"
 
 /** mistake_row.where: what a case must have for it. */
-enum { GROUPS = 1, ROWS_APART = 2, NOT_FIRST = 4, ONE_QUERY = 8, NOT_FIRST_QUERY = 16, HALVES = 32, SCALE_0 = 64, GIVEN = 128 };
+enum {
+    GROUPS = 1,
+    ROWS_APART = 2,
+    NOT_FIRST = 4,
+    ONE_QUERY = 8,
+    NOT_FIRST_QUERY = 16,
+    HALVES = 32,
+    SCALE_0 = 64,
+    GIVEN = 128
+};
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
@@ -190,9 +199,8 @@ int decode_guess(const struct lesson_case *item, const float *const *data, int i
     const struct wrong_row row = open_row(item, data, &mistake, at / head_dim, at % head_dim);
     const int faulty = decode_is_faulty(item, (int)row.b);
     if (known == NULL)
-        return faulty || item->distribution == BELOW
-                   ? -1
-                   : wrong_row_in_pieces(&row, index, value, message, size);
+        return faulty || item->distribution == BELOW ? -1
+                                                     : wrong_row_in_pieces(&row, index, value, message, size);
     if (faulty != (mistake.number == FAULTY_ZEROED) || (!faulty && !applies(&row, known->where))) return 0;
     mistake_tell(known, &mistake, message, size);
     *value = faulty ? 0.0 : wrong_row_output(&row);

@@ -38,8 +38,7 @@ static int applies(const struct wrong_row *row, unsigned where)
 {
     const struct lesson_case *item = row->item;
     const int kv_heads = item->extent[PA_KV_HEADS];
-    if (row->mistake.number == TABLE_UNUSED &&
-        paged_pages_of(item, row->last) > item->extent[PA_NUM_BLOCKS])
+    if (row->mistake.number == TABLE_UNUSED && paged_pages_of(item, row->last) > item->extent[PA_NUM_BLOCKS])
         return 0;
     if (row->mistake.number == TABLE_OF_FIRST && row->b > 0 &&
         row->data[PA_LENS][0] < row->data[PA_LENS][row->b])
@@ -92,7 +91,7 @@ int paged_guess(const struct lesson_case *item, const float *const *data, int in
                                   .k = data[PA_K],
                                   .v = data[PA_V],
                                   .place = place_of,
-                            .zeros = -1,
+                                  .zeros = -1,
                                   .scale = wrong_scale(item->real[0], head_dim),
                                   .slope = slope_of(item, data, mistake.number, h),
                                   .last = (int)data[PA_LENS][b] - (mistake.number == LAST_KEY_UNSEEN)};

@@ -53,7 +53,8 @@ static double dot_of(const struct wrong_row *row, const float *q, const float *k
     if (mistake->number == ELEMENTS_MISSING) count -= size;
     if (mistake->number == FIRST_OF_LOAD) step = size;
     for (size_t d = 0; d < count && step > 0; d += step)
-        dot += pairs ? pair_as_float(q, d) * pair_as_float(k, d) : taken(mistake, q[d]) * taken(mistake, k[d]);
+        dot +=
+            pairs ? pair_as_float(q, d) * pair_as_float(k, d) : taken(mistake, q[d]) * taken(mistake, k[d]);
     return dot;
 }
 
@@ -155,8 +156,7 @@ enum { SCORES_KEPT = 2048 }; /* of more keys than that, the others' scores are c
 
 static struct sums sum_up(const struct wrong_row *row)
 {
-    const double begin =
-        row->zeros > 0 || row->mistake.number == MAX_FROM_ZERO ? 0.0 : (double)-INFINITY;
+    const double begin = row->zeros > 0 || row->mistake.number == MAX_FROM_ZERO ? 0.0 : (double)-INFINITY;
     struct sums sums = {.max = begin};
     double of_group[GROUPS], kept[SCORES_KEPT];
     for (int g = 0; g < GROUPS; g++) of_group[g] = begin;
@@ -341,7 +341,8 @@ static void tell_pieces(const struct pieces *p, int count, const char *forgotten
         snprintf(message, size, forgotten, piece);
     else
         snprintf(message, size,
-                 !p->merged_o && !p->merged_l && p->keys == 1 && count <= p->workers ? ALIKE : forgotten, parts);
+                 !p->merged_o && !p->merged_l && p->keys == 1 && count <= p->workers ? ALIKE : forgotten,
+                 parts);
 }
 
 int wrong_row_in_pieces(const struct wrong_row *row, int index, double *value, char *message, size_t size)

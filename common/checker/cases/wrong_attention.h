@@ -11,94 +11,34 @@
 /** @brief Numbers of mistakes; in brackets what mistake.size is. Those that have to do with places and with numbers of keys are made
  *         by whoever opens the row, all others here. */
 enum attention_mistake {
+    /* clang-format off */
     /* scores */
-    NO_SCALE = 1,
-    SCALE_OF_0,
-    EVERY_SCORE_0,
-    SCALE_TWICE,
-    SCALE_POSITIVE,
-    HEAD_DIM_ROUNDED, /* down to a multiple of [elements] */
-    ELEMENTS_MISSING, /* the last [elements] */
-    HALF_OF_QUERY,
-    FIRST_OF_LOAD, /* of [elements] that are loaded at once */
-    PAIRS_AS_FLOATS,
-    READ_AS_F16, /* q, k and v of the other type of 16 bits */
-    READ_AS_BF16,
-    TREATED_AS_F16, /* and out */
-    TREATED_AS_BF16,
-    KEYS_OF_FIRST_TILE, /* in every tile of [keys] */
-    /* the maximum */
-    MAX_FROM_ZERO,
-    OWN_LANE, /* of the four lanes that have a row of a fragment, those whose maximum is taken for the row's */
-    LANES_BY_ONE,
-    LANES_BY_TWO,
-    MAX_OF_BLOCKS_WARP, /* each warp of a block of [threads] has its own */
-    MAX_OF_KEYS_WARP,
-    /* weights and their sum */
-    UNDIVIDED,
-    DIVIDED_TWICE,
-    DIVIDED_BY_LANE,
-    DIVIDED_BY_WARP, /* of a block of [threads] */
-    SCORES_AS_WEIGHTS,
-    POWERS_OF_2,
-    POWERS_OF_E,
-    WEIGHTS_CUT, /* below exp(-[size]) they are 0 */
-    SMALL_WEIGHTS_CUT,
-    LAST_VALUES_MISSING, /* of a tile of [keys] */
-    FIRST_VALUES_MISSING,
-    VALUES_OF_FIRST_TILE,
-    LSE_WITHOUT_MAX,
-    LSE_MAX_ONLY,
-    LSE_IN_BASE_2,
-    LSE_OF_MEAN,
+    NO_SCALE = 1, SCALE_OF_0, EVERY_SCORE_0, SCALE_TWICE, SCALE_POSITIVE,
+    HEAD_DIM_ROUNDED /* down to a multiple of [elements] */, ELEMENTS_MISSING /* the last [elements] */, HALF_OF_QUERY,
+    FIRST_OF_LOAD /* of [elements] that are loaded at once */, PAIRS_AS_FLOATS,
+    READ_AS_F16, READ_AS_BF16 /* q, k and v of the other type of 16 bits */, TREATED_AS_F16, TREATED_AS_BF16 /* and out */,
+    KEYS_OF_FIRST_TILE /* in every tile of [keys] */, NO_SLOPE, SLOPE_SIGN, SLOPE_COMPUTED,
+    /* the maximum: of the lanes that have a row of a fragment, or of the warps of a block of [threads] */
+    MAX_FROM_ZERO, OWN_LANE, LANES_BY_ONE, LANES_BY_TWO, MAX_OF_BLOCKS_WARP, MAX_OF_KEYS_WARP,
+    /* weights, their sum, and values */
+    UNDIVIDED, DIVIDED_TWICE, DIVIDED_BY_LANE, DIVIDED_BY_WARP, SCORES_AS_WEIGHTS, POWERS_OF_2, POWERS_OF_E,
+    WEIGHTS_CUT, SMALL_WEIGHTS_CUT /* below exp(-[size]) they are 0 */,
+    LAST_VALUES_MISSING, FIRST_VALUES_MISSING, VALUES_OF_FIRST_TILE /* of [keys] */,
+    LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN,
     /* what is forgotten from one tile of [keys] to the next */
-    TILES_KEEP_L,
-    TILES_KEEP_O,
-    TILES_KEEP_BOTH,
+    TILES_KEEP_L, TILES_KEEP_O, TILES_KEEP_BOTH,
     /* which keys count */
-    LAST_KEY_UNSEEN,
-    ONE_KEY_MORE,
-    NOT_CAUSAL,
-    MASK_TOP_LEFT,
-    NOT_MASKED,           /* tiles of [keys], and of [other] queries */
-    TILES_OF_FIRST_QUERY, /* likewise */
-    TAIL_MISSING,         /* of tiles of [keys], as in the next ones */
-    TAIL_AS_ZEROS,
-    ONE_MORE_AS_ZERO,
-    LAST_TILE_ONLY,
-    FIRST_TILE_ONLY,
-    FIRST_STEP_ONLY,
-    KEYS_OF_FIRST_QUERY,
-    KEYS_OF_FIRST_SEQUENCE,
-    KEYS_BY_HOST,
+    LAST_KEY_UNSEEN, ONE_KEY_MORE, NOT_CAUSAL, MASK_TOP_LEFT,
+    NOT_MASKED, TILES_OF_FIRST_QUERY /* tiles of [keys], and of [other] queries */,
+    TAIL_MISSING, TAIL_AS_ZEROS, LAST_TILE_ONLY, FIRST_TILE_ONLY, FIRST_STEP_ONLY /* of [keys] */, ONE_MORE_AS_ZERO,
+    KEYS_OF_FIRST_QUERY, KEYS_OF_FIRST_SEQUENCE, KEYS_BY_HOST,
     /* which rows are read */
-    HEAD_MODULO,
-    HEAD_SAME,
-    HEAD_NO_BATCH,
-    HEAD_BATCH_STRIDE_1,
-    ROWS_TIGHT,
-    ROWS_OF_ONE_HEAD,
-    FIRST_SEQUENCE,
-    FIRST_QUERY,
-    GRID_SWAPPED,
-    ROWS_EXCHANGED, /* [rows] apart */
-    TABLE_UNUSED,
-    TABLE_OF_FIRST,
-    /* the rest */
-    NO_SLOPE,
-    SLOPE_SIGN,
-    SLOPE_COMPUTED,
-    FAULTY_ZEROED,
+    HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1, ROWS_TIGHT, ROWS_OF_ONE_HEAD, FIRST_SEQUENCE, FIRST_QUERY,
+    GRID_SWAPPED, ROWS_EXCHANGED /* [rows] apart */, TABLE_UNUSED, TABLE_OF_FIRST, FAULTY_ZEROED,
     /* what is forgotten from piece to piece of the keys: wrong_row_in_pieces() */
-    PIECES_KEEP_O,
-    PIECES_KEEP_L,
-    PIECES_KEEP_BOTH,
-    PIECES_TAKEN_FOR_SUM,
-    PIECES_ADDED_WHOLE,
-    PARTS_ADDED,
-    PARTS_O_ADDED,
-    PARTS_L_ADDED,
-    PARTS_ALIKE
+    PIECES_KEEP_O, PIECES_KEEP_L, PIECES_KEEP_BOTH, PIECES_TAKEN_FOR_SUM, PIECES_ADDED_WHOLE, PARTS_ADDED, PARTS_O_ADDED,
+    PARTS_L_ADDED, PARTS_ALIKE
+    /* clang-format on */
 };
 
 /** @brief A row of attention and the element of it that is guessed. */
@@ -111,7 +51,8 @@ struct wrong_row {
     const float *q, *k, *v;
     /** Where key @p key's row begins in k and in v: in a row, or by a table. */
     size_t (*place)(const struct wrong_row *row, int key);
-    const float *given; /**< the scores, if they are given: the element is the weight of key `column`; else NULL */
+    const float
+        *given; /**< the scores, if they are given: the element is the weight of key `column`; else NULL */
     double scale, slope;
     int first, last; /**< the keys that count are [first, last) */
     int zeros;       /**< keys of score 0 past their end; -1 where the lesson has none */
